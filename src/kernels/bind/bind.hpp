@@ -1,0 +1,34 @@
+// What every binding shares: array types that name dtype, dimension and layout, so that nothing is copied
+// silently, and the list of areas that module.cpp registers.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <span>
+
+namespace nb = nanobind;
+
+namespace pippin {
+
+template <typename T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using InTable = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename Array>
+auto view(const Array& array) {
+    return std::span(array.data(), array.size());
+}
+
+void bind_text(nb::module_& m);
+void bind_rank(nb::module_& m);
+void bind_measures(nb::module_& m);
+
+}  // namespace pippin

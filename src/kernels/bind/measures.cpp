@@ -1,0 +1,44 @@
+#include "measures.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "bind.hpp"
+
+namespace pippin {
+
+void bind_measures(nb::module_& m) {
+    m.attr("UNJUDGED") = kUnjudged;
+    m.def("has_measure", [](std::string_view name) { return find_measure(name) != nullptr; }, nb::arg("name"));
+    m.def("measure_lists",
+          [](std::string_view name, In<std::int32_t> labels, In<std::uint8_t> tied, In<std::int64_t> offsets, In<std::int32_t> pool,
+             In<std::int64_t> pool_offsets, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
+             std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision,
+             int denominator, bool undefined_at_cutoff, double top_gain, double parameter, Out<double> values, int threads) {
+              const Measure measure = find_measure(name);
+              if (measure == nullptr) throw std::invalid_argument("no measure named " + std::string(name));
+              const Rules rules{.gains = view(gains),
+                                .multipliers = view(multipliers),
+                                .divisors = view(divisors),
+                                .cutoff = cutoff,
+                                .relevant_at = relevant_at,
+                                .ideal_from_list = ideal_from_list,
+                                .short_is_zero = short_is_zero,
+                                .short_precision = static_cast<ShortPrecision>(short_precision),
+                                .denominator = static_cast<Denominator>(denominator),
+                                .undefined_at_cutoff = undefined_at_cutoff,
+                                .top_gain = top_gain,
+                                .parameter = parameter};
+              const nb::gil_scoped_release release;
+              measure_lists(measure, rules, view(labels), view(tied), view(offsets), view(pool), view(pool_offsets), view(values),
+                            threads);
+          },
+          nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("tied").noconvert(), nb::arg("offsets").noconvert(),
+          nb::arg("pool").noconvert(), nb::arg("pool_offsets").noconvert(), nb::arg("gains").noconvert(),
+          nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"),
+          nb::arg("ideal_from_list"), nb::arg("short_is_zero"), nb::arg("short_precision"),
+          nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"), nb::arg("parameter"),
+          nb::arg("values").noconvert(), nb::arg("threads"));
+}
+
+}  // namespace pippin

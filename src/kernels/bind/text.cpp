@@ -1,0 +1,7 @@
+#include "bind.hpp"
+
+namespace pippin {
+
+void bind_text(nb::module_&) {}
+
+}  // namespace pippin

@@ -1,0 +1,374 @@
+// The measures of the field, each for a settled order and, where scores are tied, as the exact expectation over all
+// orders of the tied documents. Sums run from the top of the list down, as the original tools' do.
+#include "measures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "parallel.hpp"
+#include "trec_measures.hpp"
+
+namespace pippin {
+namespace {
+
+using Position = std::int64_t;
+
+// End of the group of tied documents that starts at `first`.
+Position group_end(const List& list, Position first) {
+    Position end = first + 1;
+    if (!list.tied.empty()) {
+        while (end < list.size() && list.tied[static_cast<std::size_t>(end)]) ++end;
+    }
+    return end;
+}
+
+std::int32_t label_at(const List& list, Position i) { return list.labels[static_cast<std::size_t>(i)]; }
+
+// Relevant documents in [first, last).
+Position count_relevant(const List& list, const Rules& rules, Position first, Position last) {
+    Position count = 0;
+    for (Position i = first; i < last; ++i) count += rules.relevant(label_at(list, i));
+    return count;
+}
+
+// Relevant documents among all judged ones.
+Position pool_relevant(const List& list, const Rules& rules) {
+    return std::count_if(list.pool.begin(), list.pool.end(), [&](std::int32_t l) { return rules.relevant(l); });
+}
+
+// Expected number of relevant documents among the first `depth`: exact where the order is settled; a group of ties cut
+// by `depth` contributes its share.
+double expected_relevant(const List& list, const Rules& rules, Position depth) {
+    if (list.tied.empty()) return static_cast<double>(count_relevant(list, rules, 0, std::min(depth, list.size())));
+    double total = 0;
+    for (Position first = 0; first < std::min(depth, list.size());) {
+        const Position last = group_end(list, first);
+        const double inside = static_cast<double>(count_relevant(list, rules, first, last));
+        total += last <= depth ? inside : inside * static_cast<double>(depth - first) / static_cast<double>(last - first);
+        first = last;
+    }
+    return total;
+}
+
+// scratch[i] = gain of the document at position i, averaged inside each group of ties: every measure that is linear in
+// the gains has its expectation there.
+void fill_gains(const List& list, const Rules& rules, Position depth, Scratch& scratch) {
+    scratch.resize(static_cast<std::size_t>(depth));
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first);
+        double value = 0;
+        for (Position i = first; i < last; ++i) value += rules.gain(label_at(list, i));
+        if (last - first > 1) value /= static_cast<double>(last - first);
+        for (Position i = first; i < std::min(last, depth); ++i) scratch[static_cast<std::size_t>(i)] = value;
+        first = last;
+    }
+}
+
+double discounted(double gain, const Rules& rules, Position i) {
+    const auto at = static_cast<std::size_t>(i);
+    return gain * rules.multipliers[at] / rules.divisors[at];
+}
+
+// DCG = Σ gain(label at r) · discount(r), r up to the cutoff.
+double dcg_value(const List& list, const Rules& rules, Scratch& scratch) {
+    const Position depth = rules.depth(list.size());
+    double sum = 0;
+    if (list.tied.empty()) {
+        for (Position i = 0; i < depth; ++i) {
+            const std::int32_t label = label_at(list, i);
+            if (label > 0) sum += discounted(rules.gain(label), rules, i);
+        }
+        return sum;
+    }
+    fill_gains(list, rules, depth, scratch);
+    for (Position i = 0; i < depth; ++i) sum += discounted(scratch[static_cast<std::size_t>(i)], rules, i);
+    return sum;
+}
+
+// Gains of the ideal ranking, best first.
+void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
+    scratch.clear();
+    const auto source = rules.ideal_from_list ? list.labels : list.pool;
+    for (const std::int32_t label : source) {
+        const double gain = rules.gain(label);
+        if (gain > 0) scratch.push_back(gain);
+    }
+    if (!std::is_sorted(scratch.begin(), scratch.end(), std::greater<>()))
+        std::sort(scratch.begin(), scratch.end(), std::greater<>());
+}
+
+double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch) {
+    fill_ideal(list, rules, scratch);
+    const Position depth = rules.depth(static_cast<Position>(scratch.size()));
+    double sum = 0;
+    for (Position i = 0; i < depth; ++i) sum += discounted(scratch[static_cast<std::size_t>(i)], rules, i);
+    return sum;
+}
+
+bool too_short(const List& list, const Rules& rules) { return rules.short_is_zero && rules.cutoff > list.size(); }
+
+double dcg(const List& list, const Rules& rules, Scratch& scratch) {
+    return too_short(list, rules) ? 0.0 : dcg_value(list, rules, scratch);
+}
+
+double ndcg(const List& list, const Rules& rules, Scratch& scratch) {
+    if (too_short(list, rules)) return 0.0;
+    const double ideal = ideal_dcg(list, rules, scratch);
+    return ideal > 0 ? dcg_value(list, rules, scratch) / ideal : kUndefined;
+}
+
+// Mean of NDCG@1 … NDCG@n, as LETOR 4.0 and MSLR print it.
+double mean_ndcg(const List& list, const Rules& rules, Scratch& scratch) {
+    fill_ideal(list, rules, scratch);
+    if (scratch.empty()) return kUndefined;
+    const Scratch ideal = scratch;
+    const Position depth = rules.depth(list.size());
+    fill_gains(list, rules, depth, scratch);
+    double have = 0, best = 0, sum = 0;
+    for (Position i = 0; i < depth; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        have += discounted(scratch[at], rules, i);
+        if (at < ideal.size()) best += discounted(ideal[at], rules, i);
+        sum += have / best;
+    }
+    return depth > 0 ? sum / static_cast<double>(depth) : 0.0;
+}
+
+double precision(const List& list, const Rules& rules, Scratch&) {
+    const Position size = list.size(), cutoff = rules.cutoff > 0 ? rules.cutoff : size;
+    if (size == 0) return 0.0;
+    Position denominator = cutoff;
+    if (size < cutoff) {
+        if (rules.short_precision == ShortPrecision::zero) return 0.0;
+        if (rules.short_precision == ShortPrecision::over_list) denominator = size;
+    }
+    return expected_relevant(list, rules, cutoff) / static_cast<double>(denominator);
+}
+
+double recall(const List& list, const Rules& rules, Scratch&) {
+    const Position relevant = pool_relevant(list, rules);
+    if (relevant == 0) return kUndefined;
+    return expected_relevant(list, rules, rules.depth(list.size())) / static_cast<double>(relevant);
+}
+
+// Precision at rank R, the number of relevant documents.
+double r_precision(const List& list, const Rules& rules, Scratch&) {
+    const Position relevant = pool_relevant(list, rules);
+    return relevant == 0 ? kUndefined : expected_relevant(list, rules, relevant) / static_cast<double>(relevant);
+}
+
+// F-measure of precision and recall at the cutoff, (1 + β²)·P·R / (β²·P + R) = (1 + β²)·hits / (β²·R + k): linear in the hits.
+double f_measure(const List& list, const Rules& rules, Scratch&) {
+    const double beta2 = rules.parameter * rules.parameter;
+    const Position relevant = pool_relevant(list, rules), size = list.size();
+    if (relevant == 0) return kUndefined;
+    if (size == 0) return 0.0;
+    Position denominator = rules.cutoff > 0 ? rules.cutoff : size;
+    if (size < denominator) {
+        if (rules.short_precision == ShortPrecision::zero) return 0.0;
+        if (rules.short_precision == ShortPrecision::over_list) denominator = size;
+    }
+    const double hits = expected_relevant(list, rules, rules.depth(size));
+    return (1 + beta2) * hits / (beta2 * static_cast<double>(relevant) + static_cast<double>(denominator));
+}
+
+// Denominator of average precision; 0 where AP is undefined.
+double ap_denominator(const List& list, const Rules& rules) {
+    const Position size = list.size();
+    if (rules.undefined_at_cutoff && count_relevant(list, rules, 0, rules.depth(size)) == 0) return 0.0;
+    if (rules.denominator == Denominator::list) return static_cast<double>(count_relevant(list, rules, 0, size));
+    const Position relevant = pool_relevant(list, rules);
+    if (rules.denominator == Denominator::judged || rules.cutoff == 0) return static_cast<double>(relevant);
+    return static_cast<double>(std::min(relevant, rules.cutoff));
+}
+
+// AP = Σ over relevant ranks r of (relevant up to r) / r. In a group of n ties after s documents and h hits, with m
+// relevant ones, position s + i holds a relevant one with probability m/n and then expects h + 1 + (i−1)(m−1)/(n−1)
+// hits (McSherry & Najork 2008, §3).
+double average_precision(const List& list, const Rules& rules, Scratch&) {
+    const double denominator = ap_denominator(list, rules);
+    if (denominator == 0) return kUndefined;
+    const Position depth = rules.depth(list.size());
+    double sum = 0;
+    Position hits = 0;
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first), n = last - first;
+        if (n == 1) {
+            if (rules.relevant(label_at(list, first))) sum += static_cast<double>(++hits) / static_cast<double>(first + 1);
+        } else if (const Position m = count_relevant(list, rules, first, last); m > 0) {
+            const double share = static_cast<double>(m) / static_cast<double>(n);
+            const double slope = static_cast<double>(m - 1) / static_cast<double>(n - 1);
+            for (Position i = first; i < std::min(last, depth); ++i)
+                sum += share * (static_cast<double>(hits + 1) + static_cast<double>(i - first) * slope) / static_cast<double>(i + 1);
+            hits += m;
+        }
+        first = last;
+    }
+    return sum / denominator;
+}
+
+// 1 / rank of the first relevant document. In a group of n ties with m relevant ones the first stands at place i with
+// probability C(n−i, m−1) / C(n, m), reached here by the product of the chances that the places before hold none.
+double reciprocal_rank(const List& list, const Rules& rules, Scratch&) {
+    const Position depth = rules.depth(list.size());
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first), m = count_relevant(list, rules, first, last);
+        if (m > 0) {
+            double none = 1, sum = 0;
+            for (Position i = first; i < std::min(last, depth) && none > 0; ++i) {
+                const double hit = std::min(1.0, static_cast<double>(m) / static_cast<double>(last - i));
+                sum += none * hit / static_cast<double>(i + 1);
+                none *= 1 - hit;
+            }
+            // A group that reaches over the cutoff may hide its first relevant document, never show the next group's.
+            return sum;
+        }
+        first = last;
+    }
+    return 0.0;
+}
+
+// 1 where a relevant document is within the cutoff.
+double success(const List& list, const Rules& rules, Scratch&) {
+    const Position depth = rules.depth(list.size());
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first), m = count_relevant(list, rules, first, last);
+        if (m > 0) {
+            double none = 1;
+            for (Position i = first; i < std::min(last, depth); ++i)
+                none *= std::max(0.0, 1 - static_cast<double>(m) / static_cast<double>(last - i));
+            return 1 - none;
+        }
+        first = last;
+    }
+    return 0.0;
+}
+
+// Probability that a user stops at a document: gain / top (Chapelle et al. 2009).
+double stopping(const Rules& rules, std::int32_t label, double top) { return top > 0 ? rules.gain(label) / top : 0.0; }
+
+// ERR = Σ 1/r · R_r · Π_{i<r} (1 − R_i). Over all orders of a group of n ties, the chance to pass i of them is
+// m_i = e_i(1 − R) / C(n, i), with e_i the elementary symmetric polynomial; the chance to stop at place i is
+// m_{i−1} − m_i. Adding the t-th document: m_i ← (t−i)/t · m_i + i/t · (1−R_t) · m_{i−1}, all within [0, 1].
+double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& scratch) {
+    const Position depth = rules.depth(list.size());
+    double top = rules.top_gain;
+    if (top == 0) {
+        for (const std::int32_t label : list.labels) top = std::max(top, rules.gain(label) + 1);
+    }
+    double sum = 0, passed = 1;
+    for (Position first = 0; first < depth && passed > 0;) {
+        const Position last = group_end(list, first);
+        if (last - first == 1) {
+            const double stop = stopping(rules, label_at(list, first), top);
+            sum += passed * stop / static_cast<double>(first + 1);
+            passed *= 1 - stop;
+        } else {
+            const auto kept = static_cast<std::size_t>(std::min(last, depth) - first);
+            scratch.assign(kept + 1, 0.0);
+            scratch[0] = 1;
+            for (Position t = 1; t <= last - first; ++t) {
+                const double pass = 1 - stopping(rules, label_at(list, first + t - 1), top);
+                for (auto i = std::min(kept, static_cast<std::size_t>(t)); i > 0; --i) {
+                    const double share = static_cast<double>(i) / static_cast<double>(t);
+                    scratch[i] = (1 - share) * scratch[i] + share * pass * scratch[i - 1];
+                }
+            }
+            for (std::size_t i = 1; i <= kept; ++i)
+                sum += passed * (scratch[i - 1] - scratch[i]) / static_cast<double>(first + static_cast<Position>(i));
+            passed *= scratch[kept];
+        }
+        first = last;
+    }
+    return sum;
+}
+
+// RBP = (1 − p) Σ p^(r−1) over relevant ranks r (Moffat & Zobel 2008).
+double rank_biased_precision(const List& list, const Rules& rules, Scratch&) {
+    const Position depth = rules.depth(list.size());
+    const double p = rules.parameter;
+    double weight = 1, sum = 0;
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first);
+        const double share = static_cast<double>(count_relevant(list, rules, first, last)) / static_cast<double>(last - first);
+        for (Position i = first; i < std::min(last, depth); ++i, weight *= p) sum += share * weight;
+        first = last;
+    }
+    return (1 - p) * sum;
+}
+
+// bpref = 1/R Σ over retrieved relevant (1 − min(N_above, b) / b), b = min(R, N): Buckley & Voorhees 2004 as trec_eval 9
+// computes it. In a group of ties with j judged non-relevant ones, a relevant one has 0 … j of them above it, each
+// equally likely.
+double bpref(const List& list, const Rules& rules, Scratch&) {
+    const Position relevant = pool_relevant(list, rules);
+    if (relevant == 0) return kUndefined;
+    auto judged_nonrelevant = [&](std::int32_t label) { return label >= 0 && !rules.relevant(label); };
+    const Position nonrelevant = std::count_if(list.pool.begin(), list.pool.end(), judged_nonrelevant);
+    const Position bound = std::min(relevant, nonrelevant);
+    double sum = 0;
+    Position above = 0;
+    for (Position first = 0; first < list.size();) {
+        const Position last = group_end(list, first), hits = count_relevant(list, rules, first, last);
+        Position here = 0;
+        for (Position i = first; i < last; ++i) here += judged_nonrelevant(label_at(list, i));
+        if (hits > 0) {
+            double mean = 0;
+            for (Position more = 0; more <= here; ++more) {
+                const Position ahead = std::min(above + more, bound);
+                mean += ahead > 0 ? 1.0 - static_cast<double>(ahead) / static_cast<double>(bound) : 1.0;
+            }
+            mean /= static_cast<double>(here + 1);
+            for (Position i = 0; i < hits; ++i) sum += mean;
+        }
+        above += here;
+        first = last;
+    }
+    return sum / static_cast<double>(relevant);
+}
+
+double retrieved(const List& list, const Rules&, Scratch&) { return static_cast<double>(list.size()); }
+double relevant_judged(const List& list, const Rules& rules, Scratch&) { return static_cast<double>(pool_relevant(list, rules)); }
+double relevant_retrieved(const List& list, const Rules& rules, Scratch&) {
+    return static_cast<double>(count_relevant(list, rules, 0, list.size()));
+}
+
+constexpr std::array<std::pair<std::string_view, Measure>, 15> kMeasures{{
+    {"ndcg", ndcg}, {"dcg", dcg}, {"mean_ndcg", mean_ndcg}, {"ap", average_precision}, {"p", precision},
+    {"recall", recall}, {"r_precision", r_precision}, {"rr", reciprocal_rank}, {"err", expected_reciprocal_rank},
+    {"rbp", rank_biased_precision}, {"bpref", bpref}, {"success", success}, {"f", f_measure},
+    {"num_ret", retrieved}, {"num_rel_ret", relevant_retrieved},
+}};
+
+}  // namespace
+
+Measure find_measure(std::string_view name) {
+    for (const auto& [known, measure] : kMeasures)
+        if (known == name) return measure;
+    if (name == "num_rel") return relevant_judged;
+    return find_trec_measure(name);
+}
+
+void measure_lists(Measure measure, const Rules& rules, std::span<const std::int32_t> labels,
+                   std::span<const std::uint8_t> tied, std::span<const std::int64_t> offsets,
+                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets,
+                   std::span<double> values, int threads) {
+    const auto queries = static_cast<std::int64_t>(values.size());
+    parallel_blocks(queries, threads, 64, [&](std::int64_t first, std::int64_t last) {
+        Scratch scratch;
+        for (std::int64_t q = first; q < last; ++q) {
+            const auto at = static_cast<std::size_t>(q);
+            const auto begin = static_cast<std::size_t>(offsets[at]), end = static_cast<std::size_t>(offsets[at + 1]);
+            const auto pool_begin = static_cast<std::size_t>(pool_offsets[at]);
+            const auto pool_end = static_cast<std::size_t>(pool_offsets[at + 1]);
+            List list{labels.subspan(begin, end - begin), {}, pool.subspan(pool_begin, pool_end - pool_begin)};
+            if (!tied.empty()) list.tied = tied.subspan(begin, end - begin);
+            values[at] = measure(list, rules, scratch);
+        }
+    });
+}
+
+}  // namespace pippin

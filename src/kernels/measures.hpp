@@ -1,0 +1,60 @@
+// A measure is a pure function of one query's list and the rules in force. It knows gain and discount tables,
+// never tools; it returns NaN where it is undefined (nothing relevant), and the caller decides what that counts.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pippin {
+
+inline constexpr std::int32_t kUnjudged = std::numeric_limits<std::int32_t>::min();
+inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+// One query: labels in rank order and every judged label.
+struct List {
+    std::span<const std::int32_t> labels;  // in rank order, kUnjudged where nobody judged
+    std::span<const std::uint8_t> tied;    // 1 where the score equals the one before; empty: the order is settled
+    std::span<const std::int32_t> pool;    // all judged labels, descending
+
+    std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+enum class ShortPrecision : int { over_cutoff = 0, over_list = 1, zero = 2 };
+enum class Denominator : int { judged = 0, list = 1, judged_at_cutoff = 2 };
+
+// What a convention and a measure's own parameters come down to.
+struct Rules {
+    std::span<const double> gains;        // by label; a label below 0 gains nothing
+    std::span<const double> multipliers;  // a document at position i counts gain · multiplier[i] / divisor[i]:
+    std::span<const double> divisors;     // two tables, because the tools differ in the order of operations
+    std::int64_t cutoff = 0;              // 0: the whole list
+    std::int32_t relevant_at = 1;         // relevant: label >= relevant_at
+    bool ideal_from_list = false;         // the ideal ranking knows only what was retrieved
+    bool short_is_zero = false;           // DCG, NDCG at k of a list shorter than k
+    ShortPrecision short_precision = ShortPrecision::over_cutoff;
+    Denominator denominator = Denominator::judged;  // of average precision
+    bool undefined_at_cutoff = false;     // AP is undefined where nothing relevant is above the cutoff
+    double top_gain = 16.0;               // ERR: stopping probability = gain / top_gain; 0: the query's own top
+    double parameter = 0.0;               // the measure's own number: persistence, recall level, beta
+
+    bool relevant(std::int32_t label) const { return label >= relevant_at; }
+    double gain(std::int32_t label) const { return label > 0 ? gains[static_cast<std::size_t>(label)] : 0.0; }
+    std::int64_t depth(std::int64_t size) const { return cutoff > 0 && cutoff < size ? cutoff : size; }
+};
+
+using Scratch = std::vector<double>;  // working memory that one thread reuses from query to query
+using Measure = double (*)(const List&, const Rules&, Scratch&);
+
+// The measure of that name, or nullptr.
+Measure find_measure(std::string_view name);
+
+// values[q] = measure(query q). Parallel over queries.
+void measure_lists(Measure measure, const Rules& rules, std::span<const std::int32_t> labels,
+                   std::span<const std::uint8_t> tied, std::span<const std::int64_t> offsets,
+                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets,
+                   std::span<double> values, int threads);
+
+}  // namespace pippin

@@ -1,0 +1,9 @@
+// The Python module: one line per area, each bound in its own file under bind/.
+#include "bind/bind.hpp"
+
+NB_MODULE(_native, m) {
+    m.doc() = "Pippin's kernels. Call them through pippin.kernels, which states each contract.";
+    pippin::bind_text(m);
+    pippin::bind_rank(m);
+    pippin::bind_measures(m);
+}

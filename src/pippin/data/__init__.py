@@ -1,0 +1,1 @@
+"""Ranking data as frozen columns, and every format it is read from and written to."""

@@ -1,0 +1,121 @@
+"""A learning-to-rank data set as frozen columns: features, labels and query offsets.
+
+Checked once at birth, read-only after. A slice by queries is again a `Dataset`. Features may be a memory map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.texts import Texts
+from pippin.errors import DataError
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, closed for writing (a view, so that the caller's own array stays open)."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def check_offsets(offsets: NDArray[np.int64], rows: int, queries: int) -> None:
+    """Raise unless offsets cut `rows` rows into `queries` stretches."""
+    if len(offsets) != queries + 1 or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
+        raise DataError(f"offsets do not cut {rows} rows into {queries} queries")
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The text lines a data set was read from, so that writing it again gives the same bytes."""
+
+    buffer: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Documents of queries with features and labels. NaN in a feature is LETOR's NULL: no value."""
+
+    features: NDArray[np.floating[Any]]
+    labels: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    query_ids: tuple[str, ...]
+    document_ids: Texts | None = None
+    feature_names: tuple[str, ...] = ()
+    comments: Texts | None = None
+    name: str = "data"
+    lines: Lines | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        features = self.features
+        if features.ndim != 2 or features.dtype not in (np.float32, np.float64):
+            raise DataError(f"features must be a table of float32 or float64, not {features.dtype}{features.shape}")
+        rows = len(features)
+        if self.labels.dtype != np.int32 or self.labels.shape != (rows,):
+            raise DataError(f"labels must be {rows} 32-bit integers")
+        if self.offsets.dtype != np.int64:
+            raise DataError("offsets must be 64-bit integers")
+        check_offsets(self.offsets, rows, len(self.query_ids))
+        if len(set(self.query_ids)) != len(self.query_ids):
+            raise DataError("a query id stands for two queries")
+        if self.document_ids is not None and len(self.document_ids) != rows:
+            raise DataError(f"{len(self.document_ids)} document ids for {rows} documents")
+        names = self.feature_names or tuple(str(i + 1) for i in range(features.shape[1]))
+        if len(names) != features.shape[1]:
+            raise DataError(f"{len(names)} feature names for {features.shape[1]} features")
+        for key, value in (
+            ("features", read_only(features)),
+            ("labels", read_only(self.labels)),
+            ("offsets", read_only(self.offsets)),
+            ("feature_names", names),
+        ):
+            object.__setattr__(self, key, value)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return len(self.query_ids)
+
+    def select(self, queries: Sequence[int] | NDArray[np.int64] | slice) -> Dataset:
+        """The data set of these queries (by position), in this order."""
+        chosen = np.arange(self.queries)[queries]
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        rows = rows_of(self.offsets, chosen)
+        if len(rows) and len(rows) == rows[-1] - rows[0] + 1 and (np.diff(rows) == 1).all():
+            rows = slice(int(rows[0]), int(rows[-1]) + 1)  # neighbours: a view, so that a memory map stays one
+        lines = self.lines
+        return Dataset(
+            self.features[rows], self.labels[rows], offsets, tuple(self.query_ids[i] for i in chosen),
+            None if self.document_ids is None else self.document_ids[rows],  # type: ignore[arg-type]
+            self.feature_names,
+            None if self.comments is None else self.comments[rows],  # type: ignore[arg-type]
+            self.name,
+            None if lines is None else Lines(lines.buffer, lines.starts[rows], lines.ends[rows]),
+        )  # fmt: skip
+
+    def qid(self) -> NDArray[np.int64]:
+        """The position of each document's query, as scikit-learn and XGBoost want it."""
+        return np.repeat(np.arange(self.queries), np.diff(self.offsets))
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset({self.name!r}: {self.queries:,} queries, {len(self):,} documents, "
+            f"{self.features.shape[1]} features, {self.features.dtype})"
+        )
+
+
+def rows_of(offsets: NDArray[np.int64], queries: NDArray[np.int64]) -> Any:
+    """Rows of the listed queries, one after the other."""
+    if not len(queries):
+        return np.empty(0, np.int64)
+    return np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in queries])

@@ -1,0 +1,74 @@
+"""Judgements (qrels) and runs as frozen columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import check_offsets, read_only
+from pippin.data.texts import Texts
+from pippin.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Which documents of which queries were judged, and how. A label below 0 is kept as it stands."""
+
+    query_ids: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    document_ids: Texts
+    labels: NDArray[np.int32]
+    name: str = "judgements"
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        check_offsets(self.offsets, len(self.labels), len(self.query_ids))
+        if len(self.document_ids) != len(self.labels):
+            raise DataError("as many document ids as labels are needed")
+        object.__setattr__(self, "labels", read_only(self.labels))
+        object.__setattr__(self, "offsets", read_only(self.offsets))
+
+    @classmethod
+    def of(cls, judged: Mapping[str, Mapping[str, int]], name: str = "judgements") -> Judgements:
+        """Judgements from a dict of dicts, query to document to label."""
+        offsets = np.concatenate(([0], np.cumsum([len(d) for d in judged.values()]))).astype(np.int64)
+        documents = Texts.of(document for d in judged.values() for document in d)
+        labels = np.array([label for d in judged.values() for label in d.values()], np.int32)
+        return cls(tuple(judged), offsets, documents, labels, name)
+
+    def __repr__(self) -> str:
+        return f"Judgements({self.name!r}: {len(self.query_ids):,} queries, {len(self.labels):,} judged documents)"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one system retrieved: documents with scores, grouped by query, in the order of the file."""
+
+    query_ids: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    document_ids: Texts
+    scores: NDArray[np.float64]
+    name: str = "run"
+    tag: str = "run"
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        check_offsets(self.offsets, len(self.scores), len(self.query_ids))
+        if len(self.document_ids) != len(self.scores):
+            raise DataError("as many document ids as scores are needed")
+        object.__setattr__(self, "scores", read_only(self.scores))
+        object.__setattr__(self, "offsets", read_only(self.offsets))
+
+    @classmethod
+    def of(cls, run: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
+        """A run from a dict of dicts, query to document to score."""
+        offsets = np.concatenate(([0], np.cumsum([len(d) for d in run.values()]))).astype(np.int64)
+        documents = Texts.of(document for d in run.values() for document in d)
+        scores = np.array([score for d in run.values() for score in d.values()], np.float64)
+        return cls(tuple(run), offsets, documents, scores, name, name)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}: {len(self.query_ids):,} queries, {len(self.scores):,} documents)"

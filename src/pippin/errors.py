@@ -1,0 +1,53 @@
+"""What can go wrong, as types. Each carries one sentence that a user can act on.
+
+    PippinError
+    ├── DataError         a file or an array is not what it should be (with file and line where there is one)
+    ├── ConventionError   choices that have no meaning together, or that this data cannot answer
+    ├── UnknownName       no tool, measure, ranker … of that name (with “did you mean”)
+    └── MissingExtra      an optional package is needed (with the line to type)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+
+class PippinError(Exception):
+    """Any error that Pippin raises on purpose."""
+
+
+class DataError(PippinError):
+    """Input that is not what it should be: `file:line: sentence`."""
+
+    def __init__(self, message: str, file: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
+        self.message = message
+        self.file = None if file is None else os.fspath(file)
+        self.line = line
+        place = "" if self.file is None else self.file + (f":{line}" if line is not None else "") + ": "
+        super().__init__(place + message)
+
+
+class ConventionError(PippinError):
+    """Choices that have no meaning together, or that this data cannot answer."""
+
+
+class UnknownName(PippinError):
+    """A name that nothing is registered under."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        import difflib
+
+        self.kind, self.name = kind, name
+        known = sorted(known)
+        lowered = {k.lower(): k for k in known}
+        close = [lowered[c] for c in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        super().__init__(f"no {kind} is called {name!r}; {hint}")
+
+
+class MissingExtra(PippinError):
+    """An optional package that is not installed."""
+
+    def __init__(self, package: str, purpose: str, install: str) -> None:
+        super().__init__(f"{purpose} needs the package {package}: pip install {install!r}")

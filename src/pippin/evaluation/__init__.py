@@ -1,0 +1,1 @@
+"""From a ranking to numbers: conventions, tools, measures, and what they say."""

@@ -1,0 +1,187 @@
+"""Measures × ranking × convention → numbers with their convention stamped on them.
+
+`evaluate` alone applies the value of empty queries, which queries count, rounding and the mean. It obeys
+evaluate(A ++ B) = evaluate(A) ++ evaluate(B) over any cut by queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.data.trec import Judgements, Run
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.measures import KINDS, Measure
+from pippin.evaluation.notation import parse
+from pippin.evaluation.ranking import Ranking, rank
+from pippin.evaluation.tools import TOOLS, Tool
+
+if TYPE_CHECKING:
+    import polars
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One measure under one convention: a value per query (NaN: left out) and the mean."""
+
+    asked: str  # as typed
+    measure: Measure
+    convention: Convention
+    query_ids: tuple[str, ...]
+    values: Values
+    mean: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one tool says of one ranking."""
+
+    tool: Tool
+    overrides: dict[str, Any]
+    name: str
+    columns: tuple[Column, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Measure as typed → its mean over the queries that count."""
+        return {c.asked: c.mean for c in self.columns}
+
+    @cached_property
+    def per_query(self) -> dict[str, dict[str, float]]:
+        """Measure as typed → query → value."""
+        return {c.asked: dict(zip(c.query_ids, c.values.tolist(), strict=True)) for c in self.columns}
+
+    def to_polars(self) -> polars.DataFrame:
+        """A long table: query, measure, value."""
+        import polars
+
+        return polars.concat(
+            polars.DataFrame({"query": list(c.query_ids), "measure": c.asked, "value": c.values})
+            for c in self.columns
+        )
+
+    def __repr__(self) -> str:
+        from pippin.report.evaluation import evaluation_table
+
+        return evaluation_table([self])
+
+
+def aggregate(values: Values, how: str) -> float:
+    """Mean over the queries that count (NaN does not), summed from the first query to the last.
+
+    >>> aggregate(np.array([1.0, np.nan, 0.0]), "mean")
+    0.5
+    """
+    counted = values[~np.isnan(values)]
+    if not len(counted):
+        return float("nan")
+    if how == "geometric":
+        # trec_eval: every value at least 0.00001, so that one zero does not erase the rest.
+        return float(np.exp(_sum(np.log(np.maximum(counted, 1e-5))) / len(counted)))
+    total = _sum(counted)
+    return total if how == "sum" else total / len(counted)
+
+
+def _sum(values: Values) -> float:
+    """Left to right, as the tools add; NumPy's pairwise sum differs in the last digit."""
+    return float(np.cumsum(values)[-1])
+
+
+def hold(values: Values, held: str | int) -> Values:
+    """Values as the tool keeps them between computing and averaging."""
+    if held == "float64":
+        return values
+    if held == "float32":
+        return values.astype(np.float32).astype(np.float64)
+    return np.array([float(f"{v:.{int(held)}f}") for v in values])
+
+
+def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -> Values:
+    """A value per query with the convention's word on empty queries; NaN is left out."""
+    kind = KINDS[measure.kind]
+    if ranking.expected and not kind.expected and ranking.tied.any():
+        raise ConventionError(f"{measure} has no closed form over tied documents; choose another rule for ties")
+    values = kind.function(ranking, convention, measure)
+    if convention.empty is not None:
+        values = np.where(np.isnan(values), convention.empty, values)
+    elif convention.empty is None:
+        # A query with nothing relevant is left out of every measure, not only of those it leaves undefined.
+        values = np.where(ranking.relevant_queries(convention.relevant_at), values, np.nan)
+    return hold(values, convention.held)
+
+
+def evaluate_tool(
+    judged: Dataset | Judgements,
+    scored: NDArray[np.float64] | Run,
+    measures: Sequence[str],
+    tool: Tool,
+    overrides: Mapping[str, Any],
+    name: str,
+) -> Evaluation:
+    """Evaluate loaded data under one tool."""
+    rankings: dict[tuple[Any, ...], Ranking] = {}
+    columns = []
+    for asked in measures:
+        measure = parse(asked)
+        convention = tool.convention_for(measure, **overrides)
+        key = (convention.ties, convention.precision, convention.queries, convention.top_label, convention.relevant_at)
+        if convention.queries != "relevant":
+            key = (*key[:-1], None)
+        if key not in rankings:
+            rankings[key] = rank(judged, scored, convention)
+        ranking = rankings[key]
+        values = measure_values(ranking, measure, convention)
+        mean = aggregate(values, KINDS[measure.kind].aggregate)
+        columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean))
+    first = next(iter(rankings.values()))
+    return Evaluation(tool, dict(overrides), name, tuple(columns), summary(first, columns))
+
+
+def summary(ranking: Ranking, columns: Sequence[Column]) -> dict[str, int]:
+    """How many queries there are, and how many are empty, short for the largest cutoff, or tied."""
+    cutoff = max((c.measure.cutoff or 0 for c in columns), default=0)
+    return {
+        "queries": len(ranking.query_ids),
+        "empty": int((~ranking.relevant_queries()).sum()),
+        "short": int((ranking.sizes() < cutoff).sum()),
+        "tied": int(ranking.tied_queries().sum()),
+        "cutoff": cutoff,
+    }
+
+
+def evaluate(
+    judged: Any,
+    scored: Any,
+    measures: str | Sequence[str] = ("NDCG@10",),
+    tool: str | Tool = "official",
+    **overrides: Any,
+) -> Evaluation:
+    """Evaluate scores or a run against judgements as `tool` would.
+
+    `judged` is a Dataset, Judgements, a dict of dicts, or the path of a LETOR or qrels file; `scored` an array of
+    scores, a Run, a dict of dicts, or the path of a score or run file.
+
+    >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
+    >>> run = {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d3": 1.0}}
+    >>> evaluate(qrels, run, ["RR", "NDCG@10"], tool="trec_eval9").mean["RR"]
+    0.75
+    """
+    from pippin.data.load import as_judged, as_scored
+
+    if isinstance(tool, str):
+        tool = TOOLS[tool]
+    asked = [measures] if isinstance(measures, str) else list(measures)
+    data = as_judged(judged)
+    run = as_scored(scored, data)
+    name = run.name if isinstance(run, Run) else getattr(scored, "name", None) or "scores"
+    return evaluate_tool(data, run, asked, tool, overrides, str(name))

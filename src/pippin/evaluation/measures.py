@@ -1,0 +1,217 @@
+"""The measures: what each one is, where it comes from, and how it is asked for.
+
+A `Measure` is a value whose text is its identity (`NDCG@10`, `P(rel=2)@5`). What it measures is a `Kind` on the shelf
+`KINDS`; to add one, register it here (or in a module of your own) with a function Ranking × Convention × Measure →
+float64[q], NaN where it is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention, exponential_gains
+from pippin.kernels import measures as kernel
+from pippin.registry import Registry
+
+if TYPE_CHECKING:
+    from pippin.evaluation.ranking import Ranking
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure as asked for: its kind, cutoff, own parameters, and axes that it overrides.
+
+    >>> Measure("P", 5, overrides=(("relevant_at", 2),)).text
+    'P(rel=2)@5'
+    """
+
+    kind: str
+    cutoff: int | None = None
+    parameters: tuple[tuple[str, float], ...] = ()
+    overrides: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The canonical notation, which parses back to this measure."""
+        names = {"relevant_at": "rel"}
+        inside = [f"{k}={v:g}" for k, v in self.parameters]
+        for axis, value in self.overrides:
+            shown = ",".join(f"{g:g}" for g in value) if isinstance(value, tuple) else value
+            inside.append(f"{names.get(axis, axis)}={'skip' if value is None else shown}")
+        arguments = f"({','.join(inside)})" if inside else ""
+        return f"{self.kind}{arguments}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def parameter(self, name: str) -> float:
+        """The value of one of the measure's own parameters, or its default."""
+        return dict(self.parameters).get(name, KINDS[self.kind].parameters.get(name, 0.0))
+
+    def under(self, convention: Convention) -> Convention:
+        """The convention with this measure's own overrides applied."""
+        return convention.replace(**dict(self.overrides)) if self.overrides else convention
+
+
+Function = Callable[["Ranking", Convention, Measure], Values]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a measure is."""
+
+    name: str
+    meaning: str
+    formula: str
+    source: str
+    function: Function
+    axes: tuple[str, ...]  # the axes of a convention that can change it, besides those of the ranking itself
+    cutoff: str = "optional"  # "optional", "required" or "never"
+    parameters: dict[str, float] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    aggregate: str = "mean"  # "mean", "sum", or "geometric"
+    expected: bool = True  # whether the expectation over tied documents is known in closed form
+
+
+KINDS: Registry[Kind] = Registry("measure")
+
+RANKING_AXES = ("queries", "ties", "precision", "top_label", "held")
+
+
+def register(kind: Kind) -> Kind:
+    """Put a kind of measure on the shelf."""
+    return KINDS.register(kind.name, kind)
+
+
+def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter: float = 0.0) -> kernel.Rules:
+    """The tables and flags that the kernels need for this measure."""
+    kind = KINDS[measure.kind]
+    uses_gain = "gain" in kind.axes
+    depth = ranking.longest if "discount" in kind.axes else 0
+    multipliers, divisors = convention.discounts(depth)
+    return kernel.Rules(
+        gains=convention.gains(ranking.largest_label) if uses_gain else np.zeros(1),
+        multipliers=multipliers,
+        divisors=divisors,
+        cutoff=(measure.cutoff or 0) if convention.cut else 0,
+        relevant_at=convention.relevant_at,
+        ideal_from_list=convention.ideal == "list",
+        short_is_zero=convention.short == "zero",
+        short_precision=convention.short_precision,
+        denominator=convention.ap_denominator,
+        undefined_at_cutoff=convention.ap_undefined == "cutoff",
+        parameter=parameter,
+    )
+
+
+def compute(name: str, ranking: Ranking, ruling: kernel.Rules) -> Values:
+    """Run the native measure `name` over a ranking."""
+    tied = ranking.tied if ranking.expected else np.empty(0, np.uint8)
+    return kernel.measure_lists(
+        name, ranking.labels, tied, ranking.offsets, ranking.pool, ranking.pool_offsets, ruling
+    )
+
+
+def native(name: str, parameter: str = "") -> Function:
+    """A measure that is the kernel of that name, given one of the measure's own parameters."""
+
+    def function(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        own = measure.parameter(parameter) if parameter else 0.0
+        return compute(name, ranking, rules(ranking, convention, measure, own))
+
+    return function
+
+
+def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """ERR has its own gain, whatever NDCG's: (2^label - 1) / 2^top."""
+    from dataclasses import replace
+
+    largest = ranking.largest_label
+    if convention.err_top == "probability":
+        if largest > 1:
+            raise ConventionError(f"ERR takes labels as probabilities here, and label {largest} is none")
+        gains, top = np.arange(max(largest, 0) + 1, dtype=np.float64), 1.0
+    elif convention.err_top == "query":
+        gains, top = exponential_gains(largest), 0.0
+    else:
+        if largest > int(convention.err_top):
+            raise ConventionError(f"label {largest} is above ERR's top grade {convention.err_top}; set err_top")
+        gains, top = exponential_gains(largest), 2.0 ** int(convention.err_top)
+    return compute("err", ranking, replace(rules(ranking, convention, measure), gains=gains, top_gain=top))
+
+
+_GAIN = ("gain", "gain_at")
+_JK = "Järvelin & Kekäläinen 2002"
+
+register(Kind(
+    "NDCG", "discounted gain of the list over that of the ideal list", "DCG@k / ideal DCG@k", _JK, native("ndcg"),
+    (*_GAIN, "discount", "ideal", "short", "empty", "cut"), aliases=("ndcg_cut", "ndcg_burges"),
+))  # fmt: skip
+register(Kind(
+    "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, native("dcg"),
+    (*_GAIN, "discount", "short", "cut"), aliases=("dcg_burges",),
+))  # fmt: skip
+register(Kind(
+    "MeanNDCG", "NDCG averaged over all cutoffs", "mean of NDCG@1 .. NDCG@n", "LETOR 4.0 evaluation script",
+    native("mean_ndcg"), (*_GAIN, "discount", "ideal", "empty"), cutoff="never",
+))  # fmt: skip
+register(Kind(
+    "AP", "average precision; its mean is MAP", "sum of P@r over relevant ranks r / relevant documents",
+    "Buckley & Voorhees 2000", native("ap"), ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
+    aliases=("map", "map_cut", "average_precision"),
+))  # fmt: skip
+register(Kind(
+    "P", "precision: the share of relevant documents in the first k", "hits@k / k", "Salton & McGill 1983",
+    native("p"), ("relevant_at", "short_precision", "cut"), aliases=("precision", "prec", "pre", "set_P"),
+))  # fmt: skip
+register(Kind(
+    "Recall", "the share of the relevant documents found in the first k", "hits@k / R", "Salton & McGill 1983",
+    native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall"),
+))  # fmt: skip
+register(Kind(
+    "Rprec", "precision at rank R, the number of relevant documents", "hits@R / R", "trec_eval",
+    native("r_precision"), ("relevant_at", "empty"), cutoff="never", aliases=("r-precision", "r-prec", "r_precision"),
+))  # fmt: skip
+register(Kind(
+    "RR", "reciprocal rank of the first relevant document; its mean is MRR", "1 / rank of the first relevant",
+    "Kantor & Voorhees 2000", native("rr"), ("relevant_at", "cut"), aliases=("mrr", "recip_rank", "reciprocal_rank"),
+))  # fmt: skip
+register(Kind(
+    "ERR", "expected reciprocal rank of the document at which a user stops",
+    "sum of 1/r * R_r * prod_{i<r} (1 - R_i), R = (2^label - 1) / 2^top", "Chapelle, Metzler, Zhang & Grinspan 2009",
+    _err, ("err_top", "cut"),
+))  # fmt: skip
+register(Kind(
+    "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "
+    "ranks r", "Moffat & Zobel 2008", native("rbp", "p"), ("relevant_at", "cut"), parameters={"p": 0.8},
+))  # fmt: skip
+register(Kind(
+    "Bpref", "how few judged non-relevant documents stand above the relevant ones",
+    "1/R * sum over relevant of 1 - min(N above, R) / min(R, N)", "Buckley & Voorhees 2004; trec_eval 9",
+    native("bpref"), ("relevant_at", "empty"), cutoff="never", aliases=("bpref",),
+))  # fmt: skip
+register(Kind(
+    "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", native("success"),
+    ("relevant_at", "cut"), aliases=("success", "hit_rate"),
+))  # fmt: skip
+register(Kind(
+    "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", native("f", "beta"),
+    ("relevant_at", "short_precision", "empty", "cut"), parameters={"beta": 1.0}, aliases=("f", "f_measure"),
+))  # fmt: skip
+for _name, _meaning in (
+    ("num_ret", "documents retrieved"),
+    ("num_rel", "relevant documents among all judged"),
+    ("num_rel_ret", "relevant documents retrieved"),
+):
+    register(Kind(
+        _name, _meaning, "a count, summed over queries", "trec_eval", native(_name), ("relevant_at",), cutoff="never",
+        aggregate="sum",
+    ))  # fmt: skip

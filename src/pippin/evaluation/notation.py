@@ -1,0 +1,99 @@
+"""The notations people type for a measure, understood.
+
+`ndcg@10`, `nDCG@10`, `ndcg_cut_10`, `ndcg_cut.10`, `map`, `MRR@10`, `P_5`, `P(rel=2)@5`, `nDCG(dcg='exp-log2')@10`,
+`ndcg_burges@5`, `ndcg@10-` (XGBoost: an empty query counts 0), `precision@5-l2` (ranx: labels from 2 on).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation.convention import AXES, parse_axis
+from pippin.evaluation.measures import KINDS, Kind, Measure
+
+_SHAPE = re.compile(
+    r"^(?P<name>[A-Za-z][\w-]*?)"  # ndcg, ndcg_cut, r-precision
+    r"(?:\((?P<arguments>[^()]*)\))?"  # (rel=2, p=0.8)
+    r"(?:[@_.](?P<cutoff>\d+))?"  # @10, _10, .10
+    r"(?P<minus>-)?"  # XGBoost's way to say that an empty query counts 0
+    r"(?:-l(?P<level>\d+))?$"  # ranx's relevance level
+)
+_AXIS_OF_ARGUMENT = {"rel": "relevant_at", "min_rel": "relevant_at"}
+_DCG_OF_IR_MEASURES = {"exp-log2": "exp2", "log2": "label"}
+
+
+def names() -> dict[str, str]:
+    """Every understood spelling, in lower case, with the kind it stands for."""
+    known: dict[str, str] = {}
+    for kind in KINDS.values():
+        for spelling in (kind.name, *kind.aliases):
+            known.setdefault(spelling.lower(), kind.name)
+    return known
+
+
+def parse(text: str) -> Measure:
+    """The measure that `text` asks for.
+
+    >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-")]
+    ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0.0)@10']
+    """
+    known = names()
+    exact = _exact(text, known)
+    if exact is not None:
+        return exact
+    shape = _SHAPE.match(text.strip())
+    name = known.get(shape["name"].lower()) if shape else None
+    if shape is None or name is None:
+        raise UnknownName("measure", text, {k.name for k in KINDS.values()} | set(known))
+    kind = KINDS[name]
+    parameters, overrides = _arguments(kind, shape["arguments"] or "", text)
+    if shape["name"].lower().endswith("_burges"):
+        overrides["gain"] = "exp2"
+    if shape["minus"]:
+        overrides["empty"] = 0.0
+    if shape["level"]:
+        overrides["gain_at" if "gain_at" in kind.axes else "relevant_at"] = int(shape["level"])
+    cutoff = int(shape["cutoff"]) if shape["cutoff"] else None
+    _check_cutoff(kind, cutoff, text)
+    return Measure(name, cutoff or None, tuple(parameters.items()), tuple(sorted(overrides.items())))
+
+
+def _exact(text: str, known: dict[str, str]) -> Measure | None:
+    """Names that themselves look like a name with a cutoff, such as iprec_at_recall_0.10."""
+    name = known.get(text.strip().lower())
+    if name is None or KINDS[name].cutoff == "required":
+        return None
+    overrides = (("gain", "exp2"),) if text.lower().endswith("_burges") else ()
+    return Measure(name, None, (), overrides)
+
+
+def _check_cutoff(kind: Kind, cutoff: int | None, text: str) -> None:
+    if kind.cutoff == "never" and cutoff is not None:
+        raise ConventionError(f"{text}: {kind.name} has no cutoff")
+    if kind.cutoff == "required" and not cutoff:
+        raise ConventionError(f"{text}: {kind.name} needs a cutoff, as in {kind.name}@10")
+
+
+def _arguments(kind: Kind, inside: str, text: str) -> tuple[dict[str, float], dict[str, Any]]:
+    parameters: dict[str, float] = {}
+    overrides: dict[str, Any] = {}
+    for part in re.split(r",(?=\s*\w+\s*=)", inside) if inside.strip() else []:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        value = value.strip("'\"")
+        if not equals:
+            raise ConventionError(f"{text}: arguments are written name=value")
+        if key == "dcg" and value in _DCG_OF_IR_MEASURES:
+            overrides["gain"] = _DCG_OF_IR_MEASURES[value]
+        elif key in kind.parameters:
+            try:
+                parameters[key] = float(value)
+            except ValueError:
+                raise ConventionError(f"{text}: {key} is a number, not {value!r}") from None
+        else:
+            axis = _AXIS_OF_ARGUMENT.get(key, key)
+            if axis not in AXES:
+                raise UnknownName(f"argument of {kind.name}", key, {*kind.parameters, *AXES, "rel"})
+            overrides[axis] = parse_axis(axis, value)
+    return parameters, overrides

@@ -1,0 +1,187 @@
+"""The evaluation tools of the field as named conventions.
+
+A tool is a convention, the version and source it was read in, and its traps. Where a tool treats some measures by
+other rules than the rest, a `Variant` says which and how. To add a tool, register it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.measures import Measure
+from pippin.registry import Registry
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Measures for which a tool departs from its own convention."""
+
+    applies: Callable[[Measure], bool]
+    changes: dict[str, Any]
+    why: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A named convention with its source."""
+
+    name: str
+    title: str
+    version: str
+    source: str
+    convention: Convention
+    prints: tuple[str, ...]  # kinds of measure that the tool itself gives; others are an extension by its rules
+    traps: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+    def convention_for(self, measure: Measure, **overrides: Any) -> Convention:
+        """The convention under which this tool computes `measure`; overrides win over the tool, the measure's own
+        arguments over both.
+        """
+        convention = self.convention
+        for variant in self.variants:
+            if variant.applies(measure):
+                convention = convention.replace(**variant.changes)
+        return measure.under(convention.replace(**overrides))
+
+
+TOOLS: Registry[Tool] = Registry("tool")
+
+
+def register(tool: Tool) -> Tool:
+    """Put a tool on the shelf."""
+    return TOOLS.register(tool.name, tool)
+
+
+def kinds(*names: str) -> Callable[[Measure], bool]:
+    """Applies to measures of these kinds."""
+    return lambda measure: measure.kind in names
+
+
+OFFICIAL = Convention()
+_LIST = OFFICIAL.replace(ideal="list", queries="both", ties="input", ap_denominator="list")
+_TREC = OFFICIAL.replace(gain="label", queries="both", ties="id-descending", precision="float32")
+_LETOR4 = _LIST.replace(discount="letor", short="zero", top_label=2)
+_TREC_PRINTS = ("NDCG", "AP", "P", "Recall", "Rprec", "RR", "Bpref", "Success", "F1", "num_ret", "num_rel", "num_rel_ret")
+
+register(Tool(
+    "official", "the definition", "Järvelin & Kekäläinen 2002; Busa-Fekete et al. 2012",
+    "the definition that Busa-Fekete et al. recommend for final results, with ties in expectation",
+    OFFICIAL,
+    ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "ERR", "RBP", "Bpref", "Success", "F1"),
+    ("no original tool computes ties this way: expect a difference wherever scores are tied",),
+))  # fmt: skip
+register(Tool(
+    "letor3", "LETOR 3.0 evaluation script", "3.0 (16 positions)", "Eval-Score-3.0.pl",
+    _LETOR4.replace(short_precision="zero", digits=15),
+    ("NDCG", "P", "AP"),
+    ("NDCG@k and P@k of a list shorter than k count 0 and stay in the mean",
+     "labels 3 and 4 silently count as 0 and are not relevant",
+     "a document id repeated in a query overwrites the earlier line"),
+))  # fmt: skip
+register(Tool(
+    "letor4", "LETOR 4.0 evaluation script", "4.0", "Eval-Score-4.0.pl", _LETOR4,
+    ("NDCG", "MeanNDCG", "P", "AP"),
+    ("NDCG@k of a list shorter than k is 0, although P@k of it is not",
+     "labels 3 and 4 silently count as 0 and are not relevant",
+     "rank 2 is not discounted: 1, 1, 1/log2(3), …"),
+))  # fmt: skip
+register(Tool(
+    "mslr", "MSLR-WEB evaluation script", "2010", "eval-score-mslr.pl",
+    _LETOR4.replace(top_label=4, relevant_at=2),
+    ("NDCG", "MeanNDCG", "P", "AP"),
+    ("a label of 1 gains in NDCG but is not relevant in P and MAP", "NDCG@k of a list shorter than k is 0"),
+))  # fmt: skip
+register(Tool(
+    "yahoo", "Yahoo! Learning to Rank Challenge script", "2010", "evaluate.py",
+    _LIST.replace(empty=1.0, digits=6),
+    ("NDCG", "ERR"),
+    ("a query without a relevant document counts 1.0, so the mean rises by their share", "k does not cut ERR"),
+    (Variant(kinds("ERR"), {"cut": False}, "ERR is taken over the whole list"),),
+))  # fmt: skip
+register(Tool(
+    "ranklib", "RankLib", "2.10 (and Lemur 2.3 - 2.8)", "ciir.umass.edu.eval.Evaluator",
+    _LIST.replace(short_precision="list"),
+    ("NDCG", "DCG", "AP", "P", "RR", "ERR"),
+    ("MAP@k ignores k", "P@k of a short list divides by its length",
+     "the printed mean is rounded to 4 decimals without trailing zeros"),
+    (Variant(kinds("AP"), {"cut": False}, "k is ignored"),
+     Variant(kinds("RR"), {"held": "float32"}, "1/rank is computed in single precision")),
+))  # fmt: skip
+register(Tool(
+    "trec_eval8", "trec_eval with the NDCG branch", "8.1", "tag ian-ndcg-final", _TREC.replace(held="float32"),
+    _TREC_PRINTS,
+    ("the release has no NDCG; its branch has one without a cutoff", "values are held in single precision"),
+))  # fmt: skip
+register(Tool(
+    "trec_eval9", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval", _TREC, _TREC_PRINTS,
+    ("scores are read in single precision: near-ties become ties, settled by document id, descending",
+     "the rank column is ignored", "gain is the label itself", "-l changes neither NDCG nor -c's num_rel"),
+))  # fmt: skip
+register(Tool(
+    "trec_eval10", "trec_eval", "10.0", "github.com/usnistgov/trec_eval", _TREC.replace(precision="float64"),
+    _TREC_PRINTS,
+    ("scores in double precision, so near-ties differ from 9.x",
+     "without -c a judged topic that is missing from the run stops it with status 4"),
+))  # fmt: skip
+register(Tool(
+    "gdeval", "gdeval", "1.3", "gdeval.pl of trec-web 2013/2014",
+    _TREC.replace(gain="exp2", empty=None, precision="float64", digits=5),
+    ("NDCG", "ERR"),
+    ("topics without a relevant document are left out of the mean", "a label above 4 is an error"),
+))  # fmt: skip
+register(Tool(
+    "ir_measures", "ir_measures", "0.4.3", "github.com/terrierteam/ir_measures", _TREC.replace(queries="judged"),
+    (*_TREC_PRINTS, "ERR", "RBP"),
+    ("nDCG and nDCG(dcg='exp-log2') are computed by two different tools",
+     "RR and RR@k settle ties in opposite directions", "every judged topic counts, found or not"),
+    (Variant(lambda m: m.kind == "ERR" or (m.kind == "NDCG" and dict(m.overrides).get("gain") == "exp2"),
+             {"precision": "float64", "held": 5}, "comes from gdeval, rounded to 5 digits; empty topics are added as 0"),
+     Variant(lambda m: m.kind == "RR" and m.cutoff is not None,
+             {"ties": "id-ascending", "precision": "float64"}, "comes from the MS MARCO script")),
+))  # fmt: skip
+register(Tool(
+    "ranx", "ranx", "0.3.21", "github.com/AmenRa/ranx",
+    OFFICIAL.replace(gain="label", queries="judged", ties="input"),
+    ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "RBP", "F1", "Success"),
+    ("ties in lists of 16 or more documents come in an arbitrary order", "ndcg_burges is NDCG with gain 2^label - 1"),
+))  # fmt: skip
+register(Tool(
+    "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",
+    _LIST.replace(gain="label", ties="expected"),
+    ("NDCG", "DCG"),
+    ("gain is what you pass: labels, unless you exponentiate them", "a query of one document raises an error there"),
+))  # fmt: skip
+register(Tool(
+    "lightgbm", "LightGBM", "4.7.0", "rank_metric.hpp, map_metric.hpp",
+    _LIST.replace(empty=1.0, ap_denominator="cutoff"), ("NDCG", "AP"),
+    ("an empty query counts 1.0, and query weights do not apply to it",),
+))  # fmt: skip
+_XGBOOST = _LIST.replace(empty=1.0, precision="float32", ap_denominator="cutoff", short_precision="list")
+register(Tool(
+    "xgboost", "XGBoost", "3.2.0", "rank_metric.cc", _XGBOOST, ("NDCG", "AP", "P"),
+    ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only"),
+))  # fmt: skip
+register(Tool(
+    "xgboost-", "XGBoost, measures with the suffix “-”", "3.2.0", "rank_metric.cc", _XGBOOST.replace(empty=0.0),
+    ("NDCG", "AP", "P"),
+))  # fmt: skip
+register(Tool(
+    "catboost", "CatBoost", "1.2.10", "NDCG, MAP, PrecisionAt, MRR, ERR",
+    _LIST.replace(gain="label", empty=1.0, ties="worst", ap_denominator="cutoff", short_precision="list",
+                  err_top="probability"),
+    ("NDCG", "AP", "P", "RR", "ERR"),
+    ("ties are settled pessimistically, lowest label first", "type=Base takes the label as gain, type=Exp 2^label - 1"),
+    (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),),
+))  # fmt: skip
+register(Tool(
+    "rankeval", "rankeval", "0.8.2", "rankeval.metrics",
+    _LIST.replace(empty=1.0, ties="reversed", held="float32", ap_denominator="cutoff", ap_undefined="cutoff",
+                  short_precision="list", err_top="query"),
+    ("NDCG", "DCG", "AP", "P", "Recall", "RR", "ERR"),
+    ("ties in reverse input order up to 16 documents, arbitrary above",
+     "MAP@k is 1.0 where all relevant documents stand below the cutoff", "ERR's top grade is the query's own"),
+))  # fmt: skip

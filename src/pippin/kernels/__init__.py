@@ -1,0 +1,23 @@
+"""The native kernels: the only modules that import `pippin._native`.
+
+One module per area. Each function here takes NumPy arrays of an exact dtype, allocates the outputs, and states the
+contract; the C++ below it never copies, never converts and holds no state.
+"""
+
+from __future__ import annotations
+
+import os
+
+try:
+    from pippin import _native as native
+except ImportError as error:  # pragma: no cover - only in a tree that was never built
+    raise ImportError("pippin's native module is not built; run `pip install .` in the project's folder") from error
+
+__all__ = ["native", "threads"]
+
+
+def threads(asked: int | None = None) -> int:
+    """How many threads to use: `asked`, or PIPPIN_THREADS, or every core this process may run on."""
+    if asked is None:
+        asked = int(os.environ.get("PIPPIN_THREADS", "0")) or len(os.sched_getaffinity(0))
+    return max(1, asked)

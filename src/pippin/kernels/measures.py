@@ -1,0 +1,59 @@
+"""Measures over ranked lists: one value per query, NaN where the measure is undefined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.kernels import native, threads
+
+UNJUDGED: int = native.UNJUDGED
+
+_SHORT_PRECISION = {"cutoff": 0, "list": 1, "zero": 2}
+_DENOMINATOR = {"judged": 0, "list": 1, "cutoff": 2}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a convention and a measure's own parameters come down to; tables instead of names."""
+
+    gains: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    divisors: NDArray[np.float64]
+    cutoff: int = 0
+    relevant_at: int = 1
+    ideal_from_list: bool = False
+    short_is_zero: bool = False
+    short_precision: str = "cutoff"
+    denominator: str = "judged"
+    undefined_at_cutoff: bool = False
+    top_gain: float = 16.0
+    parameter: float = 0.0
+
+
+def has_measure(name: str) -> bool:
+    """Whether the native side knows a measure of that name."""
+    known: bool = native.has_measure(name)
+    return known
+
+
+def measure_lists(
+    name: str,
+    labels: NDArray[np.int32],
+    tied: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    pool: NDArray[np.int32],
+    pool_offsets: NDArray[np.int64],
+    rules: Rules,
+) -> NDArray[np.float64]:
+    """One value per query. `tied` is empty where the order is settled; otherwise the exact expectation is taken."""
+    values = np.empty(len(offsets) - 1, np.float64)
+    native.measure_lists(
+        name, labels, tied, offsets, pool, pool_offsets, rules.gains, rules.multipliers, rules.divisors,
+        rules.cutoff, rules.relevant_at, rules.ideal_from_list, rules.short_is_zero,
+        _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator], rules.undefined_at_cutoff,
+        rules.top_gain, rules.parameter, values, threads(),
+    )  # fmt: skip
+    return values

@@ -1,0 +1,77 @@
+"""Rank order: sort every query's documents by score under a rule for ties; bring runs and judgements together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.kernels import native, threads
+
+if TYPE_CHECKING:
+    from pippin.data.texts import Texts
+
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
+F64 = NDArray[np.float64]
+
+TIES = {"input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5}
+
+_NO_TEXTS = (np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int32))
+
+
+def _columns(ids: Texts | None) -> tuple[U8, I64, I32]:
+    return _NO_TEXTS if ids is None else (ids.buffer, ids.starts, ids.lengths)
+
+
+def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> I64:
+    """Rows in rank order; a query's rows stay within its stretch of the result."""
+    order = np.empty(len(scores), np.int64)
+    native.order_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, order, threads())
+    return order
+
+
+def rank_lists(
+    scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool
+) -> tuple[I32, U8]:
+    """Labels in rank order, and 1 where the score equals the one before (within a query)."""
+    ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
+    native.rank_lists(
+        scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads()
+    )
+    return ranked, tied
+
+
+def judge_and_rank(
+    run: tuple[Texts, F64, I64],
+    judged: tuple[Texts, I32, I64],
+    run_of: I64,
+    judged_of: I64,
+    offsets: I64,
+    ties: str,
+    float32: bool,
+) -> tuple[I32, U8, tuple[int, int]]:
+    """Labels in rank order and ties of query q = run query run_of[q] judged by judged_of[q] (-1: none), and the first
+    two rows of the run that name one document in one query (-1, -1 if none do).
+    """
+    ranked, tied = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.uint8)
+    duplicate = native.judge_and_rank(
+        *_columns(run[0]), run[1], run[2], *_columns(judged[0]), judged[1], judged[2],
+        run_of, judged_of, offsets, TIES[ties], float32, ranked, tied, threads(),
+    )  # fmt: skip
+    return ranked, tied, duplicate
+
+
+def find_duplicate(ids: Texts, offsets: I64) -> tuple[int, int]:
+    """The first two rows that name one document in one query, or (-1, -1)."""
+    found: tuple[int, int] = native.find_duplicate(*_columns(ids), offsets, threads())
+    return found
+
+
+def sort_pools(labels: I32, label_offsets: I64, queries: I64, offsets: I64) -> I32:
+    """Labels of the listed queries (-1: none), highest first, at offsets[q]."""
+    pool = np.empty(int(offsets[-1]), np.int32)
+    native.sort_pools(labels, label_offsets, queries, offsets, pool, threads())
+    return pool

@@ -1,10 +1,10 @@
 """What can go wrong, as types. Each carries one sentence that a user can act on.
 
-    PippinError
-    ├── DataError         a file or an array is not what it should be (with file and line where there is one)
-    ├── ConventionError   choices that have no meaning together, or that this data cannot answer
-    ├── UnknownName       no tool, measure, ranker … of that name (with “did you mean”)
-    └── MissingExtra      an optional package is needed (with the line to type)
+PippinError
+├── DataError         a file or an array is not what it should be (with file and line where there is one)
+├── ConventionError   choices that have no meaning together, or that this data cannot answer
+├── UnknownName       no tool, measure, ranker … of that name (with “did you mean”)
+└── MissingExtra      an optional package is needed (with the line to type)
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 
 from pippin.errors import UnknownName
 
-
 T = TypeVar("T")
 
 

@@ -6,7 +6,7 @@ tables and flags that a convention comes down to. A combination without a meanin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -166,30 +166,33 @@ def exponential_gains(largest: int) -> NDArray[np.float64]:
     return np.exp2(np.arange(max(largest, 0) + 1, dtype=np.float64)) - 1.0
 
 
+# What a user types for an axis, where that is not the value itself.
+_READERS: dict[str, Callable[[str], Any]] = {
+    "empty": lambda text: None if text == "skip" else float(text),
+    "gain": lambda text: text if text in ("label", "exp2") else tuple(float(t) for t in text.split(",")),
+    "relevant_at": int,
+    "gain_at": int,
+    "digits": int,
+    "top_label": lambda text: None if text == "none" else int(text),
+    "err_top": lambda text: int(text) if text.isdigit() else text,
+    "held": lambda text: int(text) if text.isdigit() else text,
+    "cut": lambda text: {"yes": True, "no": False}[text],
+}
+
+
 def parse_axis(axis: str, text: str) -> Any:
     """The value of an axis from what a user typed.
 
     >>> parse_axis("empty", "skip"), parse_axis("gain", "0,1,3"), parse_axis("err_top", "4")
     (None, (0.0, 1.0, 3.0), 4)
     """
+    reader = _READERS.get(axis, str)
     try:
-        if axis == "empty":
-            return None if text == "skip" else float(text)
-        if axis == "gain":
-            return text if text in ("label", "exp2") else tuple(float(t) for t in text.split(","))
-        if axis in ("relevant_at", "gain_at", "digits"):
-            return int(text)
-        if axis == "top_label":
-            return None if text == "none" else int(text)
-        if axis in ("err_top", "held"):
-            return int(text) if text.isdigit() else text
-        if axis == "cut":
-            return {"yes": True, "no": False}[text]
+        return reader(text)
     except (ValueError, KeyError):
         choices = _CHOICES.get(axis)
         wanted = ", ".join(choices) if choices else "a whole number"
         raise ConventionError(f"{axis} is {wanted}, not {text!r}") from None
-    return text
 
 
 def parse_overrides(given: Mapping[str, str | None]) -> dict[str, Any]:

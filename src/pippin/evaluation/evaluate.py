@@ -66,8 +66,7 @@ class Evaluation:
         import polars
 
         return polars.concat(
-            polars.DataFrame({"query": list(c.query_ids), "measure": c.asked, "value": c.values})
-            for c in self.columns
+            polars.DataFrame({"query": list(c.query_ids), "measure": c.asked, "value": c.values}) for c in self.columns
         )
 
     def __repr__(self) -> str:
@@ -134,7 +133,13 @@ def evaluate_tool(
     for asked in measures:
         measure = parse(asked)
         convention = tool.convention_for(measure, **overrides)
-        key = (convention.ties, convention.precision, convention.queries, convention.top_label, convention.relevant_at)
+        key = (
+            convention.ties,
+            convention.precision,
+            convention.queries,
+            convention.top_label,
+            convention.relevant_at,
+        )
         if convention.queries != "relevant":
             key = (*key[:-1], None)
         if key not in rankings:

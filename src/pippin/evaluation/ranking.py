@@ -74,9 +74,7 @@ def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def rank(
-    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention
-) -> Ranking:
+def rank(judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention) -> Ranking:
     """Labels in rank order under a convention, from (data set, scores), (data set, run) or (judgements, run)."""
     if isinstance(judged, Dataset) and isinstance(scored, Run):
         judged = as_judgements(judged)
@@ -145,7 +143,7 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
     pool_offsets = _offsets(np.diff(judged.offsets)[judged_of])
     labels = _cap(judged.labels, convention)
     ties, expected = _ties(convention)
-    ranked, tied, (first, second) = kernel.judge_and_rank(
+    ranked, tied, (_, second) = kernel.judge_and_rank(
         (run.document_ids, run.scores, run.offsets),
         (judged.document_ids, labels, judged.offsets),
         run_of, judged_of, offsets, ties, convention.precision == "float32",
@@ -153,14 +151,10 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
     if second >= 0:
         raise _duplicate(run.document_ids.at(second), run.query_ids, run.offsets, second, run.file or run.name)
     pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
-    return Ranking(
-        tuple(judged.query_ids[q] for q in keep), ranked, offsets, tied, pool, pool_offsets, expected
-    )
+    return Ranking(tuple(judged.query_ids[q] for q in keep), ranked, offsets, tied, pool, pool_offsets, expected)
 
 
-def _duplicate(
-    document: str, query_ids: tuple[str, ...], offsets: NDArray[np.int64], row: int, file: str
-) -> DataError:
+def _duplicate(document: str, query_ids: tuple[str, ...], offsets: NDArray[np.int64], row: int, file: str) -> DataError:
     query = query_ids[int(np.searchsorted(offsets, row, side="right")) - 1]
     return DataError(f"document {document} stands twice in query {query}", file)
 

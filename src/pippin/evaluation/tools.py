@@ -65,11 +65,24 @@ OFFICIAL = Convention()
 _LIST = OFFICIAL.replace(ideal="list", queries="both", ties="input", ap_denominator="list")
 _TREC = OFFICIAL.replace(gain="label", queries="both", ties="id-descending", precision="float32")
 _LETOR4 = _LIST.replace(discount="letor", short="zero", top_label=2)
-_TREC_PRINTS = ("NDCG", "AP", "P", "Recall", "Rprec", "RR", "Bpref", "Success", "F1", "num_ret", "num_rel", "num_rel_ret")
+_TREC_PRINTS = (
+    "NDCG",
+    "AP",
+    "P",
+    "Recall",
+    "Rprec",
+    "RR",
+    "Bpref",
+    "Success",
+    "F1",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+)
 
 register(Tool(
-    "official", "the definition", "Järvelin & Kekäläinen 2002; Busa-Fekete et al. 2012",
-    "the definition that Busa-Fekete et al. recommend for final results, with ties in expectation",
+    "official", "the definition", "1",
+    "Järvelin & Kekäläinen 2002, as Busa-Fekete et al. 2012 recommend for final results; ties in expectation",
     OFFICIAL,
     ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "ERR", "RBP", "Bpref", "Success", "F1"),
     ("no original tool computes ties this way: expect a difference wherever scores are tied",),
@@ -139,9 +152,9 @@ register(Tool(
     ("nDCG and nDCG(dcg='exp-log2') are computed by two different tools",
      "RR and RR@k settle ties in opposite directions", "every judged topic counts, found or not"),
     (Variant(lambda m: m.kind == "ERR" or (m.kind == "NDCG" and dict(m.overrides).get("gain") == "exp2"),
-             {"precision": "float64", "held": 5}, "comes from gdeval, rounded to 5 digits; empty topics are added as 0"),
+             {"precision": "float64", "held": 5}, "from gdeval, rounded to 5 digits; empty topics are added as 0"),
      Variant(lambda m: m.kind == "RR" and m.cutoff is not None,
-             {"ties": "id-ascending", "precision": "float64"}, "comes from the MS MARCO script")),
+             {"ties": "id-ascending", "precision": "float64"}, "from the MS MARCO script")),
 ))  # fmt: skip
 register(Tool(
     "ranx", "ranx", "0.3.21", "github.com/AmenRa/ranx",

@@ -33,14 +33,10 @@ def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties:
     return order
 
 
-def rank_lists(
-    scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool
-) -> tuple[I32, U8]:
+def rank_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> tuple[I32, U8]:
     """Labels in rank order, and 1 where the score equals the one before (within a query)."""
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
-    native.rank_lists(
-        scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads()
-    )
+    native.rank_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads())
     return ranked, tied
 
 

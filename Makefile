@@ -1,0 +1,54 @@
+# Everything from a fresh clone: `make demo` sets up and runs the main job, `make test` sets up and runs the tests.
+# Needs python3 (3.11 or newer), its venv module, and g++; all else comes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
+
+.PHONY: demo test lint types python-tests cpp-tests bench clean
+
+demo: $(VENV)/.pippin
+	@$(BIN)/pippin demo
+
+test: lint types cpp-tests python-tests
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test src/pippin/_native.pyi
+	$(BIN)/mypy
+
+python-tests: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+# The kernels by themselves, under AddressSanitizer and UBSan.
+cpp-tests: $(VENV)/.test
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 | tail -n 1
+	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
+
+src/pippin/_native.pyi: $(VENV)/.test
+	@$(BIN)/python -m nanobind.stubgen -q -m pippin._native -o $@
+
+$(VENV)/.base: constraints.txt
+	@command -v g++ >/dev/null || { echo "pippin: no C++ compiler; install g++ (Debian: apt-get install g++)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pippin: Python 3.11 or newer is needed, $$($(PYTHON) --version) is here; say which with make PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "pippin: $(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	@echo "pippin: installing into $(VENV) …"
+	@$(PIP) scikit-build-core nanobind cmake ninja numpy scipy polars pyarrow
+	@touch $@
+
+# Not editable: what runs is what a user gets.
+$(VENV)/.pippin: $(VENV)/.base $(SOURCES)
+	@echo "pippin: building the kernels …"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.pippin
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[test]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache src/pippin/_native.pyi

@@ -1,0 +1,45 @@
+"""`pippin demo`: the main job on data that every machine has.
+
+Makes a small LETOR-like set with everything that tools disagree about (queries without a relevant document, short
+queries, tied scores), evaluates two scorers under every tool and prints the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pippin.evaluation.evaluate import evaluate_tool
+from pippin.evaluation.tools import TOOLS
+from pippin.report.tables import Table, number
+
+HELP = "Make a small data set, evaluate two scorers under every tool, and print the table."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--queries", type=int, default=200, help="(default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="(default: 1)")
+    parser.add_argument("-m", "--measure", default="NDCG@10", help="(default: NDCG@10)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make, evaluate, print."""
+    from pippin.data import synthetic
+
+    data = synthetic.make(queries=options.queries, seed=options.seed)
+    scorers = synthetic.scorers(data, seed=options.seed)
+    print(f"{data}\n")
+    rows = []
+    for tool in TOOLS.values():
+        results = [evaluate_tool(data, s, [options.measure], tool, {}, name) for name, s in scorers.items()]
+        means = [result.mean[options.measure] for result in results]
+        best = max(range(len(means)), key=means.__getitem__)
+        rows.append([tool.name, tool.title, *(number(mean, 4) for mean in means), list(scorers)[best]])
+    counts = results[0].counts
+    notes = [
+        f"{counts['queries']} queries: {counts['empty']} without a relevant document, {counts['short']} shorter than "
+        f"{counts['cutoff']} documents.",
+        f"One ranking, one name ({options.measure}), {len(rows)} tools: `pippin tools` tells what each does.",
+    ]
+    print(Table(["tool", "", *scorers, "winner"], rows, names=2, notes=notes).render())
+    return 0

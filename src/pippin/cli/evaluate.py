@@ -1,0 +1,150 @@
+"""`pippin eval`: judged data, scored files, measures and tools in; numbers with their convention out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pippin.errors import ConventionError, DataError, PippinError
+from pippin.evaluation.convention import AXES, parse_overrides
+from pippin.evaluation.evaluate import Evaluation, evaluate_tool
+from pippin.evaluation.notation import parse
+from pippin.evaluation.tools import TOOLS, Tool
+from pippin.report.evaluation import Ranges, as_record, evaluation_table, per_query_table
+
+HELP = """Evaluate scores or runs exactly as a tool would.
+
+  pippin eval qrels.txt run.txt -m NDCG@10 -m MAP --tool trec_eval9
+  pippin eval test.txt scores.txt --tool letor4 --tool official --per-query
+  pippin eval test.txt a.txt b.txt --tool all --format markdown"""
+
+FORMATS = ("table", "csv", "json", "markdown", "latex", "parquet")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("judged", metavar="JUDGED", help="qrels, LETOR file, table or store")
+    parser.add_argument("scored", metavar="SCORED", nargs="+", help="runs or score files")
+    parser.add_argument("-m", "--measure", action="append", metavar="M", help="NDCG@10, MAP, P(rel=2)@5, … (default: "
+                        "NDCG@10 and MAP); `pippin measures` lists them")  # fmt: skip
+    parser.add_argument("-t", "--tool", action="append", metavar="T", help="a tool or `all` (default: official); "
+                        "`pippin tools` lists them")  # fmt: skip
+    parser.add_argument("-q", "--per-query", action="store_true", help="a row per query")
+    parser.add_argument("--ties-range", action="store_true", help="how far ties alone can move each number")
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="(default: table)")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
+    parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
+    for axis, (choices, meaning) in AXES.items():
+        axes.add_argument(f"--{axis.replace('_', '-')}", metavar="|".join(choices) if choices else "N", help=meaning)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Evaluate every scored file under every tool and print."""
+    measures = options.measure or ["NDCG@10", "MAP"]
+    check_measures(measures)
+    tools = chosen_tools(options.tool or ["official"])
+    overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
+    evaluations, ranges = [], {}
+    for judged, scored, name in load(options.judged, options.scored, options.merge_queries):
+        for tool in tools:
+            found = evaluate_tool(judged, scored, measures, tool, overrides, name)
+            if options.ties_range:
+                ranges[len(evaluations)] = ties_range(judged, scored, measures, tool, overrides)
+            evaluations.append(found)
+    write(evaluations, ranges if options.ties_range else None, options)
+    return 0
+
+
+def check_measures(measures: Sequence[str]) -> None:
+    """Name every bad measure before anything is computed."""
+    wrong = []
+    for text in measures:
+        try:
+            parse(text)
+        except PippinError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConventionError("; ".join(wrong))
+
+
+def chosen_tools(names: Sequence[str]) -> list[Tool]:
+    """The tools of these names; `all` is every tool, and names may be joined by commas."""
+    flat = [name for text in names for name in text.split(",")]
+    return TOOLS.values() if "all" in flat else [TOOLS[name] for name in flat]
+
+
+def load(judged: str, scored: Sequence[str], merge_queries: bool) -> list[tuple[Any, Any, str]]:
+    """(judged, scored, name) for each scored file."""
+    from pippin.data.load import as_judged, as_scored
+
+    if [judged, *scored].count("-") > 1:
+        raise DataError("only one file can come from standard input")
+    data = as_judged(judged, merge_queries=merge_queries)
+    names = distinct_names(scored)
+    return [
+        (data, as_scored(path, data, merge_queries=merge_queries), name)
+        for path, name in zip(scored, names, strict=True)
+    ]
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """Short names for files: the file name where that tells them apart, else the path.
+
+    >>> distinct_names(["a/run.txt", "b/run.txt"]), distinct_names(["a/x.txt", "b/y.txt"])
+    (['a/run.txt', 'b/run.txt'], ['x.txt', 'y.txt'])
+    """
+    short = [Path(p).name for p in paths]
+    return short if len(set(short)) == len(short) else list(paths)
+
+
+def ties_range(
+    judged: Any, scored: Any, measures: Sequence[str], tool: Tool, overrides: dict[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """Measure → (worst, best) mean over the orders of tied documents."""
+    worst = evaluate_tool(judged, scored, measures, tool, {**overrides, "ties": "worst"}, "").mean
+    best = evaluate_tool(judged, scored, measures, tool, {**overrides, "ties": "best"}, "").mean
+    return {measure: (worst[measure], best[measure]) for measure in worst}
+
+
+def write(evaluations: list[Evaluation], ranges: Ranges | None, options: argparse.Namespace) -> None:
+    """Print, or write to a file, in the format asked for."""
+    if options.format == "parquet":
+        return write_parquet(evaluations, options.output)
+    if options.format == "json":
+        records = [as_record(e, None if ranges is None else ranges[i]) for i, e in enumerate(evaluations)]
+        text = json.dumps(records[0] if len(records) == 1 else records, indent=1)
+    elif options.per_query:
+        text = per_query_table(evaluations, options.format)
+    else:
+        text = evaluation_table(evaluations, ranges, options.format)
+    if options.output == "-":
+        sys.stdout.write(text + "\n")
+    else:
+        from pippin.data.buffers import atomic_write
+
+        with atomic_write(options.output) as out:
+            out.write((text + "\n").encode())
+    return None
+
+
+def write_parquet(evaluations: list[Evaluation], output: str) -> None:
+    """A long table: scored, tool, measure, query, value."""
+    if output == "-":
+        raise DataError("Parquet is no text; say where to write it with --output FILE")
+    import polars
+
+    from pippin.data.buffers import atomic_write
+
+    frames = [
+        e.to_polars().with_columns(scored=polars.lit(e.name), tool=polars.lit(e.tool.name)).select(
+            "scored", "tool", "measure", "query", "value"
+        )
+        for e in evaluations
+    ]  # fmt: skip
+    with atomic_write(output) as out:
+        polars.concat(frames).write_parquet(out)

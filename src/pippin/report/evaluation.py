@@ -1,0 +1,131 @@
+"""Evaluations as tables and as records: the number, and the convention it was made under."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pippin.evaluation.measures import KINDS
+from pippin.report.tables import Table, number
+
+if TYPE_CHECKING:
+    from pippin.evaluation.evaluate import Column, Evaluation
+
+Ranges = dict[int, dict[str, tuple[float, float]]]  # of an evaluation by position: measure → (worst, best)
+
+
+def evaluation_table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form: str = "table") -> str:
+    """One row per scored file and tool, one column per measure; the conventions below."""
+    asked = [c.asked for c in evaluations[0].columns]
+    several = len({e.name for e in evaluations}) > 1
+    extended = False
+    rows = []
+    for index, evaluation in enumerate(evaluations):
+        row = [evaluation.name, evaluation.tool.name] if several else [evaluation.tool.name]
+        for column in evaluation.columns:
+            cell = _cell(column, evaluation, form)
+            extended |= cell.endswith("*")
+            if ranges is not None:
+                worst, best = ranges[index][column.asked]
+                digits = _digits(column, form)
+                cell += f" [{number(worst, digits)}, {number(best, digits)}]"
+            row.append(cell)
+        rows.append(row)
+    headers = [*(["scored"] if several else []), "tool", *asked]
+    notes = _notes(evaluations)
+    if extended:
+        notes.append("* not a measure of that tool: computed by its rules")
+    if ranges is not None:
+        notes.append("[worst, best]: how far the order of tied documents alone can move the number")
+    return Table(headers, rows, names=2 if several else 1, notes=notes).render(form)
+
+
+def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> str:
+    """One row per query (and a mean), one column per scored file, tool and measure."""
+    several = len({e.name for e in evaluations}) > 1
+    headers = ["query"]
+    columns: list[tuple[Column, dict[str, float]]] = []
+    for evaluation in evaluations:
+        for column in evaluation.columns:
+            parts = [
+                *([evaluation.name] if several else []),
+                *([evaluation.tool.name] if len(evaluations) > 1 else []),
+            ]
+            headers.append(" ".join([*parts, column.asked]))
+            columns.append((column, dict(zip(column.query_ids, column.values.tolist(), strict=True))))
+    queries = dict.fromkeys(q for column, _ in columns for q in column.query_ids)
+    rows = [
+        [query, *(number(values.get(query, math.nan), _digits(column, form)) for column, values in columns)]
+        for query in queries
+    ]
+    if form != "csv":
+        rows.append(["all", *(number(column.mean, _digits(column, form)) for column, _ in columns)])
+    return Table(headers, rows, notes=_notes(evaluations)).render(form)
+
+
+def _cell(column: Column, evaluation: Evaluation, form: str) -> str:
+    text = number(column.mean, _digits(column, form))
+    extension = column.measure.kind not in evaluation.tool.prints
+    return text + ("*" if extension and form != "csv" else "")
+
+
+def _digits(column: Column, form: str) -> int:
+    """As many decimals as the tool prints, but no more than a reader wants; all of them in CSV."""
+    if KINDS[column.measure.kind].aggregate == "sum":
+        return 0
+    return 17 if form == "csv" else min(column.convention.digits, 6)
+
+
+def _notes(evaluations: Sequence[Evaluation]) -> list[str]:
+    notes = []
+    names = {e.name for e in evaluations}
+    for evaluation in evaluations:
+        tool = evaluation.tool
+        changed = ", ".join(f"{axis}={_show(value)}" for axis, value in evaluation.overrides.items())
+        counts = evaluation.counts
+        facts = [f"{counts['queries']:,} queries", f"{counts['empty']:,} empty"]
+        if counts["cutoff"]:
+            facts.append(f"{counts['short']:,} shorter than {counts['cutoff']}")
+        facts.append(f"{counts['tied']:,} with ties")
+        who = f"{evaluation.name}, " if len(names) > 1 else ""
+        notes.append(
+            f"{who}{tool.name} ({tool.title} {tool.version}{'; ' + changed if changed else ''}): {', '.join(facts)}"
+        )
+    return notes
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "skip"
+    return ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)
+
+
+def as_record(evaluation: Evaluation, ranges: dict[str, tuple[float, float]] | None = None) -> dict[str, Any]:
+    """The evaluation as JSON holds it: doubles in full, NaN as null."""
+    tool, overrides = evaluation.tool, evaluation.overrides
+    base = tool.convention.replace(**overrides)
+    record: dict[str, Any] = {
+        "tool": tool.name,
+        "version": tool.version,
+        "scored": evaluation.name,
+        "overrides": {axis: list(v) if isinstance(v, tuple) else v for axis, v in overrides.items()},
+        "convention": base.as_dict(),
+        "departures": {
+            c.asked: {axis: pair[1] for axis, pair in base.differences(c.convention).items()}
+            for c in evaluation.columns
+            if c.convention != base
+        },
+        "counts": evaluation.counts,
+        "mean": {c.asked: _json(c.mean) for c in evaluation.columns},
+        "per_query": {
+            measure: {q: _json(v) for q, v in values.items()} for measure, values in evaluation.per_query.items()
+        },
+    }
+    if ranges is not None:
+        record["ties_range"] = {measure: [_json(worst), _json(best)] for measure, (worst, best) in ranges.items()}
+    return record
+
+
+def _json(value: float) -> float | None:
+    return None if math.isnan(value) else value

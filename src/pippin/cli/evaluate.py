@@ -11,7 +11,7 @@ from typing import Any
 
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.convention import AXES, parse_overrides
-from pippin.evaluation.evaluate import Evaluation, evaluate_tool
+from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS, Tool
 from pippin.report.evaluation import Ranges, as_record, evaluation_table, per_query_table
@@ -49,13 +49,14 @@ def run(options: argparse.Namespace) -> int:
     check_measures(measures)
     tools = chosen_tools(options.tool or ["official"])
     overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
-    evaluations, ranges = [], {}
+    evaluations: list[Evaluation] = []
+    ranges: Ranges = {}
     for judged, scored, name in load(options.judged, options.scored, options.merge_queries):
+        rankings = Rankings(judged, scored)
         for tool in tools:
-            found = evaluate_tool(judged, scored, measures, tool, overrides, name)
             if options.ties_range:
-                ranges[len(evaluations)] = ties_range(judged, scored, measures, tool, overrides)
-            evaluations.append(found)
+                ranges[len(evaluations)] = ties_range(rankings, measures, tool, overrides)
+            evaluations.append(evaluate_rankings(rankings, measures, tool, overrides, name))
     write(evaluations, ranges if options.ties_range else None, options)
     return 0
 
@@ -103,11 +104,13 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
 
 
 def ties_range(
-    judged: Any, scored: Any, measures: Sequence[str], tool: Tool, overrides: dict[str, Any]
+    rankings: Rankings, measures: Sequence[str], tool: Tool, overrides: dict[str, Any]
 ) -> dict[str, tuple[float, float]]:
     """Measure → (worst, best) mean over the orders of tied documents."""
-    worst = evaluate_tool(judged, scored, measures, tool, {**overrides, "ties": "worst"}, "").mean
-    best = evaluate_tool(judged, scored, measures, tool, {**overrides, "ties": "best"}, "").mean
+    worst, best = (
+        evaluate_rankings(rankings, measures, tool, {**overrides, "ties": bound}, "").mean
+        for bound in ("worst", "best")
+    )
     return {measure: (worst[measure], best[measure]) for measure in worst}
 
 

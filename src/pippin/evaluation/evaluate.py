@@ -113,10 +113,26 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     values = kind.function(ranking, convention, measure)
     if convention.empty is not None:
         values = np.where(np.isnan(values), convention.empty, values)
-    elif convention.empty is None:
+    else:
         # A query with nothing relevant is left out of every measure, not only of those it leaves undefined.
         values = np.where(ranking.relevant_queries(convention.relevant_at), values, np.nan)
     return hold(values, convention.held)
+
+
+class Rankings:
+    """The rankings of one pair of judged and scored data, each made once, when a convention first asks for it."""
+
+    def __init__(self, judged: Dataset | Judgements, scored: NDArray[np.float64] | Run) -> None:
+        self.judged, self.scored = judged, scored
+        self._made: dict[tuple[Any, ...], Ranking] = {}
+
+    def under(self, convention: Convention) -> Ranking:
+        """The ranking under a convention's rules of order."""
+        level = convention.relevant_at if convention.queries == "relevant" else None
+        key = (convention.ties, convention.precision, convention.queries, convention.top_label, level)
+        if key not in self._made:
+            self._made[key] = rank(self.judged, self.scored, convention)
+        return self._made[key]
 
 
 def evaluate_tool(
@@ -128,27 +144,22 @@ def evaluate_tool(
     name: str,
 ) -> Evaluation:
     """Evaluate loaded data under one tool."""
-    rankings: dict[tuple[Any, ...], Ranking] = {}
+    return evaluate_rankings(Rankings(judged, scored), measures, tool, overrides, name)
+
+
+def evaluate_rankings(
+    rankings: Rankings, measures: Sequence[str], tool: Tool, overrides: Mapping[str, Any], name: str
+) -> Evaluation:
+    """The same, sharing rankings between tools."""
     columns = []
     for asked in measures:
         measure = parse(asked)
         convention = tool.convention_for(measure, **overrides)
-        key = (
-            convention.ties,
-            convention.precision,
-            convention.queries,
-            convention.top_label,
-            convention.relevant_at,
-        )
-        if convention.queries != "relevant":
-            key = (*key[:-1], None)
-        if key not in rankings:
-            rankings[key] = rank(judged, scored, convention)
-        ranking = rankings[key]
+        ranking = rankings.under(convention)
         values = measure_values(ranking, measure, convention)
         mean = aggregate(values, KINDS[measure.kind].aggregate)
         columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean))
-    first = next(iter(rankings.values()))
+    first = rankings.under(columns[0].convention)
     return Evaluation(tool, dict(overrides), name, tuple(columns), summary(first, columns))
 
 

@@ -117,7 +117,8 @@ def ties_range(
 def write(evaluations: list[Evaluation], ranges: Ranges | None, options: argparse.Namespace) -> None:
     """Print, or write to a file, in the format asked for."""
     if options.format == "parquet":
-        return write_parquet(evaluations, options.output)
+        write_parquet(evaluations, options.output)
+        return
     if options.format == "json":
         records = [as_record(e, None if ranges is None else ranges[i]) for i, e in enumerate(evaluations)]
         text = json.dumps(records[0] if len(records) == 1 else records, indent=1)
@@ -125,14 +126,18 @@ def write(evaluations: list[Evaluation], ranges: Ranges | None, options: argpars
         text = per_query_table(evaluations, options.format)
     else:
         text = evaluation_table(evaluations, ranges, options.format)
-    if options.output == "-":
-        sys.stdout.write(text + "\n")
-    else:
-        from pippin.data.buffers import atomic_write
+    write_text(text, options.output)
 
-        with atomic_write(options.output) as out:
-            out.write((text + "\n").encode())
-    return None
+
+def write_text(text: str, output: str) -> None:
+    """Print, or write to a file at once."""
+    if output == "-":
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        return
+    from pippin.data.buffers import atomic_write
+
+    with atomic_write(output) as out:
+        out.write((text.rstrip("\n") + "\n").encode())
 
 
 def write_parquet(evaluations: list[Evaluation], output: str) -> None:

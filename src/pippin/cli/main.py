@@ -20,6 +20,7 @@ from pippin.errors import PippinError, UnknownName
 COMMANDS = {
     "eval": ("evaluate", "evaluate scores or runs as any tool would"),
     "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
+    "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
     "tools": ("tools", "the evaluation tools side by side, or all about one"),
     "measures": ("measures", "the measures, or all about one"),
     "convert": ("convert", "write any ranking data as any other form"),

@@ -1,0 +1,225 @@
+"""Why do two tools disagree? The difference of their numbers, shared out over the choices that differ.
+
+Between two conventions the axes that differ are switched one by one in every order; an axis gets the average of what
+its switch changes (its Shapley value). The shares do not depend on an order and sum to the difference. The same sum is
+kept per query, so that one sees which queries carry each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
+from pippin.evaluation.measures import KINDS, RANKING_AXES, Measure
+from pippin.evaluation.notation import parse
+from pippin.evaluation.tools import Tool
+
+Values = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+# What an axis is called in a sentence.
+WORDS = {
+    "gain": "gain", "top_label": "labels beyond the table", "gain_at": "gain threshold", "discount": "discount",
+    "ideal": "ideal", "short": "short lists", "short_precision": "P@k of short lists", "empty": "empty queries",
+    "queries": "queries counted", "ties": "ties", "precision": "score precision", "relevant_at": "relevance level",
+    "ap_denominator": "AP denominator", "ap_undefined": "AP without hits above the cutoff",
+    "err_top": "ERR's top grade", "cut": "cutoff", "held": "rounding per query", "digits": "rounding",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one choice explains of a difference."""
+
+    axis: str
+    before: Any
+    after: Any
+    value: float
+    fact: str
+    per_query: Values
+
+    @property
+    def words(self) -> str:
+        """The name of the choice in a sentence."""
+        return WORDS[self.axis]
+
+
+@dataclass(frozen=True, eq=False)
+class Reconciliation:
+    """The difference between what two tools say of one ranking, in parts that sum to it."""
+
+    measure: str
+    source: Tool
+    target: Tool
+    before: float  # as the source prints it
+    after: float  # as the target prints it
+    parts: tuple[Part, ...]
+    query_ids: tuple[str, ...]
+
+    @property
+    def difference(self) -> float:
+        """target − source, as printed."""
+        return self.after - self.before
+
+    def sentence(self) -> str:
+        """The answer in plain words."""
+        head = f"{self.target.name} − {self.source.name} = {signed(self.difference)}"
+        shown = [p for p in self.parts if abs(p.value) >= 5e-5]
+        if not shown:
+            same = "the two agree" if not self.difference else "all of it in the last digits"
+            return f"{head}: {same}."
+        return head + ": " + ", ".join(
+            f"{p.words} {signed(p.value)}" + (f" ({p.fact})" if p.fact else "") for p in shown
+        ) + "."  # fmt: skip
+
+    def carriers(self, part: Part, most: int = 3) -> list[tuple[str, float]]:
+        """The queries that carry a part, largest first."""
+        order = np.argsort(-np.abs(part.per_query), kind="stable")[:most]
+        return [(self.query_ids[i], float(part.per_query[i])) for i in order if part.per_query[i]]
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A number with its sign.
+
+    >>> signed(-0.24561), signed(0.00002)
+    ('−0.246', '+0.00002')
+    """
+    if value and abs(value) < 0.5 * 10**-digits:
+        digits = 5
+    return ("−" if value < 0 else "+") + f"{abs(value):.{digits}f}"
+
+
+def reconcile(
+    rankings: Rankings, measure: str, source: Tool, target: Tool, progress: Progress | None = None
+) -> Reconciliation:
+    """Share out the difference between what two tools say over the choices that differ."""
+    asked = parse(measure)
+    if KINDS[asked.kind].aggregate != "mean":
+        raise ConventionError(f"{measure} is no mean over queries, so its difference has no shares")
+    first, last = source.convention_for(asked), target.convention_for(asked)
+    axes = _axes(asked, first, last)
+    query_ids, shares, (before, after) = _shapley(rankings, asked, first, last, axes, progress)
+    parts = [
+        Part(axis, getattr(first, axis), getattr(last, axis), float(shares[i].sum()),
+             _fact(rankings, asked, axis, first, last), shares[i])
+        for i, axis in enumerate(axes)
+    ]  # fmt: skip
+    printed = round_as_printed(before, first.digits), round_as_printed(after, last.digits)
+    rounding = (printed[1] - after) - (printed[0] - before)
+    if rounding:
+        parts.append(Part("digits", first.digits, last.digits, rounding, "", np.zeros(len(query_ids))))
+    parts.sort(key=lambda p: -abs(p.value))
+    return Reconciliation(measure, source, target, *printed, tuple(parts), query_ids)
+
+
+def round_as_printed(value: float, digits: int) -> float:
+    """The number that a reader of the tool's output has."""
+    return float(f"{value:.{digits}f}")
+
+
+def _axes(measure: Measure, first: Convention, last: Convention) -> list[str]:
+    """Axes that differ and can change this measure."""
+    able = {*KINDS[measure.kind].axes, *RANKING_AXES, "empty"}
+    return [axis for axis in first.differences(last) if axis in able]
+
+
+def _shapley(
+    rankings: Rankings, measure: Measure, first: Convention, last: Convention, axes: Sequence[str],
+    progress: Progress | None,
+) -> tuple[tuple[str, ...], list[Values], tuple[float, float]]:  # fmt: skip
+    """Per axis and query: the weighted sum over all 2^d mixtures of the two conventions.
+
+    With c(T) the vector of each query's contribution to the mean where the axes in T are switched, the share of axis i
+    is Σ_T w(T) c(T), w = (|T|−1)! (d−|T|)! / d! where i is in T and −|T|! (d−|T|−1)! / d! where it is not.
+    """
+    d = len(axes)
+    query_ids = rankings.judged.query_ids
+    position = {query: i for i, query in enumerate(query_ids)}
+    shares = [np.zeros(len(query_ids)) for _ in axes]
+    means = {}
+    for subset in range(1 << d):
+        switched = {axis: getattr(last, axis) for i, axis in enumerate(axes) if subset >> i & 1}
+        contributions, mean = _contributions(rankings, measure, first.replace(**switched), position)
+        size = subset.bit_count()
+        for i in range(d):
+            if subset >> i & 1:
+                shares[i] += factorial(size - 1) * factorial(d - size) / factorial(d) * contributions
+            else:
+                shares[i] -= factorial(size) * factorial(d - size - 1) / factorial(d) * contributions
+        if subset in (0, (1 << d) - 1):
+            means[subset] = mean
+        if progress is not None:
+            progress(subset + 1, 1 << d)
+    return query_ids, shares, (means[0], means[(1 << d) - 1])
+
+
+def _contributions(
+    rankings: Rankings, measure: Measure, convention: Convention, position: dict[str, int]
+) -> tuple[Values, float]:
+    """What each query adds to the mean, and the mean."""
+    ranking = rankings.under(convention)
+    values = measure_values(ranking, measure, convention)
+    counted = ~np.isnan(values)
+    out = np.zeros(len(position))
+    if counted.any():
+        at = np.array([position[q] for q in ranking.query_ids], np.int64)
+        out[at] = np.where(counted, values, 0.0) / int(counted.sum())
+    return out, aggregate(values, "mean")
+
+
+def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, last: Convention) -> str:
+    """What in the data makes the choice matter, with a count."""
+    if axis in _FACTS:
+        plain = first.replace(queries="judged") if first.queries == "relevant" else first
+        return _FACTS[axis](rankings, measure, plain, last)
+    return f"{_show(getattr(first, axis))} → {_show(getattr(last, axis))}"
+
+
+def _short_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking, cutoff = rankings.under(first), measure.cutoff or 0
+    short = int((ranking.sizes() < cutoff).sum())
+    return f"{short} of {len(ranking.query_ids)} queries have fewer than {cutoff} documents"
+
+
+def _empty_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking = rankings.under(first)
+    return f"{int((~ranking.relevant_queries()).sum())} of {len(ranking.query_ids)} queries have no relevant document"
+
+
+def _ties_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking = rankings.under(first)
+    return f"{int(ranking.tied_queries().sum())} of {len(ranking.query_ids)} queries have tied scores"
+
+
+def _precision_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    single, double = (int(rankings.under(first.replace(precision=p)).tied.sum()) for p in ("float32", "float64"))
+    return f"{single - double} documents are tied with the one before in single precision only"
+
+
+def _top_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    top = min(c.top_label for c in (first, last) if c.top_label is not None)
+    return f"{int((rankings.judged.labels > top).sum())} labels are above {top}"
+
+
+def _queries_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    known = set(getattr(rankings.scored, "query_ids", rankings.judged.query_ids))
+    missing = sum(query not in known for query in rankings.judged.query_ids)
+    return f"{missing} of {len(rankings.judged.query_ids)} judged queries are not in the run"
+
+
+_FACTS = {
+    "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "ties": _ties_fact,
+    "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact,
+}  # fmt: skip
+
+
+def _show(value: Any) -> str:
+    return "skip" if value is None else ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)

@@ -94,7 +94,8 @@ def figure(reconciliations: Sequence[Reconciliation]) -> dict[str, Any]:
     tooltip = [{"field": "step"}, {"field": "to", "format": ".4f"}, {"field": "change", "format": "+.4f"}]
     return {
         "data": {"values": values},
-        "facet": {"field": "tool", "type": "nominal", "columns": 2, "title": None, "sort": None},
+        "facet": {"field": "tool", "type": "nominal", "columns": 2, "title": None,
+                  "sort": [r.target.name for r in reconciliations]},
         "columns": 2,
         "resolve": {"scale": {"y": "independent"}},
         "spec": {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -14,49 +15,47 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-// Counts of inserted positions, by prefix (Fenwick 1994).
+// Counts of inserted positions, by prefix: a bit a position and a tree (Fenwick 1994) over words of 64, so that a million
+// positions take a quarter of a megabyte, which a core's own cache holds, and not eight.
 class PrefixCounts {
 public:
-    explicit PrefixCounts(std::int64_t size) : tree_(at(size) + 1, 0) {}
+    explicit PrefixCounts(std::int64_t size) : words_(at(size) / 64 + 1, 0), tree_(words_.size() + 1, 0) {}
 
     void insert(std::int64_t position) {
-        for (std::size_t node = at(position) + 1; node < tree_.size(); node += node & (~node + 1)) ++tree_[node];
+        const std::size_t word = at(position) / 64;
+        words_[word] |= std::uint64_t{1} << (at(position) % 64);
+        for (std::size_t node = word + 1; node < tree_.size(); node += node & (~node + 1)) ++tree_[node];
     }
 
     // How many inserted positions are below `end`.
     std::int64_t before(std::int64_t end) const {
-        std::int64_t count = 0;
-        for (std::size_t node = at(end); node > 0; node &= node - 1) count += tree_[node];
+        const std::size_t word = at(end) / 64;
+        const std::uint64_t below = (std::uint64_t{1} << (at(end) % 64)) - 1;
+        std::int64_t count = std::popcount(words_[word] & below);
+        for (std::size_t node = word; node > 0; node &= node - 1) count += tree_[node];
         return count;
     }
 
 private:
+    std::vector<std::uint64_t> words_;
     std::vector<std::int64_t> tree_;
 };
 
-// Where the tree keeps each item of x. Items with the same items above and below them share the first place among
-// theirs: no question ever tells them apart, and with many ties the tree stays in the cache.
-std::vector<std::int64_t> places(const TiedRanking& x) {
-    std::vector<std::int64_t> place(x.order.size());
-    std::int64_t first = 0;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-        const std::size_t item = at(x.order[at(i)]);
-        const std::size_t head = at(x.order[at(first)]);
-        if (x.above[item] != x.above[head] || x.through[item] != x.through[head]) first = i;
-        place[item] = first;
-    }
-    return place;
+std::vector<std::int64_t> positions(const TiedRanking& ranking) {
+    std::vector<std::int64_t> position(ranking.order.size());
+    for (std::int64_t i = 0; i < ranking.size(); ++i) position[at(ranking.order[at(i)])] = i;
+    return position;
 }
 
 // Calls visit(item, tree) for the items of y from the top, when the tree holds exactly the items clearly above it. That
 // set is always a prefix of y's order and only grows on the way down, so every item is inserted once.
 template <typename Visit>
 void sweep(const TiedRanking& x, const TiedRanking& y, Visit&& visit) {
-    const std::vector<std::int64_t> place = places(x);
+    const std::vector<std::int64_t> position = positions(x);
     PrefixCounts tree(x.size());
     std::int64_t inserted = 0;
     for (const std::int64_t item : y.order) {
-        for (; inserted < y.above[at(item)]; ++inserted) tree.insert(place[at(y.order[at(inserted)])]);
+        for (; inserted < y.above[at(item)]; ++inserted) tree.insert(position[at(y.order[at(inserted)])]);
         visit(item, tree);
     }
 }

@@ -148,9 +148,7 @@ PAIRWISE = {
 
 @pytest.mark.parametrize("name", PAIRWISE)
 @given(pair=rankings(), tolerance=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 2.5, 1e5]), low=st.booleans())
-def test_equals_definition_pair_by_pair(
-    name: str, pair: tuple[F64, F64], tolerance: float, low: bool
-) -> None:
+def test_equals_definition_pair_by_pair(name: str, pair: tuple[F64, F64], tolerance: float, low: bool) -> None:
     x, y = pair
     sign, top = (-1.0, "low") if low else (1.0, "high")
     expected = PAIRWISE[name](sign * x, sign * y, tolerance)

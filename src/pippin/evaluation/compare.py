@@ -1,0 +1,240 @@
+"""Many systems, every tool: who wins, is it more than chance, and would another tool say so?
+
+A `Board` is what one tool says of all systems under one measure, with a significance test over every pair. The boards
+of several tools make a `Comparison`: for each pair a verdict over all tools, where a verdict flips the choice that
+flips it, and the rank correlation between the tools' leaderboards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pippin.errors import ConventionError, DataError
+from pippin.evaluation.correlation import correlate
+from pippin.evaluation.evaluate import Rankings, evaluate_rankings
+from pippin.evaluation.reconcile import WORDS, Reconciliation, reconcile
+from pippin.evaluation.scores import Missing, Scores
+from pippin.evaluation.significance import Comparison as Tested
+from pippin.evaluation.significance import MeanInterval, compare_systems, system_intervals
+from pippin.evaluation.tools import Tool
+
+Step = Callable[[str], None]
+_EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
+
+
+@dataclass(frozen=True)
+class TestPlan:
+    """How differences are tested."""
+
+    test: str = "t"
+    correction: str = "holm"
+    baseline: str | None = None
+    alpha: float = 0.05
+    samples: int | None = None
+    seed: int = 0
+    missing: Missing = "error"
+    interval: Any = "bca"
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """One tool's word on all systems under one measure."""
+
+    name: str  # of the tool, or of the matrix
+    measure: str
+    scores: Scores
+    tested: Tested
+    means: Mapping[str, float]
+    ties: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # system → (worst, best) order of ties
+
+    def order(self) -> list[str]:
+        """Systems, best first; equal means in the order given."""
+        return sorted(self.means, key=lambda s: -self.means[s])
+
+    def winner(self, a: str, b: str) -> int:
+        """1 where a has the higher mean, −1 where b has, 0 where they are equal."""
+        difference = self.means[a] - self.means[b]
+        return 0 if abs(difference) <= _EQUAL else 1 if difference > 0 else -1
+
+    def significant(self, a: str, b: str) -> bool:
+        """Whether the difference is significant after correction (False where the pair was not tested)."""
+        try:
+            return bool(self.tested.pair(a, b).p_adjusted <= self.tested.alpha)
+        except ConventionError:
+            return False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all tools together say of one pair; `a` is ahead under the first tool."""
+
+    a: str
+    b: str
+    for_a: tuple[str, ...]  # tools under which a is ahead
+    for_b: tuple[str, ...]
+    equal: tuple[str, ...]
+    significant: tuple[str, ...]  # tools under which the difference is significant
+    causes: tuple[tuple[str, str, float], ...] = ()  # (tool, choice, how far it moves a − b) for every tool that flips
+
+    @property
+    def flips(self) -> bool:
+        """Whether tools disagree about the winner."""
+        return bool(self.for_a and self.for_b)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Boards of several tools for one measure."""
+
+    measure: str
+    boards: tuple[Board, ...]
+    intervals: tuple[MeanInterval, ...]  # of the first board
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def first(self) -> Board:
+        """The board that orders the tables."""
+        return self.boards[0]
+
+    @cached_property
+    def flips(self) -> list[Verdict]:
+        """Pairs about which tools disagree."""
+        return [v for v in self.verdicts if v.flips]
+
+    def agreement(self, coefficient: str) -> list[list[float]]:
+        """Rank correlation between the leaderboards of every two tools."""
+        systems = list(self.first.means)
+        columns = [np.array([b.means[s] for s in systems]) for b in self.boards]
+        return [[correlate(x, y, coefficient, top="high").value for y in columns] for x in columns]
+
+    def sentence(self) -> str:
+        """The verdict in plain words."""
+        pairs, boards = len(self.verdicts), len(self.boards)
+        best = self.first.order()[0]
+        if boards == 1:
+            proven = sum(bool(v.significant) for v in self.verdicts)
+            return (
+                f"{best} leads with {self.first.means[best]:.4f}; {proven} of {pairs} differences are significant "
+                f"({self.first.tested.method}, {self.first.tested.correction})."
+            )
+        everywhere = all(b.order()[0] == best for b in self.boards)
+        crowned = sorted({b.order()[0] for b in self.boards})
+        winner = f"All {boards} tools crown {best}" if everywhere else f"The winner depends on the tool ({', '.join(crowned)})"
+        firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
+        return (
+            f"{winner}. Of {pairs} pairs, {len(self.flips)} change their winner with the tool; {firm} are decided the same "
+            "way and significantly by every tool."
+        )
+
+
+def compare(
+    systems: Mapping[str, Rankings], measure: str, tools: Sequence[Tool], plan: TestPlan, overrides: Mapping[str, Any],
+    step: Step = lambda _: None,
+) -> Comparison:  # fmt: skip
+    """Compare systems under one measure as every tool would."""
+    if len(systems) < 2:
+        raise DataError("a comparison needs at least two systems")
+    boards = []
+    for position, tool in enumerate(tools):
+        boards.append(_board(systems, measure, tool, plan, overrides, ties=position == 0))
+        step(tool.name)
+    verdicts = _verdicts(boards)
+    if any(v.flips for v in verdicts) and not overrides:
+        verdicts = _explain(verdicts, boards, systems, measure, tools, step)
+    return Comparison(measure, tuple(boards), _intervals(boards[0].scores, plan), tuple(verdicts))
+
+
+def compare_scores(scores: Scores, name: str, plan: TestPlan) -> Comparison:
+    """Compare systems from a matrix of per-query values, without judgements and so without tools."""
+    tested = _test(scores, plan)
+    means = dict(zip(scores.systems, scores.means.tolist(), strict=True))
+    board = Board(name, name, scores, tested, means)
+    return Comparison(name, (board,), _intervals(scores, plan), tuple(_verdicts([board])))
+
+
+def _test(scores: Scores, plan: TestPlan) -> Tested:
+    return compare_systems(
+        scores, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
+        seed=plan.seed,
+    )  # fmt: skip
+
+
+def _intervals(scores: Scores, plan: TestPlan) -> tuple[MeanInterval, ...]:
+    return system_intervals(scores, plan.interval, alpha=plan.alpha, seed=plan.seed)
+
+
+def _board(
+    systems: Mapping[str, Rankings], measure: str, tool: Tool, plan: TestPlan, overrides: Mapping[str, Any], ties: bool
+) -> Board:
+    values, means, ranges = {}, {}, {}
+    for name, rankings in systems.items():
+        found = evaluate_rankings(rankings, [measure], tool, overrides, name)
+        values[name], means[name] = found.per_query[measure], found.mean[measure]
+        if ties:
+            worst, best = (
+                evaluate_rankings(rankings, [measure], tool, {**overrides, "ties": bound}, name).mean[measure]
+                for bound in ("worst", "best")
+            )
+            ranges[name] = (worst, best)
+    try:
+        scores = Scores.from_systems(values, missing=plan.missing, undefined="drop")
+    except DataError as error:
+        raise DataError(f"under {tool.name} the systems have different queries: {error}") from None
+    return Board(tool.name, measure, scores, _test(scores, plan), means, ranges)
+
+
+def _verdicts(boards: Sequence[Board]) -> list[Verdict]:
+    """One verdict per pair, the first board's leader first."""
+    order = boards[0].order()
+    found = []
+    for a, b in combinations(order, 2):
+        winners = {board.name: board.winner(a, b) for board in boards}
+        found.append(
+            Verdict(
+                a, b,
+                tuple(n for n, w in winners.items() if w > 0),
+                tuple(n for n, w in winners.items() if w < 0),
+                tuple(n for n, w in winners.items() if w == 0),
+                tuple(board.name for board in boards if board.significant(a, b)),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _explain(
+    verdicts: Sequence[Verdict], boards: Sequence[Board], systems: Mapping[str, Rankings], measure: str,
+    tools: Sequence[Tool], step: Step,
+) -> list[Verdict]:  # fmt: skip
+    """For every pair that flips, the choice that moves a − b most towards the other side, per dissenting tool."""
+    by_name = {tool.name: tool for tool in tools}
+    known: dict[tuple[str, str, str], Reconciliation] = {}
+
+    def parts(system: str, source: str, target: str) -> dict[str, float]:
+        key = (system, source, target)
+        if key not in known:
+            known[key] = reconcile(systems[system], measure, by_name[source], by_name[target])
+            step(f"why {target} differs on {system}")
+        return {part.axis: part.value for part in known[key].parts}
+
+    explained = []
+    for verdict in verdicts:
+        if not verdict.flips:
+            explained.append(verdict)
+            continue
+        source = verdict.for_a[0]
+        causes = []
+        for target in verdict.for_b:
+            of_a, of_b = parts(verdict.a, source, target), parts(verdict.b, source, target)
+            moves = {axis: of_a.get(axis, 0.0) - of_b.get(axis, 0.0) for axis in {*of_a, *of_b}}
+            axis = min(sorted(moves), key=moves.__getitem__)
+            causes.append((target, WORDS[axis], moves[axis]))
+        explained.append(
+            Verdict(verdict.a, verdict.b, verdict.for_a, verdict.for_b, verdict.equal, verdict.significant, tuple(causes))
+        )
+    return explained

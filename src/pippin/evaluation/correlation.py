@@ -1,0 +1,400 @@
+"""Rank correlation: how alike do two rankings order the same items, when either of them may tie some?
+
+`x` and `y` give one number an item: scores (`top="high"`) or ranks (`top="low"`). Where it matters, x is the
+truth and y the observer, and y is the ranking that is walked from its top down. The question decides:
+
+- no ties in either: `tau`, and the top-heavy `tau_ap`;
+- accuracy of an observer who may fail to tell items apart, against a truth without ties: `tau_a`, `tau_ap_a`;
+- agreement of two observers who both may tie: `tau_b`, `tau_ap_b` (the mean of `tau_ap_ties` both ways);
+- extension, accuracy where a tie in the truth is what the observer should say: `tau_truth_ties`,
+  `tau_ap_truth_ties`.
+
+Ties are exact: two items tie if their doubles are equal. Coefficients that refuse ties compare the values as
+printed with 15 significant digits (as R's ircor does): a difference beyond them is rounding, not an order.
+
+Extension, `tolerance`: two items also tie if they are closer than it. Such ties are not transitive, and the
+coefficients that take a tolerance do not need them to be: each pair is judged by itself, and an item is above
+another only if it is clearly above. The mean over the orders of tied items (`tau_ap_a`, `tau_ap_truth_ties`)
+does need groups, so these take none; `clusters` makes groups from gaps for whoever wants them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pippin.errors import ConventionError, DataError
+from pippin.kernels import correlation as kernel
+from pippin.registry import Registry
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Top = Literal["high", "low"]
+OverlapTies = Literal["w", "a", "b"]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient's value with what it takes to read it; `reason` says why it is NaN, else it is empty."""
+
+    name: str
+    value: float
+    n: int
+    top: Top
+    ties_x: int
+    ties_y: int
+    reason: str = ""
+
+    def __str__(self) -> str:
+        value = f"NaN, because {self.reason}" if self.reason else f"{self.value:.6f}"
+        ties = f"tied pairs: {self.ties_x} in x, {self.ties_y} in y"
+        return f"{self.name} = {value} ({self.n} items, top = {self.top}, {ties})"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two settled rankings, and what a coefficient may ask of them."""
+
+    x: I64
+    y: I64
+    p: float = 0.9
+    ties: OverlapTies = "w"
+
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return len(self.x[0])
+
+    @property
+    def total(self) -> int:
+        """The number of pairs of items."""
+        return self.n * (self.n - 1) // 2
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What a coefficient accepts and how it is computed."""
+
+    compute: Callable[[Pair], float]
+    no_ties_in: str = ""  # "", "x" or "xy"
+    instead: str = ""  # what to use when it refuses ties
+    undefined_if_all_tied: bool = False
+    tolerance_in: str = ""  # the rankings that a tolerance applies to
+    options: tuple[str, ...] = ()
+
+
+def _tau(pair: Pair) -> float:
+    counts = kernel.count_pairs(pair.x, pair.y)
+    return (counts.concordant - counts.discordant) / pair.total
+
+
+def _tau_b(pair: Pair) -> float:
+    counts = kernel.count_pairs(pair.x, pair.y)
+    # One root of the product, not two roots: equal factors then give back exactly the factor.
+    expected = math.sqrt((pair.total - counts.tied_x) * (pair.total - counts.tied_y))
+    return (counts.concordant - counts.discordant) / expected
+
+
+def _tau_truth_ties(pair: Pair) -> float:
+    counts = kernel.count_pairs(pair.x, pair.y)
+    return (2 * (counts.concordant + counts.tied_both) - pair.total) / pair.total
+
+
+def _tau_ap_a(pair: Pair) -> float:
+    return 2.0 * kernel.share_above_in_orders(pair.x, pair.y, "half") - 1.0
+
+
+def _tau_ap_truth_ties(pair: Pair) -> float:
+    return 2.0 * kernel.share_above_in_orders(pair.x, pair.y, "agreed") - 1.0
+
+
+def _tau_ap_ties(pair: Pair) -> float:
+    return 2.0 * kernel.share_above(pair.x, pair.y) - 1.0
+
+
+def _tau_ap_b(pair: Pair) -> float:
+    return (_tau_ap_ties(pair) + _tau_ap_ties(Pair(pair.y, pair.x))) / 2.0
+
+
+def _spearman(pair: Pair) -> float:
+    # Twice the mid-rank, less twice the mean rank: whole numbers, so that only the sums round.
+    x, y = ((r[1] + r[2] - pair.n).astype(np.float64) for r in (pair.x, pair.y))
+    return float((x * y).sum()) / math.sqrt(float((x * x).sum()) * float((y * y).sum()))
+
+
+def _rbo(pair: Pair) -> float:
+    return kernel.rank_biased_overlap(pair.x, pair.y, pair.p, pair.ties)
+
+
+COEFFICIENTS: Registry[Coefficient] = Registry("correlation coefficient")
+for _name, _coefficient in {
+    "tau": Coefficient(_tau, "xy", "tau_a allows ties in y, tau_b in both"),
+    "tau_a": Coefficient(_tau, "x", "tau_b allows ties in both", tolerance_in="y"),
+    "tau_b": Coefficient(_tau_b, undefined_if_all_tied=True, tolerance_in="xy"),
+    "tau_ap": Coefficient(_tau_ap_ties, "xy", "tau_ap_a allows ties in y, tau_ap_b in both"),
+    "tau_ap_a": Coefficient(_tau_ap_a, "x", "tau_ap_b allows ties in both"),
+    "tau_ap_ties": Coefficient(_tau_ap_ties, undefined_if_all_tied=True, tolerance_in="xy"),
+    "tau_ap_b": Coefficient(_tau_ap_b, undefined_if_all_tied=True, tolerance_in="xy"),
+    "tau_truth_ties": Coefficient(_tau_truth_ties, tolerance_in="xy"),
+    "tau_ap_truth_ties": Coefficient(_tau_ap_truth_ties),
+    "spearman": Coefficient(_spearman, undefined_if_all_tied=True),
+    "rbo": Coefficient(_rbo, options=("p", "ties")),
+}.items():
+    COEFFICIENTS.register(_name, _coefficient)
+
+
+def _vector(values: ArrayLike, name: str) -> F64:
+    """The values as contiguous float64, or a DataError."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":  # text would be parsed, and complex numbers cut, without a word
+            raise TypeError
+        array = np.ascontiguousarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be numbers, one an item") from None
+    if given.ndim != 1:
+        raise DataError(f"{name} must have one dimension, not {given.ndim}")
+    missing = np.flatnonzero(np.isnan(array))
+    if len(missing):
+        raise DataError(f"{name} is NaN for item {missing[0] + 1} of {len(array)}; every item needs a number")
+    return array
+
+
+def _printed_tie(values: F64, order: I64) -> tuple[float, float] | None:
+    """The first two neighbours in rank order that print alike with 15 significant digits."""
+    ranked = values[order]
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities
+        apart = np.abs(np.diff(ranked)) > 2e-14 * np.maximum(np.abs(ranked[1:]), np.abs(ranked[:-1]))
+    for i in np.flatnonzero(~apart):
+        first, second = float(ranked[i]), float(ranked[i + 1])
+        if first == second or f"{first:.15g}" == f"{second:.15g}":
+            return first, second
+    return None
+
+
+def _all_tied(pair: Pair) -> str:
+    """Which ranking ties every pair, as a clause; empty if none does."""
+    x_ties, y_ties = (_tied_pairs(ranking) == pair.total for ranking in (pair.x, pair.y))
+    if x_ties and y_ties:
+        return "x and y tie all items"
+    return "x ties all items" if x_ties else "y ties all items" if y_ties else ""
+
+
+def _tied_pairs(ranking: I64) -> int:
+    return int((ranking[2] - ranking[1] - 1).sum()) // 2
+
+
+def _check_options(name: str, top: str, given: dict[str, float | str | None]) -> None:
+    coefficient = COEFFICIENTS[name]
+    taken = coefficient.options + (("tolerance",) if coefficient.tolerance_in else ())
+    for option, value in given.items():
+        if value is not None and option not in taken:
+            raise ConventionError(f"{name} takes no {option}")
+    if top not in ("high", "low"):
+        raise ConventionError(f"top must be 'high' (scores) or 'low' (ranks), not {top!r}")
+    tolerance, p, ties = given["tolerance"], given["p"], given["ties"]
+    if tolerance is not None and not 0 <= float(tolerance) < math.inf:
+        raise ConventionError(f"tolerance must be a finite number of 0 or more, not {tolerance}")
+    if p is not None and not 0 < float(p) < 1:
+        raise ConventionError(f"p must lie between 0 and 1, not {p}")
+    if ties is not None and ties not in kernel.OVERLAP_TIES:
+        raise ConventionError(f"ties must be 'w', 'a' or 'b', not {ties!r}")
+
+
+def correlate(
+    x: ArrayLike,
+    y: ArrayLike,
+    name: str,
+    *,
+    top: Top = "high",
+    tolerance: float | None = None,
+    p: float | None = None,
+    ties: OverlapTies | None = None,
+) -> Correlation:
+    """The coefficient of that name, with the number of items, which end is the top, ties, and why it is NaN.
+
+    >>> print(correlate([1, 2, 3.5, 3.5, 5, 6], [2, 4, 1, 4, 6, 4], "tau_ap_b", top="low"))
+    tau_ap_b = 0.140000 (6 items, top = low, tied pairs: 1 in x, 3 in y)
+    >>> print(correlate([0.3, 0.2], [0.5, 0.5], "tau_b"))
+    tau_b = NaN, because y ties all items (2 items, top = high, tied pairs: 0 in x, 1 in y)
+    """
+    coefficient = COEFFICIENTS[name]
+    _check_options(name, top, {"tolerance": tolerance, "p": p, "ties": ties})
+    values = {"x": _vector(x, "x"), "y": _vector(y, "y")}
+    n, other = len(values["x"]), len(values["y"])
+    if n != other:
+        raise DataError(f"x has {n} items and y has {other}; both must rank the same items")
+    if n < 2:
+        raise DataError(f"a correlation needs 2 items or more, not {n}")
+    near = {side: float(tolerance or 0.0) if side in coefficient.tolerance_in else 0.0 for side in "xy"}
+    ranked = {side: kernel.rank_with_ties(values[side], top == "high", near[side]) for side in "xy"}
+    for side in coefficient.no_ties_in:
+        tie = _printed_tie(values[side], ranked[side][0])
+        if tie is not None:
+            alike = repr(tie[0]) if tie[0] == tie[1] else f"{tie[0]!r} and {tie[1]!r} alike at 15 digits"
+            refused = f"{side} contains ties ({alike}), which {name} refuses"
+            raise ConventionError(f"{refused}; {coefficient.instead}")
+    pair = Pair(ranked["x"], ranked["y"], 0.9 if p is None else float(p), ties or "w")
+    reason = _all_tied(pair) if coefficient.undefined_if_all_tied else ""
+    value = math.nan if reason else coefficient.compute(pair)
+    return Correlation(name, value, n, top, _tied_pairs(pair.x), _tied_pairs(pair.y), reason)
+
+
+def tau(x: ArrayLike, y: ArrayLike, *, top: Top = "high") -> float:
+    """Kendall's τ of two rankings without ties.
+
+    (concordant − discordant) / (n(n−1)/2). Kendall 1938; eq. 1 of Urbano and Marrero, ICTIR 2017.
+
+    >>> tau([1, 2, 3, 4, 5, 6], [2, 3, 1, 4, 6, 5], top="low")
+    0.6
+    """
+    return correlate(x, y, "tau", top=top).value
+
+
+def tau_a(x: ArrayLike, y: ArrayLike, *, top: Top = "high", tolerance: float = 0.0) -> float:
+    """Kendall's τ_a: accuracy of y, which may tie items, against the truth x, which may not.
+
+    (concordant − discordant) / (n(n−1)/2). Woodbury 1940; eq. 4 of Urbano and Marrero 2017. The tolerance is
+    y's.
+
+    >>> tau_a([1, 2, 3, 4, 5, 6], [2, 4, 1, 4, 6, 4], top="low")
+    0.4
+    """
+    return correlate(x, y, "tau_a", top=top, tolerance=tolerance).value
+
+
+def tau_b(x: ArrayLike, y: ArrayLike, *, top: Top = "high", tolerance: float = 0.0) -> float:
+    """Kendall's τ_b: agreement of two rankings that both may tie items; NaN if one ties all.
+
+    (concordant − discordant) / √((N − t_x)(N − t_y)), N = n(n−1)/2, t = tied pairs. Student 1921; eq. 9 of
+    Urbano and Marrero 2017.
+
+    >>> round(tau_b([1, 2, 3.5, 3.5, 5, 6], [2, 4, 1, 4, 6, 4], top="low"), 3)
+    0.386
+    """
+    return correlate(x, y, "tau_b", top=top, tolerance=tolerance).value
+
+
+def tau_ap(x: ArrayLike, y: ArrayLike, *, top: Top = "high") -> float:
+    """AP correlation of y with respect to x, without ties; errors at y's top weigh most; not symmetric.
+
+    2/(n−1) · Σ_{i=2..n} (concordant above i) / (i−1) − 1, i = position in y. Yilmaz, Aslam and Robertson,
+    SIGIR 2008; eq. 3 of Urbano and Marrero 2017.
+
+    >>> round(tau_ap([1, 2, 3, 4, 5, 6], [2, 3, 1, 4, 6, 5], top="low"), 2)
+    0.32
+    """
+    return correlate(x, y, "tau_ap", top=top).value
+
+
+def tau_ap_a(x: ArrayLike, y: ArrayLike, *, top: Top = "high") -> float:
+    """AP correlation as accuracy of y, which may tie items, against the truth x: a mean over orders.
+
+    2/(n−1) · [Σ_i c_i Σ_{k=1..t} 1/(t(p+k−2)) + Σ_i 1/(2t) Σ_{k=1..t−1} k/(p+k−1)] − 1, with c_i = concordant
+    above i's group, t = its size, p = its first position, i over the items of y (the first sum without the
+    top group). Eq. 8 of Urbano and Marrero 2017.
+
+    >>> round(tau_ap_a([1, 2, 3, 4, 5, 6], [2, 4, 1, 4, 6, 4], top="low"), 3)
+    0.209
+    """
+    return correlate(x, y, "tau_ap_a", top=top).value
+
+
+def tau_ap_ties(x: ArrayLike, y: ArrayLike, *, top: Top = "high", tolerance: float = 0.0) -> float:
+    """AP correlation of y with respect to x where both may tie items, in one direction; NaN if one ties all.
+
+    2/(n−t₁) · Σ_i c_i / (p_i−1) − 1, with c_i = concordant above i's group, p_i = the group's first position,
+    i over the items of y below its top group of t₁. Eq. 10 of Urbano and Marrero 2017, whose print leaves out
+    the − 1 that its own worked example needs. The sum gives −1 when only x ties all; there is no order to
+    agree with, so that is NaN too.
+
+    >>> round(tau_ap_ties([1, 2, 3.5, 3.5, 5, 6], [2, 4, 1, 4, 6, 4], top="low"), 2)
+    0.12
+    """
+    return correlate(x, y, "tau_ap_ties", top=top, tolerance=tolerance).value
+
+
+def tau_ap_b(x: ArrayLike, y: ArrayLike, *, top: Top = "high", tolerance: float = 0.0) -> float:
+    """AP correlation as agreement of two rankings that both may tie items; NaN if one ties all.
+
+    (tau_ap_ties(x, y) + tau_ap_ties(y, x)) / 2. Eq. 11 of Urbano and Marrero 2017. Being symmetric, it
+    differs from `tau_ap` even without ties.
+
+    >>> round(tau_ap_b([1, 2, 3.5, 3.5, 5, 6], [2, 4, 1, 4, 6, 4], top="low"), 2)
+    0.14
+    """
+    return correlate(x, y, "tau_ap_b", top=top, tolerance=tolerance).value
+
+
+def tau_truth_ties(x: ArrayLike, y: ArrayLike, *, top: Top = "high", tolerance: float = 0.0) -> float:
+    """Extension: accuracy of y where a tie in the truth x is what y should say (not Stuart's τ_c).
+
+    2/N · (concordant + tied in both) − 1, N = n(n−1)/2: a pair tied in one ranking only is discordant. The
+    third scenario in section 4 of Urbano and Marrero 2017.
+
+    >>> tau_truth_ties([3, 1, 1], [2, 1, 1])
+    1.0
+    """
+    return correlate(x, y, "tau_truth_ties", top=top, tolerance=tolerance).value
+
+
+def tau_ap_truth_ties(x: ArrayLike, y: ArrayLike, *, top: Top = "high") -> float:
+    """Extension: AP correlation where a tie in the truth x is what y should say.
+
+    As `tau_ap_a`, the mean over all orders of y's ties, but a pair that y ties is concordant if x ties it too
+    and discordant if not, and a pair that only x ties is discordant: the scenario of `tau_truth_ties`,
+    top-heavy.
+
+    >>> tau_ap_truth_ties([3, 1, 1], [2, 1, 1])
+    1.0
+    """
+    return correlate(x, y, "tau_ap_truth_ties", top=top).value
+
+
+def spearman(x: ArrayLike, y: ArrayLike, *, top: Top = "high") -> float:
+    """Spearman's ρ: product-moment correlation of ranks, ties at their mid-rank; NaN if one ties all.
+
+    Σ (r_x − r̄)(r_y − r̄) / √(Σ (r_x − r̄)² Σ (r_y − r̄)²). Spearman 1904; ties after Student 1921.
+
+    >>> spearman([1, 2, 3], [1, 3, 2], top="low")
+    0.5
+    """
+    return correlate(x, y, "spearman", top=top).value
+
+
+def rbo(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, top: Top = "high", ties: OverlapTies = "w") -> float:
+    """Extrapolated rank-biased overlap, from 0 to 1, of two rankings of the same items.
+
+    (1−p) · Σ_{d=1..n} p^(d−1) A_d + pⁿ, A_d = agreement of the first d items; after the last depth both hold
+    all items. Webber, Moffat and Zobel 2010, eq. 32. Tied items (Corsi and Urbano, SIGIR 2024): `w`, as
+    Webber et al., all stand at the first rank of their group and A_d = 2 |common| / (|x's| + |y's|); `a`, the
+    mean over all orders of ties; `b`, as `a`, with A_d = Σ c_x c_y / √(Σ c_x² Σ c_y²) over the items' chances
+    c of being among the first d.
+
+    >>> rbo([3, 2, 1], [3, 1, 2], p=0.5)
+    0.875
+    """
+    return correlate(x, y, "rbo", top=top, p=p, ties=ties).value
+
+
+def clusters(values: ArrayLike, tolerance: float, *, top: Top = "high") -> I64:
+    """Ranks (1 = top) of groups made by gaps: neighbours in rank order closer than `tolerance` share a group.
+
+    A chain of close items is one group, however far apart its ends are. Use the ranks with `top="low"`.
+
+    >>> clusters([0.50, 0.49, 0.30, 0.31, 0.10], 0.02)
+    array([1, 1, 2, 2, 3])
+    """
+    _check_options("tau_b", top, {"tolerance": tolerance, "p": None, "ties": None})
+    array = _vector(values, "values")
+    order = kernel.rank_with_ties(array, top == "high")[0]
+    ranks = np.ones(len(array), np.int64)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities
+        gaps = np.abs(np.diff(array[order]))
+    ranks[order[1:]] += np.cumsum((gaps > 0) & ~(gaps < tolerance))
+    return ranks

@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
     pippin::bind_text(m);
     pippin::bind_rank(m);
     pippin::bind_measures(m);
+    pippin::bind_significance(m);
 }

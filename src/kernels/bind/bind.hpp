@@ -30,5 +30,6 @@ auto view(const Array& array) {
 void bind_text(nb::module_& m);
 void bind_rank(nb::module_& m);
 void bind_measures(nb::module_& m);
+void bind_significance(nb::module_& m);
 
 }  // namespace pippin

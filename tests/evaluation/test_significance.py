@@ -106,9 +106,7 @@ def exact_p(d: list[int], alternative: Alternative) -> float:
     )
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_exact_randomization_sees_ties_as_ties(
-    alternative: Alternative, tenths: list[tuple[int, int]]
-) -> None:
+def test_exact_randomization_sees_ties_as_ties(alternative: Alternative, tenths: list[tuple[int, int]]) -> None:
     # Tenths are not dyadic: 0.1 + 0.2 − 0.3 is not 0 in floating point, but it is in the enumeration.
     table = Scores.from_arrays(np.array(tenths) / 10, systems=["a", "b"])
     pair = compare_pair(table, "a", "b", "randomization", alternative=alternative)
@@ -172,15 +170,11 @@ def test_bootstrap_intervals_agree_with_scipy() -> None:
     d = column(table, "s0") - column(table, "s1")
     for kind, scipys in (("percentile", "percentile"), ("bca", "BCa")):
         pair = compare_pair(table, "s0", "s1", "t", interval=kind, samples=40_000)  # type: ignore[arg-type]
-        expected = stats.bootstrap(
-            (d,), np.mean, method=scipys, n_resamples=40_000, rng=1
-        ).confidence_interval
+        expected = stats.bootstrap((d,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
         assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high), abs=0.02 * d.std())
         one = system_intervals(table, kind, samples=40_000)[0]  # type: ignore[arg-type]
         x = column(table, "s0")
-        expected = stats.bootstrap(
-            (x,), np.mean, method=scipys, n_resamples=40_000, rng=1
-        ).confidence_interval
+        expected = stats.bootstrap((x,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
         assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=0.02 * x.std())
 
 

@@ -61,9 +61,7 @@ def flips(
     return counts
 
 
-def slow_flips(
-    values: FloatArray, thresholds: FloatArray, signs: list[FloatArray], two_sided: bool
-) -> list[int]:
+def slow_flips(values: FloatArray, thresholds: FloatArray, signs: list[FloatArray], two_sided: bool) -> list[int]:
     first, second = all_pairs(values.shape[1])
     counts = [0] * len(first)
     for sign in signs:
@@ -79,12 +77,7 @@ def slow_flips(
 def random_signs(queries: int, seed: int, begin: int, end: int) -> list[FloatArray]:
     per_replicate = (queries + 63) // 64
     return [
-        np.array(
-            [
-                -1.0 if word(seed, 1, r * per_replicate + q // 64) >> (q % 64) & 1 else 1.0
-                for q in range(queries)
-            ]
-        )
+        np.array([-1.0 if word(seed, 1, r * per_replicate + q // 64) >> (q % 64) & 1 else 1.0 for q in range(queries)])
         for r in range(begin, end)
     ]
 

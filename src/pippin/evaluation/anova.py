@@ -62,9 +62,7 @@ def anova(scores: Scores) -> Anova:
 
     n, k = scores.values.shape
     if k < 2 or n < 2:
-        raise DataError(
-            f"an analysis of variance needs at least two systems and two queries, not {k} and {n}"
-        )
+        raise DataError(f"an analysis of variance needs at least two systems and two queries, not {k} and {n}")
     squares, residual = _split(scores.values)
     df_residual = (n - 1) * (k - 1)
     error = residual / df_residual
@@ -78,9 +76,7 @@ def anova(scores: Scores) -> Anova:
         systems=row("systems", squares[0], k - 1),
         queries=row("queries", squares[1], n - 1),
         residual=AnovaRow("residual", residual, df_residual, error, nothing, nothing),
-        reason=""
-        if error > 0
-        else "F is undefined: systems and queries explain every value, nothing is left",
+        reason="" if error > 0 else "F is undefined: systems and queries explain every value, nothing is left",
     )
 
 
@@ -139,9 +135,7 @@ def _range_tail(q: FloatArray, k: int, df: int) -> FloatArray:
             break
         end, tail = end * 1.25, further
     near = q <= end
-    curve = Chebyshev.interpolate(
-        lambda x: stats.studentized_range.sf(x, k, df), CHEBYSHEV_DEGREE, [0.0, end]
-    )
+    curve = Chebyshev.interpolate(lambda x: stats.studentized_range.sf(x, k, df), CHEBYSHEV_DEGREE, [0.0, end])
     p = np.zeros(len(q))
     p[near] = np.clip(curve(q[near]), 0.0, 1.0)
     return p

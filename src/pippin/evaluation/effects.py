@@ -69,9 +69,7 @@ def power_of_t(effect: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, two_side
     return np.asarray(power, dtype=np.float64)
 
 
-def queries_needed(
-    effect: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, two_sided: bool = True
-) -> FloatArray:
+def queries_needed(effect: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, two_sided: bool = True) -> FloatArray:
     """Smallest n >= 2 at which a paired t-test has the wanted power for effects d_z > 0.
 
     ∞ for an effect of 0, NaN for NaN. Solves `power_of_t(d_z, n) >= power`; above a million queries by the
@@ -97,9 +95,7 @@ def queries_needed(
     return needed
 
 
-def _first_with_power(
-    d: FloatArray, rough: FloatArray, alpha: float, power: float, two_sided: bool
-) -> FloatArray:
+def _first_with_power(d: FloatArray, rough: FloatArray, alpha: float, power: float, two_sided: bool) -> FloatArray:
     """Bisection from a bracket around the normal approximation, which errs by a few queries only."""
 
     def enough(which: NDArray[np.intp], n: FloatArray) -> NDArray[np.bool_]:

@@ -107,9 +107,7 @@ def tukey_randomization(design: Design) -> Outcome:
     α point of range*/n. Carterette 2012; Sakai 2018.
     """
     if design.alternative != "two-sided":
-        raise ConventionError(
-            "the largest difference has no direction: tukey-randomization is two-sided only"
-        )
+        raise ConventionError("the largest difference has no direction: tukey-randomization is two-sided only")
     samples = _samples(design, RANDOMIZATIONS)
     ranges = np.concatenate(
         [

@@ -263,9 +263,7 @@ def _judge(
     )
 
 
-def _notes(
-    scores: Scores, design: Design, outcome: Outcome, test: PairTest, correction: str
-) -> tuple[str, ...]:
+def _notes(scores: Scores, design: Design, outcome: Outcome, test: PairTest, correction: str) -> tuple[str, ...]:
     notes = []
     if scores.dropped:
         notes.append(f"{len(scores.dropped)} queries were dropped because some system has no value for them")

@@ -40,18 +40,14 @@ def count_sign_flips(
     )
 
 
-def bootstrap_means(
-    values: FloatArray, *, begin: int, end: int, seed: int, workers: int | None = None
-) -> FloatArray:
+def bootstrap_means(values: FloatArray, *, begin: int, end: int, seed: int, workers: int | None = None) -> FloatArray:
     """Means [replicates, systems] over n queries drawn with replacement, the same draw for every system."""
     means = np.empty((end - begin, values.shape[1]))
     native.bootstrap_means(values, begin, end, seed, threads(workers), means)
     return means
 
 
-def permuted_ranges(
-    values: FloatArray, *, begin: int, end: int, seed: int, workers: int | None = None
-) -> FloatArray:
+def permuted_ranges(values: FloatArray, *, begin: int, end: int, seed: int, workers: int | None = None) -> FloatArray:
     """Per replicate, largest minus smallest sum of a system after permuting the systems within each query."""
     ranges = np.empty(end - begin)
     native.permuted_ranges(values, begin, end, seed, threads(workers), ranges)

@@ -7,4 +7,5 @@ NB_MODULE(_native, m) {
     pippin::bind_rank(m);
     pippin::bind_measures(m);
     pippin::bind_correlation(m);
+    pippin::bind_significance(m);
 }

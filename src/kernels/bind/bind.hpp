@@ -31,5 +31,6 @@ void bind_text(nb::module_& m);
 void bind_rank(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_correlation(nb::module_& m);
+void bind_significance(nb::module_& m);
 
 }  // namespace pippin

@@ -1,0 +1,242 @@
+"""Is the difference between two systems more than chance?
+
+Each test answers for many pairs of systems at once, from the same table of per-query values, and is
+registered by name where it is defined: here the classical ones, Student's t, Wilcoxon's signed ranks and the
+sign test; the resampling ones live in `resampling`, Tukey's in `anova`. Where a test has no answer the p
+value is NaN and a sentence says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.registry import Registry
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int32]
+Alternative = Literal["two-sided", "greater", "less"]
+ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
+
+# Sums over queries differ by rounding where exact arithmetic ties, and 0.3 − 0.2 is not 0.2 − 0.1.
+# Differences below this share of the values' size count as none; printed measures are a million times
+# coarser.
+TIE_SHARE = 1e-11
+# Most numbers held at once when differences are taken pair by pair.
+CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a test is asked: values [queries, systems], the pairs as columns, and how to go about it."""
+
+    values: FloatArray
+    first: IndexArray
+    second: IndexArray
+    alternative: Alternative = "two-sided"
+    alpha: float = 0.05
+    samples: int | None = None
+    seed: int = 0
+    threads: int | None = None  # None: as many as there are cores; it changes no bit
+    progress: Callable[[int, int], None] | None = None
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return int(self.values.shape[0])
+
+    @property
+    def mean_differences(self) -> FloatArray:
+        """Mean of first minus mean of second, per pair."""
+        means = self.values.mean(axis=0)
+        return np.asarray(means[self.first] - means[self.second])
+
+    def tie_tolerance(self) -> FloatArray:
+        """Per pair, how far two sums over queries may differ and still be the same sum."""
+        size = np.abs(self.values).sum(axis=0)
+        return np.asarray(TIE_SHARE * (size[self.first] + size[self.second]))
+
+    def differences(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Slices of the pairs with their differences [queries, pairs of the slice]."""
+        step = max(1, CHUNK // max(1, self.queries))
+        for start in range(0, len(self.first), step):
+            part = slice(start, start + step)
+            yield part, self.values[:, self.first[part]] - self.values[:, self.second[part]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test answers, one entry per pair; `reasons`: why an answer is NaN, `method`: what was done."""
+
+    statistic: FloatArray
+    p: FloatArray
+    method: str
+    p_error: FloatArray | None = None
+    interval: tuple[FloatArray, FloatArray] | None = None  # the test's own, if it has one
+    samples: int | None = None  # how many replicates a sampled p rests on
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """A registered test: a name, one line of meaning, its source, and the function that runs it.
+
+    `familywise` marks a test whose p values already account for all systems, so that no correction is added.
+    """
+
+    name: str
+    summary: str
+    source: str
+    run: Callable[[Design], Outcome]
+    familywise: bool = False
+
+
+TESTS: Registry[PairTest] = Registry("test")
+
+
+def snap(differences: FloatArray, scale: float) -> FloatArray:
+    """Differences rounded to a grid of about 1e-12 of the scale, so that ties and zeros are seen as such."""
+    if scale == 0:
+        return differences
+    grid = 2.0 ** (np.ceil(np.log2(scale)) - 40)
+    return np.asarray(np.rint(differences / grid) * grid)
+
+
+def spread(differences: FloatArray, scale: float) -> FloatArray:
+    """Standard deviation (n − 1) of each column; 0 where all differences are equal but for rounding."""
+    deviation = differences.std(axis=0, ddof=1)
+    return np.where(deviation <= TIE_SHARE * scale, 0.0, deviation)
+
+
+def t_interval(design: Design) -> tuple[FloatArray, FloatArray]:
+    """Two-sided interval of the mean difference: mean ± t(1 − α/2, n − 1)·sd/√n. Student 1908."""
+    from scipy import stats
+
+    half = np.empty(len(design.first))
+    scale = float(np.abs(design.values).max(initial=0.0))
+    for part, d in design.differences():
+        half[part] = spread(d, scale)
+    half *= stats.t.isf(design.alpha / 2, design.queries - 1) / np.sqrt(design.queries)
+    mean = design.mean_differences
+    return mean - half, mean + half
+
+
+def student_t(design: Design) -> Outcome:
+    """Paired t = mean(d)/(sd(d)/√n), n − 1 degrees of freedom. Student 1908; scipy.stats.ttest_1samp."""
+    from scipy import stats
+
+    statistic = np.full(len(design.first), np.nan)
+    p = statistic.copy()
+    reasons: dict[int, str] = {}
+    scale = float(np.abs(design.values).max(initial=0.0))
+    for part, d in design.differences():
+        varies = spread(d, scale) > 0
+        for k in np.flatnonzero(~varies):
+            same = "zero" if abs(d[0, k]) <= TIE_SHARE * scale else "equal"
+            reasons[part.start + int(k)] = f"t is undefined: all {design.queries} differences are {same}"
+        if varies.any():
+            result = stats.ttest_1samp(d[:, varies], 0.0, axis=0, alternative=design.alternative)
+            where = part.start + np.flatnonzero(varies)
+            statistic[where], p[where] = result.statistic, result.pvalue
+    return Outcome(statistic, p, f"paired t, {design.queries - 1} degrees of freedom", reasons=reasons)
+
+
+def wilcoxon(design: Design) -> Outcome:
+    """Wilcoxon's signed ranks; zero differences are left out, tied ones share their mean rank.
+
+    Exact for up to 50 queries without zeros and ties, by all sign assignments for up to 13 queries with them,
+    otherwise normal with the tie correction and without continuity correction, as scipy.stats.wilcoxon does
+    for one pair. The statistic is the smaller of the two rank sums, one-sided the sum of the positive ranks.
+    Wilcoxon 1945.
+    """
+    from scipy import stats
+
+    statistic = np.full(len(design.first), np.nan)
+    p = statistic.copy()
+    reasons: dict[int, str] = {}
+    scale = float(np.abs(design.values).max(initial=0.0))
+    for part, raw in design.differences():
+        d = snap(raw, scale)
+        for columns, method in _wilcoxon_groups(d):
+            if method == "none":
+                reasons.update((part.start + int(k), "no query has a non-zero difference") for k in columns)
+                continue
+            where = part.start + columns
+            if method == "enumerate":
+                answers = [_enumerated_ranks(d[:, k], design.alternative) for k in columns]
+                statistic[where], p[where] = np.transpose(answers)
+                continue
+            result = stats.wilcoxon(d[:, columns], axis=0, alternative=design.alternative, method=method)
+            statistic[where], p[where] = result.statistic, result.pvalue
+    return Outcome(statistic, p, "Wilcoxon signed ranks, zero differences left out", reasons=reasons)
+
+
+def _wilcoxon_groups(d: FloatArray) -> list[tuple[NDArray[np.intp], str]]:
+    """Columns by the way their p is found. SciPy chooses one for a whole table; a pair stands alone."""
+    n = d.shape[0]
+    size = np.sort(np.abs(d), axis=0)
+    empty = size[-1] == 0
+    plain = (size[0] > 0) & (np.diff(size, axis=0) > 0).all(axis=0)
+    exact = plain & (n <= 50)
+    groups = [(np.flatnonzero(empty), "none"), (np.flatnonzero(exact), "exact")]
+    rest = np.flatnonzero(~empty & ~exact)
+    groups.append((rest, "enumerate" if n <= 13 else "asymptotic"))
+    return [(columns, method) for columns, method in groups if len(columns)]
+
+
+def _enumerated_ranks(d: FloatArray, alternative: Alternative) -> tuple[float, float]:
+    """Statistic and p over all sign assignments of tied ranks.
+
+    The null distribution of the sum of positive ranks is built up rank by rank, in halves of a rank, which
+    are whole numbers; SciPy reaches the same p by listing the assignments, a thousand times slower.
+    """
+    from scipy import stats
+
+    d = d[d != 0]
+    halves = np.rint(2 * stats.rankdata(np.abs(d))).astype(np.intp)
+    ways = np.zeros(int(halves.sum()) + 1)
+    ways[0] = 1
+    for rank in halves:
+        ways[rank:] += ways[:-rank].copy()
+    positive = int(halves[d > 0].sum())
+    upper = float(ways[positive:].sum() / ways.sum())
+    lower = float(ways[: positive + 1].sum() / ways.sum())
+    if alternative == "two-sided":
+        return min(positive, len(ways) - 1 - positive) / 2, min(1.0, 2 * min(lower, upper))
+    return positive / 2, upper if alternative == "greater" else lower
+
+
+def sign(design: Design) -> Outcome:
+    """Sign test: of the m queries that differ, `first` wins K; K is binomial(m, 1/2) by chance.
+
+    Two-sided 2·P(K' <= min(K, m − K)), at most 1, which is scipy.stats.binomtest for a fair coin. Arbuthnot
+    1710.
+    """
+    from scipy import stats
+
+    wins = np.empty(len(design.first))
+    decided = wins.copy()
+    scale = float(np.abs(design.values).max(initial=0.0))
+    for part, raw in design.differences():
+        d = snap(raw, scale)
+        wins[part] = (d > 0).sum(axis=0)
+        decided[part] = (d != 0).sum(axis=0)
+    if design.alternative == "greater":
+        p = stats.binom.sf(wins - 1, decided, 0.5)
+    elif design.alternative == "less":
+        p = stats.binom.cdf(wins, decided, 0.5)
+    else:
+        p = np.minimum(1.0, 2 * stats.binom.cdf(np.minimum(wins, decided - wins), decided, 0.5))
+    empty = np.flatnonzero(decided == 0)
+    p[empty] = np.nan
+    reasons = {int(k): "no query has a non-zero difference" for k in empty}
+    return Outcome(wins, p, "exact binomial over the queries that differ", reasons=reasons)
+
+
+TESTS.register("t", PairTest("t", "paired t-test", "Student 1908", student_t))
+TESTS.register("wilcoxon", PairTest("wilcoxon", "signed ranks of the differences", "Wilcoxon 1945", wilcoxon))
+TESTS.register("sign", PairTest("sign", "who wins more queries", "Arbuthnot 1710", sign))

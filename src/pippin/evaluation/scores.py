@@ -1,0 +1,170 @@
+"""Which systems got which value on which query?
+
+Every comparison of systems is paired: the value of one system on a query is held against the value of another
+on the same query. `Scores` is that table, aligned by query id once and checked at birth, so that no test ever
+pairs two different queries. A query that some system lacks, or a value that is not a number, is an error that
+names it, unless the caller says how to count it; then the table remembers what was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pippin.errors import DataError, UnknownName
+
+FloatArray = NDArray[np.float64]
+Missing = float | Literal["error", "drop"]
+Undefined = Literal["error", "drop"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Values of several systems on the same queries: `values[q, s]`, float64, finite, read-only.
+
+    >>> scores = Scores.from_systems({"bm25": {"q1": 0.5, "q2": 0.25}, "lm": {"q2": 0.75, "q1": 0.0}})
+    >>> scores.query_ids, scores.values.tolist()
+    (('q1', 'q2'), [[0.5, 0.0], [0.25, 0.75]])
+    """
+
+    values: FloatArray
+    query_ids: tuple[str, ...]
+    systems: tuple[str, ...]
+    dropped: tuple[str, ...] = ()  # queries left out because a value was missing or undefined
+    filled: int = 0  # cells that stood empty and were given the value of `missing`
+
+    def __post_init__(self) -> None:
+        table = np.array(self.values, dtype=np.float64, order="C")
+        if table.ndim != 2 or table.shape != (len(self.query_ids), len(self.systems)):
+            raise DataError(
+                f"values must be a table of {len(self.query_ids)} queries × {len(self.systems)} systems, "
+                f"not of shape {table.shape}"
+            )
+        _refuse_repeats("query", self.query_ids)
+        _refuse_repeats("system", self.systems)
+        if not self.systems:
+            raise DataError("there is no system to look at")
+        bad = np.argwhere(~np.isfinite(table))
+        if len(bad):
+            q, s = bad[0]
+            raise DataError(
+                f"system {self.systems[s]!r} has the value {table[q, s]} on query {self.query_ids[q]!r}"
+                f"{_and_more(len(bad))}; leave such queries out with undefined='drop'"
+            )
+        table.setflags(write=False)
+        object.__setattr__(self, "values", table)
+
+    @classmethod
+    def from_systems(
+        cls,
+        systems: Mapping[str, Mapping[str, float]],
+        *,
+        missing: Missing = "error",
+        undefined: Undefined = "error",
+    ) -> Self:
+        """Align system → {query: value} by query id.
+
+        `missing` says what a query means that some system lacks: an error, a query to drop for all, or a
+        value to count. `undefined` says the same of NaN: an error, or a query to drop for all.
+        """
+        _check_policy(missing, undefined)
+        query_ids = tuple(dict.fromkeys(query for values in systems.values() for query in values))
+        table = np.full((len(query_ids), len(systems)), np.nan)
+        absent = np.ones(table.shape, dtype=bool)
+        position = {query: q for q, query in enumerate(query_ids)}
+        for s, values in enumerate(systems.values()):
+            for query, value in values.items():
+                table[position[query], s] = value
+                absent[position[query], s] = False
+        names = tuple(systems)
+        if missing == "error" and absent.any():
+            q, s = np.argwhere(absent)[0]
+            raise DataError(
+                f"system {names[s]!r} has no value for query {query_ids[q]!r}{_and_more(int(absent.sum()))}; "
+                "give missing=0.0 to count it as 0, or missing='drop' to leave the query out for all systems"
+            )
+        gone = np.asarray(absent.any(axis=1)) & (missing == "drop")
+        filled = 0
+        if not isinstance(missing, str):
+            table[absent] = float(missing)
+            filled = int(absent.sum())
+        return cls._without(table, query_ids, names, gone, undefined, filled)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        values: ArrayLike,
+        *,
+        systems: Sequence[str] | None = None,
+        query_ids: Sequence[str] | None = None,
+        undefined: Undefined = "error",
+    ) -> Self:
+        """A table whose rows are the same queries for every column; names default to 1, 2, …"""
+        _check_policy("error", undefined)
+        table: Any = np.asarray(values, dtype=np.float64)
+        if table.ndim != 2:
+            raise DataError(f"values must be a table of queries × systems, not of {table.ndim} dimensions")
+        rows, columns = table.shape
+        queries = tuple(query_ids) if query_ids is not None else tuple(str(i + 1) for i in range(rows))
+        names = tuple(systems) if systems is not None else tuple(str(i + 1) for i in range(columns))
+        if len(queries) != rows:
+            raise DataError(f"there are {rows} rows of values but {len(queries)} query ids")
+        return cls._without(table, queries, names, np.zeros(rows, dtype=bool), undefined, 0)
+
+    @classmethod
+    def _without(
+        cls,
+        table: FloatArray,
+        query_ids: tuple[str, ...],
+        systems: tuple[str, ...],
+        gone: NDArray[np.bool_],
+        undefined: Undefined,
+        filled: int,
+    ) -> Self:
+        if undefined == "drop":
+            gone = gone | np.isnan(table).any(axis=1)
+        kept = tuple(query for query, out in zip(query_ids, gone, strict=True) if not out)
+        dropped = tuple(query for query, out in zip(query_ids, gone, strict=True) if out)
+        return cls(table[~gone], kept, systems, dropped, filled)
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean over queries, one per system."""
+        if not self.query_ids:
+            raise DataError("no query is left to average over")
+        return np.asarray(self.values.mean(axis=0))
+
+    def index(self, system: str) -> int:
+        """The column of a system."""
+        try:
+            return self.systems.index(system)
+        except ValueError:
+            raise UnknownName("system", system, self.systems) from None
+
+    def by_query_id(self) -> FloatArray:
+        """The values with queries in the order of their ids: seeded tests do not depend on file order."""
+        order = sorted(range(len(self.query_ids)), key=self.query_ids.__getitem__)
+        return np.ascontiguousarray(self.values[order])
+
+
+def _refuse_repeats(kind: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"{kind} {name!r} appears twice")
+        seen.add(name)
+
+
+def _and_more(count: int) -> str:
+    return f" (and {count - 1} more like it)" if count > 1 else ""
+
+
+def _check_policy(missing: Missing, undefined: Undefined) -> None:
+    if isinstance(missing, str) and missing not in ("error", "drop"):
+        raise UnknownName("rule for missing queries", missing, ("error", "drop", "a number"))
+    if undefined not in ("error", "drop"):
+        raise UnknownName("rule for undefined values", str(undefined), ("error", "drop"))

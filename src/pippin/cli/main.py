@@ -20,6 +20,8 @@ from pippin.errors import PippinError, UnknownName
 COMMANDS = {
     "eval": ("evaluate", "evaluate scores or runs as any tool would"),
     "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
+    "compare": ("compare", "who wins, is it chance, and would another tool say so"),
+    "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
     "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
     "tools": ("tools", "the evaluation tools side by side, or all about one"),
     "measures": ("measures", "the measures, or all about one"),

@@ -8,7 +8,7 @@ flips it, and the rank correlation between the tools' leaderboards.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -125,11 +125,15 @@ class Comparison:
             )
         everywhere = all(b.order()[0] == best for b in self.boards)
         crowned = sorted({b.order()[0] for b in self.boards})
-        winner = f"All {boards} tools crown {best}" if everywhere else f"The winner depends on the tool ({', '.join(crowned)})"
+        winner = (
+            f"All {boards} tools crown {best}"
+            if everywhere
+            else f"The winner depends on the tool ({', '.join(crowned)})"
+        )
         firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
         return (
-            f"{winner}. Of {pairs} pairs, {len(self.flips)} change their winner with the tool; {firm} are decided the same "
-            "way and significantly by every tool."
+            f"{winner}. Of {pairs} pairs, {len(self.flips)} change their winner with the tool; {firm} are decided the "
+            "same way and significantly by every tool."
         )
 
 
@@ -234,7 +238,5 @@ def _explain(
             moves = {axis: of_a.get(axis, 0.0) - of_b.get(axis, 0.0) for axis in {*of_a, *of_b}}
             axis = min(sorted(moves), key=moves.__getitem__)
             causes.append((target, WORDS[axis], moves[axis]))
-        explained.append(
-            Verdict(verdict.a, verdict.b, verdict.for_a, verdict.for_b, verdict.equal, verdict.significant, tuple(causes))
-        )
+        explained.append(replace(verdict, causes=tuple(causes)))
     return explained

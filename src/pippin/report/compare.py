@@ -1,0 +1,215 @@
+"""A comparison drawn: leaderboards, verdicts and agreement, for the terminal, papers, programs and a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pippin.evaluation.compare import Board, Comparison, Verdict
+from pippin.report.page import Section, html_table, page
+from pippin.report.tables import Table, number
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def leaderboard(comparison: Comparison) -> Table:
+    """Systems, best first: mean, confidence interval, what each beats, and the range that ties alone allow."""
+    board = comparison.first
+    intervals = {i.system: i for i in comparison.intervals}
+    marks = significance_marks(board)
+    order = board.order()
+    letters = len(order) <= len(_LETTERS) and board.tested.baseline is None
+    rows = []
+    for rank, system in enumerate(order, 1):
+        interval, ties = intervals[system], board.ties.get(system)
+        rows.append([
+            str(rank), f"{_LETTERS[rank - 1]} {system}" if letters else system,
+            number(board.means[system], 4), marks[system], f"[{interval.low:.4f}, {interval.high:.4f}]",
+            *([f"[{ties[0]:.4f}, {ties[1]:.4f}]"] if ties else []),
+        ])  # fmt: skip
+    headers = [
+        "",
+        "system",
+        comparison.measure,
+        *_mark_header(board, letters),
+        "95% interval".replace("95", _level(board)),
+    ]
+    headers += ["ties alone"] if board.ties else []
+    return Table(headers, rows, names=2, notes=_notes(board, letters))
+
+
+def _level(board: Board) -> str:
+    return f"{100 * (1 - board.tested.alpha):g}"
+
+
+def _mark_header(board: Board, letters: bool) -> list[str]:
+    if board.tested.baseline is not None:
+        return [f"vs {board.tested.baseline}"]
+    return ["beats" if letters else "beats (number)"]
+
+
+def _notes(board: Board, letters: bool) -> list[str]:
+    tested = board.tested
+    correction = (
+        "" if tested.correction in ("none", tested.test) else f", {tested.correction} over {len(tested.pairs)} pairs"
+    )
+    notes = [f"{board.name}: {len(board.scores.query_ids)} queries; {tested.test} ({tested.method}){correction}, "
+             f"alpha {tested.alpha:g}."]  # fmt: skip
+    if tested.baseline is not None:
+        notes.append("† significantly better than the baseline, ‡ significantly worse")
+    elif letters:
+        notes.append("beats: letters of the systems it is significantly better than")
+    return [*notes, *tested.notes]
+
+
+def significance_marks(board: Board) -> dict[str, str]:
+    """Per system: letters (or the number) of systems it beats significantly, or daggers against the baseline."""
+    order, baseline = board.order(), board.tested.baseline
+    marks = {}
+    for system in order:
+        if baseline is not None:
+            proven = system != baseline and board.significant(system, baseline)
+            marks[system] = ("†" if board.winner(system, baseline) > 0 else "‡") if proven else ""
+            continue
+        beaten = [
+            i for i, other in enumerate(order) if board.winner(system, other) > 0 and board.significant(system, other)
+        ]
+        marks[system] = "".join(_LETTERS[i] for i in beaten) if len(order) <= len(_LETTERS) else str(len(beaten))
+    return marks
+
+
+def by_tool(comparison: Comparison) -> Table:
+    """Systems × tools: every tool's mean, and in brackets the place it gives."""
+    order = comparison.first.order()
+    places = [{s: i for i, s in enumerate(board.order(), 1)} for board in comparison.boards]
+    rows = [
+        [
+            system,
+            *(f"{number(b.means[system], 4)} ({p[system]})" for b, p in zip(comparison.boards, places, strict=True)),
+        ]
+        for system in order
+    ]
+    return Table(
+        ["system", *(b.name for b in comparison.boards)], rows, notes=["in brackets: the place that the tool gives"]
+    )
+
+
+def verdict_table(comparison: Comparison, only_flips: bool = False) -> Table:
+    """One row per pair: who is ahead under which tools, how often significantly, and what flips it."""
+    total = len(comparison.boards)
+    rows = []
+    for v in comparison.verdicts:
+        if only_flips and not v.flips:
+            continue
+        rows.append([v.a, v.b, _ahead(v, total), f"{len(v.significant)} of {total}", _cause(v)])
+    return Table(["ahead", "behind", "tools that agree", "significant", "flipped by"], rows, names=5)
+
+
+def _ahead(verdict: Verdict, total: int) -> str:
+    equal = f", {len(verdict.equal)} equal" if verdict.equal else ""
+    return f"all {total}" if len(verdict.for_a) == total else f"{len(verdict.for_a)} of {total}{equal}"
+
+
+def _cause(verdict: Verdict) -> str:
+    grouped: dict[str, list[str]] = {}
+    for tool, choice, _ in verdict.causes:
+        grouped.setdefault(choice, []).append(tool)
+    return "; ".join(f"{choice} ({', '.join(tools)})" for choice, tools in grouped.items())
+
+
+def agreement_table(comparison: Comparison, coefficient: str) -> Table:
+    """Rank correlation between the leaderboards of every two tools."""
+    names = [b.name for b in comparison.boards]
+    matrix = comparison.agreement(coefficient)
+    rows = [[name, *(number(v, 3) for v in row)] for name, row in zip(names, matrix, strict=True)]
+    return Table([coefficient, *names], rows, notes=["top: high scores"])
+
+
+def text(comparison: Comparison, form: str) -> str:
+    """Everything, for the terminal, Markdown or LaTeX."""
+    title = f"{comparison.measure}"
+    heading = {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, title)
+    parts = [heading, comparison.sentence(), leaderboard(comparison).render(form)]
+    if len(comparison.boards) > 1:
+        parts.append(by_tool(comparison).render(form))
+        if comparison.flips:
+            parts += ["Pairs that flip:" if form != "latex" else "% pairs that flip",
+                      verdict_table(comparison, only_flips=True).render(form)]  # fmt: skip
+        if len(comparison.first.means) > 2:
+            parts += [agreement_table(comparison, c).render(form) for c in ("tau_b", "tau_ap_b")]
+    return "\n\n".join(parts)
+
+
+def csv_table(comparisons: Sequence[Comparison]) -> Table:
+    """A long table: measure, tool, system, mean, place, with the interval where it is known."""
+    rows = []
+    for comparison in comparisons:
+        intervals = {i.system: i for i in comparison.intervals}
+        for board in comparison.boards:
+            for place, system in enumerate(board.order(), 1):
+                known = intervals[system] if board is comparison.first else None
+                bounds = [repr(known.low), repr(known.high)] if known else ["", ""]
+                rows.append([comparison.measure, board.name, system, str(place), repr(board.means[system]), *bounds])
+    return Table(["measure", "tool", "system", "place", "mean", "low", "high"], rows, names=3)
+
+
+def record(comparison: Comparison) -> dict[str, Any]:
+    """A comparison as JSON holds it."""
+    several = len(comparison.boards) > 1 and len(comparison.first.means) > 1
+    return {
+        "measure": comparison.measure,
+        "verdict": comparison.sentence(),
+        "boards": [_board_record(b) for b in comparison.boards],
+        "intervals": {i.system: [i.low, i.high] for i in comparison.intervals},
+        "pairs": [
+            {"a": v.a, "b": v.b, "for_a": v.for_a, "for_b": v.for_b, "equal": v.equal, "significant": v.significant,
+             "flips": v.flips, "causes": [{"tool": t, "choice": c, "moves": m} for t, c, m in v.causes]}
+            for v in comparison.verdicts
+        ],
+        "agreement": {c: comparison.agreement(c) for c in ("tau_b", "tau_ap_b")} if several else {},
+    }  # fmt: skip
+
+
+def _board_record(board: Board) -> dict[str, Any]:
+    tested = board.tested
+    return {
+        "tool": board.name, "queries": len(board.scores.query_ids), "test": tested.test, "method": tested.method,
+        "correction": tested.correction, "alpha": tested.alpha, "notes": tested.notes, "means": dict(board.means),
+        "ties": {s: list(r) for s, r in board.ties.items()},
+        "tests": [
+            {"a": p.a, "b": p.b, "difference": p.difference, "statistic": _json(p.statistic), "p": _json(p.p),
+             "p_error": p.p_error, "p_adjusted": _json(p.p_adjusted), "low": _json(p.low), "high": _json(p.high),
+             "effect": _json(p.effect), "queries_needed": p.queries_needed, "reason": p.reason}
+            for p in tested.pairs
+        ],
+    }  # fmt: skip
+
+
+def _json(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def html(comparisons: Sequence[Comparison], lead: str, provenance: Sequence[str]) -> str:
+    """One self-contained page with interactive figures."""
+    from pippin.report import compare_figures as figures
+
+    sections = []
+    for c in comparisons:
+        sections.append(Section(c.measure, c.sentence(), figures.means(c), f"Means of {c.measure} with intervals",
+                                html_table(leaderboard(c), [(0, 2)])))  # fmt: skip
+        sections.append(Section(f"{c.measure}: every pair", "Colour: the difference of means, row minus column. A dot: "
+                                "significant after correction. Hover for numbers.", figures.pairs(c),
+                                f"Differences of {c.measure} for every pair"))  # fmt: skip
+        if len(c.boards) > 1:
+            best = [(c.first.order().index(b.order()[0]), i + 1) for i, b in enumerate(c.boards)]
+            sections.append(Section(f"{c.measure}: what every tool says", "", figures.tools(c),
+                                    f"{c.measure} under each tool", html_table(by_tool(c), best)))  # fmt: skip
+            words = "Every pair has the same winner under every tool." if not c.flips else ""
+            table = html_table(verdict_table(c, only_flips=True)) if c.flips else ""
+            sections.append(Section(f"{c.measure}: pairs that flip", words, table=table))
+        if len(c.boards) > 1 and len(c.first.means) > 2:
+            sections.append(Section(f"{c.measure}: do the leaderboards agree?", "Rank correlation between the tools' "
+                                    "leaderboards: tau_b counts every pair, tau_ap_b the top more.",
+                                    figures.agreement(c), "Rank correlation between leaderboards"))  # fmt: skip
+    return page("Comparison of systems", lead, sections, provenance)

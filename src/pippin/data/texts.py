@@ -41,7 +41,17 @@ class Texts:
     def __getitem__(self, item: int | slice | NDArray[np.int64]) -> str | Texts:
         if isinstance(item, (int, np.integer)):
             return self.at(int(item))
-        return Texts(self.buffer, np.ascontiguousarray(self.starts[item]), np.ascontiguousarray(self.lengths[item]))
+        return Texts(
+            self.buffer, np.ascontiguousarray(self.starts[item]), np.ascontiguousarray(self.lengths[item])
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> Texts:
+        """The texts at these rows, in this order."""
+        return Texts(self.buffer, self.starts[rows], self.lengths[rows])
+
+    def slice(self, first: int, last: int) -> Texts:
+        """The texts from `first` up to `last`; nothing is copied."""
+        return Texts(self.buffer, self.starts[first:last], self.lengths[first:last])
 
     def at(self, index: int) -> str:
         """The text at `index`."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import check_offsets, read_only
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.kernels.text import line_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,14 @@ class Judgements:
         documents = Texts.of(document for d in judged.values() for document in d)
         labels = np.array([label for d in judged.values() for label in d.values()], np.int32)
         return cls(tuple(judged), offsets, documents, labels, name)
+
+    def line_of(self, row: int) -> int | None:
+        """The line of the file that a row was read from, if it was read from one."""
+        return (
+            None
+            if self.file is None
+            else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
+        )
 
     def __repr__(self) -> str:
         return f"Judgements({self.name!r}: {len(self.query_ids):,} queries, {len(self.labels):,} judged documents)"
@@ -69,6 +78,14 @@ class Run:
         documents = Texts.of(document for d in run.values() for document in d)
         scores = np.array([score for d in run.values() for score in d.values()], np.float64)
         return cls(tuple(run), offsets, documents, scores, name, name)
+
+    def line_of(self, row: int) -> int | None:
+        """The line of the file that a row was read from, if it was read from one."""
+        return (
+            None
+            if self.file is None
+            else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
+        )
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}: {len(self.query_ids):,} queries, {len(self.scores):,} documents)"

@@ -143,20 +143,24 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
     pool_offsets = _offsets(np.diff(judged.offsets)[judged_of])
     labels = _cap(judged.labels, convention)
     ties, expected = _ties(convention)
-    ranked, tied, (_, second) = kernel.judge_and_rank(
+    ranked, tied, (first, second) = kernel.judge_and_rank(
         (run.document_ids, run.scores, run.offsets),
         (judged.document_ids, labels, judged.offsets),
         run_of, judged_of, offsets, ties, convention.precision == "float32",
     )  # fmt: skip
     if second >= 0:
-        raise _duplicate(run.document_ids.at(second), run.query_ids, run.offsets, second, run.file or run.name)
+        raise _duplicate(run, first, second)
     pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
     return Ranking(tuple(judged.query_ids[q] for q in keep), ranked, offsets, tied, pool, pool_offsets, expected)
 
 
-def _duplicate(document: str, query_ids: tuple[str, ...], offsets: NDArray[np.int64], row: int, file: str) -> DataError:
-    query = query_ids[int(np.searchsorted(offsets, row, side="right")) - 1]
-    return DataError(f"document {document} stands twice in query {query}", file)
+def _duplicate(run: Run, first: int, second: int) -> DataError:
+    query = run.query_ids[int(np.searchsorted(run.offsets, second, side="right")) - 1]
+    message = f"document {run.document_ids.at(second)} stands twice in query {query}"
+    line = run.line_of(second)
+    if line is None:
+        return DataError(message, run.name)
+    return DataError(f"{message}; the first time in line {run.line_of(first)}", run.file, line)
 
 
 __all__ = ["UNJUDGED", "Ranking", "as_judgements", "rank"]

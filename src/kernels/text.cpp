@@ -1,0 +1,196 @@
+#include "text.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace pippin {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 20;
+
+struct Census {
+    std::int64_t newlines = 0;
+    bool high = false, zero = false;
+};
+
+// Newlines, and whether there are bytes that need a closer look. Counters of one byte, so that the compiler can work
+// on many bytes at a time.
+Census census(const std::uint8_t* p, std::int64_t size) {
+    constexpr std::int64_t kLanes = 64, kRounds = 255;
+    Census all;
+    std::uint8_t high = 0;
+    std::uint8_t zero = 0;
+    while (size >= kLanes) {
+        const std::int64_t rounds = std::min(kRounds, size / kLanes);
+        std::uint8_t newlines[kLanes] = {}, highs[kLanes] = {}, zeros[kLanes] = {};
+        for (std::int64_t r = 0; r < rounds; ++r, p += kLanes)
+            for (std::int64_t i = 0; i < kLanes; ++i) {
+                newlines[i] = static_cast<std::uint8_t>(newlines[i] + (p[i] == '\n'));
+                highs[i] |= p[i];
+                zeros[i] |= static_cast<std::uint8_t>(p[i] == 0);
+            }
+        for (std::int64_t i = 0; i < kLanes; ++i) all.newlines += newlines[i], high |= highs[i], zero |= zeros[i];
+        size -= rounds * kLanes;
+    }
+    for (std::int64_t i = 0; i < size; ++i) {
+        all.newlines += p[i] == '\n';
+        high |= p[i];
+        zero |= p[i] == 0;
+    }
+    all.high = high & 0x80;
+    all.zero = zero;
+    return all;
+}
+
+// The length of the UTF-8 character at p, or 0 if there is none (Unicode 15, table 3-7).
+std::int64_t utf8_length(const std::uint8_t* p, std::int64_t left) {
+    const auto in = [&](std::int64_t i, int low, int high) { return i < left && p[i] >= low && p[i] <= high; };
+    const int c = p[0];
+    if (c < 0x80) return c != 0;
+    if (c >= 0xC2 && c <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
+    if (c >= 0xE0 && c <= 0xEF)
+        return in(1, c == 0xE0 ? 0xA0 : 0x80, c == 0xED ? 0x9F : 0xBF) && in(2, 0x80, 0xBF) ? 3 : 0;
+    if (c >= 0xF0 && c <= 0xF4)
+        return in(1, c == 0xF0 ? 0x90 : 0x80, c == 0xF4 ? 0x8F : 0xBF) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
+    return 0;
+}
+
+void require_text(const std::uint8_t* base, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last;) {
+        const std::int64_t length = utf8_length(base + i, last - i);
+        if (length == 0)
+            throw TextError(i, base[i] == 0 ? "a NUL byte stands here, so this is not text in UTF-8"
+                                            : "a byte stands here that is not UTF-8; convert the file to UTF-8");
+        i += length;
+    }
+}
+
+bool same_word(std::string_view token, std::string_view lower) {
+    return token.size() == lower.size() &&
+           std::equal(token.begin(), token.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
+}
+
+}  // namespace
+
+std::int64_t count_newlines(Bytes text) { return census(text.data(), static_cast<std::int64_t>(text.size())).newlines; }
+
+std::int64_t line_at(Bytes text, std::int64_t offset) {
+    return 1 + count_newlines(text.first(std::min(static_cast<std::size_t>(offset), text.size())));
+}
+
+Pieces cut_text(Bytes text) {
+    const auto size = static_cast<std::int64_t>(text.size());
+    const bool marked = size >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
+    Pieces pieces{{marked ? 3 : 0}, {}};
+    while (pieces.cuts.back() < size) {
+        // From the last cut on, so that a line of any length is looked through once.
+        std::int64_t cut = std::min(size, pieces.cuts.back() + kPiece);
+        const void* newline = std::memchr(text.data() + cut, '\n', static_cast<std::size_t>(size - cut));
+        cut = newline ? static_cast<const std::uint8_t*>(newline) + 1 - text.data() : size;
+        pieces.cuts.push_back(cut);
+    }
+    pieces.rows.assign(pieces.cuts.size(), 0);
+    return pieces;
+}
+
+void check_text(Bytes text, std::int64_t first, std::int64_t last) {
+    const Census found = census(text.data() + first, last - first);
+    if (found.high || found.zero) require_text(text.data(), first, last);
+}
+
+void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads) {
+    each_piece(pieces, threads, [&](std::int64_t piece) {
+        const std::int64_t first = pieces.cuts[static_cast<std::size_t>(piece)];
+        const std::int64_t last = pieces.cuts[static_cast<std::size_t>(piece) + 1];
+        const Census found = census(text.data() + first, last - first);
+        if (!lenient && (found.high || found.zero)) require_text(text.data(), first, last);
+        pieces.rows[static_cast<std::size_t>(piece) + 1] = found.newlines + (text[static_cast<std::size_t>(last) - 1] != '\n');
+    });
+    for (std::size_t i = 1; i < pieces.rows.size(); ++i) pieces.rows[i] += pieces.rows[i - 1];
+}
+
+std::string quoted(std::string_view token) {
+    constexpr std::size_t kShown = 40;
+    const bool cut = token.size() > kShown;
+    std::size_t end = std::min(token.size(), kShown);
+    while (cut && end > 0 && (static_cast<unsigned char>(token[end]) & 0xC0) == 0x80) --end;
+    std::string text = "'";
+    for (const char c : token.substr(0, end)) text += is_space(c) && c != ' ' ? '?' : c;
+    return text + (cut ? "…'" : "'");
+}
+
+std::vector<Segment> join_segments(Bytes text, const std::vector<std::vector<Segment>>& parts,
+                                   std::span<const std::int64_t> first_rows) {
+    const auto id = [&](const Segment& s) {
+        return std::string_view(reinterpret_cast<const char*>(text.data()) + s.start, static_cast<std::size_t>(s.length));
+    };
+    std::vector<Segment> all;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        for (const Segment& s : parts[part])
+            if (all.empty() || id(all.back()) != id(s)) all.push_back({s.row + first_rows[part], s.start, s.length});
+    return all;
+}
+
+double slow_number(const char* first, const char* last) {
+    double value = 0;
+    if (std::from_chars(first, last, value).ec != std::errc::result_out_of_range) return value;
+    // Too large or too small: the power of ten of the first digit that is not 0 decides.
+    const char* const mark = std::find_if(first, last, [](char c) { return (c | 0x20) == 'e'; });
+    const char* const point = std::find(first, mark, '.');
+    const char* const digit = std::find_if(first, mark, [](char c) { return c != '0' && c != '.'; });
+    std::int64_t power = digit < point ? point - digit : point - digit + 1;
+    if (mark != last) {
+        const char* p = mark + 1;
+        const bool minus = *p == '-';
+        if (minus || *p == '+') ++p;
+        std::int64_t written = 0;
+        for (; p < last && written < (std::int64_t{1} << 40); ++p) written = written * 10 + (*p - '0');
+        power += minus ? -written : written;
+    }
+    return power > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
+bool whole_number(std::string_view token, double& value) {
+    // A token is followed by a byte up to the blank, so reading stops there.
+    if (!token.empty() && read_number(token.data(), value) == token.data() + token.size()) return true;
+    const bool negative = !token.empty() && token[0] == '-';
+    if (!token.empty() && (token[0] == '-' || token[0] == '+')) token.remove_prefix(1);
+    if (same_word(token, "nan")) {
+        value = std::numeric_limits<double>::quiet_NaN();
+    } else if (same_word(token, "inf") || same_word(token, "infinity")) {
+        value = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+double leading_number(std::string_view token, bool hexadecimal) {
+    double value = 0;
+    const char* p = token.data();
+    const char* const end = p + token.size();
+    while (p < end && is_space(*p)) ++p;
+    if (p == end) return 0;
+    const char* digits = p + (*p == '-' || *p == '+');
+    if (hexadecimal && end - digits > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x') {
+        const auto read = std::from_chars(digits + 2, end, value, std::chars_format::hex);
+        return read.ec == std::errc() && *p == '-' ? -value : value;
+    }
+    const std::string copy(p, end);  // ends in a byte that is no part of a number
+    if (read_number(copy.c_str(), value) != copy.c_str()) return value;
+    const std::string_view word = token_of(digits, end);
+    const double sign = *p == '-' ? -1.0 : 1.0;
+    if (word.size() >= 3 && same_word(word.substr(0, 3), "inf")) return sign * std::numeric_limits<double>::infinity();
+    if (word.size() >= 3 && same_word(word.substr(0, 3), "nan")) return sign * std::numeric_limits<double>::quiet_NaN();
+    return 0;
+}
+
+std::int32_t whole_label(std::string_view token, std::int64_t offset) {
+    double value;
+    if (!whole_number(token, value) || std::isnan(value)) throw TextError(offset, "the label " + quoted(token) + " is not a number");
+    if (value != std::floor(value)) throw TextError(offset, "the label " + quoted(token) + " is not a whole number");
+    if (std::abs(value) > 2147483647.0) throw TextError(offset, "the label " + quoted(token) + " is too large");
+    return static_cast<std::int32_t>(value);
+}
+
+}  // namespace pippin

@@ -1,0 +1,33 @@
+// Reads TREC text (judgements of four columns, runs of six) and score files into columns, on several threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "text.hpp"
+
+namespace pippin {
+
+struct ReadOptions {
+    bool lenient = false;  // text that is no number counts as the C library reads it; further columns are ignored
+    int threads = 1;
+};
+
+// What is known after the columns are filled: rows (blank and comment lines are none) and stretches of one query.
+struct TrecIndex {
+    std::int64_t rows = 0;
+    std::vector<Segment> segments;
+    Segment first_tag{}, last_tag{};  // the sixth column of the first and of the last row of a run
+};
+
+// Columns have room for pieces.rows.back() rows. starts, lengths: where each document id stands in the text.
+TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
+                    std::span<std::int32_t> lengths, std::span<double> scores);
+TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
+                           std::span<std::int32_t> lengths, std::span<std::int32_t> labels);
+
+// One number a line. Returns how many; blank lines at the end are none. Lenient: as Perl reads, every line counts.
+std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options, std::span<double> scores);
+
+}  // namespace pippin

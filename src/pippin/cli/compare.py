@@ -109,6 +109,7 @@ def render(comparisons: list[Comparison], options: argparse.Namespace, what: str
         return report.csv_table(comparisons).render("csv")
     if options.format == "html":
         first = comparisons[0].first
-        lead = f"{len(first.means)} systems, {len(first.scores.query_ids)} queries, {len(comparisons[0].boards)} tools."
+        tools = f", {len(comparisons[0].boards)} tools" if len(comparisons[0].boards) > 1 else ""
+        lead = f"{len(first.means)} systems, {len(first.scores.query_ids)} queries{tools}."
         return report.html(comparisons, lead, [f"data {what}", f"test {options.test}", f"seed {options.seed}"])
     return "\n\n\n".join(report.text(c, options.format) for c in comparisons)

@@ -52,15 +52,15 @@ def run(options: argparse.Namespace) -> int:
                 raise
             found.append((name, None, None, str(error)))
             continue
-        interval = None
+        interval, remark = None, value.reason
         if matrices is not None:
             try:
                 interval = bootstrap(
                     *matrices, name, samples=options.samples, seed=options.seed, top=options.top, tolerance=near
                 )
-            except ConventionError as error:  # a resample may tie what the whole does not
-                value = Correlation(name, value.value, value.n, value.top, value.ties_x, value.ties_y, str(error))
-        found.append((name, value, interval, value.reason))
+            except ConventionError:  # a resample may tie what the whole does not
+                remark = "no interval: resampled queries tie systems, which it refuses"
+        found.append((name, value, interval, remark))
     write_text(render(found, len(x), options), options.output)
     return 0
 
@@ -129,4 +129,4 @@ def render(
     if known is not None:
         notes[0] += f"; tied pairs: {known.ties_x} in A, {known.ties_y} in B"
     headers = ["coefficient", "value", *(["95% interval"] if intervals else []), "remark"]
-    return Table(headers, rows, names=1, notes=notes).render(options.format)
+    return Table(headers, rows, remarks=1, notes=notes).render(options.format)

@@ -46,9 +46,7 @@ def open_buffer(source: Source) -> Buffer:
     except IsADirectoryError:
         raise DataError("this is a folder, not a file", name) from None
     except (OSError, ValueError) as error:
-        raise DataError(
-            f"the file cannot be read: {getattr(error, 'strerror', None) or error}", name
-        ) from None
+        raise DataError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     if not len(data):
         raise DataError("the file is empty", name)
     if data[:2].tobytes() == GZIP_MAGIC:

@@ -39,9 +39,7 @@ def read_letor(
     if not rows:
         raise DataError("the file has no line of data", buffer.name)
     table = _table(rows, width if features is None else features, np.dtype(dtype), buffer.name)
-    columns = kernel.parse_letor(
-        buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0
-    )
+    columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
     query_ids, offsets, order = group(buffer, columns.segments, rows, merge_queries)
     documents, comments = _texts(buffer, columns)
     data = _dataset(buffer, columns, (query_ids, offsets, order), documents, comments)
@@ -105,9 +103,7 @@ def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:
         features = np.ascontiguousarray(data.features)
         for first in range(0, len(data), ROWS_AT_ONCE):
             last = min(first + ROWS_AT_ONCE, len(data))
-            file.write(
-                kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, first, last)
-            )
+            file.write(kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, first, last))
 
 
 def _stretches(lines: Lines) -> list[memoryview | bytes]:
@@ -128,17 +124,13 @@ def _text_ids(data: Dataset) -> tuple[Texts, Texts]:
     """Query ids, and what stands after `#`: the comment, or `docid = D`, or nothing."""
     for query in data.query_ids:
         if not query or any(c <= " " for c in query):
-            raise DataError(
-                f"the query id {query!r} cannot be written as text, where blanks separate columns"
-            )
+            raise DataError(f"the query id {query!r} cannot be written as text, where blanks separate columns")
     comments = Texts.of(())
     if data.comments is not None:
         comments = data.comments
         for comment in comments:
             if "\n" in comment:
-                raise DataError(
-                    f"the comment {comment!r} cannot be written as text, where a newline ends a line"
-                )
+                raise DataError(f"the comment {comment!r} cannot be written as text, where a newline ends a line")
     elif data.document_ids is not None:
         check_ids(data.document_ids)
         comments = Texts.of(f"docid = {document}" for document in data.document_ids)
@@ -149,6 +141,4 @@ def check_ids(ids: Texts) -> None:
     """Raise for a document id that blanks or emptiness keep from being a column of text."""
     for document in ids:
         if not document or any(c <= " " for c in document):
-            raise DataError(
-                f"the document id {document!r} cannot be written as text, where blanks separate columns"
-            )
+            raise DataError(f"the document id {document!r} cannot be written as text, where blanks separate columns")

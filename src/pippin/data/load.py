@@ -104,16 +104,12 @@ def _judged_file(x: Source, merge_queries: bool) -> Dataset | Judgements:
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)
 
 
-def as_scored(
-    x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False
-) -> NDArray[np.float64] | Run:
+def as_scored(x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False) -> NDArray[np.float64] | Run:
     """Scored data for `judged`: a `Run`, or one score per document of a `Dataset`."""
     scored = _scored(x, judged, merge_queries)
     if isinstance(scored, Run) or isinstance(judged, Dataset):
         return scored
-    raise DataError(
-        f"{judged.name} holds judgements, which need a run; a list of scores needs a LETOR data set"
-    )
+    raise DataError(f"{judged.name} holds judgements, which need a run; a list of scores needs a LETOR data set")
 
 
 def _scored(x: Any, judged: Dataset | Judgements, merge_queries: bool) -> NDArray[np.float64] | Run:

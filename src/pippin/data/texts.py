@@ -41,9 +41,7 @@ class Texts:
     def __getitem__(self, item: int | slice | NDArray[np.int64]) -> str | Texts:
         if isinstance(item, (int, np.integer)):
             return self.at(int(item))
-        return Texts(
-            self.buffer, np.ascontiguousarray(self.starts[item]), np.ascontiguousarray(self.lengths[item])
-        )
+        return Texts(self.buffer, np.ascontiguousarray(self.starts[item]), np.ascontiguousarray(self.lengths[item]))
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The texts at these rows, in this order."""

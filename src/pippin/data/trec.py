@@ -42,11 +42,7 @@ class Judgements:
 
     def line_of(self, row: int) -> int | None:
         """The line of the file that a row was read from, if it was read from one."""
-        return (
-            None
-            if self.file is None
-            else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
-        )
+        return None if self.file is None else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
 
     def __repr__(self) -> str:
         return f"Judgements({self.name!r}: {len(self.query_ids):,} queries, {len(self.labels):,} judged documents)"
@@ -81,11 +77,7 @@ class Run:
 
     def line_of(self, row: int) -> int | None:
         """The line of the file that a row was read from, if it was read from one."""
-        return (
-            None
-            if self.file is None
-            else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
-        )
+        return None if self.file is None else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}: {len(self.query_ids):,} queries, {len(self.scores):,} documents)"

@@ -64,9 +64,7 @@ def write_judgements(judged: Judgements, path: str | os.PathLike[str]) -> None:
     labels = judged.labels.tolist()
     with atomic_write(path) as file:
         for query, rows, documents in _queries(judged):
-            file.write(
-                "".join(f"{query} 0 {d} {labels[r]}\n" for r, d in zip(rows, documents, strict=True)).encode()
-            )
+            file.write("".join(f"{query} 0 {d} {labels[r]}\n" for r, d in zip(rows, documents, strict=True)).encode())
 
 
 def write_run(run: Run, path: str | os.PathLike[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pippin.evaluation.compare import Board, Comparison, Verdict
+from pippin.report import compare_figures as figures
 from pippin.report.page import Section, html_table, page
 from pippin.report.tables import Table, number
 
@@ -79,20 +80,18 @@ def significance_marks(board: Board) -> dict[str, str]:
     return marks
 
 
-def by_tool(comparison: Comparison) -> Table:
-    """Systems × tools: every tool's mean, and in brackets the place it gives."""
-    order = comparison.first.order()
-    places = [{s: i for i, s in enumerate(board.order(), 1)} for board in comparison.boards]
-    rows = [
-        [
-            system,
-            *(f"{number(b.means[system], 4)} ({p[system]})" for b, p in zip(comparison.boards, places, strict=True)),
-        ]
-        for system in order
-    ]
-    return Table(
-        ["system", *(b.name for b in comparison.boards)], rows, notes=["in brackets: the place that the tool gives"]
-    )
+def by_tool(comparison: Comparison) -> tuple[Table, list[tuple[int, int]]]:
+    """Every tool's mean of every system and the place it gives, the longer side down; and the cells of the winners."""
+    order, boards = comparison.first.order(), comparison.boards
+    places = [{s: i for i, s in enumerate(board.order(), 1)} for board in boards]
+    cells = [[f"{number(b.means[s], 4)} ({p[s]})" for s in order] for b, p in zip(boards, places, strict=True)]
+    best = [(t, order.index(board.order()[0])) for t, board in enumerate(boards)]
+    notes = ["in brackets: the place that the tool gives"]
+    if len(boards) >= len(order):
+        rows = [[board.name, *row] for board, row in zip(boards, cells, strict=True)]
+        return Table(["tool", *order], rows, notes=notes), [(t, s + 1) for t, s in best]
+    rows = [[system, *(row[i] for row in cells)] for i, system in enumerate(order)]
+    return Table(["system", *(b.name for b in boards)], rows, notes=notes), [(s, t + 1) for t, s in best]
 
 
 def verdict_table(comparison: Comparison, only_flips: bool = False) -> Table:
@@ -132,7 +131,7 @@ def text(comparison: Comparison, form: str) -> str:
     heading = {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, title)
     parts = [heading, comparison.sentence(), leaderboard(comparison).render(form)]
     if len(comparison.boards) > 1:
-        parts.append(by_tool(comparison).render(form))
+        parts.append(by_tool(comparison)[0].render(form))
         if comparison.flips:
             parts += ["Pairs that flip:" if form != "latex" else "% pairs that flip",
                       verdict_table(comparison, only_flips=True).render(form)]  # fmt: skip
@@ -192,24 +191,31 @@ def _json(value: float) -> float | None:
 
 def html(comparisons: Sequence[Comparison], lead: str, provenance: Sequence[str]) -> str:
     """One self-contained page with interactive figures."""
-    from pippin.report import compare_figures as figures
-
-    sections = []
-    for c in comparisons:
-        sections.append(Section(c.measure, c.sentence(), figures.means(c), f"Means of {c.measure} with intervals",
-                                html_table(leaderboard(c), [(0, 2)])))  # fmt: skip
-        sections.append(Section(f"{c.measure}: every pair", "Colour: the difference of means, row minus column. A dot: "
-                                "significant after correction. Hover for numbers.", figures.pairs(c),
-                                f"Differences of {c.measure} for every pair"))  # fmt: skip
-        if len(c.boards) > 1:
-            best = [(c.first.order().index(b.order()[0]), i + 1) for i, b in enumerate(c.boards)]
-            sections.append(Section(f"{c.measure}: what every tool says", "", figures.tools(c),
-                                    f"{c.measure} under each tool", html_table(by_tool(c), best)))  # fmt: skip
-            words = "Every pair has the same winner under every tool." if not c.flips else ""
-            table = html_table(verdict_table(c, only_flips=True)) if c.flips else ""
-            sections.append(Section(f"{c.measure}: pairs that flip", words, table=table))
-        if len(c.boards) > 1 and len(c.first.means) > 2:
-            sections.append(Section(f"{c.measure}: do the leaderboards agree?", "Rank correlation between the tools' "
-                                    "leaderboards: tau_b counts every pair, tau_ap_b the top more.",
-                                    figures.agreement(c), "Rank correlation between leaderboards"))  # fmt: skip
+    sections = [section for comparison in comparisons for section in _sections(comparison)]
     return page("Comparison of systems", lead, sections, provenance)
+
+
+def _sections(c: Comparison) -> list[Section]:
+    many = len(c.first.means) > 40
+    table = html_table(leaderboard(c), [(0, 2)])
+    found = [
+        Section(
+            c.measure, c.sentence(), figures.means(c), f"Means of {c.measure} with intervals", "" if many else table
+        )
+    ]
+    if many:
+        found.append(Section(f"{c.measure}: the table", table=table, folded=True))
+    words = "Colour: the difference of means, row minus column. A dot: significant after correction. Hover for numbers."
+    found.append(Section(f"{c.measure}: every pair", words, figures.pairs(c), f"Differences of {c.measure} by pair"))
+    if len(c.boards) == 1:
+        return found
+    label = f"{c.measure} under each tool"
+    found.append(Section(f"{c.measure}: what every tool says", "", figures.tools(c), label, html_table(*by_tool(c))))
+    flips = html_table(verdict_table(c, only_flips=True)) if c.flips else ""
+    words = "" if c.flips else "Every pair has the same winner under every tool."
+    found.append(Section(f"{c.measure}: pairs that flip", words, table=flips))
+    if len(c.first.means) > 2:
+        words = "Rank correlation between the tools' leaderboards: tau_b counts every pair, tau_ap_b the top more."
+        label = "Rank correlation between leaderboards"
+        found.append(Section(f"{c.measure}: do the leaderboards agree?", words, figures.agreement(c), label))
+    return found

@@ -74,7 +74,7 @@ def html_table(table: Table, bold: Sequence[tuple[int, int]] = ()) -> str:
 
 
 def _name(column: int, table: Table) -> str:
-    return ' class="name"' if column < table.names else ""
+    return ' class="name"' if table.is_text(column) else ""
 
 
 def _cell(cell: str, row: int, column: int, table: Table, best: set[tuple[int, int]]) -> str:

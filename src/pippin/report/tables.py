@@ -17,11 +17,14 @@ _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under headers; the first `names` columns are text, the rest numbers, aligned to the right."""
+    """Rows of cells under headers. The first `names` and the last `remarks` columns are text, the rest numbers,
+    aligned to the right.
+    """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     names: int = 1
+    remarks: int = 0
     notes: Sequence[str] = ()
 
     def render(self, form: str = "table") -> str:
@@ -37,16 +40,20 @@ class Table:
 
     def _pad(self, cell: str, to: int, column: int) -> str:
         blank = " " * (to - width(cell))
-        return cell + blank if column < self.names else blank + cell
+        return cell + blank if self.is_text(column) else blank + cell
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column holds text, aligned to the left."""
+        return column < self.names or column >= len(self.headers) - self.remarks
 
     def _markdown(self) -> str:
-        marks = ["---" if i < self.names else "--:" for i in range(len(self.headers))]
+        marks = ["---" if self.is_text(i) else "--:" for i in range(len(self.headers))]
         rows = [self.headers, marks, *self.rows]
         lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
         return "\n".join([*lines, *(["", *(f"{note}  " for note in self.notes)] if self.notes else [])])
 
     def _latex(self) -> str:
-        columns = "".join("l" if i < self.names else "r" for i in range(len(self.headers)))
+        columns = "".join("l" if self.is_text(i) else "r" for i in range(len(self.headers)))
         body = [" & ".join(latex(cell) for cell in row) + r" \\" for row in (self.headers, *self.rows)]
         notes = [f"% {note}" for note in self.notes]
         return "\n".join(

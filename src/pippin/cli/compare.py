@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from pippin.cli.evaluate import check_measures, chosen_tools, load, write_text
-from pippin.cli.progress import progress
+from pippin.progress import progress
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_scores
 from pippin.evaluation.corrections import CORRECTIONS

@@ -7,7 +7,7 @@ import json
 import sys
 
 from pippin.cli.evaluate import load, write_text
-from pippin.cli.progress import progress
+from pippin.progress import progress
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.reconcile import Reconciliation, reconcile

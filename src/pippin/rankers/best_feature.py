@@ -1,0 +1,69 @@
+"""The best single feature: the baseline that every learned ranker has to beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import Judge
+from pippin.rankers.base import Features, Ranker, register
+
+
+@register("best-feature")
+class BestFeature(Ranker):
+    """Ranks by one feature, up or down, chosen by the training measure.
+
+    argmax over (feature, direction) of the mean of `measure`; the first best wins. NULL stands below every value.
+    """
+
+    source = "Busa-Fekete et al. 2012, §4.1"
+    takes_null = True
+
+    def __init__(
+        self, measure: str = "MAP", convention: str | Convention = "official", directions: str = "both"
+    ) -> None:
+        self.measure = measure
+        self.convention = convention
+        self.directions = directions  # "both" or "descending"
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        judge = Judge(train, self.measure, self.convention)
+        best = (-np.inf, 0, 1)
+        signs = (1, -1) if self.directions == "both" else (1,)
+        for feature in range(train.features.shape[1]):
+            for sign in signs:
+                value = judge.mean(directed(train.features[:, feature], sign))
+                if value > best[0]:
+                    best = (value, feature, sign)
+        self.value_, self.feature_, self.sign_ = best
+
+    def _predict(self, features: Features) -> NDArray[np.float64]:
+        return directed(features[:, self.feature_], self.sign_)
+
+    def _state(self) -> dict[str, Any]:
+        return {"feature": self.feature_names_[self.feature_], "sign": self.sign_, "value": self.value_}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.feature_, self.sign_ = self.feature_names_.index(state["feature"]), int(state["sign"])
+        self.value_ = float(state["value"])
+
+    def importance(self) -> dict[str, float]:
+        """1 for the one feature."""
+        return {name: float(i == self.feature_) for i, name in enumerate(self.feature_names_)}
+
+
+def directed(column: NDArray[np.floating[Any]], sign: int) -> NDArray[np.float64]:
+    """A feature as a score, up or down, with NULL below every value.
+
+    >>> directed(np.array([2.0, np.nan, 1.0]), -1).tolist()
+    [-2.0, -3.0, -1.0]
+    """
+    scores = np.ascontiguousarray(sign * column, np.float64)
+    missing = np.isnan(scores)
+    if missing.any():
+        scores[missing] = (np.nanmin(scores) - 1.0) if not missing.all() else 0.0
+    return scores

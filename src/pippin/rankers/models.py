@@ -1,0 +1,84 @@
+"""Models as files: one readable JSON file, no pickle.
+
+{format, version, ranker, pippin, parameters, convention, features, data, curve, state}. Networks, whose weights are not
+for reading, are one safetensors file with the same record in its header.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pippin import __version__
+from pippin.data.buffers import atomic_write
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.rankers import ranker
+from pippin.rankers.base import Ranker
+
+FORMAT = "pippin-model"
+VERSION = 1
+
+
+def record(model: Ranker, data: str = "") -> dict[str, Any]:
+    """The model without its learned state: what it is and where it comes from; `data` is the training data's digest."""
+    parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items()}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "ranker": model.name,
+        "pippin": __version__,
+        "parameters": parameters,
+        "features": list(model.feature_names_),
+        "data": data,
+        "curve": [None if v != v else v for v in getattr(model, "curve_", [])],  # noqa: PLR0124 - NaN
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Convention):
+        return {"convention": asdict(value)}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, dict) and "convention" in value:
+        axes = dict(value["convention"])
+        if isinstance(axes.get("gain"), list):
+            axes["gain"] = tuple(axes["gain"])
+        return Convention(**axes)
+    return value
+
+
+def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
+    """Write a fitted model to one file, at once."""
+    content = {**record(model, data), "state": model._state()}
+    with atomic_write(path) as out:
+        out.write((json.dumps(content, indent=1) + "\n").encode())
+
+
+def load(path: str | os.PathLike[str]) -> Ranker:
+    """Read a model; a damaged or newer file is an error that says so."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except (ValueError, UnicodeDecodeError):
+        raise DataError("this is no model file: not JSON, or damaged", path) from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError("this is no model file of Pippin", path)
+    if content.get("version", 0) > VERSION:
+        raise DataError(f"written by a newer Pippin ({content.get('pippin')}), which this one cannot read", path)
+    try:
+        parameters = {key: _parameter(value) for key, value in content["parameters"].items()}
+        model = ranker(content["ranker"])(**parameters)
+        model.feature_names_ = tuple(content["features"])
+        model.n_features_in_ = len(content["features"])
+        model.curve_ = [float("nan") if v is None else v for v in content["curve"]]
+        model._restore(content["state"])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(f"the model file is damaged ({type(error).__name__}: {error})", path) from None
+    return model

@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 from pippin.cli.evaluate import check_measures, chosen_tools, load, write_text
-from pippin.progress import progress
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_scores
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.scores import Missing, Scores, Undefined
 from pippin.evaluation.significance import TESTS
+from pippin.progress import progress
 
 HELP = """Compare systems under every tool, with significance.
 

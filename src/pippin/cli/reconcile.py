@@ -7,11 +7,11 @@ import json
 import sys
 
 from pippin.cli.evaluate import load, write_text
-from pippin.progress import progress
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.reconcile import Reconciliation, reconcile
 from pippin.evaluation.tools import TOOLS
+from pippin.progress import progress
 
 HELP = """Say why tools disagree: how much of the difference each choice explains.
 

@@ -25,6 +25,9 @@ COMMANDS = {
     "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
     "tools": ("tools", "the evaluation tools side by side, or all about one"),
     "measures": ("measures", "the measures, or all about one"),
+    "train": ("train", "train a ranker and write its model"),
+    "rank": ("rank", "score a data set with a model"),
+    "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -47,7 +47,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, eval_set: Any = None) -> Self:
         """Learn from documents X with labels y of queries qid, or from a Dataset alone.
 
-        `eval_set`, a Dataset or (X, y, qid), is the validation set: it chooses the number of rounds where there are any.
+        `eval_set`, a Dataset or (X, y, qid), is the validation set; it chooses the number of rounds.
         """
         train = self._checked(X, y, qid, reset=True)
         valid = None if eval_set is None else self._checked(*_eval_set(eval_set), reset=False)

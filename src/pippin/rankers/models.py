@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from pippin import __version__
 from pippin.data.buffers import atomic_write
+from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.rankers import ranker
@@ -51,6 +52,21 @@ def _parameter(value: Any) -> Any:
             axes["gain"] = tuple(axes["gain"])
         return Convention(**axes)
     return value
+
+
+def aligned(model: Ranker, data: Dataset) -> Dataset:
+    """The data with the model's features in the model's order; a feature that is lacking is an error."""
+    if data.feature_names == model.feature_names_:
+        return data
+    lacking = [name for name in model.feature_names_ if name not in data.feature_names]
+    if lacking:
+        raise DataError(
+            f"{data.name} lacks {len(lacking)} of the {len(model.feature_names_)} features of the model, "
+            f"among them {lacking[0]}"
+        )
+    position = {name: i for i, name in enumerate(data.feature_names)}
+    columns = [position[name] for name in model.feature_names_]
+    return replace(data, features=data.features[:, columns], feature_names=model.feature_names_, lines=None)
 
 
 def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:

@@ -1,0 +1,106 @@
+"""`pippin train`: fit a ranker on a data set and write the model."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from typing import Any
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError, UnknownName
+
+HELP = """Train a ranker and write its model.
+
+  pippin train train.txt --ranker lambdamart --valid vali.txt -o model.json
+  pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP -o model.json
+  pippin train train.txt --ranker adarank --measure NDCG@10 --convention letor4 --set rounds=200 -o model.json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
+    parser.add_argument("-r", "--ranker", required=True, help="`pippin rankers` lists them")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="where to write the model")
+    parser.add_argument("--valid", metavar="FILE", help="the validation set")
+    parser.add_argument("--measure", help="what training, stopping and selection look at")
+    parser.add_argument("--convention", metavar="TOOL", help="under which tool's convention")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the ranker")
+    parser.add_argument(
+        "--select", metavar="M", help="try the ranker's grid and keep the best by this measure on --valid"
+    )
+    parser.add_argument(
+        "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train and write."""
+    from pippin.data.store import digest
+    from pippin.rankers import models
+
+    train = read_data(options.data, options.absent)
+    valid = None if options.valid is None else read_data(options.valid, options.absent)
+    ranker = make(options)
+    if options.select is not None:
+        if valid is None:
+            raise DataError("--select needs a validation set, --valid FILE")
+        from pippin.rankers.selection import select
+
+        chosen = select(
+            ranker, train, valid, measure=options.select, convention=options.convention or "official",
+            verbose=not options.quiet,
+        )  # fmt: skip
+        ranker = chosen.ranker
+        shown = ", ".join(f"{k}={v}" for k, v in chosen.parameters.items()) or "its defaults"
+        print(f"selected {shown}: {options.select} {chosen.value:.4f} on {valid.name}")
+    else:
+        ranker.fit(train, eval_set=valid)
+    models.save(ranker, options.output, digest(train))
+    print(f"{ranker.name} trained on {train}: {options.output}")
+    return 0
+
+
+def read_data(path: str, absent: str = "zero") -> Dataset:
+    """A data set with features from a file of any form."""
+    from pippin.data.load import as_judged
+
+    data = as_judged(path, absent=absent)
+    if not isinstance(data, Dataset):
+        raise DataError("judgements have no features to learn from", path)
+    return data
+
+
+def make(options: argparse.Namespace) -> Any:
+    """The ranker with the parameters that were set."""
+    from pippin.rankers import ranker
+
+    cls = ranker(options.ranker)
+    known = cls().get_params()
+    given: dict[str, Any] = {}
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"--set takes NAME=VALUE, not {text!r}")
+        given[name] = _value(value)
+    for name in ("measure", "convention"):
+        if getattr(options, name) is not None and (name in known or options.select is None):
+            given[name] = getattr(options, name)
+    if "verbose" in known and not options.quiet:
+        given.setdefault("verbose", True)
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"parameter of {cls.name}", name, known)
+    return cls(**given)
+
+
+def _value(text: str) -> Any:
+    """Numbers, lists, True and None as Python writes them; anything else is text.
+
+    >>> _value("0.5"), _value("[10, 20]"), _value("paper")
+    (0.5, [10, 20], 'paper')
+    """
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

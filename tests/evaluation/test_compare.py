@@ -1,0 +1,99 @@
+"""Many systems under every tool: winners, flips and why, agreement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.data.texts import Texts
+from pippin.data.trec import Judgements, Run
+from pippin.errors import DataError
+from pippin.evaluation.compare import TestPlan as Plan
+from pippin.evaluation.compare import compare, compare_scores
+from pippin.evaluation.evaluate import Rankings, evaluate_tool
+from pippin.evaluation.scores import Scores
+from pippin.evaluation.tools import TOOLS
+
+
+def flipping() -> dict[str, Rankings]:
+    """`short` is right on short lists, `long` on long ones: letor4, which zeroes short lists, flips the pair."""
+    labels, good_on_short, good_on_long, sizes = [], [], [], []
+    for query in range(9):
+        size = 3 if query < 7 else 12
+        right = list(range(size, 0, -1))
+        wrong = right[::-1]
+        labels += [1] + [0] * (size - 1)
+        good_on_short += right if size == 3 else wrong
+        good_on_long += right if size == 12 else wrong
+        sizes.append(size)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    ids = Texts.of(f"d{i:03}" for i in range(len(labels)))
+    data = Dataset(
+        np.zeros((len(labels), 1)), np.array(labels, np.int32), offsets, tuple(f"q{i}" for i in range(9)), ids
+    )
+    return {
+        "short": Rankings(data, np.array(good_on_short, float)),
+        "long": Rankings(data, np.array(good_on_long, float)),
+    }
+
+
+def test_a_pair_that_flips_is_found_with_its_cause() -> None:
+    found = compare(flipping(), "NDCG@10", [TOOLS["official"], TOOLS["letor4"]], Plan(), {})
+    (verdict,) = found.verdicts
+    assert (verdict.a, verdict.b) == ("short", "long")
+    assert verdict.flips
+    assert (verdict.for_a, verdict.for_b) == (("official",), ("letor4",))
+    ((tool, choice, moved),) = verdict.causes
+    assert (tool, choice) == ("letor4", "short lists")
+    assert moved < 0
+    assert "The winner depends on the tool (long, short)" in found.sentence()
+    assert found.agreement("tau_b")[0][1] == -1
+
+
+def test_means_are_those_of_evaluate() -> None:
+    systems = flipping()
+    found = compare(systems, "MAP", list(TOOLS.values()), Plan(), {})
+    for board in found.boards:
+        for name, rankings in systems.items():
+            alone = evaluate_tool(rankings.judged, rankings.scored, ["MAP"], TOOLS[board.name], {}, name)
+            assert board.means[name] == alone.mean["MAP"]
+
+
+def test_ties_alone_bound_the_mean() -> None:
+    systems = flipping()
+    tied = Rankings(systems["short"].judged, np.zeros(len(systems["short"].judged.labels)))
+    found = compare({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
+    worst, best = found.first.ties["tied"]
+    assert worst < found.first.means["tied"] < best == pytest.approx(1.0)
+    assert found.first.ties["short"] == (found.first.means["short"],) * 2
+
+
+def test_runs_with_different_queries_are_an_error_or_counted() -> None:
+    judged = Judgements.of({q: {"a": 1, "b": 0} for q in ("1", "2", "3")})
+    whole = Run.of({q: {"a": 2.0, "b": 1.0} for q in ("1", "2", "3")})
+    part = Run.of({q: {"a": 1.0, "b": 2.0} for q in ("1", "2")})
+    systems = {"whole": Rankings(judged, whole), "part": Rankings(judged, part)}
+    with pytest.raises(DataError, match=r"under trec_eval9 the systems have different queries.*'3'"):
+        compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
+    counted = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
+    assert counted.first.scores.values[:, 1].tolist() == [0.5, 0.5, 0.0]
+    dropped = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing="drop"), {})
+    assert dropped.first.scores.query_ids == ("1", "2")
+    # A tool that counts every judged query needs no such word.
+    assert compare(systems, "MAP", [TOOLS["official"]], Plan(), {}).first.means["part"] == pytest.approx(1 / 3)
+
+
+def test_one_system_is_no_comparison() -> None:
+    systems = flipping()
+    with pytest.raises(DataError, match="at least two systems"):
+        compare({"short": systems["short"]}, "MAP", [TOOLS["official"]], Plan(), {})
+
+
+def test_a_matrix_is_compared_without_tools() -> None:
+    values = np.array([[0.1, 0.5, 0.3], [0.2, 0.7, 0.3], [0.1, 0.6, 0.2], [0.0, 0.9, 0.4]])
+    found = compare_scores(Scores.from_arrays(values, systems=["a", "b", "c"]), "ap", Plan(baseline="a"))
+    assert found.first.order() == ["b", "c", "a"]
+    assert found.first.significant("b", "a")
+    assert not found.first.significant("b", "c")  # not tested: only against the baseline
+    assert found.sentence().startswith("b leads with 0.6750")

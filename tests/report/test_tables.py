@@ -1,0 +1,33 @@
+"""Tables drawn in every format."""
+
+from __future__ import annotations
+
+from pippin.report.tables import Table
+
+TABLE = Table(
+    ["tool", "NDCG@10", "remark"], [["letor_4", "0.1", "a|b"], ["語", "0.25", ""]], remarks=1, notes=["a note"]
+)
+
+
+def test_terminal_aligns_by_columns_a_terminal_shows() -> None:
+    lines = TABLE.render("table").split("\n")
+    assert lines[2] == "letor_4      0.1  a|b"
+    assert lines[3] == "語          0.25"
+    assert lines[-1] == "a note"
+
+
+def test_markdown_escapes_bars_and_aligns_numbers() -> None:
+    lines = TABLE.render("markdown").split("\n")
+    assert lines[1] == "| --- | --: | --- |"
+    assert lines[2] == r"| letor_4 | 0.1 | a\|b |"
+
+
+def test_latex_is_booktabs_with_escapes() -> None:
+    text = TABLE.render("latex")
+    assert r"\begin{tabular}{lrl}" in text
+    assert r"letor\_4 & 0.1 & a|b \\" in text
+    assert r"\bottomrule" in text
+
+
+def test_csv_is_only_the_table() -> None:
+    assert TABLE.render("csv") == "tool,NDCG@10,remark\nletor_4,0.1,a|b\n語,0.25,"

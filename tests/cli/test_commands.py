@@ -1,0 +1,188 @@
+"""The commands as a user types them: what they print, and one sentence with status 2 for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pippin.cli.main import COMMANDS, main
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq2 0 d4 0\nq3 0 d5 0\n"
+RUN = "q1 Q0 d1 1 0.5 tag\nq1 Q0 d2 2 0.7 tag\nq2 Q0 d3 1 1.0 tag\nq2 Q0 d4 2 1.0 tag\nq3 Q0 d5 1 3 tag\n"
+LETOR = "1 qid:1 1:0.5 #docid = a\n0 qid:1 1:0.2 #docid = b\n2 qid:2 1:0.1 #docid = c\n0 qid:2 1:0.9 #docid = d\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, content in {
+        "qrels": QRELS, "run": RUN, "other": RUN.replace("d1 1 0.5", "d1 1 0.9"), "letor.txt": LETOR,
+        "scores": "0.1\n0.2\n0.3\n0.4\n", "better": "0.4\n0.2\n0.5\n0.4\n",
+        "matrix.csv": "a,b,c\n0.1,0.5,0.3\n0.2,0.7,0.3\n0.1,0.6,0.2\n0.0,0.9,0.4\n",
+        "left.csv": "system,score\nx,0.3\ny,0.2\nz,0.1\n", "right.csv": "system,score\nz,0.2\nx,0.3\ny,0.1\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("pippin: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "trec_eval9", "-t", "official", "--empty", "skip")
+    # q1 finds it at rank 2; q2's tie is settled by id, descending: d4 first.
+    assert "trec_eval9  0.5000" in text
+    # in expectation: (1/2 + (1 + 1/2)/2) / 2 = 0.625
+    assert "official    0.6250" in text
+    assert "trec_eval9 (trec_eval 9.0.8; empty=skip): 3 queries, 1 empty, 1 with ties" in text
+
+
+def test_eval_json_has_the_promised_shape(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads(
+        output(capsys, "eval", "qrels", "run", "-m", "ndcg_cut_10", "-m", "map", "-t", "gdeval", "-f", "json")
+    )
+    assert record["tool"] == "gdeval"
+    assert record["convention"]["gain"] == "exp2"
+    assert set(record["mean"]) == {"ndcg_cut_10", "map"}
+    assert record["per_query"]["map"] == {"q1": 0.5, "q2": 0.5, "q3": None}
+    several = json.loads(output(capsys, "eval", "qrels", "run", "-t", "all", "-m", "P@1", "-f", "json"))
+    assert [r["tool"] for r in several][:2] == ["official", "letor3"]
+
+
+def test_eval_ties_range_brackets_the_number(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "eval", "qrels", "run", "-m", "RR", "--ties-range", "--empty", "skip")
+    assert "0.6250 [0.5000, 0.7500]" in text
+
+
+def test_eval_writes_every_format(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("eval", "letor.txt", "scores", "better", "-m", "NDCG@1", "-t", "letor4")
+    assert output(capsys, *common, "-f", "csv").startswith("scored,tool,NDCG@1\n")
+    assert "| scored | tool | NDCG@1 |" in output(capsys, *common, "-f", "markdown")
+    assert r"\toprule" in output(capsys, *common, "-f", "latex")
+    assert "query" in output(capsys, *common, "-q")
+    assert output(capsys, *common, "-f", "parquet", "-o", "out.parquet") == ""
+    import polars
+
+    frame = polars.read_parquet("out.parquet")
+    assert frame.columns == ["scored", "tool", "measure", "query", "value"]
+    assert len(frame) == 4
+    assert output(capsys, *common, "-f", "json", "-o", "out.json") == ""
+    assert len(json.loads(Path("out.json").read_text())) == 2
+
+
+def test_a_run_is_judged_by_a_letor_file(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "letor.run").write_text("1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n2 Q0 c 1 2 t\n2 Q0 d 2 1 t\n")
+    assert "0.7500" in output(capsys, "eval", "letor.txt", "letor.run", "-m", "RR", "-t", "trec_eval9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("eval", "nowhere", "run"), "nowhere: there is no such file"),
+        (("eval", "qrels", "run", "-m", "ndgc@10"), "did you mean"),
+        (("eval", "qrels", "run", "-m", "ndgc@10", "-m", "precison@5"), "precison"),
+        (("eval", "qrels", "run", "-t", "trec_evil"), "did you mean trec_eval"),
+        (("eval", "qrels", "run", "--ties", "random"), "ties is one of"),
+        (("eval", "qrels", "run", "--gain", "a,b"), "gain is"),
+        (("eval", "qrels", "run", "-f", "parquet"), "--output"),
+        (("eval", "-", "-"), "standard input"),
+        (("eval", "qrels", "scores"), "score"),
+        (("evl", "qrels", "run"), "did you mean eval"),
+        (("as", "trec_evil", "x"), "did you mean trec_eval"),
+        (("reconcile", "qrels", "run"), "--to TOOL"),
+        (("reconcile", "qrels", "run", "--to", "nobody"), "no tool is called"),
+        (("compare", "qrels", "run"), "at least two scored files"),
+        (("compare", "qrels", "run", "other", "--test", "z"), "is called 'z'"),
+        (("compare", "qrels", "run", "other", "--missing", "maybe"), "--missing is"),
+        (("compare", "qrels", "run", "other", "--baseline", "who"), "no system is called"),
+        (("compare", "--scores", "qrels"), ""),
+        (("correlate", "left.csv", "matrix.csv"), "columns of numbers"),
+        (("correlate", "left.csv", "right.csv", "-c", "tao"), "did you mean"),
+        (("train", "letor.txt", "-r", "best-featur", "-o", "m.json"), "did you mean"),
+        (("rank", "qrels", "letor.txt"), "no model file"),
+    ],
+)
+def test_what_is_wrong_gets_one_sentence(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in refusal(capsys, *arguments)
+
+
+def test_judgements_and_run_without_a_common_query(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "stranger").write_text("z9 Q0 d1 1 0.5 tag\n")
+    assert "no query in common" in refusal(capsys, "eval", "qrels", "stranger")
+
+
+def test_a_document_twice_names_both_lines(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "twice").write_text(RUN + "q3 Q0 d5 2 1 tag\n")
+    message = refusal(capsys, "eval", "qrels", "twice")
+    assert "twice:6" in message
+    assert "line 5" in message
+
+
+def test_tools_and_measures_tell_all(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "letor4" in output(capsys, "tools")
+    assert "rank 2 is not discounted" in output(capsys, "tools", "letor4")
+    assert "NDCG" in output(capsys, "measures")
+    assert "Chapelle" in output(capsys, "measures", "err@10")
+
+
+def test_reconcile_speaks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("reconcile", "letor.txt", "scores", "-m", "NDCG@10")
+    assert "short lists" in output(capsys, *common, "--from", "trec_eval9", "--to", "letor4")
+    record = json.loads(output(capsys, *common, "--from", "trec_eval9", "--to", "letor4", "-f", "json"))
+    assert sum(p["value"] for p in record["parts"]) == pytest.approx(record["difference"], abs=1e-12)
+    assert "| tool |" in output(capsys, *common, "--all", "-f", "markdown")
+    assert output(capsys, *common, "--all", "-f", "csv").startswith("measure,from,to,choice,value\n")
+    assert output(capsys, *common, "--all", "-f", "html", "-o", "why.html") == ""
+    assert "<h1>" in Path("why.html").read_text()
+
+
+def test_compare_crowns_and_tests(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "compare", "letor.txt", "scores", "better", "-m", "RR", "-t", "official,letor4")
+    assert "All 2 tools crown better" in text
+    matrix = output(capsys, "compare", "--scores", "matrix.csv")
+    assert "b leads with 0.6750" in matrix
+    records = json.loads(output(capsys, "compare", "--scores", "matrix.csv", "-f", "json"))
+    assert records[0]["boards"][0]["means"]["c"] == pytest.approx(0.3)
+    assert output(capsys, "compare", "--scores", "matrix.csv", "-f", "csv").startswith("measure,tool,system,place")
+    assert r"\begin{tabular}" in output(capsys, "compare", "--scores", "matrix.csv", "-f", "latex")
+
+
+def test_a_matrix_with_a_gap_names_the_cell(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "gap.csv").write_text("topic,a,b\n1,0.1,0.2\n2,,0.3\n3,0.4,0.5\n4,0.1,0.6\n")
+    assert "'2'" in refusal(capsys, "compare", "--scores", "gap.csv")
+    assert "3 queries" in output(capsys, "compare", "--scores", "gap.csv", "--missing", "drop")
+
+
+def test_correlate_matches_by_name(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads(output(capsys, "correlate", "left.csv", "right.csv", "-f", "json"))
+    # x 0.3 0.2 0.1 against 0.3 0.1 0.2: one of three pairs is turned round
+    assert record["coefficients"]["tau"]["value"] == pytest.approx(1 / 3)
+    assert "top = high" in output(capsys, "correlate", "left.csv", "right.csv")
+
+
+def test_every_command_helps_and_says_what_it_is() -> None:
+    for name in COMMANDS:
+        command = [sys.executable, "-m", "pippin", name, "--help"]
+        assert "usage" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m pippin tools | head -n 1"
+    assert "Traceback" not in subprocess.run(command, shell=True, capture_output=True, text=True, check=False).stderr

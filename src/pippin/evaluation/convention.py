@@ -136,20 +136,19 @@ class Convention:
         >>> Convention(gain="exp2").gains(3).tolist()
         [0.0, 1.0, 3.0, 7.0]
         """
-        labels = np.arange(max(largest, 0) + 1)
         if isinstance(self.gain, tuple):
             if largest >= len(self.gain):
                 raise ConventionError(
                     f"label {largest} is beyond the gain table of {len(self.gain)} labels; top_label says from "
                     "which label on nothing is gained"
                 )
-            gains = np.array(self.gain[: len(labels)], np.float64)
+            gains = np.array(self.gain[: max(largest, 0) + 1], np.float64)
         elif self.gain == "exp2":
             gains = exponential_gains(largest)
         else:
             if largest > _LARGEST_LABEL:
                 raise ConventionError(f"label {largest} is too large for a table of gains")
-            gains = labels.astype(np.float64)
+            gains = np.arange(max(largest, 0) + 1, dtype=np.float64)
         gains[: self.gain_at] = 0.0
         return gains
 

@@ -174,7 +174,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
 def exponential_gains(largest: int) -> NDArray[np.float64]:

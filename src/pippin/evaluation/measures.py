@@ -178,6 +178,14 @@ def _ap(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
     return values + (1 - compute("success", ranking, ruling)) * convention.empty
 
 
+def _rbp(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """RBP, whose p is a probability."""
+    p = measure.parameter("p")
+    if not 0 <= p <= 1:
+        raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
+    return compute("rbp", ranking, rules(ranking, convention, measure, p))
+
+
 _GAIN = ("gain", "gain_at")
 _JK = "Järvelin & Kekäläinen 2002"
 
@@ -221,7 +229,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "
-    "ranks r", "Moffat & Zobel 2008", native("rbp", "p"), ("relevant_at", "cut"), parameters={"p": 0.8},
+    "ranks r", "Moffat & Zobel 2008", _rbp, ("relevant_at", "cut"), parameters={"p": 0.8},
 ))  # fmt: skip
 register(Kind(
     "Bpref", "how few judged non-relevant documents stand above the relevant ones",

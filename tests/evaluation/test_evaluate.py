@@ -10,7 +10,7 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.data.trec import Judgements, Run
-from pippin.errors import PippinError, UnknownName
+from pippin.errors import ConventionError, PippinError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool, hold
 from pippin.evaluation.tools import TOOLS
@@ -110,6 +110,12 @@ def test_measures_of_one_call_may_rank_by_different_rules() -> None:
 def test_no_measure_is_one_sentence() -> None:
     with pytest.raises(PippinError, match="no measure"):
         run()
+
+
+def test_the_persistence_of_rbp_is_a_probability() -> None:
+    assert run("RBP(p=1)").mean["RBP(p=1)"] == 0
+    with pytest.raises(ConventionError, match=r"^RBP\(p=5\): p is the probability to go on, from 0 to 1$"):
+        run("RBP(p=5)")
 
 
 def test_unknown_axes_and_measures() -> None:

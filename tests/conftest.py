@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Tests are of what comes out, not of how fast a busy machine draws examples.
+settings.register_profile("pippin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pippin")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -257,7 +257,7 @@ double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& s
     const Position depth = rules.depth(list.size());
     double top = rules.top_gain;
     if (top == 0) {
-        for (const std::int32_t label : list.labels) top = std::max(top, rules.gain(label) + 1);
+        for (const std::int32_t label : list.pool) top = std::max(top, rules.gain(label) + 1);
     }
     double sum = 0, passed = 1;
     for (Position first = 0; first < depth && passed > 0;) {

@@ -11,10 +11,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 
 class PippinError(Exception):
     """Any error that Pippin raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not through __init__, whose arguments are not the sentence: errors must come home from other processes.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[PippinError], arguments: tuple[Any, ...], state: dict[str, Any]) -> PippinError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 class DataError(PippinError):

@@ -77,21 +77,32 @@ class Convention:
         if isinstance(self.gain, str) and self.gain not in ("label", "exp2"):
             raise ConventionError(f"gain is label, exp2 or a table like 0,1,3,7, not {self.gain!r}")
         if not isinstance(self.gain, str):
-            self._check_table(self.gain)
-        if self.empty is not None and not 0 <= self.empty <= 1:
-            raise ConventionError(f"the value of an empty query is between 0 and 1 or left out, not {self.empty}")
-        if self.relevant_at < 1:
-            raise ConventionError(f"relevant_at is at least 1, not {self.relevant_at}")
-        if isinstance(self.err_top, str) and self.err_top not in ("query", "probability"):
+            object.__setattr__(self, "gain", self._table(self.gain))
+        if self.empty is not None and not (_is_number(self.empty) and 0 <= self.empty <= 1):
+            raise ConventionError(f"the value of an empty query is between 0 and 1 or left out, not {self.empty!r}")
+        if not isinstance(self.cut, bool):
+            raise ConventionError(f"cut is True or False, not {self.cut!r}")
+        for axis, least in (("relevant_at", 1), ("gain_at", 0), ("digits", 0)):
+            if not _is_whole(getattr(self, axis), least):
+                raise ConventionError(f"{axis} is a whole number, at least {least}, not {getattr(self, axis)!r}")
+        if self.top_label is not None and not _is_whole(self.top_label, 0):
+            raise ConventionError(f"top_label is a label or None, not {self.top_label!r}")
+        if self.err_top not in ("query", "probability") and not _is_whole(self.err_top, 0):
             raise ConventionError(f"err_top is a label, query or probability, not {self.err_top!r}")
-        if isinstance(self.held, str) and self.held not in ("float32", "float64"):
+        if self.held not in ("float32", "float64") and not _is_whole(self.held, 0):
             raise ConventionError(f"held is float32, float64 or a number of digits, not {self.held!r}")
 
-    def _check_table(self, table: tuple[float, ...]) -> None:
+    def _table(self, given: Any) -> tuple[float, ...]:
+        """A gain table of any sequence as a tuple of floats, so that conventions compare and hash by value."""
+        try:
+            table = tuple(float(gain) for gain in given)
+        except (TypeError, ValueError):
+            raise ConventionError(f"gain is label, exp2 or a table like 0,1,3,7, not {given!r}") from None
         if not table or not all(np.isfinite(g) and g >= 0 for g in table) or table[0] != 0:
             raise ConventionError("a gain table starts with 0 and has no negative gain")
         if self.ties in ("best", "worst") and list(table) != sorted(table):
             raise ConventionError(f"ties={self.ties} needs gains that grow with the label")
+        return table
 
     def replace(self, **changes: Any) -> Convention:
         """The same convention with these axes changed.
@@ -125,20 +136,19 @@ class Convention:
         >>> Convention(gain="exp2").gains(3).tolist()
         [0.0, 1.0, 3.0, 7.0]
         """
-        labels = np.arange(max(largest, 0) + 1)
         if isinstance(self.gain, tuple):
             if largest >= len(self.gain):
                 raise ConventionError(
                     f"label {largest} is beyond the gain table of {len(self.gain)} labels; top_label says from "
                     "which label on nothing is gained"
                 )
-            gains = np.array(self.gain[: len(labels)], np.float64)
+            gains = np.array(self.gain[: max(largest, 0) + 1], np.float64)
         elif self.gain == "exp2":
             gains = exponential_gains(largest)
         else:
             if largest > _LARGEST_LABEL:
                 raise ConventionError(f"label {largest} is too large for a table of gains")
-            gains = labels.astype(np.float64)
+            gains = np.arange(max(largest, 0) + 1, dtype=np.float64)
         gains[: self.gain_at] = 0.0
         return gains
 
@@ -157,6 +167,14 @@ class Convention:
         divisors = np.log(ranks)
         multipliers[0] = divisors[0] = 1.0
         return multipliers, divisors
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
 def exponential_gains(largest: int) -> NDArray[np.float64]:

@@ -151,6 +151,8 @@ def evaluate_rankings(
     rankings: Rankings, measures: Sequence[str], tool: Tool, overrides: Mapping[str, Any], name: str
 ) -> Evaluation:
     """The same, sharing rankings between tools."""
+    if not measures:
+        raise ConventionError("no measure was asked for")
     columns = []
     for asked in measures:
         measure = parse(asked)

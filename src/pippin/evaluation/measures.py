@@ -25,6 +25,27 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 
+def _number(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def axis_text(axis: str, value: Any) -> str:
+    """What a user types for this value of an axis: the other direction of `parse_axis`.
+
+    >>> axis_text("gain", (0.0, 1.0, 2.5)), axis_text("empty", None), axis_text("cut", False)
+    ('0,1,2.5', 'skip', 'no')
+    """
+    if isinstance(value, tuple):
+        return ",".join(map(_number, value))
+    if value is None:
+        return "skip" if axis == "empty" else "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
 @dataclass(frozen=True)
 class Measure:
     """A measure as asked for: its kind, cutoff, own parameters, and axes that it overrides.
@@ -42,10 +63,8 @@ class Measure:
     def text(self) -> str:
         """The canonical notation, which parses back to this measure."""
         names = {"relevant_at": "rel"}
-        inside = [f"{k}={v:g}" for k, v in self.parameters]
-        for axis, value in self.overrides:
-            shown = ",".join(f"{g:g}" for g in value) if isinstance(value, tuple) else value
-            inside.append(f"{names.get(axis, axis)}={'skip' if value is None else shown}")
+        inside = [f"{name}={_number(value)}" for name, value in self.parameters]
+        inside += [f"{names.get(axis, axis)}={axis_text(axis, value)}" for axis, value in self.overrides]
         arguments = f"({','.join(inside)})" if inside else ""
         return f"{self.kind}{arguments}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
 
@@ -146,6 +165,27 @@ def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
     return compute("err", ranking, replace(rules(ranking, convention, measure), gains=gains, top_gain=top))
 
 
+def _ap(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """AP; where it is undefined without a hit above the cutoff, some orders of tied documents are and some are not."""
+    from dataclasses import replace
+
+    ruling = rules(ranking, convention, measure)
+    if convention.ap_undefined != "cutoff" or not ranking.expected or not ranking.tied.any():
+        return compute("ap", ranking, ruling)
+    if convention.empty is None:
+        raise ConventionError(f"{measure} counts in some orders of tied documents only; choose another rule for ties")
+    values = compute("ap", ranking, replace(ruling, undefined_at_cutoff=False))
+    return values + (1 - compute("success", ranking, ruling)) * convention.empty
+
+
+def _rbp(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """RBP, whose p is a probability."""
+    p = measure.parameter("p")
+    if not 0 <= p <= 1:
+        raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
+    return compute("rbp", ranking, rules(ranking, convention, measure, p))
+
+
 _GAIN = ("gain", "gain_at")
 _JK = "Järvelin & Kekäläinen 2002"
 
@@ -163,7 +203,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "AP", "average precision; its mean is MAP", "sum of P@r over relevant ranks r / relevant documents",
-    "Buckley & Voorhees 2000", native("ap"), ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
+    "Buckley & Voorhees 2000", _ap, ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
     aliases=("map", "map_cut", "average_precision"),
 ))  # fmt: skip
 register(Kind(
@@ -189,7 +229,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "
-    "ranks r", "Moffat & Zobel 2008", native("rbp", "p"), ("relevant_at", "cut"), parameters={"p": 0.8},
+    "ranks r", "Moffat & Zobel 2008", _rbp, ("relevant_at", "cut"), parameters={"p": 0.8},
 ))  # fmt: skip
 register(Kind(
     "Bpref", "how few judged non-relevant documents stand above the relevant ones",

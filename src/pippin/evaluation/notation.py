@@ -91,6 +91,8 @@ def _arguments(kind: Kind, inside: str, text: str) -> tuple[dict[str, float], di
                 parameters[key] = float(value)
             except ValueError:
                 raise ConventionError(f"{text}: {key} is a number, not {value!r}") from None
+            if not 0 <= parameters[key] < float("inf"):
+                raise ConventionError(f"{text}: {key} is a finite number from 0 on, not {value}")
         else:
             axis = _AXIS_OF_ARGUMENT.get(key, key)
             if axis not in AXES:

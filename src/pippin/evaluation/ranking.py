@@ -135,6 +135,8 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
     position = {query: i for i, query in enumerate(run.query_ids)}
     if not position.keys() & set(judged.query_ids):
         raise DataError(f"{judged.name} and {run.name} have no query in common")
+    if not np.isfinite(run.scores).all():
+        raise _not_finite(run, int(np.flatnonzero(~np.isfinite(run.scores))[0]))
     keep = [q for q, query in enumerate(judged.query_ids) if convention.queries != "both" or query in position]
     judged_of = np.array(keep, np.int64)
     run_of = np.array([position.get(judged.query_ids[q], -1) for q in keep], np.int64)
@@ -154,9 +156,19 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
     return Ranking(tuple(judged.query_ids[q] for q in keep), ranked, offsets, tied, pool, pool_offsets, expected)
 
 
+def _query_of(run: Run, row: int) -> str:
+    return run.query_ids[int(np.searchsorted(run.offsets, row, side="right")) - 1]
+
+
+def _not_finite(run: Run, row: int) -> DataError:
+    document, value = run.document_ids.at(row), run.scores[row]
+    message = f"the score of document {document} in query {_query_of(run, row)} is {value}; a score is a finite number"
+    line = run.line_of(row)
+    return DataError(message, run.name if line is None else run.file, line)
+
+
 def _duplicate(run: Run, first: int, second: int) -> DataError:
-    query = run.query_ids[int(np.searchsorted(run.offsets, second, side="right")) - 1]
-    message = f"document {run.document_ids.at(second)} stands twice in query {query}"
+    message = f"document {run.document_ids.at(second)} stands twice in query {_query_of(run, second)}"
     line = run.line_of(second)
     if line is None:
         return DataError(message, run.name)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from pippin.errors import PippinError
+
 try:
     from pippin import _native as native
 except ImportError as error:  # pragma: no cover - only in a tree that was never built
@@ -19,5 +21,8 @@ __all__ = ["native", "threads"]
 def threads(asked: int | None = None) -> int:
     """How many threads to use: `asked`, or PIPPIN_THREADS, or every core this process may run on."""
     if asked is None:
-        asked = int(os.environ.get("PIPPIN_THREADS", "0")) or len(os.sched_getaffinity(0))
+        wanted = os.environ.get("PIPPIN_THREADS", "0")
+        if not wanted.isdigit():
+            raise PippinError(f"PIPPIN_THREADS is a whole number, not {wanted!r}")
+        asked = int(wanted) or len(os.sched_getaffinity(0))
     return max(1, asked)

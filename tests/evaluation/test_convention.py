@@ -1,0 +1,167 @@
+"""A convention holds only choices that have a meaning, and says in one sentence what is wrong with others."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_axis, parse_overrides
+
+INVALID: list[tuple[str, Any]] = [
+    ("gain", "exp"), ("gain", ()), ("gain", (1.0, 2.0)), ("gain", (0.0, -1.0)), ("gain", (0.0, math.inf)),
+    ("gain", (0.0, math.nan)), ("gain", 3), ("gain", ("a",)), ("gain", None),
+    ("top_label", -1), ("top_label", 2.5), ("top_label", "none"),
+    ("gain_at", -1), ("gain_at", 1.5), ("gain_at", "2"),
+    ("discount", "ln"), ("discount", None), ("ideal", "pool"), ("short", "skip"), ("short_precision", "k"),
+    ("empty", -0.1), ("empty", 1.1), ("empty", math.nan), ("empty", "skip"), ("empty", True),
+    ("queries", "all"), ("ties", "random"), ("ties", "id"), ("precision", "float16"), ("precision", 32),
+    ("relevant_at", 0), ("relevant_at", -1), ("relevant_at", 1.5), ("relevant_at", "1"), ("relevant_at", None),
+    ("ap_denominator", "R"), ("ap_undefined", "list"),
+    ("err_top", "max"), ("err_top", -1), ("err_top", 4.5), ("err_top", None),
+    ("cut", "no"), ("cut", 0), ("held", "float16"), ("held", -1), ("held", 2.5), ("held", None),
+    ("digits", -1), ("digits", "4"), ("digits", None),
+]  # fmt: skip
+
+# a value other than the default, and what is typed for it, where it is not simply another of the choices
+TYPED: dict[str, tuple[Any, str]] = {
+    "gain": ((0.0, 1.0, 2.5), "0,1,2.5"),
+    "top_label": (2, "2"),
+    "gain_at": (2, "2"),
+    "empty": (None, "skip"),
+    "relevant_at": (2, "2"),
+    "err_top": ("query", "query"),
+    "cut": (False, "no"),
+    "held": (5, "5"),
+    "digits": (15, "15"),
+}
+
+
+def another(axis: str) -> tuple[Any, str]:
+    """A value of an axis that is not the default, and what is typed for it."""
+    if axis in TYPED:
+        return TYPED[axis]
+    choice = next(c for c in AXES[axis][0] or () if c != getattr(Convention(), axis))
+    return choice, choice
+
+
+OTHER = {axis: another(axis) for axis in AXES}
+
+
+@pytest.mark.parametrize(("axis", "value"), INVALID)
+def test_an_invalid_choice_is_one_sentence(axis: str, value: Any) -> None:
+    with pytest.raises(ConventionError, match=r"^\w[^\n]*$"):
+        Convention(**{axis: value})
+    with pytest.raises(ConventionError, match=r"^\w[^\n]*$"):
+        Convention().replace(**{axis: value})
+
+
+def test_the_sentence_names_the_choices() -> None:
+    with pytest.raises(ConventionError, match=r"^ideal is one of list, judged, not 'pool'$"):
+        Convention(ideal="pool")
+
+
+@pytest.mark.parametrize("ties", ["best", "worst"])
+def test_bounds_need_gains_that_grow(ties: str) -> None:
+    with pytest.raises(ConventionError, match=f"ties={ties} needs gains that grow"):
+        Convention(gain=(0.0, 2.0, 1.0), ties=ties)
+    assert Convention(gain=(0.0, 1.0, 1.0), ties=ties).ties == ties
+
+
+def test_every_field_is_an_axis_and_every_axis_a_field() -> None:
+    assert tuple(AXES) == tuple(f.name for f in fields(Convention))
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_each_axis_can_be_typed_changed_and_told_apart(axis: str) -> None:
+    value, typed = OTHER[axis]
+    assert parse_axis(axis, typed) == value
+    changed = Convention().replace(**{axis: value})
+    assert getattr(changed, axis) == value
+    assert Convention().differences(changed) == {axis: (getattr(Convention(), axis), value)}
+    assert changed.differences(changed) == {}
+    assert changed != Convention()
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_choices_are_choices(axis: str) -> None:
+    for choice in AXES[axis][0] or ():
+        if not choice.isupper():  # TABLE, NUMBER and DIGITS stand for what is typed there
+            Convention().replace(**{axis: parse_axis(axis, choice)})
+
+
+@pytest.mark.parametrize(
+    ("axis", "text"),
+    [("empty", "none"), ("empty", ""), ("gain", "exp"), ("gain", "0,,1"), ("relevant_at", "1.0"), ("gain_at", "x"),
+     ("digits", ""), ("top_label", "skip"), ("cut", "true")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(axis: str, text: str) -> None:
+    with pytest.raises(ConventionError, match=f"^{axis} is "):
+        parse_axis(axis, text)
+
+
+def test_parse_other_values() -> None:
+    assert parse_axis("top_label", "none") is None
+    assert parse_axis("gain", "exp2") == "exp2"
+    assert parse_axis("err_top", "3") == 3
+    assert parse_axis("held", "float32") == "float32"
+    assert parse_axis("cut", "yes") is True
+    assert parse_overrides({"empty": "0.5", "ties": None, "gain": "label"}) == {"empty": 0.5, "gain": "label"}
+
+
+def test_unknown_axes_are_named() -> None:
+    with pytest.raises(UnknownName, match="no axis is called 'tie'; did you mean ties"):
+        Convention().replace(tie="best")
+
+
+def test_a_convention_is_a_frozen_value() -> None:
+    convention = Convention(gain=[0, 1, 3])  # type: ignore[arg-type]
+    assert convention == Convention(gain=(0.0, 1.0, 3.0)) == Convention(gain=np.array([0, 1, 3]))  # type: ignore[arg-type]
+    assert hash(convention) == hash(Convention(gain=(0.0, 1.0, 3.0)))
+    with pytest.raises(FrozenInstanceError):
+        convention.empty = 1.0  # type: ignore[misc]
+
+
+def test_as_dict_goes_through_json() -> None:
+    convention = Convention(gain=(0.0, 1.0, 3.0), empty=None)
+    told = json.loads(json.dumps(convention.as_dict()))
+    assert list(told) == list(AXES)
+    assert Convention(**told) == convention
+
+
+def test_gains() -> None:
+    assert Convention(gain="label").gains(3).tolist() == [0, 1, 2, 3]
+    assert Convention(gain="exp2").gains(4).tolist() == [2**label - 1 for label in range(5)]
+    assert Convention(gain=(0.0, 1.0, 3.0)).gains(1).tolist() == [0, 1]
+    assert Convention(gain_at=2).gains(3).tolist() == [0, 0, 3, 7]
+    assert Convention(gain_at=0).gains(1).tolist() == [0, 1]
+    assert Convention().gains(-1).tolist() == [0]
+
+
+def test_gains_beyond_reason_are_refused() -> None:
+    with pytest.raises(ConventionError, match="label 3 is beyond the gain table of 3 labels"):
+        Convention(gain=(0.0, 1.0, 3.0)).gains(3)
+    with pytest.raises(ConventionError, match="2\\^1001 is no gain"):
+        Convention().gains(1001)
+    with pytest.raises(ConventionError, match="too large"):
+        Convention(gain="label").gains(2**30)
+    assert exponential_gains(1000)[-1] == 2.0**1000
+
+
+@pytest.mark.parametrize(
+    ("discount", "expected"),
+    [
+        ("log2", [1, 1 / math.log2(3), 1 / 2, 1 / math.log2(5)]),
+        ("letor", [1, 1, 1 / math.log2(3), 1 / 2]),
+        ("reciprocal", [1, 1 / 2, 1 / 3, 1 / 4]),
+    ],
+)
+def test_discounts(discount: str, expected: list[float]) -> None:
+    multipliers, divisors = Convention(discount=discount).discounts(4)
+    assert (multipliers / divisors).tolist() == pytest.approx(expected, rel=1e-15)
+    assert len(Convention(discount=discount).discounts(0)[1]) == 1

@@ -1,0 +1,145 @@
+"""Values become an evaluation: empty queries, what values are held in, the mean, and what is counted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.data.trec import Judgements, Run
+from pippin.errors import ConventionError, PippinError, UnknownName
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool, hold
+from pippin.evaluation.tools import TOOLS
+
+JUDGED = Judgements.of({"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 2}})
+RUN = Run.of({"1": {"a": 1.0, "b": 2.0}, "2": {"c": 1.0}})
+
+
+def run(*measures: str, tool: str = "official", **overrides: Any) -> Evaluation:
+    return evaluate_tool(JUDGED, RUN, measures, TOOLS[tool], overrides, "test")
+
+
+def test_the_mean_takes_every_query_that_counts() -> None:
+    assert run("RR").per_query == {"RR": {"1": 1 / 2, "2": 0.0, "3": 0.0}}
+    assert run("RR").mean["RR"] == (1 / 2 + 0 + 0) / 3
+    assert run("RR", queries="both").mean["RR"] == (1 / 2 + 0) / 2
+    assert run("RR", queries="relevant").mean["RR"] == (1 / 2 + 0) / 2
+    assert list(run("RR", queries="relevant").per_query["RR"]) == ["1", "3"]
+
+
+@pytest.mark.parametrize(("empty", "mean"), [(0.0, 1 / 6), (1.0, 1 / 2), (0.5, 1 / 3), (None, 1 / 4)])
+def test_empty_queries(empty: float | None, mean: float) -> None:
+    found = run("AP", empty=empty)
+    assert found.mean["AP"] == pytest.approx(mean)
+    assert found.per_query["AP"]["2"] == (empty if empty is not None else pytest.approx(math.nan, nan_ok=True))
+
+
+def test_left_out_queries_are_left_out_of_every_measure() -> None:
+    found = run("RR", "P@1", empty=None)
+    assert all(math.isnan(found.per_query[m]["2"]) for m in ("RR", "P@1"))
+    assert found.mean["RR"] == (1 / 2 + 0) / 2
+
+
+def test_nothing_counts() -> None:
+    lone = Judgements.of({"2": {"c": 0}})
+    assert math.isnan(evaluate_tool(lone, RUN, ["AP"], TOOLS["official"], {"empty": None}, "x").mean["AP"])
+
+
+def test_keys_are_as_typed_and_in_order() -> None:
+    asked = ["map", "NDCG@1", "ndcg_cut_1", "P(rel=2)@1"]
+    found = run(*asked)
+    assert list(found.mean) == list(found.per_query) == asked
+    assert found.mean["NDCG@1"] == found.mean["ndcg_cut_1"]
+
+
+def test_counts_are_summed() -> None:
+    found = run("num_ret", "num_rel", "num_rel_ret")
+    assert found.mean == {"num_ret": 3, "num_rel": 2, "num_rel_ret": 1}
+
+
+def test_overrides_win_over_the_tool_and_arguments_over_both() -> None:
+    assert run("NDCG@10", tool="trec_eval9").columns[0].convention.gain == "label"
+    assert run("NDCG@10", tool="trec_eval9", gain="exp2").columns[0].convention.gain == "exp2"
+    assert run("NDCG(gain=label)@10", gain="exp2").columns[0].convention.gain == "label"
+    assert run("RR", gain="label").overrides == {"gain": "label"}
+
+
+def test_the_summary_counts_queries() -> None:
+    judged = Judgements.of({"1": {"a": 1}, "2": {"a": 0, "b": 0}, "3": {"a": 1}})
+    scored = Run.of({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 2.0}, "3": {"a": 1.0}})
+    counts = evaluate_tool(judged, scored, ["RR", "P@2", "P@1"], TOOLS["official"], {}, "x").counts
+    assert counts == {"queries": 3, "empty": 1, "short": 1, "tied": 1, "cutoff": 2}
+
+
+def test_sums_run_from_the_first_query_to_the_last() -> None:
+    values = np.array([1.0] + [2**-53] * 1000)  # each too small to move a running sum, together they would
+    assert aggregate(values, "sum") == 1.0
+    assert aggregate(values[::-1].copy(), "sum") == 1.0 + 1000 * 2**-53
+
+
+def test_aggregates() -> None:
+    assert aggregate(np.array([1.0, np.nan, 0.5]), "mean") == 0.75
+    assert aggregate(np.array([1.0, np.nan, 0.5]), "sum") == 1.5
+    assert aggregate(np.array([0.25, 1.0]), "geometric") == pytest.approx(0.5)
+    assert aggregate(np.array([0.0, 0.1]), "geometric") == pytest.approx(math.sqrt(1e-5 * 0.1))
+    assert math.isnan(aggregate(np.array([np.nan]), "mean"))
+
+
+def test_what_values_are_held_in() -> None:
+    values = np.array([1 / 3, 0.123456, np.nan])
+    assert hold(values, "float64") is values
+    assert hold(values, "float32")[0] == 0.3333333432674408
+    np.testing.assert_array_equal(hold(values, 5), [0.33333, 0.12346, np.nan])
+
+
+def test_conventions_are_stamped_on_the_columns() -> None:
+    column = run("NDCG@10", tool="letor4", empty=1.0).columns[0]
+    assert column.convention == TOOLS["letor4"].convention.replace(empty=1.0)
+
+
+def test_measures_of_one_call_may_rank_by_different_rules() -> None:
+    judged, scored = Judgements.of({"1": {"a": 1, "b": 0}}), Run.of({"1": {"a": 1.0, "b": 1.0}})
+    found = evaluate_tool(judged, scored, ["RR", "RR@10", "RR(ties=worst)"], TOOLS["ir_measures"], {}, "x").mean
+    assert found == {"RR": 1 / 2, "RR@10": 1.0, "RR(ties=worst)": 1 / 2}
+
+
+def test_no_measure_is_one_sentence() -> None:
+    with pytest.raises(PippinError, match="no measure"):
+        run()
+
+
+def test_the_persistence_of_rbp_is_a_probability() -> None:
+    assert run("RBP(p=1)").mean["RBP(p=1)"] == 0
+    with pytest.raises(ConventionError, match=r"^RBP\(p=5\): p is the probability to go on, from 0 to 1$"):
+        run("RBP(p=5)")
+
+
+def test_unknown_axes_and_measures() -> None:
+    with pytest.raises(UnknownName, match="no axis is called 'gains'"):
+        run("NDCG", gains="label")
+    with pytest.raises(UnknownName, match="no measure is called 'NDGC'"):
+        run("NDGC")
+
+
+def test_a_table_of_values() -> None:
+    table = run("RR", "P@1").to_polars()
+    assert table.columns == ["query", "measure", "value"]
+    assert table.height == 3 * 2
+
+
+def test_the_public_function_takes_what_people_have() -> None:
+    qrels, scored = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 2.0}}
+    assert evaluate(qrels, scored, "RR").mean == {"RR": 1 / 2}
+    assert evaluate(Judgements.of(qrels), Run.of(scored), ["RR"], TOOLS["yahoo"]).tool.name == "yahoo"
+    data = Dataset(np.zeros((2, 1)), np.array([1, 0], np.int32), np.array([0, 2]), ("1",))
+    assert evaluate(data, np.array([1.0, 2.0]), "RR", tool="ranklib", ties="worst").mean == {"RR": 1 / 2}
+    with pytest.raises(UnknownName, match="no tool is called 'trec_evil'; did you mean trec_eval"):
+        evaluate(qrels, scored, tool="trec_evil")
+
+
+def test_the_default_is_the_official_convention() -> None:
+    assert TOOLS["official"].convention == Convention()

@@ -1,0 +1,139 @@
+"""The notations people type are understood, and what is no measure is named with a near one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.evaluation.test_convention import OTHER
+
+from pippin.errors import ConventionError, PippinError, UnknownName
+from pippin.evaluation.convention import AXES, Convention, parse_axis
+from pippin.evaluation.measures import KINDS, Measure, axis_text
+from pippin.evaluation.notation import parse
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("ndcg@10", "NDCG@10"),
+        ("nDCG@10", "NDCG@10"),
+        ("ndcg_cut_10", "NDCG@10"),
+        ("ndcg_cut.10", "NDCG@10"),
+        (" ndcg@10 ", "NDCG@10"),
+        ("ndcg", "NDCG"),
+        ("map", "AP"),
+        ("MAP@10", "AP@10"),
+        ("map_cut_10", "AP@10"),
+        ("MRR@10", "RR@10"),
+        ("recip_rank", "RR"),
+        ("P_5", "P@5"),
+        ("pre@10", "P@10"),
+        ("precision@5", "P@5"),
+        ("precision@5-l2", "P(rel=2)@5"),
+        ("ndcg@10-l2", "NDCG(gain_at=2)@10"),
+        ("P(rel=2)@5", "P(rel=2)@5"),
+        ("P(min_rel=2)@5", "P(rel=2)@5"),
+        ("P(relevant_at=2)@5", "P(rel=2)@5"),
+        ("recall_10", "Recall@10"),
+        ("R@10", "Recall@10"),
+        ("r-precision", "Rprec"),
+        ("bpref", "Bpref"),
+        ("success_5", "Success@5"),
+        ("hit_rate@5", "Success@5"),
+        ("F1@5", "F1@5"),
+        ("F1(beta=2)@5", "F1(beta=2)@5"),
+        ("RBP(p=0.5)", "RBP(p=0.5)"),
+        ("RBP(p=0.5,rel=2)@10", "RBP(p=0.5,rel=2)@10"),
+        ("nDCG(dcg='exp-log2')@10", "NDCG(gain=exp2)@10"),
+        ("nDCG(dcg='log2')@10", "NDCG(gain=label)@10"),
+        ("ndcg_burges@5", "NDCG(gain=exp2)@5"),
+        ("ndcg_burges", "NDCG(gain=exp2)"),
+        ("dcg_burges@5", "DCG(gain=exp2)@5"),
+        ("ndcg@10-", "NDCG(empty=0.0)@10"),
+        ("NDCG(gain=0,1,3,discount=letor)@10", "NDCG(discount=letor,gain=0,1,3)@10"),
+        ("NDCG(empty=skip)@10", "NDCG(empty=skip)@10"),
+        ("num_rel_ret", "num_rel_ret"),
+    ],
+)
+def test_what_people_type(typed: str, text: str) -> None:
+    assert parse(typed).text == text
+    assert parse(text) == parse(typed)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_any_axis_can_be_an_argument(axis: str) -> None:
+    value, typed = OTHER[axis]
+    measure = parse(f"NDCG({axis}={typed})@10")
+    assert measure.overrides == ((axis, value),)
+    assert parse(measure.text) == measure
+    assert measure.under(Convention()) == Convention().replace(**{axis: value})
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_axis_text_is_what_is_typed(axis: str) -> None:
+    for value in (OTHER[axis][0], getattr(Convention(), axis)):
+        assert parse_axis(axis, axis_text(axis, value)) == value
+
+
+@given(st.floats(0, 1), st.lists(st.floats(0, 100), max_size=3))
+def test_numbers_keep_every_digit(p: float, gains: list[float]) -> None:
+    for measure in (Measure("RBP", 10, (("p", p),)), Measure("NDCG", 10, overrides=(("gain", (0.0, *gains)),))):
+        assert parse(measure.text) == measure
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"), [("ndgc@10", "NDCG|ndcg"), ("mapp", "map"), ("presicion@5", "precision"), ("brief", "")]
+)
+def test_unknown_measures_get_a_hint(typed: str, hint: str) -> None:
+    with pytest.raises(UnknownName, match=f"no measure is called '{typed}'.*({hint})"):
+        parse(typed)
+
+
+@pytest.mark.parametrize("typed", ["", "@10", "ndcg@", "ndcg@ten", "ndcg@-1", "ndcg(", "ndcg)@10", "10", "ndcg@10@5"])
+def test_what_is_no_notation_is_refused(typed: str) -> None:
+    with pytest.raises(UnknownName):
+        parse(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("Rprec@5", "Rprec@5: Rprec has no cutoff"),
+        ("MeanNDCG@5", "MeanNDCG@5: MeanNDCG has no cutoff"),
+        ("P(2)@5", r"P\(2\)@5: arguments are written name=value"),
+        ("RBP(p=high)", r"RBP\(p=high\): p is a number, not 'high'"),
+        ("RBP(p=nan)", r"RBP\(p=nan\): p is a finite number from 0 on, not nan"),
+        ("F1(beta=-1)", r"F1\(beta=-1\): beta is a finite number from 0 on, not -1"),
+        ("P(rel=two)@5", "relevant_at is a whole number, not 'two'"),
+        ("NDCG(empty=none)", "empty is 0, 1, 0.5, skip, not 'none'"),
+    ],
+)
+def test_arguments_without_a_meaning(typed: str, sentence: str) -> None:
+    with pytest.raises(ConventionError, match=f"^{sentence}$"):
+        parse(typed)
+
+
+def test_unknown_arguments_are_named() -> None:
+    with pytest.raises(UnknownName, match="no argument of P is called 'level'"):
+        parse("P(level=2)@5")
+
+
+def round_trip(text: str) -> None:
+    """What parses keeps its identity; what does not is refused with a sentence, never with another error."""
+    try:
+        measure = parse(text)
+    except PippinError:
+        return
+    assert measure.kind in KINDS
+    assert parse(measure.text) == measure
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_a_measure_or_refused(text: str) -> None:
+    round_trip(text)
+
+
+@given(st.sampled_from(sorted(KINDS)), st.text("(),=@_.-0123456789lrep'\"", max_size=14))
+def test_any_ending_is_a_measure_or_refused(name: str, ending: str) -> None:
+    round_trip(name + ending)

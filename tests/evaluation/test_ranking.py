@@ -1,0 +1,165 @@
+"""Data and scores meet: labels in rank order, pools, missing queries and documents, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.data.texts import Texts
+from pippin.data.trec import Judgements, Run
+from pippin.errors import ConventionError, DataError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.ranking import UNJUDGED, Ranking, as_judgements, rank
+
+
+def dataset(labels: list[list[int]], ids: list[str] | None = None) -> Dataset:
+    flat = [label for query in labels for label in query]
+    offsets = np.concatenate(([0], np.cumsum([len(q) for q in labels]))).astype(np.int64)
+    texts = None if ids is None else Texts.of(ids)
+    queries = tuple(f"q{i}" for i in range(len(labels)))
+    return Dataset(np.zeros((len(flat), 1)), np.array(flat, np.int32), offsets, queries, texts)
+
+
+def of_query(ranking: Ranking, query: int) -> list[int]:
+    return list(map(int, ranking.labels[ranking.offsets[query] : ranking.offsets[query + 1]]))
+
+
+def pool_of(ranking: Ranking, query: int) -> list[int]:
+    return list(map(int, ranking.pool[ranking.pool_offsets[query] : ranking.pool_offsets[query + 1]]))
+
+
+def test_labels_come_in_rank_order_with_their_pool() -> None:
+    ranking = rank(dataset([[0, 2, 1], [], [1, 0]]), np.array([1.0, 3.0, 2.0, 5.0, 6.0]), Convention())
+    assert [of_query(ranking, q) for q in range(3)] == [[2, 1, 0], [], [0, 1]]
+    assert [pool_of(ranking, q) for q in range(3)] == [[2, 1, 0], [], [1, 0]]
+    assert ranking.tied.tolist() == [0] * 5
+    assert ranking.sizes().tolist() == [3, 0, 2]
+    assert (ranking.longest, ranking.largest_label) == (3, 2)
+    assert ranking.relevant_queries().tolist() == [True, False, True]
+    assert ranking.relevant_queries(2).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ("input", [0, 1, 2]),
+        ("expected", [0, 1, 2]),
+        ("reversed", [2, 1, 0]),
+        ("id-ascending", [1, 0, 2]),
+        ("id-descending", [2, 0, 1]),
+        ("best", [2, 1, 0]),
+        ("worst", [0, 1, 2]),
+    ],
+)
+def test_rules_for_ties(ties: str, expected: list[int]) -> None:
+    convention = Convention(ties=ties, queries="both")
+    data = dataset([[0, 1, 2]], ["b", "a", "c"])
+    run = Run.of({"q0": {"b": 1.0, "a": 1.0, "c": 1.0}})
+    for ranking in (rank(data, np.ones(3), convention), rank(data, run, convention)):
+        assert ranking.labels.tolist() == expected
+        assert ranking.tied.tolist() == [0, 1, 1]
+        assert ranking.expected == (ties == "expected")
+        assert ranking.tied_queries().tolist() == [True]
+
+
+def test_precision_of_scores() -> None:
+    data, scores = dataset([[1, 2]], ["a", "b"]), np.array([1.0, 1.0 + 2**-30])
+    assert rank(data, scores, Convention(ties="input")).labels.tolist() == [2, 1]
+    single = rank(data, scores, Convention(ties="input", precision="float32"))
+    assert single.labels.tolist() == [1, 2]
+    assert single.tied.tolist() == [0, 1]
+
+
+def test_labels_above_the_top_count_as_nothing() -> None:
+    ranking = rank(dataset([[3, 2, 1]]), np.array([3.0, 2.0, 1.0]), Convention(top_label=2))
+    assert ranking.labels.tolist() == [0, 2, 1]
+    assert ranking.pool.tolist() == [2, 1, 0]
+
+
+JUDGED = {"1": {"a": 2, "b": 0}, "2": {"c": 1}, "3": {"d": -1, "e": 0}}
+RUN = {"3": {"e": 2.0, "x": 3.0}, "1": {"b": 1.0, "z": 2.0, "a": 0.5}, "9": {"a": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("queries", "expected"), [("both", ("1", "3")), ("judged", ("1", "2", "3")), ("relevant", ("1", "2"))]
+)
+def test_which_queries_count(queries: str, expected: tuple[str, ...]) -> None:
+    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention(queries=queries))
+    assert ranking.query_ids == expected
+    assert of_query(ranking, 0) == [UNJUDGED, 0, 2]
+    assert pool_of(ranking, 0) == [2, 0]
+
+
+def test_missing_and_unjudged() -> None:
+    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention())
+    assert [of_query(ranking, q) for q in range(3)] == [[UNJUDGED, 0, 2], [], [UNJUDGED, 0]]
+    assert [pool_of(ranking, q) for q in range(3)] == [[2, 0], [1], [0, -1]]
+    assert ranking.largest_label == 2
+
+
+def test_which_queries_count_by_the_relevance_level() -> None:
+    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention(queries="relevant", relevant_at=2))
+    assert ranking.query_ids == ("1",)
+    data = dataset([[1], [2], [0]])
+    assert rank(data, np.zeros(3), Convention(queries="relevant")).query_ids == ("q0", "q1")
+
+
+def test_select_keeps_everything_of_a_query() -> None:
+    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention())
+    turned = ranking.select(np.array([2, 0]))
+    assert turned.query_ids == ("3", "1")
+    assert [of_query(turned, q) for q in (0, 1)] == [of_query(ranking, q) for q in (2, 0)]
+    assert [pool_of(turned, q) for q in (0, 1)] == [pool_of(ranking, q) for q in (2, 0)]
+    assert ranking.select(np.empty(0, np.int64)).query_ids == ()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_scores_are_finite(value: float) -> None:
+    with pytest.raises(DataError, match="the score of document 2 is"):
+        rank(dataset([[0, 1]]), np.array([1.0, value]), Convention())
+    with pytest.raises(DataError, match=r"^run: the score of document a in query 1 is .*; a score is a finite number$"):
+        rank(Judgements.of({"1": {"a": 1}}), Run.of({"1": {"b": 1.0, "a": value}}), Convention())
+
+
+def test_as_many_scores_as_documents() -> None:
+    with pytest.raises(DataError, match="2 scores for the 3 documents of data"):
+        rank(dataset([[0, 1, 2]]), np.zeros(2), Convention())
+
+
+def test_scores_of_another_type_are_taken() -> None:
+    data = dataset([[0, 1, 2]])
+    given: list[Any] = [np.array([1, 2, 3]), np.array([1, 2, 3], np.float32), np.arange(6.0)[::2]]
+    for scores in given:
+        assert rank(data, scores, Convention()).labels.tolist() == [2, 1, 0]
+
+
+def test_a_run_without_a_common_query_is_refused() -> None:
+    with pytest.raises(DataError, match="have no query in common"):
+        rank(Judgements.of({"1": {"a": 1}}), Run.of({"2": {"a": 1.0}}), Convention())
+
+
+def test_a_document_that_stands_twice_is_named() -> None:
+    run = Run(("1", "2"), np.array([0, 1, 4]), Texts.of(["a", "b", "c", "b"]), np.zeros(4))
+    with pytest.raises(DataError, match=r"^run: document b stands twice in query 2$"):
+        rank(Judgements.of({"1": {"a": 1}, "2": {"b": 1}}), run, Convention())
+
+
+def test_ties_by_id_need_ids_only_where_there_are_ties() -> None:
+    convention = Convention(ties="id-descending")
+    assert rank(dataset([[0, 1]]), np.array([1.0, 2.0]), convention).labels.tolist() == [1, 0]
+    with pytest.raises(ConventionError, match="ties=id-descending needs document ids, and data has none"):
+        rank(dataset([[0, 1]]), np.ones(2), convention)
+
+
+def test_a_run_needs_documents_with_names() -> None:
+    with pytest.raises(DataError, match="names no documents"):
+        rank(dataset([[0, 1]]), Run.of({"q0": {"a": 1.0}}), Convention())
+    assert as_judgements(dataset([[0, 1]], ["a", "b"])).labels.tolist() == [0, 1]
+
+
+def test_scores_need_a_data_set() -> None:
+    with pytest.raises(DataError, match="a list of scores needs the data set"):
+        rank(Judgements.of(JUDGED), np.zeros(5), Convention())

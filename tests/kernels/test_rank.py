@@ -1,0 +1,213 @@
+"""The kernels that order, judge and pool equal their slow twins, on any number of threads."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests import reference
+
+from pippin.data.texts import Texts
+from pippin.kernels import rank
+from pippin.kernels.measures import UNJUDGED
+
+# scores that tie exactly, only as zeros, or only in single precision (2^-30 vanishes beside 1)
+SCORES = [-1.5, -0.0, 0.0, 1.0, 1.0 + 2**-30, 1.0 - 2**-30, 2.5, 1e300, -1e300, 5e-324]
+IDS = ["", "a", "b", "ab", "d10", "d9", "D9", "zz", "é", "eight by", "eight bytes and more", "eight bytes and most"]
+
+
+@st.composite
+def offsets_of(draw: st.DrawFn) -> list[int]:
+    sizes = draw(st.lists(st.integers(0, 9), max_size=6))
+    return list(itertools.accumulate(sizes, initial=0))
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.int32], list[int], list[str]]:
+    offsets = draw(offsets_of())
+    rows = offsets[-1]
+    scores = draw(st.lists(st.sampled_from(SCORES), min_size=rows, max_size=rows))
+    labels = draw(st.lists(st.sampled_from([UNJUDGED, -1, 0, 1, 2, 3]), min_size=rows, max_size=rows))
+    ids: list[str] = []
+    for first, last in itertools.pairwise(offsets):
+        ids += draw(st.permutations(IDS))[: last - first]
+    return np.array(scores, np.float64), np.array(labels, np.int32), offsets, ids
+
+
+@settings(max_examples=60)
+@given(columns(), st.booleans())
+def test_order_and_rank_equal_their_twins(
+    drawn: tuple[NDArray[np.float64], NDArray[np.int32], list[int], list[str]], float32: bool
+) -> None:
+    scores, labels, offsets, ids = drawn
+    cut = np.array(offsets, np.int64)
+    with np.errstate(over="ignore"):
+        for ties in rank.TIES:
+            order = reference.order(scores, labels, offsets, ids, ties, float32)
+            tied = reference.tied(scores, offsets, order, float32)
+            assert rank.order_lists(scores, labels, cut, Texts.of(ids), ties, float32).tolist() == order
+            found, flags = rank.rank_lists(scores, labels, cut, Texts.of(ids), ties, float32)
+            assert found.tolist() == labels[order].tolist()
+            assert flags.tolist() == tied
+
+
+def test_zeros_of_either_sign_are_one_score() -> None:
+    scores, labels = np.array([-0.0, 0.0, -0.0]), np.array([1, 2, 3], np.int32)
+    ranked, tied = rank.rank_lists(scores, labels, np.array([0, 3]), None, "input", False)
+    assert ranked.tolist() == [1, 2, 3]
+    assert tied.tolist() == [0, 1, 1]
+
+
+def test_single_precision_ties_what_double_tells_apart() -> None:
+    scores, labels, offsets = np.array([1.0, 1.0 + 2**-30]), np.array([1, 2], np.int32), np.array([0, 2])
+    assert rank.rank_lists(scores, labels, offsets, None, "input", False)[0].tolist() == [2, 1]
+    assert rank.rank_lists(scores, labels, offsets, None, "input", True)[0].tolist() == [1, 2]
+
+
+def test_ids_compare_as_bytes() -> None:
+    scores, labels = np.zeros(4), np.array([0, 1, 2, 3], np.int32)
+    ids = Texts.of(["d9", "D9", "d10", "é"])  # bytes: D9 < d10 < d9 < é
+    ranked, _ = rank.rank_lists(scores, labels, np.array([0, 4]), ids, "id-ascending", False)
+    assert ranked.tolist() == [1, 2, 0, 3]
+
+
+def judge_twin(
+    run: tuple[list[str], NDArray[np.float64], list[int]],
+    judged: tuple[list[str], NDArray[np.int32], list[int]],
+    pairs: list[tuple[int, int]],
+    ties: str,
+    float32: bool,
+) -> tuple[list[int], list[int]]:
+    """Labels and ties of each (run query, judged query), -1 for one that is missing."""
+    ranked, tied = [], []
+    for source, judge in pairs:
+        if source < 0:
+            continue
+        rows = range(*run[2][source : source + 2])
+        known = {} if judge < 0 else {judged[0][j]: int(judged[1][j]) for j in range(*judged[2][judge : judge + 2])}
+        ids = [run[0][r] for r in rows]
+        labels = np.array([known.get(i, UNJUDGED) for i in ids], np.int32)
+        scores = run[1][list(rows)]
+        order = reference.order(scores, labels, [0, len(ids)], ids, ties, float32)
+        ranked += labels[order].tolist()
+        tied += reference.tied(scores, [0], order, float32)
+    return ranked, tied
+
+
+@settings(max_examples=60)
+@given(columns(), columns(), st.data(), st.booleans())
+def test_judging_equals_its_twin(a: Any, b: Any, data: st.DataObject, float32: bool) -> None:
+    scores, _, run_offsets, run_ids = a
+    _, labels, judged_offsets, judged_ids = b
+    one = st.tuples(st.integers(-1, len(run_offsets) - 2), st.integers(-1, len(judged_offsets) - 2))
+    pairs = data.draw(st.lists(one, max_size=6))
+    sizes = [0 if q < 0 else run_offsets[q + 1] - run_offsets[q] for q, _ in pairs]
+    offsets = np.array(list(itertools.accumulate(sizes, initial=0)), np.int64)
+    run_of, judged_of = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
+    with np.errstate(over="ignore"):
+        for ties in rank.TIES:
+            ranked, tied, twice = rank.judge_and_rank(
+                (Texts.of(run_ids), scores, np.array(run_offsets, np.int64)),
+                (Texts.of(judged_ids), labels, np.array(judged_offsets, np.int64)),
+                run_of, judged_of, offsets, ties, float32,
+            )  # fmt: skip
+            expected = judge_twin(
+                (run_ids, scores, run_offsets), (judged_ids, labels, judged_offsets), pairs, ties, float32
+            )
+            assert (ranked.tolist(), tied.tolist()) == expected
+            assert twice == (-1, -1)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.lists(st.sampled_from(IDS), max_size=8), max_size=6))
+def test_duplicates_equal_their_twin(queries: list[list[str]]) -> None:
+    offsets = list(itertools.accumulate(map(len, queries), initial=0))
+    ids = [i for query in queries for i in query]
+    cut = np.array(offsets, np.int64)
+    assert rank.find_duplicate(Texts.of(ids), cut) == reference.duplicate(ids, offsets)
+    each = np.arange(len(queries), dtype=np.int64)
+    judged = (Texts.of([]), np.empty(0, np.int32), np.zeros(2, np.int64))
+    none = np.full(len(queries), -1, np.int64)
+    found = rank.judge_and_rank((Texts.of(ids), np.zeros(len(ids)), cut), judged, each, none, cut, "input", False)
+    assert found[2] == reference.duplicate(ids, offsets)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_the_first_duplicate_of_the_file_is_found_whatever_the_thread(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPPIN_THREADS", threads)
+    queries, size = 1000, 8
+    ids = [f"d{i}" for _ in range(queries) for i in range(size)]
+    for query in (900, 333, 640, 120):  # four queries repeat their third document at the end
+        ids[query * size + 7] = "d2"
+    offsets = np.arange(0, queries * size + 1, size)
+    assert rank.find_duplicate(Texts.of(ids), offsets) == (120 * size + 2, 120 * size + 7)
+
+
+@settings(max_examples=60)
+@given(columns(), st.data())
+def test_pools_equal_their_twin(drawn: Any, data: st.DataObject) -> None:
+    _, labels, offsets, _ = drawn
+    queries = data.draw(st.lists(st.integers(-1, len(offsets) - 2), max_size=6))
+    pools = [[] if q < 0 else sorted(labels[offsets[q] : offsets[q + 1]].tolist(), reverse=True) for q in queries]
+    out = np.array(list(itertools.accumulate(map(len, pools), initial=0)), np.int64)
+    found = rank.sort_pools(labels, np.array(offsets, np.int64), np.array(queries, np.int64), out)
+    assert found.tolist() == [label for pool in pools for label in pool]
+
+
+def many() -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], Texts]:
+    """Queries enough for every thread to get some."""
+    random = np.random.default_rng(7)
+    sizes = random.integers(0, 30, 700)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    rows = int(offsets[-1])
+    ids = Texts.of(f"d{i}" for i in random.permutation(rows))
+    return random.integers(0, 6, rows) / 4, random.integers(-1, 4, rows).astype(np.int32), offsets, ids
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, labels, offsets, ids = many()
+    queries = np.arange(len(offsets) - 1)
+
+    def everything() -> list[bytes]:
+        out = []
+        for ties in rank.TIES:
+            out.append(rank.order_lists(scores, labels, offsets, ids, ties, False).tobytes())
+            out += [a.tobytes() for a in rank.rank_lists(scores, labels, offsets, ids, ties, True)]
+            found = rank.judge_and_rank(
+                (ids, scores, offsets), (ids, labels, offsets), queries, queries, offsets, ties, False
+            )
+            out += [a.tobytes() for a in found[:2]]
+        return [*out, rank.sort_pools(labels, offsets, queries, offsets).tobytes()]
+
+    before = [a.tobytes() for a in (scores, labels, offsets, ids.buffer, ids.starts, ids.lengths)]
+    monkeypatch.setenv("PIPPIN_THREADS", "1")
+    alone = everything()
+    monkeypatch.setenv("PIPPIN_THREADS", "2")
+    assert everything() == alone
+    assert [a.tobytes() for a in (scores, labels, offsets, ids.buffer, ids.starts, ids.lengths)] == before
+
+
+def test_wrong_types_are_refused() -> None:
+    scores, labels, offsets = np.zeros(2), np.zeros(2, np.int32), np.array([0, 2])
+    wrong: list[tuple[Any, Any, Any]] = [
+        (scores.astype(np.float32), labels, offsets),
+        (scores, labels.astype(np.int64), offsets),
+        (scores, labels, offsets.astype(np.int32)),
+        (np.zeros(4)[::2], labels, offsets),
+        (scores.tolist(), labels, offsets),
+    ]
+    for arguments in wrong:
+        for kernel in (rank.rank_lists, rank.order_lists):
+            with pytest.raises(TypeError):
+                kernel(*arguments, None, "input", False)
+    with pytest.raises(TypeError):
+        rank.sort_pools(labels.astype(np.int64), offsets, np.array([0]), offsets)
+    with pytest.raises(TypeError):
+        rank.find_duplicate(Texts(np.zeros(2, np.int8), offsets[:1], labels[:1]), offsets)

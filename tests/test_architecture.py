@@ -1,0 +1,137 @@
+"""Imports go down the list of rooms only, one room knows the native module, and the surface is what it says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pippin
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
+# Lower rooms first; a module may import from its own room and from lower ones.
+ROOMS = (
+    "errors", "registry", "progress", "kernels", "data", "evaluation", "rankers", "collection", "bench", "report",
+    "cli",
+)  # fmt: skip
+FACES = ("correlation",)  # short public names for a room's content: above all rooms, and nobody in them imports one
+OWN = {"rankers": {"sklearn"}}  # a ranker is a scikit-learn estimator
+HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba")
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def names_of(path: Path) -> list[str]:
+    return list(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def room_of(parts: list[str]) -> str | None:
+    """The room of a module of Pippin: None for `__init__`, `__main__` and faces, which stand above all."""
+    return None if parts[0].startswith("__") or parts[0] in FACES else parts[0]
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def imports(tree: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
+    """Imported modules with whether the import stands in a function. Those for type checkers alone do not count."""
+    for node in ast.iter_child_nodes(tree):
+        if is_type_checking(node):
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, inside) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from ((f"{node.module}.{alias.name}", inside) for alias in node.names)
+        else:
+            yield from imports(node, inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+
+def allowed(importer: str, imported: str, inside: bool) -> bool:
+    if importer == "evaluation" and imported == "report":
+        return inside  # only for the repr of an evaluation, when it is asked for
+    return ROOMS.index(imported) <= ROOMS.index(importer)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
+def test_imports_go_down(path: Path) -> None:
+    room = room_of(names_of(path))
+    if room is None:
+        return
+    assert room in ROOMS, f"a room without a place: {room}"
+    for name, inside in imports(ast.parse(path.read_text())):
+        parts = name.split(".")
+        if parts[0] == "pippin" and len(parts) > 1:
+            assert parts[1] not in FACES, f"{room} imports {name}"
+        if parts[0] == "pippin" and len(parts) > 1 and parts[1] in ROOMS:
+            assert allowed(room, parts[1], inside), f"{room} imports {name}"
+
+
+def test_the_rule_itself_can_say_no() -> None:
+    assert not allowed("kernels", "data", True)
+    assert not allowed("data", "evaluation", True)
+    assert not allowed("evaluation", "report", False)
+    assert not allowed("report", "cli", True)
+    tree = ast.parse("import a\nif TYPE_CHECKING:\n    import b\ndef f():\n    from c import d")
+    assert list(imports(tree)) == [("a", False), ("c.d", True)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
+def test_only_kernels_know_the_native_module(path: Path) -> None:
+    found = [name for name, _ in imports(ast.parse(path.read_text())) if "_native" in name]
+    assert not found or room_of(names_of(path)) == "kernels"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
+def test_heavy_packages_are_imported_when_they_are_needed(path: Path) -> None:
+    top = {name.split(".")[0] for name, inside in imports(ast.parse(path.read_text())) if not inside}
+    assert not top & (set(HEAVY) - OWN.get(room_of(names_of(path)) or "", set()))
+
+
+def loaded(statement: str) -> set[str]:
+    """Top-level packages that a statement loads in a fresh interpreter."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{m.split('.')[0] for m in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("statement", ["import pippin", "import pippin.evaluation.evaluate", "import pippin.cli.main"])
+def test_imports_stay_light(statement: str) -> None:
+    assert not loaded(statement) & set(HEAVY)
+
+
+def test_importing_the_package_alone_loads_not_even_numpy() -> None:
+    assert "numpy" not in loaded("import pippin")
+
+
+def test_the_public_surface_is_what_it_says() -> None:
+    assert pippin.__all__ == sorted(pippin.__all__)
+    assert set(pippin.__all__) == set(pippin._HOMES)
+    for name in pippin.__all__:
+        thing = getattr(pippin, name)
+        assert thing.__name__ == name
+        assert thing.__module__.startswith("pippin.")
+        assert thing.__module__ == pippin._HOMES[name]
+    assert set(pippin.__all__) <= set(dir(pippin))
+
+
+def test_type_checkers_see_the_same_surface() -> None:
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if is_type_checking(node))
+    shown = {alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert shown == set(pippin.__all__)
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'pippin' has no attribute 'nothing'"):
+        pippin.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
+def test_every_module_says_which_question_it_answers(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))

@@ -17,8 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with golden outputs and real data sets, beside the project or named by PIPPIN_DATA."""
-    folder = Path(os.environ.get("PIPPIN_DATA", ROOT.parent / "shared"))
+    """The folder that holds golden/ and data/: beside the project, or the parent of the data folder PIPPIN_DATA."""
+    named = os.environ.get("PIPPIN_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    folder = folder if (folder / "golden").is_dir() else folder.parent
     if not (folder / "golden").is_dir():
-        pytest.skip(f"no golden outputs in {folder} (set PIPPIN_DATA to the folder that holds golden/ and data/)")
+        pytest.skip(f"no golden outputs beside {folder / 'data'} (PIPPIN_DATA names the folder with the data sets)")
     return folder

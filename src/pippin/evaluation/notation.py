@@ -70,6 +70,8 @@ def _exact(text: str, known: dict[str, str]) -> Measure | None:
 
 
 def _check_cutoff(kind: Kind, cutoff: int | None, text: str) -> None:
+    if cutoff == 0:
+        raise ConventionError(f"{text}: a cutoff is at least 1; leave it out for the whole list")
     if kind.cutoff == "never" and cutoff is not None:
         raise ConventionError(f"{text}: {kind.name} has no cutoff")
     if kind.cutoff == "required" and not cutoff:

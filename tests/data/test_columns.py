@@ -1,0 +1,336 @@
+"""Tables in files and frames become ranking data, and ranking data tables, with nothing lost."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.data.drawing import any_ids, datasets, judgements, runs, same
+
+from pippin.data import columns
+from pippin.data.dataset import Dataset
+from pippin.data.roles import ROLES
+from pippin.data.trec import Judgements, Run
+from pippin.errors import DataError
+
+FORMS = ["parquet", "csv", "arrow"]
+drawn = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_docstring_lists_the_names_of_every_role() -> None:
+    listed = dict(re.findall(r"^    (no role|\w+) +(\w+(?:, \w+)*)$", columns.__doc__ or "", re.M))
+    assert {role or "no role": ", ".join(names) for role, names in ROLES.items()}.items() <= listed.items()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=datasets(any_ids))
+@drawn
+def test_dataset_round_trip(form: str, data: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / f"data.{form}"
+    columns.write(data, path)
+    dtype = data.features.dtype if form == "csv" else None  # text has no precision of its own
+    assert same(columns.read_judged(path, dtype=dtype), data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=judgements(any_ids))
+@drawn
+def test_judgements_round_trip(form: str, data: Judgements, tmp_path: Path) -> None:
+    columns.write(data, tmp_path / f"data.{form}")
+    assert same(columns.read_judged(tmp_path / f"data.{form}"), data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=runs(any_ids))
+@drawn
+def test_run_round_trip(form: str, data: Run, tmp_path: Path) -> None:
+    columns.write(data, tmp_path / f"data.{form}")
+    read = columns.read_scored(tmp_path / f"data.{form}")
+    assert same(read, data)
+    assert isinstance(read, Run)
+    assert read.tag == data.tag
+
+
+@pytest.mark.parametrize("form", [*FORMS, "csv.gz", "tsv", "pq", "feather"])
+def test_scores_round_trip(form: str, tmp_path: Path) -> None:
+    scores = np.array([0.1, -3.0, 1e300, 2.0**-40])
+    columns.write(scores, tmp_path / f"s.{form}")
+    assert same(columns.read_scored(tmp_path / f"s.{form}"), scores)
+
+
+@given(data=datasets(any_ids))
+@drawn
+def test_frames_round_trip(data: Dataset) -> None:
+    for frame in (columns.to_arrow(data), columns.to_polars(data), columns.to_polars(data).lazy()):
+        assert same(columns.from_frame_judged(frame), data)
+    assert same(columns.from_frame_judged(columns.to_pandas(data)), data)
+
+
+def test_comments_and_feature_names_survive(tmp_path: Path) -> None:
+    data = columns.from_frame_judged(
+        {
+            "qid": ["a", "b"],
+            "docno": ["x", "y"],
+            "label": [1, 0],
+            "bm25": [0.5, 1.5],
+            "comment": ["inc = 1", "prob = 2"],
+        }
+    )
+    assert isinstance(data, Dataset)
+    assert data.feature_names == ("bm25",)
+    assert data.comments is not None
+    columns.write(data, tmp_path / "d.parquet")
+    assert same(columns.read_judged(tmp_path / "d.parquet"), data)
+
+
+@pytest.mark.parametrize("query", ROLES["query"])
+@pytest.mark.parametrize("document", ROLES["document"])
+def test_every_spelling_is_understood(query: str, document: str) -> None:
+    frame = {query.upper(): [7, 7, 8], document: ["x", "y", "x"]}
+    judged = columns.from_frame_judged({**frame, "rel": [0, 1, 2]})
+    assert same(judged, Judgements.of({"7": {"x": 0, "y": 1}, "8": {"x": 2}}))
+    scored = columns.from_frame_scored({**frame, "Score": [1, 2, 3]})
+    assert same(scored, Run.of({"7": {"x": 1, "y": 2}, "8": {"x": 3}}))
+
+
+def test_ids_go_before_texts_and_leftovers_are_no_features() -> None:
+    """A frame as PyTerrier makes it: `query` is a text, `docid` an internal number, `rank` is no feature."""
+    frame = pandas.DataFrame(
+        {"qid": ["1", "1"], "query": ["apple pie"] * 2, "docid": [17, 4], "docno": ["d17", "d4"],
+         "rank": [0, 1], "score": [2.5, 1.5], "label": [1, 0]}
+    )  # fmt: skip
+    assert same(columns.from_frame_judged(frame), Judgements.of({"1": {"d17": 1, "d4": 0}}))
+    assert same(columns.from_frame_scored(frame), Run.of({"1": {"d17": 2.5, "d4": 1.5}}))
+
+
+def test_features_by_name_and_lists() -> None:
+    frame = {"qid": [1, 1], "label": [0, 1], "a": [1.0, 2.0], "b": [3.0, 4.0]}
+    chosen = columns.from_frame_judged(frame, features=["b"])
+    assert isinstance(chosen, Dataset)
+    assert chosen.feature_names == ("b",)
+    assert chosen.features.tolist() == [[3.0], [4.0]]
+    lists = pyarrow.table({"qid": [1, 1], "label": [0, 1], "features": [[1.0, 2.0], [3.0, 4.0]]})
+    data = columns.from_frame_judged(lists)
+    assert isinstance(data, Dataset)
+    assert data.features.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    with pytest.raises(DataError, match=r"row 2: 1 features where the first row has 2"):
+        columns.from_frame_judged(pyarrow.table({"qid": [1, 1], "label": [0, 1], "features": [[1.0, 2.0], [3.0]]}))
+    with pytest.raises(DataError, match="no column is called 'c'; the columns are 'qid', 'label', 'a', 'b'"):
+        columns.from_frame_judged(frame, features=["c"])
+
+
+def test_names_of_the_callers_own() -> None:
+    frame = {"t": [1, 1], "d": ["x", "y"], "gold": [2, 0]}
+    names = {"query": "t", "document": "d", "label": "gold"}
+    assert same(columns.from_frame_judged(frame, names=names), Judgements.of({"1": {"x": 2, "y": 0}}))
+    with pytest.raises(DataError, match="no role 'topic'"):
+        columns.from_frame_judged(frame, names={"topic": "t"})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [(["float32"], "float32"), (["float32", "float64"], "float64"), (["float32", "int16"], "float32"),
+     (["int64"], "float64"), (["float32", "int32"], "float64"), (["bool"], "float32")],
+)  # fmt: skip
+def test_precision_follows_the_columns(kinds: list[str], expected: str) -> None:
+    features = {f"f{i}": np.array([1, 0]).astype(kind) for i, kind in enumerate(kinds)}
+    data = columns.from_frame_judged({"qid": [1, 1], "label": [0, 1], **features})
+    assert isinstance(data, Dataset)
+    assert data.features.dtype == expected
+
+
+def test_null_and_nan_are_no_value() -> None:
+    table = polars.DataFrame({"qid": [1, 1, 1], "label": [0, 1, 0], "f": [None, float("nan"), 2.0], "g": [None] * 3})
+    data = columns.from_frame_judged(table)
+    assert isinstance(data, Dataset)
+    assert np.isnan(data.features).tolist() == [[True, True], [True, True], [False, True]]
+
+
+def test_csv_missing_values_and_texts(tmp_path: Path) -> None:
+    text = "qid;label;f;title\n1;1.0; 0.5 ;pie\n1;0;NULL;cake\n\n1;0;;tart\n1;2;nan;\n"
+    data = columns.read_judged(write(tmp_path / "d.csv", text))
+    assert isinstance(data, Dataset)
+    assert data.feature_names == ("f",)
+    assert data.labels.tolist() == [1, 0, 0, 2]
+    assert np.array_equal(data.features[:, 0], [0.5, np.nan, np.nan, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("qid,label,f\n1,0,1\n1,one,2\n", 3, "the label 'one' is not a number"),
+        ("qid,label,f\n1,0.5,1\n", 2, "the label 0.5 is not a whole number"),
+        ("qid,label,f\n1,,1\n", 2, "there is no label"),
+        ("qid,label,f\n1,99999999999,1\n", 2, "the label 1e\\+11 is not a whole number"),
+        ("qid,label,f\n1,0,1\n1,1,0.x5\n", 3, "the feature f '0.x5' is not a number"),
+        ('qid,docno,label\n"a\nb",x,0\n\n1,x,zero\n', 5, "the label 'zero' is not a number"),
+        ("qid,label,f\n1,0,1\n2,0,1\n1,1,1\n", 4, "query 1 comes back after line 2"),
+        ("qid,docno,label\n1,x,0\n1,y,1\n1,x,1\n", 4, "document x stands twice in query 1"),
+        ("qid,label,f\n1,0\n", 2, "2 values for 3 columns"),
+        ("qid,label,f\n1,0,1\n1,0,1,1\n", 3, "4 values for 3 columns"),
+        ("qid,label,f\n", None, "there are columns but no rows"),
+        ("qid,label,f,f\n1,0,1,1\n", None, "two columns are called 'f'"),
+        ("qid,f\n1,0\n", None, "no column for the label .* the columns are 'qid', 'f'"),
+        ("0.5\n0.7\n", None, "no column for the query .* the columns are '0.5'"),
+        ("", None, "empty"),
+    ],
+)
+def test_bad_csv_names_the_line(text: str, line: int | None, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "bad.csv", text)
+    with pytest.raises(DataError, match=message) as caught:
+        columns.read_judged(path)
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_bad_bytes_in_csv_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(b"qid,docno,label\n1,x,0\n1,\xff,0\n")
+    with pytest.raises(DataError, match=r"bad.csv:3: bytes that are not UTF-8"):
+        columns.read_judged(path)
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "-inf", ""])
+def test_scores_are_finite(score: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"s.csv:3: the score is (nan|inf|-inf); a score is a finite number"):
+        columns.read_scored(write(tmp_path / "s.csv", f'score\n1\n"{score}"\n'))
+
+
+def test_rows_of_frames_are_named() -> None:
+    with pytest.raises(DataError, match="row 3: query a comes back after row 1"):
+        columns.from_frame_judged({"qid": ["a", "b", "a"], "label": [0, 1, 0], "f": [1, 2, 3]})
+    with pytest.raises(DataError, match="row 2: there is no qid"):
+        columns.from_frame_judged(polars.DataFrame({"qid": ["a", None], "label": [0, 1]}))
+    with pytest.raises(DataError, match=r"the column 'label' holds .*string.* and a label is a number"):
+        columns.from_frame_judged({"qid": [1], "label": ["no"]})
+    with pytest.raises(DataError, match="the column 'qid' must hold texts or whole numbers"):
+        columns.from_frame_judged({"qid": [1.5], "label": [1]})
+    with pytest.raises(DataError, match="a set is not a table of columns"):
+        columns.from_frame_judged({1, 2})
+    with pytest.raises(DataError, match="there are columns but no rows"):
+        columns.from_frame_judged({"qid": [], "label": []})
+
+
+def test_merge_queries_keeps_the_order_of_rows() -> None:
+    frame = {"qid": [2, 1, 2, 1], "docno": ["a", "b", "c", "d"], "label": [0, 1, 2, 3], "f": [1.0, 2.0, 3.0, 4.0]}
+    data = columns.from_frame_judged(frame, merge_queries=True)
+    assert isinstance(data, Dataset)
+    assert data.query_ids == ("2", "1")
+    assert data.offsets.tolist() == [0, 2, 4]
+    assert data.labels.tolist() == [0, 2, 1, 3]
+    assert data.features[:, 0].tolist() == [1, 3, 2, 4]
+    assert list(data.document_ids or ()) == ["a", "c", "b", "d"]
+
+
+def test_merged_duplicate_is_named_by_its_row() -> None:
+    frame = {"qid": [2, 1, 2], "docno": ["a", "a", "a"], "label": [0, 1, 2]}
+    with pytest.raises(DataError, match="row 3: document a stands twice in query 2"):
+        columns.from_frame_judged(frame, merge_queries=True)
+
+
+def test_pandas_index_categories_and_floats() -> None:
+    frame = pandas.DataFrame({"qid": pandas.Categorical(["b", "b", "a"]), "docno": [3.0, 1.0, 3.0], "label": [1, 0, 2]})
+    assert same(
+        columns.from_frame_judged(frame.set_index(["qid", "docno"])),
+        Judgements.of({"b": {"3": 1, "1": 0}, "a": {"3": 2}}),
+    )
+    shuffled = frame.assign(f=[0.1, 0.2, 0.3])
+    shuffled.index = pandas.Index([5, 3, 9])
+    data = columns.from_frame_judged(shuffled)
+    assert isinstance(data, Dataset)
+    assert data.feature_names == ("f",)
+
+
+def test_dict_of_dicts_is_judgements_or_a_run() -> None:
+    assert same(columns.from_frame_judged({"q": {"d": 1}}), Judgements.of({"q": {"d": 1}}))
+    assert same(columns.from_frame_scored({"q": {"d": 1.5}}), Run.of({"q": {"d": 1.5}}))
+
+
+def test_dataset_from_arrays() -> None:
+    X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    data = columns.dataset(X, [0, 1, 2], [10, 10, 11], document_ids=["a", "b", "c"], feature_names=["u", "v"])
+    assert data.query_ids == ("10", "11")
+    assert data.features.dtype == np.float32
+    assert data.feature_names == ("u", "v")
+    assert list(data.document_ids or ()) == ["a", "b", "c"]
+    assert columns.dataset([[1], [2]], [0.0, 1.0], ["a", "a"]).features.dtype == np.float64
+    with pytest.raises(DataError, match=r"label has the shape \(2,\) where X has \(3, 2\)"):
+        columns.dataset(X, [0, 1], [1, 1, 1])
+    with pytest.raises(DataError, match="query 1 comes back"):
+        columns.dataset(X, [0, 1, 2], [1, 2, 1])
+    assert columns.dataset(X, [0, 1, 2], [1, 2, 1], merge_queries=True).features[:, 0].tolist() == [1, 5, 3]
+
+
+def test_only_labels_make_a_dataset_without_features() -> None:
+    data = columns.from_frame_judged({"qid": [1, 1, 2], "label": [0, 1, 2]})
+    assert isinstance(data, Dataset)
+    assert data.features.shape == (3, 0)
+
+
+def test_own_note_beats_names(tmp_path: Path) -> None:
+    """A feature may bear the name of a role where the file can say so; CSV cannot."""
+    data = columns.dataset([[1.0, 2.0]], [1], ["q"], feature_names=["qid", "score"])
+    columns.write(data, tmp_path / "d.parquet")
+    assert same(columns.read_judged(tmp_path / "d.parquet"), data)
+    with pytest.raises(DataError, match="the feature 'qid' could not be told"):
+        columns.write(data, tmp_path / "d.csv")
+    with pytest.raises(DataError, match="two columns would be called 'query'"):
+        columns.write(columns.dataset([[1.0]], [1], ["q"], feature_names=["query"]), tmp_path / "d.parquet")
+    # Taking a column away makes the note worthless, not the table.
+    left = pyarrow.parquet.read_table(tmp_path / "d.parquet").drop_columns(["qid"])
+    rest = columns.from_frame_judged(left)
+    assert isinstance(rest, Dataset)
+    assert rest.features.shape == (1, 0)
+    assert not list(tmp_path.glob(".*")), "nothing half-written is left"
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "feather"])
+@pytest.mark.parametrize("cut", [3, 40, -10])
+def test_damaged_files_get_a_sentence(form: str, cut: int, tmp_path: Path) -> None:
+    path = tmp_path / f"d.{form}"
+    columns.write(columns.dataset([[1.0], [2.0]], [0, 1], ["q", "q"]), path)
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(DataError, match=r"not a readable (parquet|arrow) file"):
+        columns.read_judged(path)
+
+
+def test_files_of_other_programs(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"qid": [1, 1], "docno": ["x", "y"], "label": [0, 1], "f": [0.5, None]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    pyarrow.feather.write_feather(pyarrow.Table.from_pandas(frame), str(tmp_path / "a.feather"))
+    polars.DataFrame(frame).write_ipc_stream(tmp_path / "a.arrow")
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(("\ufeff" + frame.to_csv(index=False)).encode()))
+    expected = columns.from_frame_judged(frame)
+    for name in ("a.parquet", "a.csv", "a.feather", "a.arrow", "b.csv.gz"):
+        assert same(columns.read_judged(tmp_path / name), expected), name
+
+
+def test_unknown_ending(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"tables end in \.parquet"):
+        columns.read_judged(tmp_path / "d.txt")
+    with pytest.raises(DataError, match=r"tables end in \.parquet"):
+        columns.write(np.zeros(1), tmp_path / "d.txt")
+    with pytest.raises(DataError, match="no such file"):
+        columns.read_judged(tmp_path / "d.csv")
+
+
+def test_labels_and_scores_in_one_table(tmp_path: Path) -> None:
+    path = write(tmp_path / "both.csv", "qid,docno,label,score\n1,x,1,0.5\n")
+    read: Any = columns.read(path)
+    assert same(read, Judgements.of({"1": {"x": 1}}))
+    assert same(columns.read(path, scored=True), Run.of({"1": {"x": 0.5}}))

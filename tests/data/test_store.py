@@ -1,0 +1,228 @@
+"""A store opens by memory map, tells damage in a sentence, and is never half-written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.data.drawing import any_ids, datasets, judgements, runs, same
+
+from pippin.data import store, synthetic
+from pippin.data.columns import dataset
+from pippin.data.dataset import Dataset
+from pippin.data.packing import Data, digest, pack
+from pippin.data.store import read_store, write_store
+from pippin.data.texts import Texts
+from pippin.data.trec import Judgements, Run
+from pippin.errors import DataError
+
+anything = st.one_of(datasets(any_ids), judgements(any_ids), runs(any_ids))
+drawn = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(data=anything)
+@drawn
+def test_round_trip(data: Data, tmp_path: Path) -> None:
+    write_store(data, tmp_path / "d.pippin")
+    read = read_store(tmp_path / "d.pippin", verify=True)
+    assert same(read, data)
+    assert (read.name, digest(read)) == (data.name, digest(data))
+    assert store.read_manifest(tmp_path / "d.pippin")["digest"] == digest(data)
+    assert [path.name for path in tmp_path.iterdir()] == ["d.pippin"], "nothing else is left beside it"
+
+
+def test_everything_survives_and_columns_are_mapped(tmp_path: Path) -> None:
+    data = Dataset(
+        np.array([[1, np.nan], [3, 4]], np.float32), np.array([1, 0], np.int32), np.array([0, 0, 2]), ("empty", "q"),
+        Texts.of(["a", ""]), ("u", "ü"), Texts.of(["inc = 1", ""]), "my set",
+    )  # fmt: skip
+    write_store(data, tmp_path / "s")
+    read = read_store(tmp_path / "s")
+    assert isinstance(read, Dataset)
+    assert same(read, data)
+    assert isinstance(read.features.base, np.memmap)
+    assert not read.features.flags.writeable
+    run = Run.of({"q": {"d": 0.5}}, "mine")
+    write_store(run, tmp_path / "r")
+    again = read_store(tmp_path / "r")
+    assert isinstance(again, Run)
+    assert (again.name, again.tag) == ("mine", "mine")
+
+
+def test_manifest_says_what_is_inside(tmp_path: Path) -> None:
+    data = synthetic.make(queries=20)
+    write_store(data, tmp_path / "s/")
+    manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
+    assert manifest["counts"] == {"queries": 20, "documents": len(data), "features": 12}
+    assert (manifest["version"], manifest["kind"]) == (1, "dataset")
+    features = manifest["columns"]["features"]
+    assert (features["dtype"], features["shape"]) == ("float64", [len(data), 12])
+    import hashlib
+
+    assert features["sha256"] == hashlib.sha256((tmp_path / "s" / "features.npy").read_bytes()).hexdigest()
+
+
+def test_existing_store_is_replaced_while_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "s.pippin"
+    write_store(dataset([[1.0]], [1], ["old"]), path)
+    old = read_store(path)
+    write_store(old.select([0]) if isinstance(old, Dataset) else old, path)
+    write_store(dataset([[2.0], [3.0]], [0, 2], ["new", "new"]), path)
+    assert old.query_ids == ("old",)
+    assert isinstance(old, Dataset)
+    assert old.features.tolist() == [[1.0]]
+    assert read_store(path).query_ids == ("new",)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.pippin"]
+
+
+def test_failure_leaves_the_old_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.pippin"
+    write_store(dataset([[1.0]], [1], ["old"]), path)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", broken)
+    with pytest.raises(DataError, match=r"cannot be written \(No space left on device\)"):
+        write_store(dataset([[2.0]], [1], ["new"]), path)
+    assert read_store(path).query_ids == ("old",)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.pippin"]
+
+
+def test_failure_at_the_last_step_brings_the_old_store_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.pippin"
+    write_store(dataset([[1.0]], [1], ["old"]), path)
+    rename = Path.rename
+
+    def broken(self: Path, target: Path) -> Path:
+        if self.suffix == ".new":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", broken)
+    with pytest.raises(DataError, match="cannot be written"):
+        write_store(dataset([[2.0]], [1], ["new"]), path)
+    assert read_store(path).query_ids == ("old",)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.pippin"]
+
+
+def test_what_is_no_store_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.tex").write_text("years of work")
+    (tmp_path / "file").write_text("more of it")
+    for name in ("folder", "file"):
+        with pytest.raises(DataError, match="something that is not a store stands here"):
+            write_store(dataset([[1.0]], [1], ["q"]), tmp_path / name)
+    assert (tmp_path / "folder" / "thesis.tex").read_text() == "years of work"
+    (tmp_path / "empty").mkdir()
+    write_store(dataset([[1.0]], [1], ["q"]), tmp_path / "empty")
+    assert store.is_store(tmp_path / "empty")
+
+
+def edit(path: Path, **changes: Any) -> None:
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**manifest, **changes}))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    write_store(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), tmp_path / "s")
+    return tmp_path / "s"
+
+
+def refused(path: Path, match: str, verify: bool = False) -> None:
+    with pytest.raises(DataError, match=match):
+        read_store(path, verify=verify)
+
+
+def test_no_store(tmp_path: Path) -> None:
+    refused(tmp_path, "there is no manifest.json")
+    (tmp_path / "manifest.json").write_text('{"name": "an extension of a browser"}')
+    refused(tmp_path, "is not one of Pippin's")
+
+
+def test_newer_version(path: Path) -> None:
+    edit(path, version=2, pippin="9.9")
+    refused(path, r"of version 2, written by pippin 9.9; this is pippin .*, which reads up to version 1")
+
+
+def test_damaged_manifest(path: Path) -> None:
+    whole = (path / "manifest.json").read_text()
+    (path / "manifest.json").write_text(whole[: len(whole) // 2])
+    refused(path, "manifest.json cannot be read")
+    (path / "manifest.json").write_text(whole)
+    edit(path, columns={"offsets": 3})
+    refused(path, "manifest.json does not describe it")
+    edit(path, kind="song")
+    refused(path, "damaged")
+
+
+def test_missing_truncated_and_foreign_columns(path: Path) -> None:
+    labels = path / "labels.npy"
+    whole = labels.read_bytes()
+    labels.write_bytes(whole[:-2])
+    refused(path, "labels.npy is cut short")
+    labels.write_bytes(whole[:20])
+    refused(path, "labels.npy is cut short")
+    np.save(labels, np.array([1, 0, 2, 3], np.int32))
+    refused(path, r"labels.npy holds int32\[4\] where the manifest says int32\[3\]")
+    np.save(labels, np.array([1.0, 0, 2]))
+    refused(path, r"labels.npy holds float64\[3\]")
+    labels.unlink()
+    refused(path, "labels.npy is missing")
+
+
+def test_changed_bytes_are_seen_when_asked(path: Path) -> None:
+    labels = path / "labels.npy"
+    whole = bytearray(labels.read_bytes())
+    whole[-4] ^= 1
+    labels.write_bytes(whole)
+    assert isinstance(read_store(path), Judgements), "opening looks at no value"
+    refused(path, r"labels.npy is not what was written \(its SHA-256 differs\)", verify=True)
+
+
+@pytest.mark.parametrize(("name", "values"), [("lengths", [2, 2, 3]), ("starts", [-1, 2, 4]), ("lengths", [2, -2, 2])])
+def test_texts_never_point_outside(path: Path, name: str, values: list[int]) -> None:
+    file = path / f"document_ids.{name}.npy"
+    np.save(file, np.array(values, np.load(file).dtype))
+    refused(path, "points outside its bytes")
+
+
+def test_offsets_are_checked(path: Path) -> None:
+    np.save(path / "offsets.npy", np.array([0, 5, 3]))
+    refused(path, "damaged: offsets do not cut 3 rows into 2 queries")
+
+
+def test_digest_knows_values_not_names() -> None:
+    data = dataset([[1.0, np.nan], [0.0, 2.0]], [1, 0], ["a", "b"], document_ids=["x", "y"])
+    other_nan = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
+    twin = dataset([[1.0, other_nan], [0.0, 2.0]], [1, 0], ["a", "b"], document_ids=["x", "y"], name="else")
+    assert digest(data) == digest(twin)
+    changed = [
+        dataset([[1.0, np.nan], [0.0, 2.5]], [1, 0], ["a", "b"], document_ids=["x", "y"]),
+        dataset([[1.0, np.nan], [0.0, 2.0]], [1, 1], ["a", "b"], document_ids=["x", "y"]),
+        dataset([[1.0, np.nan], [0.0, 2.0]], [1, 0], ["a", "a"], document_ids=["x", "y"]),
+        dataset([[1.0, np.nan], [0.0, 2.0]], [1, 0], ["a", "b"], document_ids=["xy", ""]),
+        dataset([[1.0, np.nan], [0.0, 2.0]], [1, 0], ["a", "b"]),
+        dataset([[1.0, np.nan], [0.0, 2.0]], [1, 0], ["a", "b"], document_ids=["x", "y"], feature_names=["u", "v"]),
+        dataset(np.array([[1, np.nan], [0, 2]], np.float32), [1, 0], ["a", "b"], document_ids=["x", "y"]),
+    ]
+    assert len({digest(d) for d in [data, *changed]}) == 1 + len(changed)
+
+
+@given(st.lists(any_ids, max_size=20), st.data())
+@settings(max_examples=50, deadline=None)
+def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None:
+    texts = Texts.of(items)
+    rows = np.array(
+        drawn.draw(st.lists(st.integers(0, len(items) - 1), max_size=30) if items else st.just([])), np.int64
+    )
+    chosen = texts.take(rows)
+    packed = pack(chosen)
+    assert list(packed) == [items[row] for row in rows]
+    assert len(packed.buffer) == sum(len(items[row].encode()) for row in rows)

@@ -1,0 +1,79 @@
+"""`pippin convert` as typed."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pippin.cli.main import main
+
+LETOR = "1 qid:1 1:0.5 2:7 #docid = a\n0 qid:1 1:0.25 #docid = b\n2 qid:2 2:1 #docid = a\n"
+
+
+@pytest.fixture
+def letor(tmp_path: Path) -> Path:
+    (tmp_path / "d.txt").write_text(LETOR)
+    return tmp_path / "d.txt"
+
+
+def test_says_what_was_written(letor: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = letor.parent / "d.parquet"
+    assert main(["convert", str(letor), str(target)]) == 0
+    expected = f"{target}: parquet, Dataset('d.txt': 2 queries, 3 documents, 2 features, float64)\n"
+    assert capsys.readouterr().out == expected
+    assert main(["convert", str(target), str(letor.parent / "s"), "--to", "scores", "--feature", "1"]) == 0
+    assert capsys.readouterr().out == f"{letor.parent / 's'}: scores, 3 scores\n"
+
+
+def test_options(letor: Path) -> None:
+    store = letor.parent / "set"
+    assert main(["convert", str(letor), f"{store}/", "--absent", "null", "--dtype", "float32"]) == 0
+    assert main(["convert", str(store), str(letor.parent / "d.csv")]) == 0
+    assert (letor.parent / "d.csv").read_text().splitlines()[:2] == [
+        "query,document,label,comment,1,2",
+        "1,a,1,docid = a,0.5,7.0",
+    ]
+    assert main(["convert", str(store), str(letor.parent / "q.csv"), "--judgements"]) == 0
+    assert (letor.parent / "q.csv").read_text() == "query,document,label\n1,a,1\n1,b,0\n2,a,2\n"
+
+
+def test_through_pipes(letor: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(letor.read_bytes())))
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    assert main(["convert", "-", "-", "--to", "qrels"]) == 0
+    assert out.getvalue() == b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"
+    assert b"-: qrels, Judgements(" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["d.txt", "out.run"], "d.txt has 2 features and no scores; name the feature to score by"),
+        (["none.txt", "out.csv"], "none.txt: there is no such file"),
+        (["d.txt", "out.csv", "--to", "exel"], "no form is called 'exel'"),
+    ],
+)
+def test_errors_are_one_sentence(
+    arguments: list[str], message: str, letor: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(letor.parent)
+    assert main(["convert", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("pippin: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in letor.parent.iterdir()) == ["d.txt"]
+
+
+def test_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    from pippin.data.convert import FORMS
+
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    printed = capsys.readouterr().out
+    assert all(form in printed for form in FORMS)

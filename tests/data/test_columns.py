@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import re
 from pathlib import Path
@@ -15,13 +16,16 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.data.drawing import any_ids, datasets, judgements, runs, same
 
 from pippin.data import columns
 from pippin.data.dataset import Dataset
 from pippin.data.roles import ROLES
+from pippin.data.store import write_store
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.evaluation.evaluate import evaluate
 
 FORMS = ["parquet", "csv", "arrow"]
 drawn = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -334,3 +338,53 @@ def test_labels_and_scores_in_one_table(tmp_path: Path) -> None:
     read: Any = columns.read(path)
     assert same(read, Judgements.of({"1": {"x": 1}}))
     assert same(columns.read(path, scored=True), Run.of({"1": {"x": 0.5}}))
+
+
+def mutations(whole: bytes) -> st.SearchStrategy[bytes]:
+    """A file with a few bytes changed, taken away or put in."""
+    place = st.integers(0, len(whole))
+    change = st.tuples(place, st.integers(0, 8), st.binary(max_size=4))
+
+    def apply(changes: list[tuple[int, int, bytes]]) -> bytes:
+        data = whole
+        for position, length, inserted in changes:
+            data = data[:position] + inserted + data[position + length :]
+        return data
+
+    return st.lists(change, min_size=1, max_size=4).map(apply)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(drawing=st.data())
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_give_data_or_a_sentence(form: str, drawing: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / f"d.{form}"
+    columns.write(columns.dataset([[1.0, 2.0], [3.0, 4.0]], [0, 1], ["q", "q"], document_ids=["a", "b"]), path)
+    path.write_bytes(drawing.draw(mutations(path.read_bytes()) | st.binary(max_size=60)))
+    for read in (columns.read_judged, columns.read_scored):
+        with contextlib.suppress(DataError):
+            read(path)
+
+
+def test_files_reach_evaluate(tmp_path: Path) -> None:
+    """Tables and stores are judged and scored data like any text."""
+    judged, run = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}, {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d3": 1.0}}
+    columns.write(Judgements.of(judged), tmp_path / "q.parquet")
+    columns.write(Run.of(run), tmp_path / "r.csv")
+    expected = evaluate(judged, run, "RR", tool="trec_eval9").mean
+    assert expected == {"RR": (1 / 2 + 1) / 2}
+    assert evaluate(tmp_path / "q.parquet", tmp_path / "r.csv", "RR", tool="trec_eval9").mean == expected
+    frames = columns.to_pandas(Judgements.of(judged)), columns.to_polars(Run.of(run))
+    assert evaluate(*frames, "RR", tool="trec_eval9").mean == expected
+    write_store(Judgements.of(judged), tmp_path / "q.pippin")
+    assert evaluate(tmp_path / "q.pippin", tmp_path / "r.csv", "RR", tool="trec_eval9").mean == expected
+
+
+def test_numbers_as_column_names_and_long_values(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"qid": [1, 1], "label": [0, 1], 1: [0.5, 1.5], 2: [2.5, 3.5]})
+    data = columns.from_frame_judged(frame)
+    assert isinstance(data, Dataset)
+    assert data.feature_names == ("1", "2")
+    path = write(tmp_path / "long.csv", "qid,docno,label\n1," + "x" * (1 << 23) + ",1\n")
+    with pytest.raises(DataError, match="not a readable csv file"):
+        columns.read_judged(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,17 @@ def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None
     packed = pack(chosen)
     assert list(packed) == [items[row] for row in rows]
     assert len(packed.buffer) == sum(len(items[row].encode()) for row in rows)
+
+
+@given(drawing=st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_damage_gives_data_or_a_sentence(drawing: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    write_store(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
+    file = drawing.draw(st.sampled_from(sorted(path.iterdir())))
+    whole = bytearray(file.read_bytes())
+    position = drawing.draw(st.integers(0, len(whole) - 1))
+    whole[position : position + drawing.draw(st.integers(0, 3))] = drawing.draw(st.binary(max_size=3))
+    file.write_bytes(whole)
+    with contextlib.suppress(DataError):
+        list(read_store(path).document_ids or ())

@@ -93,6 +93,11 @@ def test_impossible_sets_are_refused(wrong: dict[str, Any]) -> None:
         synthetic.make(**wrong)
 
 
+def test_a_seed_is_not_negative() -> None:
+    with pytest.raises(DataError, match="a seed is 0 or above, not -1"):
+        synthetic.make(seed=-1)
+
+
 def test_smallest_sets() -> None:
     assert len(synthetic.make(queries=1, documents=1, features=5)) == 1
     assert synthetic.make(dtype=np.float32).features.dtype == np.float32

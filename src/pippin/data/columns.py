@@ -37,6 +37,7 @@ from pippin.data.tables import Sheet, float_array, form_of, from_texts, read_she
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.kernels.rank import find_duplicate
 
 if TYPE_CHECKING:
     import polars
@@ -134,7 +135,7 @@ class _Groups:
         if role not in roles.named:
             return None
         texts = to_texts(roles.sheet.texts(roles.named[role]))
-        return texts if self.order is None else texts[self.order]  # type: ignore[return-value]
+        return texts if self.order is None else texts.take(self.order)
 
 
 def _group(roles: Roles, merge_queries: bool) -> _Groups:
@@ -166,9 +167,8 @@ def _judged(roles: Roles, merge_queries: bool, dtype: DTypeLike | None) -> Datas
     names, matrix = _features(roles, dtype)
     groups = _group(roles, merge_queries)
     labels = groups.arrange(_labels(roles))
-    documents = groups.texts(roles, "document")
+    documents = _documents(roles, groups)
     if documents is not None and not names:
-        _check_documents(roles, groups)
         return Judgements(groups.query_ids, groups.offsets, documents, labels, sheet.name)
     return Dataset(
         groups.arrange(matrix), labels, groups.offsets, groups.query_ids, documents, names,
@@ -183,12 +183,12 @@ def _scored(roles: Roles, merge_queries: bool) -> Run | Scores:
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise sheet.error(f"the score is {scores[row]}; a score is a finite number", row)
-    if "query" not in roles.named or "document" not in roles.named:
+    if "query" not in roles.named:
         return scores
     groups = _group(roles, merge_queries)
-    _check_documents(roles, groups)
-    documents = groups.texts(roles, "document")
-    assert documents is not None  # its column has just been found
+    documents = _documents(roles, groups)
+    if documents is None:
+        return scores
     tag = sheet.texts(roles.named["tag"])[0].as_py() if "tag" in roles.named else "run"
     return Run(groups.query_ids, groups.offsets, documents, groups.arrange(scores), sheet.name, tag)
 
@@ -206,19 +206,21 @@ def _labels(roles: Roles) -> NDArray[np.int32]:
     return values.astype(np.int32)
 
 
-def _check_documents(roles: Roles, groups: _Groups) -> None:
-    """Raise where a document stands twice in a query."""
-    encoded = roles.sheet.texts(roles.named["document"]).dictionary_encode()
-    documents = groups.arrange(encoded.indices.to_numpy(zero_copy_only=False)).astype(np.int64)
-    queries = np.repeat(np.arange(len(groups.query_ids)), np.diff(groups.offsets))
-    pairs = queries * len(encoded.dictionary) + documents
-    order = np.argsort(pairs, kind="stable")
-    twice = np.flatnonzero(np.diff(pairs[order]) == 0)
-    if len(twice):
-        first = int(order[twice + 1].min())
-        row = first if groups.order is None else int(groups.order[first])
-        document = encoded.dictionary[int(documents[first])].as_py()
-        raise roles.sheet.error(f"document {document} stands twice in query {groups.query_ids[queries[first]]}", row)
+def _documents(roles: Roles, groups: _Groups) -> Texts | None:
+    """The document ids, if there are any; a document that stands twice in a query is an error."""
+    documents = groups.texts(roles, "document")
+    if documents is None:
+        return None
+    earlier, later = find_duplicate(documents, groups.offsets)
+    if later >= 0:
+        rows = (earlier, later) if groups.order is None else groups.order[[earlier, later]].tolist()
+        query = groups.query_ids[int(np.searchsorted(groups.offsets, later, side="right")) - 1]
+        raise roles.sheet.error(
+            f"document {documents.at(later)} stands twice in query {query}; "
+            f"the first time in {roles.sheet.place(rows[0])}",
+            rows[1],
+        )
+    return documents
 
 
 def _features(roles: Roles, dtype: DTypeLike | None) -> tuple[tuple[str, ...], NDArray[Any]]:
@@ -291,7 +293,7 @@ def dataset(
     groups = _group(roles, merge_queries)
     return Dataset(
         groups.arrange(features), groups.arrange(_labels(roles)), groups.offsets, groups.query_ids,
-        groups.texts(roles, "document"), tuple(feature_names), name=name,
+        _documents(roles, groups), tuple(feature_names), name=name,
     )  # fmt: skip
 
 

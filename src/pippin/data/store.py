@@ -183,7 +183,7 @@ def _read_array(folder: Path, entry: dict[str, Any], verify: bool, dtype: Any = 
         array = np.load(file, mmap_mode="r" if 0 not in entry["shape"] else None, allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"{file.name} is missing") from None
-    except (OSError, ValueError, EOFError, SyntaxError):
+    except Exception:  # NumPy evaluates the header, so that damage there can raise nearly anything
         raise DataError(f"{file.name} is cut short or is not a column") from None
     expected = np.dtype(entry["dtype"] if dtype is None else dtype)
     if list(array.shape) != entry["shape"] or array.dtype != expected:

@@ -36,6 +36,8 @@ class Uniform:
     """Numbers in [0, 1) from the raw bits of PCG64, whose stream is fixed for good."""
 
     def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise DataError(f"a seed is 0 or above, not {seed}")
         self._bits = np.random.PCG64(seed)
 
     def draw(self, *shape: int) -> Values:

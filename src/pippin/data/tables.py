@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.packing import CHUNK, pack
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -84,8 +85,12 @@ class Sheet:
         from pyarrow import types
 
         if self.text is not None:
-            values = self._clean(name).drop_null()
-            return len(values) == 0 or _cast_to_float(values[:1]) is not None
+            column = self.column(name)
+            for begin in range(0, len(column), 1024):
+                values = _clean(column[begin : begin + 1024]).drop_null()
+                if len(values):
+                    return _cast_to_float(values[:1]) is not None
+            return True
         kind = self.column(name).type
         tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
         return any(test(kind) for test in tests)
@@ -94,25 +99,29 @@ class Sheet:
         """A column as an Arrow array of numbers, missing values as null; `what` is its word in an error."""
         import pyarrow
 
-        column = self.column(name) if self.text is None else self._clean(name)
+        column = self.column(name)
         if self.text is None:
             if not self.is_numeric(name):
                 raise self.error(f"the column {name!r} holds {column.type}, and a {what} is a number")
             return column.cast(pyarrow.uint8()) if pyarrow.types.is_boolean(column.type) else column
-        numbers = _cast_to_float(column)
+        numbers = _cast_to_float(column)  # most columns need no cleaning
         if numbers is None:
-            row = _first_bad(column)
-            raise self.error(f"the {what} {self.column(name)[row].as_py()!r} is not a number", row)
+            cleaned = _clean(column)
+            numbers = _cast_to_float(cleaned)
+        if numbers is None:
+            row = _first_bad(cleaned)
+            raise self.error(f"the {what} {column[row].as_py()!r} is not a number", row)
         return numbers
 
-    def _clean(self, name: str) -> Any:
-        """A CSV column without blanks around the values, and null where a value is missing."""
-        import pyarrow
-        from pyarrow import compute
 
-        column = compute.utf8_trim_whitespace(self.column(name))
-        missing = compute.is_in(compute.utf8_lower(column), value_set=pyarrow.array(NULLS, column.type))
-        return compute.if_else(missing, pyarrow.scalar(None, column.type), column)
+def _clean(column: Any) -> Any:
+    """CSV values without blanks around them, and null where one is missing."""
+    import pyarrow
+    from pyarrow import compute
+
+    trimmed = compute.utf8_trim_whitespace(column)
+    missing = compute.is_in(compute.utf8_lower(trimmed), value_set=pyarrow.array(NULLS, trimmed.type))
+    return compute.if_else(missing, pyarrow.scalar(None, trimmed.type), trimmed)
 
 
 def _cast_to_float(texts: Any) -> Any | None:
@@ -159,8 +168,6 @@ def from_texts(texts: Texts) -> Any:
     """A text column as an Arrow array of large strings."""
     import pyarrow
 
-    from pippin.data.packing import pack
-
     packed = pack(texts)
     offsets = np.append(packed.starts, len(packed.buffer)).astype(np.int64)
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(np.ascontiguousarray(packed.buffer))]
@@ -193,9 +200,10 @@ def read_sheet(path: str | os.PathLike[str], form: str | None = None) -> Sheet:
     try:
         table = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}[form](buffer, file)
         table.validate(full=True)
-    except (pyarrow.ArrowException, OSError) as error:
+        rows = len(table.column_names) and table.num_rows  # looks at the names, which may be no UTF-8
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"not a readable {form} file ({_first_line(error)})", file) from None
-    if not table.num_rows:
+    if not rows:
         raise DataError("there are columns but no rows", file)
     return Sheet(table, Path(file).name, file, memoryview(buffer) if form == "csv" else None)
 
@@ -237,13 +245,19 @@ def _read_csv(buffer: Any, file: str) -> Any:
             return pyarrow.table([pyarrow.array([], pyarrow.string())] * len(names), names)
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(buffer.slice(body)),
-            pyarrow.csv.ReadOptions(column_names=positions, block_size=1 << 24),
-            pyarrow.csv.ParseOptions(delimiter=_delimiter(text), newlines_in_values=True),
+            pyarrow.csv.ReadOptions(column_names=positions, block_size=1 << 22),
+            pyarrow.csv.ParseOptions(delimiter=_delimiter(text), newlines_in_values=_has_quotes(text)),
             pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(positions, pyarrow.string())),
         )
     except pyarrow.ArrowInvalid as error:
         raise _csv_error(text, len(names), file, error) from None
     return table.rename_columns(names)
+
+
+def _has_quotes(text: memoryview) -> bool:
+    """Whether there may be a newline inside a value, which costs Arrow its speed to look for."""
+    data = np.frombuffer(text, np.uint8)
+    return any((data[begin : begin + CHUNK] == ord('"')).any() for begin in range(0, len(data), CHUNK))
 
 
 def _csv_error(text: memoryview, width: int, file: str, error: Exception) -> DataError:

@@ -54,6 +54,7 @@ def test_through_pipes(letor: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary
     ("arguments", "message"),
     [
         (["d.txt", "out.run"], "d.txt has 2 features and no scores; name the feature to score by"),
+        (["d.txt", "-", "--to", "store"], "a store is a folder, and standard output is none"),
         (["none.txt", "out.csv"], "none.txt: there is no such file"),
         (["d.txt", "out.csv", "--to", "exel"], "no form is called 'exel'"),
     ],

@@ -136,6 +136,8 @@ def write_any(data: Anything, path: str | os.PathLike[str], form: str | None = N
         case (("parquet" | "csv" | "arrow"), _):
             columns.write(data, path, form)
         case "store", Dataset() | Judgements() | Run():
+            if os.fspath(path) == "-":
+                raise DataError("a store is a folder, and standard output is none")
             store.write_store(data, path)
         case "letor", Dataset():
             if len(data) and data.labels.min() < 0:

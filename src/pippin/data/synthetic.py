@@ -1,13 +1,13 @@
 """A small LETOR-like data set with everything that evaluation tools disagree about, and two scorers for it.
 
-What is planted: with a, b, c, e the first four features (uniform in 0 … 1, before NULLs),
+What is planted: with a, b, c the first three features (uniform in 0 … 1),
 
     relevance = 4·(2a − 1)·(2b − 1) + c + 0.8·noise
 
 and labels are cuts of it. The first term is an interaction: a document is good where a and b are both high or both
 low. Neither a nor b alone says anything about the label, so that a linear model cannot use them and is left with c; a
 tree of depth two can. Feature 4 is the same for all documents of a query (like an inverse document frequency), feature
-5 is a noisy copy of c with NULLs where a document would have no match, all further ones are noise.
+5 is a noisy copy of c that is NULL in one of ten documents, at random; all further ones are noise.
 
 Of every 20 queries two have a single document, four more are shorter than 10 documents, and two have no relevant
 document (besides those where chance wills it). Same seed, same bytes: everything is made from the raw bits of PCG64 by
@@ -117,7 +117,8 @@ def _document_ids(uniform: Uniform, rows: int) -> Texts:
 def scorers(data: Dataset, seed: int = 1) -> dict[str, Values]:
     """Two scorers for a data set of `make`: `fine` sees the truth through noise, `coarse` through less, in whole steps.
 
-    Nearly as good as each other, so that the tool decides which one wins. Many scores of `coarse` are tied; half of
+    The two amounts of noise were chosen by trial on seed 1 so that the scorers are nearly as good as each other and
+    tools differ on the winner: an illustration, no evidence of how often that happens. Many scores of `coarse` are tied; half of
     them are raised by one part in 2^40, so that some are tied in float32 alone.
     """
     table = np.asarray(data.features, np.float64)

@@ -10,9 +10,9 @@ register(
         "LETOR 4.0 MQ2007",
         features=46,
         labels=(0, 1, 2),
-        origin="Qin and Liu 2013, Introducing LETOR 4.0 Datasets; parts of ceil(n/5) queries",
+        origin="queries counted in the files, parts of ceil(n/5) queries",
         counts=rotate([Count(339), Count(339), Count(339), Count(339), Count(336)]),
-        total=Count(1692, 69_623),
+        total=Count(1692),
     )
 )
 register(
@@ -21,7 +21,7 @@ register(
         "LETOR 4.0 MQ2008",
         features=46,
         labels=(0, 1, 2),
-        origin="Qin and Liu 2013, Introducing LETOR 4.0 Datasets; counted in the files",
+        origin="counted in the files",
         counts=rotate([Count(157, 2933), Count(157, 3635), Count(157, 3062), Count(157, 2707), Count(156, 2874)]),
         total=Count(784, 15_211),
     )

@@ -16,7 +16,7 @@ for _set, _counts in COUNTS.items():
             f"Yahoo! Learning to Rank Challenge, {_set[:3]} {_set[3]}",
             features=700,
             labels=(0, 1, 2, 3, 4),
-            origin="Chapelle and Chang 2011, Yahoo! Learning to Rank Challenge Overview",
+            origin="table of both sets on the LETOR site's page about the challenge",
             folds=("",),
             parts={
                 "train": (f"{_set}.train.txt",),

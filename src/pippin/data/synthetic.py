@@ -118,8 +118,9 @@ def scorers(data: Dataset, seed: int = 1) -> dict[str, Values]:
     """Two scorers for a data set of `make`: `fine` sees the truth through noise, `coarse` through less, in whole steps.
 
     The two amounts of noise were chosen by trial on seed 1 so that the scorers are nearly as good as each other and
-    tools differ on the winner: an illustration, no evidence of how often that happens. Many scores of `coarse` are tied; half of
-    them are raised by one part in 2^40, so that some are tied in float32 alone.
+    tools differ on the winner: an illustration, no evidence of how often that happens (other seeds may agree on one).
+    Many scores of `coarse` are tied; half of them are raised by one part in 2^40, so that some are tied in float32
+    alone.
     """
     table = np.asarray(data.features, np.float64)
     if table.shape[1] < SMALLEST:

@@ -109,6 +109,7 @@ def test_label_1_is_not_relevant_to_every_tool() -> None:
     found = audit(dataset([[1, 0], [2, 0]]), measures=["P@1"])["weak_labels"]
     assert effect(found, "P@1", "mslr").amount == pytest.approx(1 / 2 - 1)
     assert "weak_labels" not in audit(dataset([[2, 0]]), measures=["P@1"])
+    assert "weak_labels" not in audit(dataset([[1, 0]]), measures=["NDCG@1"])
 
 
 def test_gain_matters_once_labels_are_graded_and_something_is_scored() -> None:

@@ -88,7 +88,7 @@ class Effects:
         """Tools grouped by what they do on an axis, with how far that moves each measure."""
         found: list[Effect] = []
         for measure in self.measures:
-            if axis not in KINDS[measure.kind].axes and axis not in RANKING_AXES:
+            if not depends(measure, axis):
                 continue
             plain = getattr(measure.under(OFFICIAL), axis)
             answers = []
@@ -134,6 +134,11 @@ class Effects:
                     groups.setdefault(str(error), []).append(tool.name)
             found += [Effect(measure.text, tuple(names), f"refuses: {why}") for why, names in groups.items()]
         return tuple(found)
+
+
+def depends(measure: Measure, axis: str) -> bool:
+    """Whether an axis can change this measure."""
+    return axis in KINDS[measure.kind].axes or axis in RANKING_AXES
 
 
 def printing(measure: Measure) -> list[Tool]:

@@ -11,10 +11,9 @@ from pippin.data.audit import count_per_query, repeated_documents
 from pippin.data.dataset import Dataset
 from pippin.data.trec import Judgements
 from pippin.errors import ConventionError
-from pippin.evaluation.audits.effects import moving, printing
+from pippin.evaluation.audits.effects import depends, moving, printing
 from pippin.evaluation.audits.finding import Effect, Finding, check, of, some, verb
 from pippin.evaluation.audits.subject import Subject, largest_cutoff
-from pippin.evaluation.tools import TOOLS
 
 _PAPER = "Busa-Fekete et al. 2012"
 
@@ -157,7 +156,11 @@ def high_labels(subject: Subject) -> Finding | None:
     )  # fmt: skip
 
 
-@check("weak_labels", "labels that only some tools take for relevant")
+@check(
+    "weak_labels",
+    "labels that only some tools take for relevant",
+    lambda subject: any(depends(measure, "relevant_at") for measure in subject.measures),
+)
 def weak_labels(subject: Subject) -> Finding | None:
     """Labels from 1 on that are below what a tool calls relevant."""
     highest = max(_axis_values(subject, "relevant_at"), default=1)
@@ -176,12 +179,12 @@ def weak_labels(subject: Subject) -> Finding | None:
 
 
 def _axis_values(subject: Subject, axis: str) -> set[Any]:
-    """The values that tools have on an axis, for the measures asked for."""
+    """The values that tools have on an axis, for those measures asked for that the axis can change."""
     return {
         getattr(tool.convention_for(measure), axis)
         for measure in subject.measures
-        for tool in TOOLS.values()
-        if measure.kind in tool.prints
+        if depends(measure, axis)
+        for tool in printing(measure)
     }
 
 

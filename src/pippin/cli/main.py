@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": ("compare", "who wins, is it chance, and would another tool say so"),
     "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
     "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
+    "audit": ("audit", "whether a data set is fit for a comparison, and what it does to each tool"),
     "tools": ("tools", "the evaluation tools side by side, or all about one"),
     "measures": ("measures", "the measures, or all about one"),
     "train": ("train", "train a ranker and write its model"),

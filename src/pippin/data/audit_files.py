@@ -1,0 +1,69 @@
+"""What an audit reads: one file, several as one data set, or a folder of folds with who is in which part.
+
+Nothing is refused here that an audit should report: declared counts are not checked, a query may be in several parts,
+and parts may differ in width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pippin.data.audit import concatenate
+from pippin.data.dataset import Dataset
+from pippin.data.trec import Judgements
+from pippin.errors import DataError
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a fold: its queries and how many features it has."""
+
+    query_ids: tuple[str, ...]
+    features: int
+
+
+Layout = Mapping[str, Mapping[str, Part]]  # fold → train, vali, test → part; several files are one fold without a name
+
+
+def load_audited(paths: Sequence[str], *, merge_queries: bool = False) -> tuple[Dataset | Judgements, Layout | None]:
+    """The data set of these files (or this folder), each query once, and its parts where there are several."""
+    from pippin.data.load import as_judged
+
+    files: dict[tuple[str, str], str] = {}
+    for path in paths:
+        files |= _files(path)
+    if len(files) == 1:
+        return as_judged(next(iter(files.values())), merge_queries=merge_queries), None
+    layout: dict[str, dict[str, Part]] = {}
+
+    def parts() -> Iterator[Dataset]:
+        for (fold, name), file in files.items():
+            part = as_judged(file, merge_queries=merge_queries)
+            if not isinstance(part, Dataset):
+                raise DataError("several files are audited as one data set, and this one holds judgements", file)
+            layout.setdefault(fold, {})[name] = Part(part.query_ids, part.features.shape[1])
+            yield part
+
+    places = {path if len(paths) == 1 else path.parent for path in map(Path, paths)}
+    name = places.pop().resolve().name if len(places) == 1 else f"{len(files)} files"
+    return replace(concatenate(parts()), name=name), layout
+
+
+def _files(path: str) -> dict[tuple[str, str], str]:
+    """(fold, part) → file: of a folder of folds, of a folder of S1.txt, S2.txt …, or the path itself."""
+    folder = Path(path)
+    if path == "-" or not folder.is_dir():
+        return {("", path): path}
+    from pippin.data.store import is_store
+
+    if is_store(folder):
+        return {("", path): path}
+    fifths = sorted(folder.glob("S[0-9].txt"))
+    if fifths:
+        return {("", file.name): str(file) for file in fifths}
+    from pippin.data.folders import load_folder
+
+    folds = load_folder(folder, check=False)
+    return {(fold.name, part): str(file) for fold in folds for part, file in fold.files.items()}

@@ -1,0 +1,138 @@
+"""Checks of feature vectors: what no model could learn from, or could not tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pippin.data.audit import Flags, Ints, Twins, count_per_query
+from pippin.data.dataset import Dataset
+from pippin.evaluation.audits.effects import SAYS, Effects, moving
+from pippin.evaluation.audits.finding import Finding, check, of, some, verb
+from pippin.evaluation.audits.subject import Subject
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import Rankings
+from pippin.evaluation.measures import KINDS
+from pippin.evaluation.ranking import Ranking
+
+
+def _has_features(subject: Subject) -> bool:
+    return isinstance(subject.judged, Dataset) and subject.judged.features.shape[1] > 0
+
+
+class ByMeanGain(Rankings):
+    """Rankings in which documents with one feature vector are tied, and groups of them are ordered by mean gain.
+
+    Every model ties them, and DCG is linear in the gain, so that no other order has a greater expectation.
+    """
+
+    def __init__(self, data: Dataset, first: Ints) -> None:
+        super().__init__(data, np.empty(0))
+        self.data, self.first = data, first
+        self._by_gain: dict[object, Rankings] = {}
+
+    def under(self, convention: Convention) -> Ranking:
+        """The ranking by this convention's gains."""
+        key = (convention.gain, convention.gain_at, convention.top_label)
+        if key not in self._by_gain:
+            labels = np.maximum(self.data.labels, 0)
+            if convention.top_label is not None:
+                labels = np.where(labels > convention.top_label, 0, labels)
+            gains = convention.gains(int(labels.max(initial=0)))[labels]
+            sums, sizes = np.bincount(self.first, gains), np.bincount(self.first)
+            self._by_gain[key] = Rankings(self.data, sums[self.first] / sizes[self.first])
+        return self._by_gain[key].under(convention)
+
+
+@check("twins", "identical feature vectors with different labels in a query", _has_features)
+def twins(subject: Subject) -> Finding | None:
+    """Documents of a query that no scorer can tell apart although their labels differ: a ceiling for every model."""
+    data, first = subject.data, subject.twins.within
+    flags = Twins.conflicting(first, data.labels)
+    number = int(flags.sum())
+    if not number:
+        return None
+    queries = int((count_per_query(flags, data.offsets) > 0).sum())
+    gaining = tuple(m for m in subject.measures if "gain" in KINDS[m.kind].axes)
+    best = Effects(ByMeanGain(data, first), gaining, settled=False)
+    effects = moving(best.against(subject.ceiling, lambda convention: SAYS["ties"](convention.ties)))
+    rows = np.flatnonzero(flags & (first != np.arange(len(first))))[:5]
+    lost = (
+        "an amount here is what a model loses against a perfect ranking that orders groups of equals by their mean "
+        "gain, the best that can be expected; "
+    )
+    return Finding(
+        "twins", "warning", number, len(data),
+        f"{of(number, len(data), 'documents')}, in {queries:,} {verb(queries, 'queries', 'query')}, have the same "
+        "features as a document of their query with another label: every model gives them tied scores",
+        effects,
+        f"{lost if effects else ''}Busa-Fekete et al. 2012, §3: neither the sort nor the document id should decide "
+        "between equals",
+        some([f"{subject.document(int(r))} = {subject.document(int(first[r])).split(', ', 1)[1]}" for r in rows]),
+    )  # fmt: skip
+
+
+@check("same_vectors", "identical feature vectors", _has_features)
+def same_vectors(subject: Subject) -> Finding | None:
+    """Documents with identical features, in a query or anywhere."""
+    data = subject.data
+    anywhere, within = (Twins.repeated(first) for first in (subject.twins.anywhere, subject.twins.within))
+    number = int(anywhere.sum())
+    if not number:
+        return None
+    conflicting = int(Twins.conflicting(subject.twins.anywhere, data.labels).sum())
+    return Finding(
+        "same_vectors", "info", number, len(data),
+        f"{of(number, len(data), 'documents')} share their feature vector with another, {int(within.sum()):,} of them "
+        f"within their query; {conflicting:,} with a document of another label",
+    )  # fmt: skip
+
+
+@check("constant_features", "features with one value only", _has_features)
+def constant_features(subject: Subject) -> Finding | None:
+    """Features that have the same value everywhere."""
+    flags = ~subject.feature_counts.varies
+    return _features(
+        subject, "constant_features", "warning", flags,
+        lambda n: f"{verb(n, 'have', 'has')} the same value everywhere and can be dropped",
+    )  # fmt: skip
+
+
+@check("query_features", "features that only depend on the query", _has_features)
+def query_features(subject: Subject) -> Finding | None:
+    """Features that are constant within every query (LETOR's class Q)."""
+    counts = subject.feature_counts
+    return _features(
+        subject, "query_features", "info", counts.varies & ~counts.varies_within,
+        lambda n: f"{verb(n, 'are', 'is')} constant within every query (LETOR's class Q): a linear model cannot use "
+        f"{verb(n, 'them', 'it')}, trees and networks can",
+    )  # fmt: skip
+
+
+def _features(subject: Subject, key: str, severity: str, flags: Flags, says: Callable[[int], str]) -> Finding | None:
+    number, total = int(flags.sum()), len(flags)
+    if not number:
+        return None
+    names = [subject.data.feature_names[i] for i in np.flatnonzero(flags)]
+    return Finding(
+        key, severity, number, total, f"{of(number, total, 'features')} {says(number)}", examples=some(names, 20)
+    )
+
+
+@check("nulls", "features without a value (NULL)", _has_features)
+def nulls(subject: Subject) -> Finding | None:
+    """Values that are NULL, by feature."""
+    counts, data = subject.feature_counts.nulls, subject.data
+    number, total = int(counts.sum()), data.features.size
+    if not number:
+        return None
+    worst = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    return Finding(
+        "nulls", "warning", number, total,
+        f"{of(number, total, 'values')} are NULL, in {len(worst)} of {len(counts)} features (shares below)",
+        recommendation="LETOR (Qin et al. 2010, §3.5) replaces NULL by the least value of the feature in the query "
+        "before learning (Feature_MIN, then QueryLevelNorm)",
+        examples=some([data.feature_names[i] for i in worst]),
+        parts=tuple((f"feature {data.feature_names[i]}", float(counts[i] / len(data))) for i in worst),
+    )  # fmt: skip

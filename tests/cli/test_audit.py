@@ -1,0 +1,127 @@
+"""`pippin audit` on files: what is read as what, and what is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pippin.cli.main import main
+
+LETOR = "1 qid:{0}1 1:0.5 2:1 #docid = {0}a\n0 qid:{0}1 1:0.25 2:1 #docid = {0}b\n0 qid:{0}2 1:0.1 2:1 #docid = {0}c\n"
+QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n"
+RUN = "q1 Q0 a 1 2.0 t\nq1 Q0 z 2 1.0 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in {
+        "data.txt": LETOR.format(1), "more.txt": LETOR.format(2), "scores.txt": "1\n1\n2\n", "qrels.txt": QRELS,
+        "run.txt": RUN,
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def record(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
+    """The findings that the command prints as JSON, by key; and what they were made on."""
+    assert main(["audit", *arguments, "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    return {f["key"]: f for f in printed["findings"]} | {"": printed}
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, "data.txt")
+    assert (found["empty"]["number"], found["empty"]["total"]) == (1, 2)
+    assert found[""]["basis"] == "a perfect ranking"
+    assert found["constant_features"]["examples"] == ["2"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_several_files_are_one_data_set_and_a_last_score_file_is_recognised(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, "data.txt", "more.txt")
+    assert (found["empty"]["number"], found["empty"]["total"]) == (2, 4)
+    found = record(capsys, "data.txt", "scores.txt")
+    assert found[""]["basis"] == "the scores given"
+    assert found["tied"]["number"] == 1
+    assert record(capsys, "data.txt", "--scored", "scores.txt") == found
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_query_in_two_files_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, "data.txt", "./data.txt")
+    assert (found["leak"]["number"], found["leak"]["total"]) == (2, 2)
+
+
+@pytest.mark.usefixtures("folder")
+def test_judgements_and_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, "qrels.txt", "run.txt")
+    assert found["unjudged"]["number"] == 1
+    assert found["missing"]["examples"] == ["q2"]
+    assert "constant_features" not in found
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["table", "markdown", "csv"])
+def test_other_formats(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "data.txt", "-m", "NDCG@3", "--format", form]) == 0
+    out = capsys.readouterr().out
+    assert "no relevant document" in out
+    assert "NDCG@3" in out
+    assert "AP" not in out
+
+
+def test_output_goes_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "data.txt", "-o", "audit.txt"]) == 0
+    assert capsys.readouterr().out == ""
+    assert "1 of 2 queries (50.0 %) has no relevant document" in (folder / "audit.txt").read_text()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nothing.txt"], "nothing.txt"),
+        (["run.txt"], "judgements or LETOR text are expected"),
+        (["qrels.txt", "scores.txt"], "judgements, which need a run"),
+        (["data.txt", "qrels.txt"], "holds judgements"),
+        (["data.txt", "--cutoffs", "1,x"], "cutoffs are whole numbers"),
+        (["data.txt", "-m", "NDGC@10"], "did you mean"),
+        (["-", "--scored", "-"], "only one file can come from standard input"),
+        (["data.txt", "more.txt", "scores.txt"], "3 scores"),
+    ],
+)
+def test_bad_input_gets_one_sentence(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("pippin: ")
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def fold_files(root: Path, shared: Path) -> None:
+    """MQ2008 in LETOR's folds."""
+    parts = [(shared / "data" / "MQ2008" / f"S{i}.txt").read_bytes() for i in range(1, 6)]
+    for i in range(5):
+        fold = root / f"Fold{i + 1}"
+        fold.mkdir(parents=True)
+        turned = parts[i:] + parts[:i]
+        (fold / "train.txt").write_bytes(b"".join(turned[:3]))
+        (fold / "vali.txt").write_bytes(turned[3])
+        (fold / "test.txt").write_bytes(turned[4])
+
+
+def test_mq2008_in_folds(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fold_files(tmp_path / "MQ2008", shared)
+    found = record(capsys, str(tmp_path / "MQ2008"))
+    assert (found["empty"]["number"], found["empty"]["total"]) == (220, 784)
+    assert found["short"]["number"] == 403
+    assert not {"leak", "rotation", "feature_numbers"} & set(found)
+    # A leak that declared counts would not show: one fold validates on what it tests on.
+    (tmp_path / "MQ2008" / "Fold3" / "vali.txt").write_bytes((tmp_path / "MQ2008" / "Fold3" / "test.txt").read_bytes())
+    found = record(capsys, str(tmp_path / "MQ2008"))
+    assert found["leak"]["number"] == 157
+    assert "Fold3 does not validate on the test part of Fold2" in str(found["rotation"]["sentence"])

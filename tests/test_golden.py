@@ -28,7 +28,7 @@ def in_process(command: list[str], folder: Path) -> tuple[int, str, str]:
             status = main(command[1:])
     finally:
         os.chdir(before)
-    printed, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    printed, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
     return status, printed, errors
 
 

@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     notes = [
         f"{counts['queries']} queries: {counts['empty']} without a relevant document, {counts['short']} shorter than "
         f"{counts['cutoff']} documents.",
+        "The two scorers are close on purpose, and coarse has many ties: see who wins where.",
         f"One ranking, one name ({options.measure}), {len(rows)} tools: `pippin tools` tells what each does.",
     ]
     print(Table(["tool", "", *scorers, "winner"], rows, names=2, notes=notes).render())

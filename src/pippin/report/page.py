@@ -92,4 +92,4 @@ def _library() -> str:
         import vl_convert
     except ImportError:
         raise MissingExtra("vl-convert-python", "a page with figures", "pippin[report]") from None
-    return str(vl_convert.javascript_bundle(None)).replace("</script", "<\\/script")
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")

@@ -122,7 +122,9 @@ def letor(folder: Path, asked: argparse.Namespace) -> None:
         "XGBoost DMatrix", seconds(lambda: xgboost.DMatrix(f"{path}?format=libsvm", silent=True), asked.repeats), ours
     )
     datasets = importlib.import_module("sklearn.datasets")
-    report("scikit-learn load_svmlight_file", seconds(lambda: datasets.load_svmlight_file(path, query_id=True), 1), ours)
+    report(
+        "scikit-learn load_svmlight_file", seconds(lambda: datasets.load_svmlight_file(path, query_id=True), 1), ours
+    )
 
 
 def main() -> None:

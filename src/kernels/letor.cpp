@@ -48,10 +48,12 @@ class ExpectedIds {
   public:
     explicit ExpectedIds(std::int64_t width) {
         for (std::int64_t id = 1; id <= std::min<std::int64_t>(width, kMost); ++id) {
-            const std::string text = " " + std::to_string(id) + ":";
-            const auto size = static_cast<std::int64_t>(text.size());
+            char text[16] = " ";
+            char* const end = std::to_chars(text + 1, text + sizeof text, id).ptr;
+            *end = ':';
+            const std::int64_t size = end + 1 - text;
             const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * size);
-            ids_.push_back({load_word((text + "        ").data()) & mask, mask, size});
+            ids_.push_back({load_word(text) & mask, mask, size});
         }
     }
     struct Text {

@@ -198,16 +198,17 @@ TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options
 }
 
 std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options, std::span<double> scores) {
-    // A blank line is an error only if a number follows, which another piece may know; so both places are noted.
+    // A blank line is an error only if a number follows, perhaps in a later piece; so pieces note what they saw.
     struct Ends {
         std::int64_t rows = 0, first_blank = -1;
+        bool broken = false;  // a number follows the blank line in this piece
     };
     std::vector<Ends> ends(size_of(pieces.count()));
     each_piece(pieces, options.threads, [&](std::int64_t piece) {
         Ends& mine = ends[size_of(piece)];
         std::int64_t index = pieces.rows[size_of(piece)];
         each_block(text, pieces.cuts[size_of(piece)], pieces.cuts[size_of(piece) + 1], [&](const Block& block) {
-            for (const char* p = block.begin; p < block.end;) {
+            for (const char* p = block.begin; p < block.end && !mine.broken;) {
                 const char* const end = line_end(p, block.end);
                 const char* const first = skip_blanks(p);
                 const char* const last = column_end(first);
@@ -221,7 +222,8 @@ std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options,
                     if (mine.first_blank < 0) mine.first_blank = at;
                     continue;
                 }
-                if (mine.first_blank >= 0) throw TextError(mine.first_blank, "a blank line stands among the scores");
+                mine.broken = mine.first_blank >= 0;
+                if (mine.broken) break;
                 if (skip_blanks(last) != end) throw TextError(at, "one score a line is expected, and this line has more");
                 scores[size_of(index++)] = score_of(token_of(first, last), block.at(first), false);
             }
@@ -230,8 +232,9 @@ std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options,
     });
     std::int64_t blank = -1, rows = 0;
     for (const Ends& part : ends) {
-        if (blank >= 0 && part.rows > 0) throw TextError(blank, "a blank line stands among the scores");
+        const bool follows = blank >= 0 && (part.rows > 0 || part.broken);
         if (blank < 0) blank = part.first_blank;
+        if (follows || part.broken) throw TextError(blank, "a blank line stands among the scores");
         rows += part.rows;
     }
     return rows;  // blank lines stand only at the end, so no gap is left to close

@@ -57,7 +57,7 @@ class Texts:
         return self.buffer[start : start + int(self.lengths[index])].tobytes().decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
-        whole = memoryview(np.ascontiguousarray(self.buffer))
+        whole = np.ascontiguousarray(self.buffer).data
         for start, length in zip(self.starts.tolist(), self.lengths.tolist(), strict=True):
             yield str(whole[start : start + length], "utf-8", "replace")
 

@@ -49,7 +49,7 @@ class ExpectedIds {
     explicit ExpectedIds(std::int64_t width) {
         for (std::int64_t id = 1; id <= std::min<std::int64_t>(width, kMost); ++id) {
             char text[16] = " ";
-            char* const end = std::to_chars(text + 1, text + sizeof text, id).ptr;
+            char* const end = std::to_chars(text + 1, text + 8, id).ptr;
             *end = ':';
             const std::int64_t size = end + 1 - text;
             const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * size);

@@ -161,7 +161,8 @@ def test_rows_that_come_from_no_file_have_no_line() -> None:
 
 
 def test_lenient_reads_as_the_c_programs(write: Write) -> None:
-    text = "q Q0 a 1 abc first\nq Q0 b 2 3x t and more\nr Q0 a 1 0x10 t\nq Q0 c 3 -inf t\nq Q0 d 4 1e999 t\nq Q0 e 5 2 last\n"
+    text = "q Q0 a 1 abc first\nq Q0 b 2 3x t and more\nr Q0 a 1 0x10 t\n"
+    text += "q Q0 c 3 -inf t\nq Q0 d 4 1e999 t\nq Q0 e 5 2 last\n"
     run = read_run(write(text), lenient=True)
     assert run.query_ids == ("q", "r")
     assert run.scores.tolist() == [0, 3, -np.inf, np.inf, 2, 16]

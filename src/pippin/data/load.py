@@ -24,7 +24,7 @@ from pippin.errors import DataError
 
 Kind = Literal["letor", "judgements", "run", "scores"]
 
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".feather", ".ipc")
+COLUMN_FILES = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".feather", ".ipc")
 _FRAMES = {"pandas", "polars", "pyarrow"}
 _KINDS: dict[int, Kind] = {1: "scores", 4: "judgements", 6: "run"}
 _NAMES = {"letor": "LETOR text", "judgements": "judgements", "run": "a run", "scores": "scores"}
@@ -174,7 +174,7 @@ def _is_folder(x: Source) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def _is_table(x: Source) -> TypeGuard[str | os.PathLike[str]]:
-    return not isinstance(x, Buffer) and os.fspath(x).lower().removesuffix(".gz").endswith(TABLES)
+    return not isinstance(x, Buffer) and os.fspath(x).lower().removesuffix(".gz").endswith(COLUMN_FILES)
 
 
 def _is_frame(x: Any) -> bool:

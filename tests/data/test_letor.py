@@ -165,7 +165,7 @@ def test_no_data_and_wrong_options(write: Write) -> None:
     with pytest.raises(DataError, match="float32 or float64"):
         read_letor(path, dtype=np.int32)
     with pytest.raises(DataError, match="absent must be"):
-        read_letor(path, absent="none")  # type: ignore[arg-type]
+        read_letor(path, absent="none")
     with pytest.raises(DataError, match="not a finite 32-bit number"):
         read_letor(write("1 qid:1 1:1e39\n"), dtype=np.float32)
 

@@ -67,6 +67,12 @@ def test_types(write: Write) -> None:
     assert isinstance(as_scored(write("r", RUN), judged), Run)
 
 
+def test_absent_features_as_asked(write: Write) -> None:
+    data = as_judged(write("l", "1 qid:1 2:1\n"), absent="null")
+    assert isinstance(data, Dataset)
+    assert np.isnan(data.features).tolist() == [[True, False]]
+
+
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(QRELS.encode())))
     assert as_judged("-").query_ids == ("q",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 4096
 def read_letor(
     source: Source,
     *,
-    absent: Literal["zero", "null"] = "zero",
+    absent: str = "zero",
     merge_queries: bool = False,
     dtype: DTypeLike = np.float64,
     features: int | None = None,

@@ -64,15 +64,18 @@ def _kind_of_columns(columns: list[bytes], buffer: Buffer, line: int) -> Kind:
     )
 
 
-def as_judged(x: Any, *, merge_queries: bool = False) -> Dataset | Judgements:
-    """Judged data: a `Dataset` or `Judgements`, or a dict of dicts, file, frame or `irds:ID` that becomes one."""
-    judged = _judged(x, merge_queries)
+def as_judged(x: Any, *, merge_queries: bool = False, absent: str = "zero") -> Dataset | Judgements:
+    """Judged data: a `Dataset` or `Judgements`, or a dict of dicts, file, frame or `irds:ID` that becomes one.
+
+    `absent` says what features are that a line of LETOR text leaves out.
+    """
+    judged = _judged(x, merge_queries, absent)
     if isinstance(judged, Run):
         raise DataError(f"judged data are expected, and {judged.name} is a run")
     return judged
 
 
-def _judged(x: Any, merge_queries: bool) -> Dataset | Judgements | Run:
+def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if isinstance(x, (Dataset, Judgements, Run)):
         return x
     if isinstance(x, Mapping):
@@ -82,7 +85,7 @@ def _judged(x: Any, merge_queries: bool) -> Dataset | Judgements | Run:
 
         return irds.read_judged(x)
     if isinstance(x, (str, os.PathLike, Buffer)):
-        return _judged_file(x, merge_queries)
+        return _judged_file(x, merge_queries, absent)
     if _is_frame(x):
         from pippin.data import columns
 
@@ -90,7 +93,7 @@ def _judged(x: Any, merge_queries: bool) -> Dataset | Judgements | Run:
     raise DataError(f"judged data are a LETOR file, judgements, a dict of dicts or a table, not {type(x).__name__}")
 
 
-def _judged_file(x: Source, merge_queries: bool) -> Dataset | Judgements | Run:
+def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if _is_folder(x):
         from pippin.data import store
 
@@ -102,7 +105,7 @@ def _judged_file(x: Source, merge_queries: bool) -> Dataset | Judgements | Run:
     buffer = open_buffer(x)
     kind = kind_of(buffer)
     if kind == "letor":
-        return read_letor(buffer, merge_queries=merge_queries)
+        return read_letor(buffer, merge_queries=merge_queries, absent=absent)
     if kind == "judgements":
         return read_judgements(buffer, merge_queries=merge_queries)
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)

@@ -67,5 +67,5 @@ class Texts:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(t) for t in list(self[:3]))  # type: ignore[arg-type]
+        shown = ", ".join(repr(t) for t in list(self[:3]))
         return f"Texts([{shown}{', …' if len(self) > 3 else ''}], {len(self)} items)"

@@ -29,8 +29,8 @@ std::string too_large(std::string_view id) {
 // The last feature id of the line [line, end), read backwards from its comment or end; 0 if there is none to see. What
 // is malformed is left to the second pass, which checks every id against the width.
 std::int64_t last_feature(const char* line, const char* end, const Block& block) {
-    const char* features = column_end(line, block.end);            // label
-    features = column_end(skip_blanks(features), block.end);       // qid:…
+    const char* features = column_end(line);            // label
+    features = column_end(skip_blanks(features));       // qid:…
     if (features >= end) return 0;
     if (const void* hash = std::memchr(features, '#', size_of(end - features))) end = static_cast<const char*>(hash);
     const char* p = end;
@@ -43,11 +43,38 @@ std::int64_t last_feature(const char* line, const char* end, const Block& block)
     return id;
 }
 
+// How feature ids look in files that leave none out: ` 1:`, ` 2:` …, as words of eight bytes to compare with at once.
+class ExpectedIds {
+  public:
+    explicit ExpectedIds(std::int64_t width) {
+        for (std::int64_t id = 1; id <= std::min<std::int64_t>(width, kMost); ++id) {
+            char text[16] = " ";
+            char* const end = std::to_chars(text + 1, text + 8, id).ptr;
+            *end = ':';
+            const std::int64_t size = end + 1 - text;
+            const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * size);
+            ids_.push_back({load_word(text) & mask, mask, size});
+        }
+    }
+    struct Text {
+        std::uint64_t word, mask;
+        std::int64_t size;
+        bool stands_at(const char* p) const { return (load_word(p) & mask) == word; }
+    };
+    // Those from `id` on.
+    std::span<const Text> from(std::int64_t id) const { return std::span(ids_).subspan(std::min(size_of(id) - 1, ids_.size())); }
+
+  private:
+    static constexpr std::int64_t kMost = 4096;
+    std::vector<Text> ids_;
+};
+
 // One piece of the second pass.
 template <typename T>
 class Reader {
   public:
-    Reader(const LetorColumns<T>& columns, T absent, std::int64_t row) : to_(columns), absent_(absent), first_(row), row_(row) {}
+    Reader(const LetorColumns<T>& columns, const ExpectedIds& expected, T absent, std::int64_t row)
+        : to_(columns), expected_(expected), absent_(absent), first_(row), row_(row) {}
 
     void read(const Block& block) {
         block_ = &block;
@@ -70,7 +97,7 @@ class Reader {
         const char* end = p + 1;
         std::int32_t label = *p - '0';
         if (!is_digit(*p) || !is_space(*end)) {
-            end = column_end(p, block_->end);
+            end = column_end(p);
             label = whole_label(token_of(p, end), block_->at(p));
             if (label < 0) fail(p, "the label " + quoted(token_of(p, end)) + " is negative; LETOR labels begin with 0");
         }
@@ -80,7 +107,7 @@ class Reader {
 
     const char* read_query(const char* p) {
         p = skip_blanks(p);
-        const char* const end = column_end(p, block_->end);
+        const char* const end = column_end(p);
         if (end - p < 4 || std::memcmp(p, "qid:", 4) != 0) {
             if (p == end) fail(p, "the line ends after the label, where qid: and a query id are expected");
             fail(p, "qid: and a query id are expected after the label, not " + quoted(token_of(p, end)));
@@ -99,7 +126,7 @@ class Reader {
         std::int64_t before = 0;
         const char* beyond = nullptr;  // an id above the width; what comes later in the line may tell better why
         for (;;) {
-            p = skip_blanks(p);
+            p = skip_blanks(read_expected(p, out, before));
             if (*p == '\n' || *p == '#') break;
             const char* const token = p;
             const std::int64_t id = read_id(p);
@@ -117,6 +144,25 @@ class Reader {
         }
         if (beyond) refuse_beyond(beyond);
         for (std::int64_t gap = before; gap < to_.width; ++gap) out[gap] = absent_;
+        return p;
+    }
+
+    // Features that follow one another without a gap, as in most files; `before` becomes the last of them.
+    const char* read_expected(const char* p, T* out, std::int64_t& before) const {
+        T* to = out + before;
+        for (const ExpectedIds::Text& id : expected_.from(before + 1)) {
+            if (!id.stands_at(p)) break;
+            p += id.size;
+            double value;
+            if (const char* const end = read_short_number(p, value)) [[likely]] {
+                *to = static_cast<T>(value);
+                p = end;
+            } else {
+                p = read_value(p, to - out + 1, *to);
+            }
+            ++to;
+        }
+        before = to - out;
         return p;
     }
 
@@ -138,7 +184,7 @@ class Reader {
         const char* end = read_number(p, value);
         if (end == p || !(is_space(*end) || *end == '#')) [[unlikely]] {
             end = field_end(p);
-            const std::string token(p, end);  // ends in a byte that is no part of a number, as whole_number wants
+            const std::string_view token = token_of(p, end);
             if (token == "NULL") {
                 value = std::numeric_limits<double>::quiet_NaN();
             } else if (!whole_number(token, value)) {
@@ -166,7 +212,7 @@ class Reader {
         p = skip_blanks(p);
         if (last - p > 5 && std::memcmp(p, "docid", 5) == 0 && *(p = skip_blanks(p + 5)) == '=') {
             p = skip_blanks(p + 1);
-            const char* const end = column_end(p, block_->end);
+            const char* const end = column_end(p);
             document = block_->at(p);
             if (end > p) to_.document_lengths[size_of(row_)] = short_length(size_of(end - p), document);
         }
@@ -174,6 +220,7 @@ class Reader {
     }
 
     const LetorColumns<T>& to_;
+    const ExpectedIds& expected_;
     const T absent_;
     const std::int64_t first_;
     std::int64_t row_;
@@ -224,8 +271,9 @@ LetorShape scan_letor(Bytes text, int threads) {
 template <typename T>
 std::vector<Segment> parse_letor(Bytes text, const Pieces& pieces, T absent, const LetorColumns<T>& columns, int threads) {
     std::vector<std::vector<Segment>> parts(size_of(pieces.count()));
+    const ExpectedIds expected(columns.width);
     each_piece(pieces, threads, [&](std::int64_t piece) {
-        Reader<T> reader(columns, absent, pieces.rows[size_of(piece)]);
+        Reader<T> reader(columns, expected, absent, pieces.rows[size_of(piece)]);
         each_block(text, pieces.cuts[size_of(piece)], pieces.cuts[size_of(piece) + 1],
                    [&](const Block& block) { reader.read(block); });
         parts[size_of(piece)] = std::move(reader.segments);

@@ -70,6 +70,30 @@ bool same_word(std::string_view token, std::string_view lower) {
            std::equal(token.begin(), token.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
+std::string padded(std::string_view token) {
+    std::string copy(token);
+    return copy.append(kPadding, '\n');
+}
+
+double slow_number(const char* first, const char* last) {
+    double value = 0;
+    if (std::from_chars(first, last, value).ec != std::errc::result_out_of_range) return value;
+    // Too large or too small: the power of ten of the first digit that is not 0 decides.
+    const char* const mark = std::find_if(first, last, [](char c) { return (c | 0x20) == 'e'; });
+    const char* const point = std::find(first, mark, '.');
+    const char* const digit = std::find_if(first, mark, [](char c) { return c != '0' && c != '.'; });
+    std::int64_t power = digit < point ? point - digit : point - digit + 1;
+    if (mark != last) {
+        const char* p = mark + 1;
+        const bool minus = *p == '-';
+        if (minus || *p == '+') ++p;
+        std::int64_t written = 0;
+        for (; p < last && written < (std::int64_t{1} << 40); ++p) written = written * 10 + (*p - '0');
+        power += minus ? -written : written;
+    }
+    return power > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
 }  // namespace
 
 std::int64_t count_newlines(Bytes text) { return census(text.data(), static_cast<std::int64_t>(text.size())).newlines; }
@@ -131,28 +155,43 @@ std::vector<Segment> join_segments(Bytes text, const std::vector<std::vector<Seg
     return all;
 }
 
-double slow_number(const char* first, const char* last) {
-    double value = 0;
-    if (std::from_chars(first, last, value).ec != std::errc::result_out_of_range) return value;
-    // Too large or too small: the power of ten of the first digit that is not 0 decides.
-    const char* const mark = std::find_if(first, last, [](char c) { return (c | 0x20) == 'e'; });
-    const char* const point = std::find(first, mark, '.');
-    const char* const digit = std::find_if(first, mark, [](char c) { return c != '0' && c != '.'; });
-    std::int64_t power = digit < point ? point - digit : point - digit + 1;
-    if (mark != last) {
-        const char* p = mark + 1;
-        const bool minus = *p == '-';
-        if (minus || *p == '+') ++p;
-        std::int64_t written = 0;
-        for (; p < last && written < (std::int64_t{1} << 40); ++p) written = written * 10 + (*p - '0');
-        power += minus ? -written : written;
+// Up to 19 digits fit 64 bits; longer mantissas and larger powers of ten go to std::from_chars.
+const char* read_any_number(const char* p, double& value) {
+    const char* const start = p;
+    std::uint64_t mantissa = 0;
+    while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+    std::int64_t digits = p - start, exponent = 0;
+    if (*p == '.') {
+        const char* const point = ++p;
+        while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+        exponent = point - p;
+        digits += p - point;
     }
-    return power > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+    if (digits == 0) return start;
+    if ((*p | 0x20) == 'e') {
+        const char* q = p + 1;
+        const bool minus = *q == '-';
+        if (minus || *q == '+') ++q;
+        if (is_digit(*q)) {
+            std::int64_t power = 0;
+            for (; is_digit(*q); ++q)
+                if (power < 100'000'000) power = power * 10 + (*q - '0');
+            exponent += minus ? -power : power;
+            p = q;
+        }
+    }
+    if (digits <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
+        const auto exact = static_cast<double>(mantissa);
+        value = exponent < 0 ? exact / kPowersOfTen[-exponent] : exact * kPowersOfTen[exponent];
+    } else {
+        value = slow_number(start, p);
+    }
+    return p;
 }
 
 bool whole_number(std::string_view token, double& value) {
-    // A token is followed by a byte up to the blank, so reading stops there.
-    if (!token.empty() && read_number(token.data(), value) == token.data() + token.size()) return true;
+    const std::string copy = padded(token);
+    if (!token.empty() && read_number(copy.data(), value) == copy.data() + token.size()) return true;
     const bool negative = !token.empty() && token[0] == '-';
     if (!token.empty() && (token[0] == '-' || token[0] == '+')) token.remove_prefix(1);
     if (same_word(token, "nan")) {
@@ -176,8 +215,8 @@ double leading_number(std::string_view token, bool hexadecimal) {
         const auto read = std::from_chars(digits + 2, end, value, std::chars_format::hex);
         return read.ec == std::errc() && *p == '-' ? -value : value;
     }
-    const std::string copy(p, end);  // ends in a byte that is no part of a number
-    if (read_number(copy.c_str(), value) != copy.c_str()) return value;
+    const std::string copy = padded(token_of(p, end));
+    if (read_number(copy.data(), value) != copy.data()) return value;
     const std::string_view word = token_of(digits, end);
     const double sign = *p == '-' ? -1.0 : 1.0;
     if (word.size() >= 3 && same_word(word.substr(0, 3), "inf")) return sign * std::numeric_limits<double>::infinity();

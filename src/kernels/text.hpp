@@ -1,7 +1,8 @@
 // Bytes of text files: cutting them into pieces at newlines, checking UTF-8, finding columns, reading numbers.
 //
 // Every parser works on blocks that end in a newline, so a loop over digits or over a column stops by itself and
-// needs no check of the end. A last line without a newline is parsed from a copy that has one.
+// needs no check of the end; and kPadding bytes behind a block can be read, so eight bytes are loaded wherever one is.
+// The last lines of a file are parsed from a copy that has both.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,17 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "parallel.hpp"
 
 namespace pippin {
 
 using Bytes = std::span<const std::uint8_t>;
+
+inline constexpr std::int64_t kPadding = 64;
 
 // Something in the text is not what it should be; `offset` is the byte where it stands.
 struct TextError : std::runtime_error {
@@ -94,8 +101,6 @@ double leading_number(std::string_view token, bool hexadecimal);
 // An integer from text such as 2, -1 or 1.0; raises TextError at `offset` otherwise.
 std::int32_t whole_label(std::string_view token, std::int64_t offset);
 
-double slow_number(const char* first, const char* last);
-
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 // Bytes up to the blank separate columns; only the newline ends a line.
 inline bool is_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
@@ -105,20 +110,40 @@ inline const char* skip_blanks(const char* p) {
     return p;
 }
 
-// The first byte at or after p that is no part of a column. [p, limit) ends in a newline.
-inline const char* column_end(const char* p, const char* limit) {
-    while (limit - p >= 8) {
-        std::uint64_t word;
-        std::memcpy(&word, p, 8);
-        if constexpr (std::endian::native != std::endian::little) break;
+inline std::uint64_t load_word(const char* p) {
+    std::uint64_t word;
+    std::memcpy(&word, p, 8);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+}
+
+// The first byte at or after p that is no part of a column, eight bytes at a time.
+inline const char* column_end(const char* p) {
+    for (;; p += 8) {
+        const std::uint64_t word = load_word(p);
         // Bytes below 0x21 borrow into their top bit; the lowest such bit is exact.
         const std::uint64_t low = (word - 0x2121212121212121ULL) & ~word & 0x8080808080808080ULL;
         if (low) return p + (std::countr_zero(low) >> 3);
-        p += 8;
     }
-    while (!is_space(*p)) ++p;
-    return p;
 }
+
+#if defined(__SSE2__)
+// Where the 64 bytes from p hold blanks (any byte up to the blank) and newlines, one bit a byte.
+struct Blanks {
+    std::uint64_t blanks = 0, newlines = 0;
+
+    explicit Blanks(const char* p) {
+        for (int i = 0; i < 4; ++i) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+            const __m128i blank = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(' ')), bytes);
+            const __m128i newline = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
+            blanks |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(blank))) << (16 * i);
+            newlines |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(newline))) << (16 * i);
+        }
+    }
+};
+
+#endif
 
 inline const char* line_end(const char* p, const char* limit) {
     return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(limit - p)));
@@ -137,61 +162,90 @@ inline std::int32_t short_length(std::size_t length, std::int64_t offset) {
 inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Reads a decimal number at p, correctly rounded; returns the byte after it, or p if no number stands there. A byte
-// that is no part of a number must follow.
-// Up to 19 digits fit 64 bits; a mantissa up to 2^53 and a power of ten up to 22 are doubles without error, so one
-// multiplication or division rounds once (Clinger 1990). All else goes to std::from_chars.
-inline const char* read_number(const char* p, double& value) {
-    const char* const start = p;
-    const bool negative = *p == '-';
-    if (negative || *p == '+') ++p;
-    const char* const number = p;
-    std::uint64_t mantissa = 0;
-    while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
-    std::int64_t digits = p - number, exponent = 0;
-    if (*p == '.') {
-        const char* const point = ++p;
-        while (is_digit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
-        exponent = point - p;
-        digits += p - point;
-    }
-    if (digits == 0) return start;
-    if ((*p | 0x20) == 'e') {
-        const char* q = p + 1;
-        const bool minus = *q == '-';
-        if (minus || *q == '+') ++q;
-        if (is_digit(*q)) {
-            std::int64_t power = 0;
-            for (; is_digit(*q); ++q)
-                if (power < 100'000'000) power = power * 10 + (*q - '0');
-            exponent += minus ? -power : power;
-            p = q;
-        }
-    }
-    if (digits <= 19 && mantissa <= (std::uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) [[likely]] {
-        const auto exact = static_cast<double>(mantissa);
-        value = exponent < 0 ? exact / kPowersOfTen[-exponent] : exact * kPowersOfTen[exponent];
-    } else {
-        value = slow_number(number, p);
-    }
-    if (negative) value = -value;
-    return p;
+inline constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+// Which of eight bytes, already combined with '0' by exclusive or, are no digits: their top bits. Bytes after the first
+// such one may be marked without being one.
+inline std::uint64_t non_digits(std::uint64_t digits) {
+    return ((digits + 0x7676767676767676ULL) | digits) & 0x8080808080808080ULL;
 }
 
-// Calls body(block) for the lines of text in [first, last): in place, and from a copy if the last one is not ended.
+// The number that the first `count` (1 to 8) of eight digits make, by pairs, then fours, then eight.
+inline std::uint64_t join_digits(std::uint64_t digits, int count) {
+    digits <<= 64 - 8 * count;
+    digits = digits * 10 + (digits >> 8);
+    return (((digits & 0x000000FF000000FFULL) * 0x000F424000000064ULL) +
+            (((digits >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL)) >> 32;
+}
+
+// Any decimal number at p, unsigned; returns p if there is none.
+const char* read_any_number(const char* p, double& value);
+
+// A short decimal at p: at most 7 digits before the point and 8 after it, no exponent. Returns the byte after it, or
+// nullptr for anything else. kPadding bytes must be readable.
+// A mantissa up to 2^53 and a power of ten up to 22 are doubles without error, so one division rounds once (Clinger 1990).
+inline const char* read_short_number(const char* p, double& value) {
+    const bool negative = *p == '-';
+    p += negative;
+    const std::uint64_t digits = load_word(p) ^ 0x3030303030303030ULL;
+    const std::uint64_t ends = non_digits(digits);
+    const int whole = std::countr_zero(ends) >> 3;  // 8 if all are digits
+    if (whole == 0 || whole == 8) [[unlikely]] return nullptr;
+    const char* end = p + whole;
+    std::uint64_t mantissa;
+    int places = 0;
+    if (*end != '.') {
+        mantissa = join_digits(digits, whole);
+    } else {
+        // Often the eight bytes hold all of the number; without the point they are its digits.
+        const std::uint64_t before = (std::uint64_t{1} << (8 * whole)) - 1;
+        const int size = std::countr_zero(ends & (ends - 1)) >> 3;
+        end = p + size;
+        if (!is_digit(*end)) {
+            places = size - whole - 1;
+            mantissa = join_digits((digits & before) | ((digits >> 8) & ~before), size - 1);
+        } else {
+            const std::uint64_t fraction = load_word(p + whole + 1) ^ 0x3030303030303030ULL;
+            places = std::countr_zero(non_digits(fraction)) >> 3;
+            mantissa = join_digits(digits, whole) * kWholePowersOfTen[places] + join_digits(fraction, places);
+            end = p + whole + 1 + places;
+        }
+    }
+    if (static_cast<unsigned char>(*end) > ',') [[unlikely]] return nullptr;  // a further digit, an exponent, a letter
+    const double exact = static_cast<double>(static_cast<std::int64_t>(mantissa)) / kPowersOfTen[places];
+    value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) | std::uint64_t{negative} << 63);
+    return end;
+}
+
+// Reads a decimal number at p, correctly rounded; returns the byte after it, or p if no number stands there. A byte
+// that is no part of a number must follow, and kPadding bytes be readable.
+inline const char* read_number(const char* p, double& value) {
+    if (const char* end = read_short_number(p, value)) [[likely]] return end;
+    const bool negative = *p == '-';
+    const char* const first = p + (negative || *p == '+');
+    const char* const end = read_any_number(first, value);
+    if (end == first) return p;
+    if (negative) value = -value;
+    return end;
+}
+
+// Calls body(block) for the lines of text in [first, last): in place, and from a copy for lines near the end of the text.
 template <typename Body>
 void each_block(Bytes text, std::int64_t first, std::int64_t last, Body&& body) {
     const char* const base = reinterpret_cast<const char*>(text.data());
+    const std::int64_t safe = static_cast<std::int64_t>(text.size()) - kPadding;
     std::int64_t ended = last;
-    if (last > first && base[last - 1] != '\n') {
-        const void* newline = memrchr(base + first, '\n', static_cast<std::size_t>(last - first));
+    if (last > safe) {
+        const void* newline = safe > first ? memrchr(base + first, '\n', static_cast<std::size_t>(safe - first)) : nullptr;
         ended = newline ? static_cast<const char*>(newline) + 1 - base : first;
     }
     if (ended > first) body(Block{base + first, base + ended, first});
     if (last > ended) {
         std::string copy(base + ended, base + last);
-        copy.push_back('\n');
-        body(Block{copy.data(), copy.data() + copy.size(), ended});
+        if (copy.back() != '\n') copy.push_back('\n');
+        const std::size_t size = copy.size();
+        copy.append(kPadding, '\n');
+        body(Block{copy.data(), copy.data() + size, ended});
     }
 }
 

@@ -1,9 +1,11 @@
 #include "text.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
+#include <optional>
 
 #include "bind.hpp"
 #include "letor.hpp"
@@ -156,9 +158,10 @@ void bind_text(nb::module_& m) {
     m.def("format_numbers", [](In<double> numbers) { return bytes(format_numbers(view(numbers))); },
           nb::arg("numbers").noconvert());
     m.def("whole_number",
-          [](const std::string& token) -> nb::object {
+          [](const std::string& token) -> std::optional<double> {
               double value;
-              return whole_number(token, value) ? nb::cast(value) : nb::none();
+              if (!whole_number(token, value)) return std::nullopt;
+              return value;
           },
           nb::arg("token"));
     m.def("leading_number", [](const std::string& token, bool hexadecimal) { return leading_number(token, hexadecimal); },

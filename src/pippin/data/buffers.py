@@ -35,7 +35,7 @@ Source: TypeAlias = str | os.PathLike[str] | Buffer
 
 
 def open_buffer(source: Source) -> Buffer:
-    """The bytes of a file: a memory map of a plain one, `.gz` unpacked (told by its first bytes), `-` = standard input."""
+    """The bytes of a file: mapped if it is plain, unpacked if its first bytes say gzip; `-` is standard input."""
     if isinstance(source, Buffer):
         return source
     name = os.fspath(source)
@@ -71,7 +71,7 @@ def _unpack(data: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
     import zlib
 
     try:
-        plain = gzip.decompress(data)
+        plain = gzip.decompress(data.data)
     except EOFError:
         raise DataError("the gzip file is truncated", name) from None
     except (OSError, zlib.error) as error:

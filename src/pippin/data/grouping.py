@@ -21,7 +21,7 @@ def group(
 
     Rows keep the order of the file within a query, queries that of their first appearance.
     """
-    whole = memoryview(buffer.data)
+    whole = buffer.data.data
     ids = [
         str(whole[start : start + length], "utf-8", "replace")
         for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 4096
 def read_letor(
     source: Source,
     *,
-    absent: Literal["zero", "null"] = "zero",
+    absent: str = "zero",
     merge_queries: bool = False,
     dtype: DTypeLike = np.float64,
     features: int | None = None,
@@ -111,7 +111,7 @@ def _stretches(lines: Lines) -> list[memoryview | bytes]:
     breaks = np.flatnonzero(lines.starts[1:] != lines.ends[:-1]) + 1
     firsts = lines.starts[np.concatenate(([0], breaks))] if len(lines.starts) else np.empty(0, np.int64)
     lasts = lines.ends[np.concatenate((breaks - 1, [len(lines.ends) - 1]))] if len(lines.ends) else firsts
-    whole = memoryview(lines.buffer)
+    whole = lines.buffer.data
     pieces: list[memoryview | bytes] = []
     for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
         if pieces and pieces[-1][-1] != 10:

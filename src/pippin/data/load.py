@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from pippin.errors import DataError
 
 Kind = Literal["letor", "judgements", "run", "scores"]
 
-COLUMN_FILES = (".parquet", ".csv", ".arrow", ".feather", ".ipc")
+COLUMN_FILES = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".feather", ".ipc")
 _FRAMES = {"pandas", "polars", "pyarrow"}
 _KINDS: dict[int, Kind] = {1: "scores", 4: "judgements", 6: "run"}
 _NAMES = {"letor": "LETOR text", "judgements": "judgements", "run": "a run", "scores": "scores"}
@@ -44,11 +44,11 @@ def kind_of(source: Source) -> Kind:
         columns = line.split()
         if columns and not columns[0].startswith(b"#"):
             return _kind_of_columns(columns, buffer, number)
-        if not newline:  # a long blank or comment line
-            ends = np.flatnonzero(buffer.data[start:] == 10)
-            start += int(ends[0]) + 1 if len(ends) else size
-        else:
-            start += len(line) + 1
+        start += len(line)
+        while not newline and start < size:  # a long blank or comment line
+            rest, newline, _ = buffer.data[start : start + _ENOUGH].tobytes().partition(b"\n")
+            start += len(rest)
+        start += 1
     raise DataError("the file has no line of data", buffer.name)
 
 
@@ -58,47 +58,54 @@ def _kind_of_columns(columns: list[bytes], buffer: Buffer, line: int) -> Kind:
     if len(columns) in _KINDS:
         return _KINDS[len(columns)]
     raise DataError(
-        f"{len(columns)} columns in this line: neither LETOR (label qid:…), nor judgements (4), a run (6) or scores (1)",
+        f"{len(columns)} columns stand here: neither LETOR (label qid:…) nor judgements (4), a run (6) or scores (1)",
         buffer.name,
         line,
     )
 
 
-def as_judged(x: Any, *, merge_queries: bool = False) -> Dataset | Judgements:
-    """Judged data: a `Dataset` or `Judgements`, or a dict of dicts, file, frame or `irds:ID` that becomes one."""
-    if isinstance(x, (Dataset, Judgements)):
+def as_judged(x: Any, *, merge_queries: bool = False, absent: str = "zero") -> Dataset | Judgements:
+    """Judged data: a `Dataset` or `Judgements`, or a dict of dicts, file, frame or `irds:ID` that becomes one.
+
+    `absent` says what features are that a line of LETOR text leaves out.
+    """
+    judged = _judged(x, merge_queries, absent)
+    if isinstance(judged, Run):
+        raise DataError(f"judged data are expected, and {judged.name} is a run")
+    return judged
+
+
+def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
+    if isinstance(x, (Dataset, Judgements, Run)):
         return x
     if isinstance(x, Mapping):
         return Judgements.of(x)
     if isinstance(x, str) and x.startswith("irds:"):
         from pippin.data import irds
 
-        return irds.read_judged(x.removeprefix("irds:"))
+        return irds.read_judged(x)
     if isinstance(x, (str, os.PathLike, Buffer)):
-        return _judged_file(x, merge_queries)
+        return _judged_file(x, merge_queries, absent)
     if _is_frame(x):
         from pippin.data import columns
 
-        return columns.from_frame_judged(x)
-    what = "a run" if isinstance(x, Run) else f"{type(x).__name__}"
-    raise DataError(f"judged data are a LETOR file, judgements, a dict of dicts or a table, not {what}")
+        return columns.from_frame_judged(x, merge_queries=merge_queries)
+    raise DataError(f"judged data are a LETOR file, judgements, a dict of dicts or a table, not {type(x).__name__}")
 
 
-def _judged_file(x: Source, merge_queries: bool) -> Dataset | Judgements:
-    if not isinstance(x, Buffer) and os.fspath(x) != "-":
-        path = Path(x)
-        if path.is_dir():
-            from pippin.data import store
+def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
+    if _is_folder(x):
+        from pippin.data import store
 
-            return store.read_store(path)
-        if path.suffix in COLUMN_FILES:
-            from pippin.data import columns
+        return store.read_store(os.fspath(x))
+    if _is_table(x):
+        from pippin.data import columns
 
-            return columns.read_judged(path)
+        return columns.read_judged(os.fspath(x), merge_queries=merge_queries)
     buffer = open_buffer(x)
     kind = kind_of(buffer)
     if kind == "letor":
-        return read_letor(buffer, merge_queries=merge_queries)
+        return read_letor(buffer, merge_queries=merge_queries, absent=absent)
     if kind == "judgements":
         return read_judgements(buffer, merge_queries=merge_queries)
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)
@@ -107,24 +114,30 @@ def _judged_file(x: Source, merge_queries: bool) -> Dataset | Judgements:
 def as_scored(x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False) -> NDArray[np.float64] | Run:
     """Scored data for `judged`: a `Run`, or one score per document of a `Dataset`."""
     scored = _scored(x, judged, merge_queries)
+    if isinstance(scored, (Dataset, Judgements)):
+        raise DataError(f"scores or a run are expected, and {scored.name} holds judged data")
     if isinstance(scored, Run) or isinstance(judged, Dataset):
         return scored
     raise DataError(f"{judged.name} holds judgements, which need a run; a list of scores needs a LETOR data set")
 
 
-def _scored(x: Any, judged: Dataset | Judgements, merge_queries: bool) -> NDArray[np.float64] | Run:
-    if isinstance(x, Run):
+def _scored(
+    x: Any, judged: Dataset | Judgements, merge_queries: bool
+) -> Dataset | Judgements | Run | NDArray[np.float64]:
+    if isinstance(x, (Dataset, Judgements, Run)):
         return x
-    if isinstance(x, (Dataset, Judgements)):
-        raise DataError(f"scores or a run are expected, and {x.name} holds judged data")
     if isinstance(x, Mapping):
         return Run.of(x)
+    if isinstance(x, str) and x.startswith("irds:"):
+        from pippin.data import irds
+
+        return irds.read_scored(x)
     if isinstance(x, (str, os.PathLike, Buffer)):
         return _scored_file(x, judged, merge_queries)
-    if _is_frame(x) and getattr(x, "ndim", 2) != 1 and not type(x).__name__.endswith("Series"):
+    if _is_frame(x) and not type(x).__name__.endswith(("Series", "Array")):
         from pippin.data import columns
 
-        return columns.from_frame_scored(x)
+        return columns.from_frame_scored(x, merge_queries=merge_queries)
     try:
         scores = np.ascontiguousarray(x, np.float64)
     except (TypeError, ValueError):
@@ -136,11 +149,17 @@ def _scored(x: Any, judged: Dataset | Judgements, merge_queries: bool) -> NDArra
     return scores
 
 
-def _scored_file(x: Source, judged: Dataset | Judgements, merge_queries: bool) -> NDArray[np.float64] | Run:
-    if not isinstance(x, Buffer) and os.fspath(x) != "-" and Path(x).suffix in COLUMN_FILES:
+def _scored_file(
+    x: Source, judged: Dataset | Judgements, merge_queries: bool
+) -> Dataset | Judgements | Run | NDArray[np.float64]:
+    if _is_folder(x):
+        from pippin.data import store
+
+        return store.read_store(os.fspath(x))
+    if _is_table(x):
         from pippin.data import columns
 
-        return columns.read_scored(Path(x))
+        return columns.read_scored(os.fspath(x), merge_queries=merge_queries)
     buffer = open_buffer(x)
     kind = kind_of(buffer)
     if kind == "run":
@@ -148,9 +167,17 @@ def _scored_file(x: Source, judged: Dataset | Judgements, merge_queries: bool) -
     if kind != "scores":
         raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}", buffer.name)
     if not isinstance(judged, Dataset):
-        raise DataError(f"a score file needs a LETOR data set, and {judged.name} holds judgements, which need a run",
-                        buffer.name)  # fmt: skip
+        message = f"a list of scores needs a LETOR data set, and {judged.name} holds judgements, which need a run"
+        raise DataError(message, buffer.name)
     return read_scores(buffer, len(judged))
+
+
+def _is_folder(x: Source) -> TypeGuard[str | os.PathLike[str]]:
+    return not isinstance(x, Buffer) and Path(x).is_dir()
+
+
+def _is_table(x: Source) -> TypeGuard[str | os.PathLike[str]]:
+    return not isinstance(x, Buffer) and os.fspath(x).lower().removesuffix(".gz").endswith(COLUMN_FILES)
 
 
 def _is_frame(x: Any) -> bool:

@@ -57,7 +57,7 @@ class Texts:
         return self.buffer[start : start + int(self.lengths[index])].tobytes().decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
-        whole = memoryview(np.ascontiguousarray(self.buffer))
+        whole = np.ascontiguousarray(self.buffer).data
         for start, length in zip(self.starts.tolist(), self.lengths.tolist(), strict=True):
             yield str(whole[start : start + length], "utf-8", "replace")
 
@@ -67,5 +67,5 @@ class Texts:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(t) for t in list(self[:3]))  # type: ignore[arg-type]
+        shown = ", ".join(repr(t) for t in list(self[:3]))
         return f"Texts([{shown}{', …' if len(self) > 3 else ''}], {len(self)} items)"

@@ -14,6 +14,20 @@ from pippin.errors import DataError
 from pippin.kernels.text import line_at
 
 
+def _columns(
+    nested: Mapping[str, Mapping[str, float]], name: str
+) -> tuple[NDArray[np.int64], Texts, NDArray[np.float64]]:
+    """Offsets, documents and numbers of a dict of dicts."""
+    try:
+        offsets = np.concatenate(([0], np.cumsum([len(d) for d in nested.values()]))).astype(np.int64)
+        "".join(nested)  # raises where a query id is no text
+        documents = Texts.of(document for d in nested.values() for document in d)
+        numbers = np.array([number for d in nested.values() for number in d.values()], np.float64)
+    except (TypeError, ValueError, AttributeError):
+        raise DataError("a dict of query ids to dicts of document ids to numbers is expected", name) from None
+    return offsets, documents, numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Judgements:
     """Which documents of which queries were judged, and how. A label below 0 is kept as it stands."""
@@ -35,10 +49,12 @@ class Judgements:
     @classmethod
     def of(cls, judged: Mapping[str, Mapping[str, int]], name: str = "judgements") -> Judgements:
         """Judgements from a dict of dicts, query to document to label."""
-        offsets = np.concatenate(([0], np.cumsum([len(d) for d in judged.values()]))).astype(np.int64)
-        documents = Texts.of(document for d in judged.values() for document in d)
-        labels = np.array([label for d in judged.values() for label in d.values()], np.int32)
-        return cls(tuple(judged), offsets, documents, labels, name)
+        offsets, documents, values = _columns(judged, name)
+        whole = (values == np.floor(values)) & (np.abs(values) < 2**31)
+        if not whole.all():
+            row = int(np.flatnonzero(~whole)[0])
+            raise DataError(f"the label {values[row]} of document {documents.at(row)} is not a whole number", name)
+        return cls(tuple(judged), offsets, documents, values.astype(np.int32), name)
 
     def line_of(self, row: int) -> int | None:
         """The line of the file that a row was read from, if it was read from one."""
@@ -70,9 +86,10 @@ class Run:
     @classmethod
     def of(cls, run: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
         """A run from a dict of dicts, query to document to score."""
-        offsets = np.concatenate(([0], np.cumsum([len(d) for d in run.values()]))).astype(np.int64)
-        documents = Texts.of(document for d in run.values() for document in d)
-        scores = np.array([score for d in run.values() for score in d.values()], np.float64)
+        offsets, documents, scores = _columns(run, name)
+        if len(wrong := np.flatnonzero(~np.isfinite(scores))):
+            row = int(wrong[0])
+            raise DataError(f"the score {scores[row]} of document {documents.at(row)} is not a finite number", name)
         return cls(tuple(run), offsets, documents, scores, name, name)
 
     def line_of(self, row: int) -> int | None:

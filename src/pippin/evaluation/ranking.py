@@ -49,7 +49,7 @@ class Ranking:
 
     def tied_queries(self) -> NDArray[np.bool_]:
         """Whether each query has documents with equal scores."""
-        return _any_per_query(self.tied != 0, self.offsets)
+        return _any_per_query(self.tied.view(np.bool_), self.offsets)
 
     def relevant_queries(self, relevant_at: int = 1) -> NDArray[np.bool_]:
         """Whether each query has a judged document with at least this label."""
@@ -66,8 +66,12 @@ class Ranking:
 
 
 def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    counts = np.concatenate(([0], np.cumsum(flags)))
-    return counts[offsets[1:]] > counts[offsets[:-1]]
+    # Without a running count, whose 8 bytes a row would be half of what a run itself takes.
+    found = np.zeros(len(offsets) - 1, np.bool_)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        found[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
+    return found
 
 
 def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -136,8 +136,7 @@ def format_numbers(numbers: F64) -> bytes:
 
 def whole_number(token: str) -> float | None:
     """The number that a token without blanks is, or None."""
-    value: float | None = native.whole_number(token)
-    return value
+    return native.whole_number(token)
 
 
 def leading_number(token: str, *, hexadecimal: bool = True) -> float:

@@ -24,6 +24,7 @@ struct List {
 
 enum class ShortPrecision : int { over_cutoff = 0, over_list = 1, zero = 2 };
 enum class Denominator : int { judged = 0, list = 1, judged_at_cutoff = 2 };
+enum class RecallCut : int { up = 0, nearest = 1 };
 
 // What a convention and a measure's own parameters come down to.
 struct Rules {
@@ -39,6 +40,8 @@ struct Rules {
     bool undefined_at_cutoff = false;     // AP is undefined where nothing relevant is above the cutoff
     double top_gain = 16.0;               // ERR: stopping probability = gain / top_gain; 0: the query's own top
     double parameter = 0.0;               // the measure's own number: persistence, recall level, beta
+    std::span<const double> numbers;      // the measure's own list of numbers, where it has one
+    RecallCut recall_cut = RecallCut::up; // which relevant document reaches a recall level
 
     bool relevant(std::int32_t label) const { return label >= relevant_at; }
     double gain(std::int32_t label) const { return label > 0 ? gains[static_cast<std::size_t>(label)] : 0.0; }

@@ -14,7 +14,8 @@ void bind_measures(nb::module_& m) {
           [](std::string_view name, In<std::int32_t> labels, In<std::uint8_t> tied, In<std::int64_t> offsets, In<std::int32_t> pool,
              In<std::int64_t> pool_offsets, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
              std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision,
-             int denominator, bool undefined_at_cutoff, double top_gain, double parameter, Out<double> values, int threads) {
+             int denominator, bool undefined_at_cutoff, double top_gain, double parameter,
+             In<double> numbers, int recall_cut, Out<double> values, int threads) {
               const Measure measure = find_measure(name);
               if (measure == nullptr) throw std::invalid_argument("no measure named " + std::string(name));
               const Rules rules{.gains = view(gains),
@@ -28,7 +29,9 @@ void bind_measures(nb::module_& m) {
                                 .denominator = static_cast<Denominator>(denominator),
                                 .undefined_at_cutoff = undefined_at_cutoff,
                                 .top_gain = top_gain,
-                                .parameter = parameter};
+                                .parameter = parameter,
+                                .numbers = view(numbers),
+                                .recall_cut = static_cast<RecallCut>(recall_cut)};
               const nb::gil_scoped_release release;
               measure_lists(measure, rules, view(labels), view(tied), view(offsets), view(pool), view(pool_offsets), view(values),
                             threads);
@@ -38,6 +41,7 @@ void bind_measures(nb::module_& m) {
           nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"),
           nb::arg("ideal_from_list"), nb::arg("short_is_zero"), nb::arg("short_precision"),
           nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"), nb::arg("parameter"),
+          nb::arg("numbers").noconvert(), nb::arg("recall_cut"),
           nb::arg("values").noconvert(), nb::arg("threads"));
 }
 

@@ -35,6 +35,8 @@ AXES: dict[str, tuple[tuple[str, ...] | None, str]] = {
     "relevant_at": (None, "labels from here on are relevant"),
     "ap_denominator": (("judged", "list", "cutoff"), "AP divides by all relevant, those in the list, or min(R, k)"),
     "ap_undefined": (("pool", "cutoff"), "AP is undefined without a relevant document at all, or above the cutoff"),
+    "recall_cut": (("up", "nearest"), "how many relevant documents a recall level p stands for: p R rounded up, "
+                   "or to the nearest"),
     "err_top": (("NUMBER", "query", "probability"), "ERR's top grade: fixed, the query's own, or labels are "
                 "probabilities"),
     "cut": (("yes", "no"), "whether the cutoff cuts the measure at all"),
@@ -64,6 +66,7 @@ class Convention:
     relevant_at: int = 1
     ap_denominator: str = "judged"
     ap_undefined: str = "pool"
+    recall_cut: str = "up"
     err_top: int | str = 4
     cut: bool = True
     held: str | int = "float64"
@@ -71,7 +74,7 @@ class Convention:
 
     def __post_init__(self) -> None:
         for axis in ("discount", "ideal", "short", "short_precision", "queries", "ties", "precision",
-                     "ap_denominator", "ap_undefined"):  # fmt: skip
+                     "ap_denominator", "ap_undefined", "recall_cut"):  # fmt: skip
             if getattr(self, axis) not in _CHOICES[axis]:
                 raise ConventionError(f"{axis} is one of {', '.join(_CHOICES[axis])}, not {getattr(self, axis)!r}")
         if isinstance(self.gain, str) and self.gain not in ("label", "exp2"):

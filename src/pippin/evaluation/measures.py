@@ -127,6 +127,7 @@ def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter:
         short_precision=convention.short_precision,
         denominator=convention.ap_denominator,
         undefined_at_cutoff=convention.ap_undefined == "cutoff",
+        recall_cut=convention.recall_cut,
         parameter=parameter,
     )
 

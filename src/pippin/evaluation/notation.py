@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation import trec_measures
 from pippin.evaluation.convention import AXES, parse_axis
 from pippin.evaluation.measures import KINDS, Kind, Measure
 
 _SHAPE = re.compile(
-    r"^(?P<name>[A-Za-z][\w-]*?)"  # ndcg, ndcg_cut, r-precision
+    r"^(?P<name>[A-Za-z\d][\w-]*?)"  # ndcg, ndcg_cut, r-precision, 11pt_avg
     r"(?:\((?P<arguments>[^()]*)\))?"  # (rel=2, p=0.8)
     r"(?:[@_.](?P<cutoff>\d+))?"  # @10, _10, .10
     r"(?P<minus>-)?"  # XGBoost's way to say that an empty query counts 0
@@ -40,7 +42,7 @@ def parse(text: str) -> Measure:
     ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0.0)@10']
     """
     known = names()
-    exact = _exact(text, known)
+    exact = trec_measures.read(text.strip()) or _exact(text, known)
     if exact is not None:
         return exact
     shape = _SHAPE.match(text.strip())
@@ -61,7 +63,7 @@ def parse(text: str) -> Measure:
 
 
 def _exact(text: str, known: dict[str, str]) -> Measure | None:
-    """Names that themselves look like a name with a cutoff, such as iprec_at_recall_0.10."""
+    """Names that themselves look like a name with a cutoff, such as bpref_5."""
     name = known.get(text.strip().lower())
     if name is None or KINDS[name].cutoff == "required":
         return None
@@ -93,8 +95,11 @@ def _arguments(kind: Kind, inside: str, text: str) -> tuple[dict[str, float], di
                 parameters[key] = float(value)
             except ValueError:
                 raise ConventionError(f"{text}: {key} is a number, not {value!r}") from None
-            if not 0 <= parameters[key] < float("inf"):
-                raise ConventionError(f"{text}: {key} is a finite number from 0 on, not {value}")
+            # Where a default is below 0, as in utility, any number will do.
+            lowest = 0.0 if min(kind.parameters.values()) >= 0 else -math.inf
+            if not math.isfinite(parameters[key]) or parameters[key] < lowest:
+                wanted = "a finite number" + (" from 0 on" if lowest == 0 else "")
+                raise ConventionError(f"{text}: {key} is {wanted}, not {value}")
         else:
             axis = _AXIS_OF_ARGUMENT.get(key, key)
             if axis not in AXES:

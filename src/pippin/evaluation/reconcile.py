@@ -31,7 +31,8 @@ WORDS = {
     "ideal": "ideal", "short": "short lists", "short_precision": "P@k of short lists", "empty": "empty queries",
     "queries": "queries counted", "ties": "ties", "precision": "score precision", "relevant_at": "relevance level",
     "ap_denominator": "AP denominator", "ap_undefined": "AP without hits above the cutoff",
-    "err_top": "ERR's top grade", "cut": "cutoff", "held": "rounding per query", "digits": "rounding",
+    "recall_cut": "rounding of recall levels", "err_top": "ERR's top grade", "cut": "cutoff",
+    "held": "rounding per query", "digits": "rounding",
 }  # fmt: skip
 
 

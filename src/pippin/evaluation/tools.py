@@ -12,6 +12,7 @@ from typing import Any
 
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
+from pippin.evaluation.trec_measures import LEGACY
 from pippin.registry import Registry
 
 
@@ -79,6 +80,9 @@ _TREC_PRINTS = (
     "num_rel",
     "num_rel_ret",
 )
+_TREC_ALONE = ("iprec_at_recall", "11pt_avg", "Rprec_mult", "relative_P", "set_map", "utility", "infAP", "gm_map",
+               "gm_bpref", "num_nonrel_judged_ret")  # fmt: skip
+_TREC_9_ALONE = (*_TREC_ALONE, "set_F", "binG", "G", "ndcg_rel", "Rndcg", "yaap")
 
 register(Tool(
     "official", "the definition", "1",
@@ -126,17 +130,18 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "trec_eval8", "trec_eval with the NDCG branch", "8.1", "tag ian-ndcg-final", _TREC.replace(held="float32"),
-    _TREC_PRINTS,
+    (*_TREC_PRINTS, *_TREC_ALONE, *LEGACY),
     ("the release has no NDCG; its branch has one without a cutoff", "values are held in single precision"),
 ))  # fmt: skip
 register(Tool(
-    "trec_eval9", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval", _TREC, _TREC_PRINTS,
+    "trec_eval9", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval", _TREC, (*_TREC_PRINTS, *_TREC_9_ALONE),
     ("scores are read in single precision: near-ties become ties, settled by document id, descending",
      "the rank column is ignored", "gain is the label itself", "-l changes neither NDCG nor -c's num_rel"),
 ))  # fmt: skip
 register(Tool(
-    "trec_eval10", "trec_eval", "10.0", "github.com/usnistgov/trec_eval", _TREC.replace(precision="float64"),
-    _TREC_PRINTS,
+    "trec_eval10", "trec_eval", "10.0", "github.com/usnistgov/trec_eval",
+    _TREC.replace(precision="float64", recall_cut="nearest"),
+    (*_TREC_PRINTS, *_TREC_9_ALONE, "DCG", "ideal_dcg", "rbp_graded", "rbp_resid", "unj"),
     ("scores in double precision, so near-ties differ from 9.x",
      "without -c a judged topic that is missing from the run stops it with status 4"),
 ))  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ UNJUDGED: int = native.UNJUDGED
 
 _SHORT_PRECISION = {"cutoff": 0, "list": 1, "zero": 2}
 _DENOMINATOR = {"judged": 0, "list": 1, "cutoff": 2}
+_RECALL_CUT = {"up": 0, "nearest": 1}
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Rules:
     undefined_at_cutoff: bool = False
     top_gain: float = 16.0
     parameter: float = 0.0
+    numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    recall_cut: str = "up"
 
 
 def has_measure(name: str) -> bool:
@@ -54,6 +57,6 @@ def measure_lists(
         name, labels, tied, offsets, pool, pool_offsets, rules.gains, rules.multipliers, rules.divisors,
         rules.cutoff, rules.relevant_at, rules.ideal_from_list, rules.short_is_zero,
         _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator], rules.undefined_at_cutoff,
-        rules.top_gain, rules.parameter, values, threads(),
+        rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut], values, threads(),
     )  # fmt: skip
     return values

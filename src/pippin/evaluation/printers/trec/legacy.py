@@ -1,0 +1,289 @@
+"""trec_eval 8.1: from a command line to lines. Everything is held and added up in single precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.measures import Measure, compute, rules
+from pippin.evaluation.printers.trec import inputs
+from pippin.evaluation.printers.trec.columns import FLOOR, TrecError, line_writer, number, whole_number
+from pippin.evaluation.printers.trec.options import as_double, as_long
+from pippin.evaluation.printers.trec.shape import chosen, cut
+from pippin.evaluation.printers.trec.table import CUTOFFS, MULTIPLES
+from pippin.evaluation.ranking import Ranking, rank
+from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.trec_measures import RECALL_LEVELS
+
+F32 = NDArray[np.float32]
+USAGE = (
+    "Usage: trec_eval [-h] [-q] [-a] [-o] [-v] trec_rel_file trec_top_file",
+    "   -h: Give full help information, including other options",
+    "   -q: In addition to summary evaluation, give evaluation for each query",
+    "   -a: Print all evaluation measures, instead of just official measures",
+    "   -o: Print requested measures in old non-relational format",
+)
+_FALLOUTS = tuple(142 * step // 10 for step in range(11))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One printed measure: its kernel, the kernel's parameter, and how it is shown and averaged."""
+
+    name: str
+    kernel: str
+    cutoff: int = 0
+    parameter: float = 0.0
+    official: bool = False
+    whole: bool = False
+    average: str = "mean"  # "mean", "sum", "geometric", "relevant" (over relevant documents) or "none"
+    per_topic: bool = True
+
+
+def _plain(names: str, **more: object) -> tuple[Entry, ...]:
+    return tuple(Entry(name, f"v8_{name}", **more) for name in names.split())  # type: ignore[arg-type]
+
+
+def _at_cutoffs(name: str, kernel: str, official: bool = False) -> tuple[Entry, ...]:
+    return tuple(Entry(f"{name}{k}", kernel, cutoff=k, official=official) for k in CUTOFFS)
+
+
+def _at(form: str, kernel: str, values: Iterable[float], official: bool = False) -> tuple[Entry, ...]:
+    return tuple(Entry(form.format(v), kernel, parameter=v, official=official) for v in values)
+
+
+SINGLE = (
+    *_plain("num_ret num_rel num_rel_ret", official=True, whole=True, average="sum"),
+    *_plain("map", official=True),
+    Entry("gm_ap", "v8_map", official=True, average="geometric", per_topic=False),
+    *_plain("R-prec bpref recip_rank", official=True),
+    Entry("num_nonrel_judged_ret", "num_nonrel_judged_ret", whole=True, average="sum"),
+    *_plain("exact_prec exact_recall 11-pt_avg 3-pt_avg"),
+    *_plain("avg_doc_prec", average="relevant"),
+    *_plain("exact_relative_prec avg_relative_prec exact_unranked_avg_prec exact_relative_unranked_avg_prec map_at_R "
+            "int_map exact_int_R_rcl_prec int_map_at_R bpref_allnonrel bpref_retnonrel bpref_topnonrel "
+            "bpref_top5Rnonrel bpref_top10Rnonrel bpref_top10pRnonrel bpref_top25pRnonrel bpref_top50pRnonrel "
+            "bpref_top25p2Rnonrel bpref_retall bpref_5 bpref_10 bpref_num_all bpref_num_ret"),
+    *_plain("bpref_num_correct bpref_num_possible", whole=True, average="sum"),
+    *_plain("old_bpref old_bpref_top10pRnonrel infAP"),
+    Entry("gm_bpref", "v8_bpref", average="geometric", per_topic=False),
+    *_plain("rank_first_rel", whole=True, average="none"),
+)  # fmt: skip
+PARAMETERISED = (
+    *_at("ircl_prn.{:4.2f}", "v8_ircl_prn", RECALL_LEVELS, official=True),
+    *_at_cutoffs("P", "v8_P", official=True),
+    *_at_cutoffs("recall", "v8_recall"),
+    *_at("{:4.2f}R-prec", "v8_Rprec_mult", MULTIPLES),
+    *_at_cutoffs("relative_prec", "v8_relative_prec"),
+    *_at_cutoffs("unranked_avg_prec", "v8_unranked_avg_prec"),
+    *_at_cutoffs("relative_unranked_avg_prec", "v8_relative_unranked_avg_prec"),
+    Entry("utility_", "v8_utility"),  # its coefficients are printed with the name
+    *_plain("rcl_at_142_nonrel"),
+    *_at("fallout_recall_{}", "v8_fallout_recall", _FALLOUTS),
+    *_at("int_{:4.2f}R-prec", "v8_int_Rprec_mult", MULTIPLES),
+)
+MICRO = (
+    ("micro_prec", "num_rel_ret", "num_ret"),
+    ("micro_recall", "num_rel_ret", "num_rel"),
+    ("micro_bpref", "bpref_num_correct", "bpref_num_possible"),
+)
+
+
+@dataclass
+class Options:
+    """What the command line asks for."""
+
+    per_topic: bool = False
+    everything: bool = False
+    old_format: bool = False
+    complete: bool = False
+    judged_only: bool = False
+    level: int = 1
+    collection: int = 0
+    depth: int | None = None
+    help: bool = False
+    version: bool = False
+    worth: dict[str, float] = field(default_factory=lambda: {"a": 1.0, "b": -1.0, "c": 0.0, "d": 0.0})
+    files: list[str] = field(default_factory=list)
+
+
+def read_options(arguments: list[str]) -> Options:
+    """The options in front of the file names; a number stands right behind its letter, as in -l2."""
+    options = Options()
+    flags = {"q": "per_topic", "a": "everything", "o": "old_format", "c": "complete", "J": "judged_only",
+             "h": "help", "v": "version"}  # fmt: skip
+    numbers = {"l": "level", "N": "collection", "M": "depth"}
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        letter, value = rest[0][1:2], rest[0][2:]
+        rest.pop(0)
+        if letter in flags:
+            setattr(options, flags[letter], True)
+            if letter in "hv":
+                return options
+        elif letter in numbers:
+            setattr(options, numbers[letter], as_long(value))
+        elif letter == "U" and value[:1] in options.worth:
+            options.worth[value[0]] = as_double(value[1:])
+        else:
+            raise TrecError(1, *USAGE)
+    if len(rest) != 2:
+        raise TrecError(1, *USAGE)
+    options.files = rest
+    return options
+
+
+def run(arguments: list[str], out: TextIO, err: TextIO) -> int:
+    """Do what version 8.1 does with these arguments."""
+    options = read_options(arguments)
+    if options.version:
+        err.write("trec_eval version 8.1\n")
+        return 0
+    if options.help:
+        out.write(_help())
+        return 0
+    judgements, results = inputs.qrels(options.files[0]), inputs.results(options.files[1])
+    judged = {topic: i for i, topic in enumerate(judgements.query_ids)}
+    topics = [topic for topic in results.query_ids if topic in judged]
+    if not topics:
+        return 255
+    convention = TOOLS["trec_eval8"].convention.replace(relevant_at=options.level)
+    try:
+        ranking = rank(chosen(judgements, np.array([judged[t] for t in topics], np.int64)), results, convention)
+    except DataError:
+        raise TrecError(3, "trec_eval: form_tr_vec error: Duplicate top docs docno: Quit") from None
+    keep = cut(ranking, options.depth)
+    ranking = keep.ranking(keep.pooled if options.judged_only else keep.within)
+    evaluation = Evaluation(options, topics, ranking, convention, len(judgements.query_ids))
+    out.write(evaluation.old_report() if options.old_format else evaluation.report())
+    return 0
+
+
+def _help() -> str:
+    return (
+        "pippin as trec_eval, as version 8.1 prints\n"
+        "trec_eval [-h] [-q] [-a] [-o] [-c] [-l<num>] [-N<num>] [-M<num>] [-Ua<num>] [-Ub<num>] [-Uc<num>] [-Ud<num>] "
+        "[-J] judgements results\n"
+        "-q values of each topic too; -a all measures; -o the old form; -c average over all judged topics; -l least\n"
+        "label that is relevant; -N size of the collection; -M documents taken per topic; -U worth of documents in\n"
+        "utility; -J pooled documents only\n"
+    )
+
+
+class Evaluation:
+    """The values of all measures by topic, in the order of the results, and their summary."""
+
+    def __init__(
+        self, options: Options, topics: list[str], ranking: Ranking, convention: Convention, judged: int
+    ) -> None:
+        self.options, self.topics, self.ranking, self.convention = options, topics, ranking, convention
+        self.counted = ranking.sizes() > 0  # a topic without documents is printed and not averaged
+        self.queries = judged if options.complete else int(self.counted.sum())
+        self._columns: dict[Entry, F32] = {}
+
+    def column(self, entry: Entry) -> F32:
+        """The values of a measure by topic."""
+        if entry not in self._columns:
+            numbers = np.array([*self.options.worth.values(), self.options.collection], np.float64)
+            ruling = rules(self.ranking, self.convention, Measure("P", entry.cutoff or None), entry.parameter)
+            values = compute(entry.kernel, self.ranking, replace(ruling, numbers=numbers))
+            self._columns[entry] = values.astype(np.float32)
+        return self._columns[entry]
+
+    def total(self, entry: Entry) -> np.float32:
+        """The sum over the topics, rounded after every step."""
+        values = self.column(entry)
+        if entry.average == "geometric":
+            values = np.array([math.log(max(float(value), FLOOR)) for value in values], np.float32)
+        return _sum(values[self.counted])
+
+    def summary(self, entry: Entry) -> float:
+        """What is printed for all topics."""
+        total, queries = self.total(entry), np.float32(self.queries)
+        if entry.average == "mean":
+            return float(total / queries)
+        if entry.average == "relevant":
+            relevant = self.total(SINGLE[1])
+            return float(total / relevant if relevant > 0 else total)
+        if entry.average == "geometric":
+            missing = (self.queries - int(self.counted.sum())) if self.options.complete else 0
+            total = np.float32(float(total) + missing * math.log(FLOOR))
+            return float(np.float32(math.exp(float(total / queries))))
+        return float(total)
+
+    def entries(self) -> list[Entry]:
+        """The measures that are printed."""
+        return [entry for entry in (*SINGLE, *PARAMETERISED) if self.options.everything or entry.official]
+
+    def name(self, entry: Entry) -> str:
+        """The printed name."""
+        if entry.kernel != "v8_utility":
+            return entry.name
+        return entry.name + "_".join(f"{value:3.1f}" for value in self.options.worth.values())
+
+    def report(self) -> str:
+        """All lines."""
+        line = line_writer("", 15)
+        lines: list[str] = []
+        if self.options.per_topic:
+            shown = [(self.name(e), e.whole, self._by_topic(e)) for e in self.entries() if e.per_topic]
+            for i, topic in enumerate(self.topics):
+                lines.extend(line(name, topic[:20], _shown(values[i], whole)) for name, whole, values in shown)
+        lines.append(line("num_q", "all", str(self.queries)))
+        for entry in self.entries():
+            if entry.average != "none":
+                lines.append(line(self.name(entry), "all", _shown(self.summary(entry), entry.whole)))
+        if self.options.everything:
+            totals = {entry.name: entry for entry in SINGLE}
+            for name, above, below in MICRO:
+                with np.errstate(invalid="ignore"):
+                    share = self.total(totals[above]) / self.total(totals[below])
+                lines.append(line(name, "all", _shown(float(share), False)))
+        return "".join(lines)
+
+    def _by_topic(self, entry: Entry) -> list[float]:
+        values = self.column(entry)
+        if entry.average == "relevant":
+            relevant = self.column(SINGLE[1])
+            values = np.divide(values, relevant, out=values.copy(), where=relevant > 0)
+        return [float(value) for value in values]
+
+    def old_report(self) -> str:
+        """The form of the first versions: one block per topic and one for all."""
+
+        def of_topic(i: int) -> Callable[[Entry], float]:
+            return lambda entry: float(self.column(entry)[i])
+
+        topics = self.topics if self.options.per_topic else []
+        blocks = [self._old_block(topic, of_topic(i)) for i, topic in enumerate(topics)]
+        return "".join([*blocks, self._old_block("All", self.summary)])
+
+    def _old_block(self, topic: str, value: Callable[[Entry], float]) -> str:
+        by_name = {entry.name: entry for entry in (*SINGLE, *PARAMETERISED)}
+        counts = zip(("Retrieved:", "Relevant: ", "Rel_ret:  "), ("num_ret", "num_rel", "num_rel_ret"), strict=True)
+        lines = [f"\nQueryid (Num):\t{topic}", "Total number of documents over all queries"]
+        lines += [f"    {title}    {int(value(by_name[name])):5d}" for title, name in counts]
+        lines.append("Interpolated Recall - Precision Averages:")
+        lines += [f"    at {v:4.2f}       {number(value(by_name[f'ircl_prn.{v:4.2f}']))} " for v in RECALL_LEVELS]
+        lines.append("Average precision (non-interpolated) for all rel docs(averaged over queries)")
+        lines.append(f"                  {number(value(by_name['map']))} ")
+        lines.append("Precision:")
+        lines += [f"  At {k:4d} docs:   {number(value(by_name[f'P{k}']))}" for k in CUTOFFS]
+        lines.append("R-Precision (precision after R (= num_rel for a query) docs retrieved):")
+        lines.append(f"    Exact:        {number(value(by_name['R-prec']))}")
+        return "\n".join(lines) + "\n"
+
+
+def _sum(values: F32) -> np.float32:
+    return np.float32(np.cumsum(values, dtype=np.float32)[-1]) if len(values) else np.float32(0)
+
+
+def _shown(value: float, whole: bool) -> str:
+    return whole_number(value) if whole else number(value)

@@ -56,8 +56,8 @@ def show(value: float) -> str:
 def round_half_up(value: float, digits: int = 4) -> float:
     """floor(v * 10^digits + 0.5) / 10^digits, as RankLib rounds what it prints.
 
-    >>> round_half_up(0.39695), round_half_up(0.00015)
-    (0.397, 0.0002)
+    >>> round_half_up(0.03125), round_half_up(0.39696)
+    (0.0313, 0.397)
     """
     if not math.isfinite(value):
         return value

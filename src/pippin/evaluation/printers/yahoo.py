@@ -22,7 +22,7 @@ from pippin.evaluation.ranking import rank
 from pippin.evaluation.tools import TOOLS
 
 FAILED = 1  # an exception nobody catches
-USAGE = "usage: python evaluate.py TEST_FILE PRED_FILE\n"
+USAGE = "usage:  python evaluate.py TEST_FILE PRED_FILE\n"
 _LARGEST_LABEL = np.iinfo(np.int32).max
 
 

@@ -200,3 +200,10 @@ def test_a_file_without_lists() -> None:
 def test_small_means_have_an_exponent() -> None:
     write("f", *["0 qid:1"] * 300, "1 qid:1")
     assert run("-test", "f", "-metric2T", "ERR@0")[1][-1] == "INFO: ERR@0 on test data: 2.0E-4"  # 1 / 16 / 301
+
+
+def test_labels_beyond_32_bits_of_gain() -> None:
+    write("f", "31 qid:1", "NaN qid:1")
+    assert value("MAP") == 1.0
+    with pytest.raises(ConventionError, match="label 31 has no gain"):
+        run("-test", "f", "-metric2T", "NDCG@1")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Script:
 
     @property
     def labels(self) -> dict[bytes, int]:
-        """Label texts that the script's tables know; any other, `01` or `3.0` included, counts nothing."""
+        """Label texts that the script's tables know; any other, `01` included, counts nothing."""
         return {str(label).encode(): label for label in range((TOOLS[self.tool].convention.top_label or 0) + 1)}
 
     def values(self, ranking: Ranking, kind: str, cutoff: int | None = None) -> Values:
@@ -67,46 +67,46 @@ class _Lines:
     last: dict[tuple[int, bytes], int] = field(default_factory=dict)  # (query, document) -> its last line
 
 
-def _read_lines(features: str, scores: str, available: int, script: Script) -> _Lines:
-    """Take label, query and document from every line, or stop at the first that does not fit."""
+def _read_lines(file: IO[bytes], names: tuple[str, str], available: int, script: Script) -> _Lines:
+    """Take label, query and document from every line, or stop at the first that does not fit or has no score."""
     document = re.compile(script.document.encode() + rb"\n?\Z") if script.document else None
     whole = re.compile(_HEAD.pattern + rb".*?" + document.pattern) if document else _HEAD
     known, lines = script.labels, _Lines()
     match, ids, last = _HEAD.match, lines.ids, lines.last
-    with Path(features).open("rb") as file:
-        for row, line in enumerate(file):
-            if row >= available:
-                raise Stop(UNREADABLE, f"Error to read {scores} at line {row + 1}.\n")
-            head = match(line)
-            if head is not None and document is not None:
-                tail = document.search(line, head.end())
-                if tail is None:  # the greedy query id may have swallowed the start of the comment
-                    head = tail = whole.match(line)
-            if head is None:
-                text = line.removesuffix(b"\n").decode("utf-8", "replace")
-                raise Stop(UNREADABLE, f"Error to parse {features} at line {row + 1}:\n{text}\n")
-            lines.labels.append(known.get(head[1], 0))
-            query = ids.setdefault(head[2], len(ids))
-            lines.queries.append(query)
-            if document is not None and tail is not None:
-                last[query, tail["document"]] = row
+    for row, line in enumerate(file):
+        if row >= available:
+            raise Stop(UNREADABLE, f"Error to read {names[1]} at line {row + 1}.\n")
+        head = match(line)
+        if head is not None and document is not None:
+            tail = document.search(line, head.end())
+            if tail is None:  # the greedy query id may have swallowed the start of the comment
+                head = tail = whole.match(line)
+        if head is None:
+            text = line.removesuffix(b"\n").decode("utf-8", "replace")
+            raise Stop(UNREADABLE, f"Error to parse {names[0]} at line {row + 1}:\n{text}\n")
+        lines.labels.append(known.get(head[1], 0))
+        query = ids.setdefault(head[2], len(ids))
+        lines.queries.append(query)
+        if document is not None and tail is not None:
+            last[query, tail["document"]] = row
     return lines
 
 
-def _score_lines(path: str) -> list[bytes]:
-    data = Path(path).read_bytes()
-    lines = data.split(b"\n")
-    return lines[:-1] if not lines[-1] else lines
+def _open(path: str, shown: str) -> IO[bytes]:
+    try:
+        return Path(path).open("rb")
+    except OSError:
+        raise Stop(UNREADABLE, f'Invalid command line.\nOpen {shown}" failed.\n') from None
 
 
 def read_lists(features: str, scores: str, script: Script) -> tuple[Dataset, NDArray[np.float64]]:
     """The data set and scores as the script sees them: queries in numeric order, repeated documents replaced."""
-    if not Path(features).is_file():
-        raise Stop(UNREADABLE, 'Invalid command line.\nOpen $fnFeature" failed.\n')
-    if not Path(scores).is_file():
-        raise Stop(UNREADABLE, f'Invalid command line.\nOpen "{scores}" failed.\n')
-    texts = _score_lines(scores)
-    lines = _read_lines(features, scores, len(texts), script)
+    # The scripts mean to name the file they cannot open, but quote the name of a variable instead.
+    with _open(features, "$fnFeature") as file, _open(scores, f'"{scores}') as predictions:
+        texts = predictions.read().split(b"\n")
+        if not texts[-1]:
+            texts.pop()
+        lines = _read_lines(file, (features, scores), len(texts), script)
     count = len(lines.labels)
     values = comparable(numbers(texts[:count]), scores)
     queries = np.array(lines.queries, np.int64)

@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.errors import ConventionError
 from pippin.evaluation import measures
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import Values, measure_values
@@ -27,6 +28,7 @@ _KINDS = {
     "ERR": ("ERR", 10),
 }  # fmt: skip
 _OF_GAINS = ("NDCG", "DCG", "ERR")
+LARGEST_GRADE = 30  # RankLib's gain 2^label - 1 is a 32-bit integer
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def values(lists: Lists, scores: NDArray[np.float64], metric: Metric, top: int, 
         return _best(lists, scores, metric.cutoff)
     counted = lists.labels if metric.kind in _OF_GAINS else lists.labels > 0
     labels = counted.astype(np.int32)
+    if metric.kind in _OF_GAINS and labels.max(initial=0) > LARGEST_GRADE:
+        raise ConventionError(f"label {labels.max()} has no gain in RankLib's 32 bits")
     measure = Measure(metric.kind, metric.cutoff if metric.cutoff > 0 else None)
     overrides: dict[str, object] = {}
     ranking = lists.ranked(labels, scores)

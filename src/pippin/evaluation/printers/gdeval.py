@@ -63,7 +63,7 @@ def parse_options(arguments: list[str]) -> Options:
         elif first in ("-k", "-baseline", "-riskAlpha") and len(left) > 3:
             value = left[1]
             if first == "-k":
-                options.cutoff = int(number(value.encode()))
+                options.cutoff = _cutoff(value)
             elif first == "-baseline":
                 options.baseline = value
             else:
@@ -71,10 +71,17 @@ def parse_options(arguments: list[str]) -> Options:
             del left[:2]
         else:
             raise Stop(WRONG_COMMAND, err=USAGE)
-    if options.cutoff < 1 or number(options.risk.encode()) < 0:
+    if number(options.risk.encode()) < 0:
         raise Stop(WRONG_COMMAND, err=USAGE)
     options.files = left
     return options
+
+
+def _cutoff(text: str) -> int:
+    value = number(text.encode())
+    if not 1 <= value < 2**53:
+        raise Stop(WRONG_COMMAND, err=USAGE)
+    return int(value)
 
 
 def _words(path: str) -> Iterator[tuple[int, list[bytes]]]:
@@ -83,9 +90,10 @@ def _words(path: str) -> Iterator[tuple[int, list[bytes]]]:
         with _open(path) as file:
             for row, line in enumerate(file, 1):
                 yield row, line.replace(b"\r", b"").split()
-    except OSError as error:
-        status = error.errno or errno.EIO
-        raise Stop(status, err=f"Invalid ffile: {path} - {error.strerror or error}\n") from None
+    except (OSError, EOFError) as error:
+        status = getattr(error, "errno", None) or errno.EIO
+        reason = getattr(error, "strerror", None) or error
+        raise Stop(status, err=f"Invalid ffile: {path} - {reason}\n") from None
 
 
 def _open(path: str) -> IO[bytes]:

@@ -9,9 +9,9 @@ looked at. Source: ciir.umass.edu.eval.Evaluator and ciir.umass.edu.metric of Ra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TextIO
 
 import numpy as np
@@ -38,6 +38,7 @@ _WITH_VALUE = {
     "-i", "-round", "-reg", "-tolerance", "-tree", "-leaf", "-shrinkage", "-mls", "-estop", "-bag", "-srate", "-frate",
     "-rtype", "-l2", "-nf", "-t", "-indri", "-train", "-load", "-rank",
 }  # fmt: skip
+_LARGEST = 2**31 - 1
 _FLAGS = {"-hr", "-keep", "-sparse", "-missingzero", "-noeq"}
 _ELSEWHERE = ("-train", "-load", "-rank")  # training, models and ranking are not evaluation
 
@@ -116,24 +117,25 @@ def _label(text: bytes) -> float:
     label = parse_double(text)
     if label < 0:
         raise ValueError("Relevance label cannot be negative. System will now exit.")
-    return label
+    if label > _LARGEST:
+        raise ConventionError(f"label {text.decode()} is too large")
+    return 0.0 if math.isnan(label) else label  # NaN is neither above 0 nor has it a whole part
 
 
-def read_scores(path: str, wanted: int) -> NDArray[np.float64]:
-    """As many scores as there are documents; blank lines are passed over, surplus scores ignored."""
-    texts = [line for line in trimmed_lines(path) if line]
+def parse_scores(texts: list[bytes], wanted: int, file: str) -> NDArray[np.float64]:
+    """As many scores as there are documents; surplus scores are ignored."""
     try:
         scores = np.fromiter(map(parse_double, texts), np.float64, len(texts))
     except ValueError as error:
         raise _fail(f"java.lang.NumberFormatException: {error}") from None
     if len(scores) < wanted:
         raise _fail(f"java.lang.IndexOutOfBoundsException: Index {len(scores)} out of bounds for length {len(scores)}")
-    return comparable(scores[:wanted], path)
+    return comparable(scores[:wanted], file)
 
 
 def _top_label(text: str) -> int:
     label = parse_double(text.encode())
-    if not label.is_integer() or not 0 <= label < 31:
+    if not label.is_integer() or not 0 <= label <= metrics.LARGEST_GRADE:
         raise ConventionError(f"-gmax is a whole label, not {text}")
     return int(label)
 
@@ -153,10 +155,10 @@ def _evaluate(options: Options, log: Callable[[str], None]) -> None:
     if asked.startswith("ERR"):
         log(f"Highest relevance label (to compute ERR): {top}")
     scored = options.get("-score")
-    if scored:
-        Path(scored).open("rb").close()  # RankLib opens the scores first, and fails before it reads a list
+    # RankLib opens the scores first, and fails before it reads a list, but reads them last.
+    texts = [line for line in trimmed_lines(scored) if line] if scored else []
     lists = read_lists(options.get("-test"), "-hr" in options.flags, log)
-    scores = read_scores(scored, len(lists.labels)) if scored else np.zeros(len(lists.labels))
+    scores = parse_scores(texts, len(lists.labels), scored) if scored else np.zeros(len(lists.labels))
     values = metrics.values(lists, scores, metric, top, judged)
     mean = aggregate(values, "mean")
     log(f"{metric.name} on test data: {show(round_half_up(mean))}")
@@ -185,7 +187,7 @@ def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
             _evaluate(parse_options(arguments), log)
         except OSError as error:
             raise _fail(f"java.io.FileNotFoundException: {error.filename} ({error.strerror})") from None
-        except ValueError as error:
-            raise _fail(f"java.lang.NumberFormatException: {error}") from None
+        except (ValueError, OverflowError, EOFError) as error:
+            raise _fail(f"java.lang.RuntimeException: {error}") from None
 
     return ending(work, out, err)

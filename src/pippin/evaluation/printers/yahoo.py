@@ -99,9 +99,9 @@ def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
         return 0
 
     def work() -> None:
-        for path in arguments:
-            if not Path(path).is_file():
-                raise _fail("IOError", f"[Errno 2] No such file or directory: '{path}'")
-        out.write(evaluate_line(arguments))
+        try:
+            out.write(evaluate_line(arguments))
+        except OSError as error:
+            raise _fail("IOError", str(error)) from None
 
     return ending(work, out, err)

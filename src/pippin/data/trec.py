@@ -87,9 +87,6 @@ class Run:
     def of(cls, run: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
         """A run from a dict of dicts, query to document to score."""
         offsets, documents, scores = _columns(run, name)
-        if len(wrong := np.flatnonzero(~np.isfinite(scores))):
-            row = int(wrong[0])
-            raise DataError(f"the score {scores[row]} of document {documents.at(row)} is not a finite number", name)
         return cls(tuple(run), offsets, documents, scores, name, name)
 
     def line_of(self, row: int) -> int | None:

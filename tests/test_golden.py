@@ -43,6 +43,8 @@ def checker(shared: Path) -> dict[str, Any]:
     return names
 
 
+# The checker leaves a file to the garbage collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_no_recorded_command_is_missed(
     shared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,4 +8,6 @@ NB_MODULE(_native, m) {
     pippin::bind_measures(m);
     pippin::bind_correlation(m);
     pippin::bind_significance(m);
+    pippin::bind_pairs(m);
+    pippin::bind_svmmap(m);
 }

@@ -32,5 +32,7 @@ void bind_rank(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_correlation(nb::module_& m);
 void bind_significance(nb::module_& m);
+void bind_pairs(nb::module_& m);
+void bind_svmmap(nb::module_& m);
 
 }  // namespace pippin

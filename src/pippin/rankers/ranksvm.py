@@ -1,0 +1,183 @@
+"""Ranking SVM: a linear ranker with a margin between any two documents of different labels, trained to the optimum.
+
+Every sum over pairs is taken by order statistics in O(n log n), so the pairs themselves are never listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.kernels.pairs import PairLoss, Pairs, grade
+from pippin.rankers.base import register
+from pippin.rankers.convex import (
+    Solution,
+    cutting_planes,
+    line_search,
+    one_blas_thread,
+    plain_watch,
+    warn_unfinished,
+    with_pairs,
+)
+from pippin.rankers.linear import LinearRanker
+from pippin.rankers.watch import Watch
+
+F64 = NDArray[np.float64]
+
+_DIRECT = 300  # features up to which the Hessian is formed and solved; above, conjugate gradients multiply by it
+_BLOCK = 8192  # documents whose part of the Hessian is formed at a time
+
+
+@register("ranksvm")
+class RankSVM(LinearRanker):
+    """Linear Ranking SVM.
+
+    min over w of ½‖w‖² + C Σ c · ℓ(1 − w·(x_i − x_j)) over pairs of a query with label_i > label_j;
+    ℓ(z) = max(0, z) (hinge) or max(0, z)² (squared).
+    """
+
+    source = "Herbrich et al. 2000, Joachims 2002; order statistics: Lee & Lin 2014; Newton: Chapelle & Keerthi 2010"
+    grid = {"C": [10.0**k for k in range(-6, 5)]}
+
+    def __init__(
+        self,
+        C: float = 1e-3,
+        loss: str = "squared",
+        pairs: str = "equal",
+        tolerance: float = 1e-3,
+        rounds: int = 1000,
+        solver: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        self.C = C  # how much a violated pair counts against small weights
+        self.loss = loss  # squared (Newton's method), or hinge (cutting planes; SVMlight's loss)
+        self.pairs = pairs  # equal: every pair counts 1 (SVMlight); query: every query counts 1, shared by its pairs
+        self.tolerance = tolerance  # squared: ‖gradient‖ / ‖gradient at 0‖; hinge: duality gap / objective
+        self.rounds = rounds  # Newton steps, or planes, at most
+        self.solver = solver  # of a Newton step: direct, cg (conjugate gradients), or auto, by the number of features
+        self.verbose = verbose  # show progress
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        self._check()
+        data = with_pairs(train)
+        levels, counts = grade(data.labels, data.offsets)
+        pairs = Pairs(levels, data.offsets, np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts)
+        watch = plain_watch(self.rounds, "ranksvm", self.verbose)
+        with one_blas_thread():
+            if self.loss == "squared":
+                direct = self.solver == "direct" or (self.solver == "auto" and data.features.shape[1] <= _DIRECT)
+                found = newton(data.features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
+            else:
+
+                def hinge(scores: F64) -> tuple[float, F64]:
+                    loss = pairs.loss(scores, squared=False)
+                    return loss.value, loss.gradient
+
+                found = cutting_planes(data.features, hinge, self.C, self.tolerance, self.rounds, watch)
+        self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
+
+    def _check(self) -> None:
+        if not (math.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C is a number above 0, not {self.C}")
+        if not self.tolerance > 0:
+            raise ValueError(f"tolerance is a number above 0, not {self.tolerance}")
+        for name, known in (
+            ("loss", ("squared", "hinge")),
+            ("pairs", ("equal", "query")),
+            ("solver", ("auto", "direct", "cg")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {' or '.join(known)}, not {getattr(self, name)!r}")
+
+
+def newton(
+    features: F64, pairs: Pairs, C: float, tolerance: float, rounds: int, watch: Watch, *, direct: bool
+) -> Solution:
+    """Newton's method with a line search for the squared hinge; it ends after finitely many steps near the optimum."""
+    weights, scores = np.zeros(features.shape[1]), np.zeros(len(features))
+    loss = pairs.loss(scores, squared=True)
+    gradient = C * (loss.gradient @ features)
+    start = size = float(np.linalg.norm(gradient))
+    done = 0
+    with watch:
+        while size > tolerance * start and done < rounds:
+            if direct:
+                step = np.linalg.solve(hessian(features, pairs, C, scores, loss), -gradient)
+            else:
+                step = conjugate_gradients(_multiplier(features, pairs, C, scores, loss), -gradient)
+            loss, length, step_scores = _move(features, pairs, C, weights, scores, step, loss)
+            weights, scores = weights + length * step, scores + length * step_scores
+            gradient = weights + C * (loss.gradient @ features)
+            size, last = float(np.linalg.norm(gradient)), size
+            done += 1
+            watch.after(lambda: scores)
+            if length == 0.0 or (size >= last and size <= 1e-10 * start):  # no digit is left to win
+                break
+    if size > tolerance * start and not watch.interrupted and done >= rounds:
+        warn_unfinished(rounds, size / start, tolerance)
+    return Solution(weights, 0.5 * float(weights @ weights) + C * loss.value, size, done)
+
+
+def _move(
+    features: F64, pairs: Pairs, C: float, weights: F64, scores: F64, step: F64, loss: PairLoss
+) -> tuple[PairLoss, float, F64]:
+    """Line search along a step: the loss where it ends, its length, and the scores of the step."""
+    step_scores = features @ step
+    linear, square = float(step @ weights), float(step @ step)
+    found: dict[float, PairLoss] = {}
+
+    def slope(t: float) -> float:
+        found[t] = pairs.loss(scores + t * step_scores, squared=True)
+        return linear + t * square + C * float(found[t].gradient @ step_scores)
+
+    first = linear + C * float(loss.gradient @ step_scores)
+    if first >= 0:
+        return loss, 0.0, step_scores
+    length = line_search(slope, first, 0.05)
+    return found[length], length, step_scores
+
+
+def hessian(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> F64:
+    """I + C Xᵀ(A X), where A, the second derivative by the scores, is applied to blocks of queries."""
+    width = features.shape[1]
+    total = np.eye(width)
+    offsets, first = pairs.offsets, 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _BLOCK, side="right")) - 1)
+        rows = slice(offsets[first], offsets[last])
+        block = features[rows]
+        total += C * (block.T @ pairs.part(first, last).product(scores[rows], loss.order[rows], block))
+        first = last
+    return (total + total.T) / 2
+
+
+def _multiplier(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> Callable[[F64], F64]:
+    """v → Hessian · v, without forming it."""
+
+    def multiply(vector: F64) -> F64:
+        along = pairs.product(scores, loss.order, (features @ vector)[:, None])[:, 0]
+        product: F64 = vector + C * (along @ features)
+        return product
+
+    return multiply
+
+
+def conjugate_gradients(multiply: Callable[[F64], F64], target: F64, precision: float = 0.1) -> F64:
+    """x with ‖multiply(x) − target‖ ≤ precision · ‖target‖ for a positive definite multiply."""
+    found, residual = np.zeros_like(target), target.copy()
+    direction, square = residual.copy(), float(residual @ residual)
+    goal = precision**2 * square
+    for _ in range(2 * len(target)):
+        if square <= goal:
+            break
+        product = multiply(direction)
+        length = square / float(direction @ product)
+        found += length * direction
+        residual -= length * product
+        square, last = float(residual @ residual), square
+        direction = residual + (square / last) * direction
+    return found

@@ -1,0 +1,102 @@
+"""Least squares: predict the label itself and rank by the prediction. The pointwise baseline of LETOR."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.rankers.base import register
+from pippin.rankers.convex import one_blas_thread, with_pairs
+from pippin.rankers.linear import LinearRanker
+
+_NAMED = ("label", "exp2", "square")
+
+
+@register("regression")
+class Regression(LinearRanker):
+    """Least squares with an intercept.
+
+    min over w, b of Σ (w·x + b − m(label))² + ridge ‖w‖²; documents of every query take part, as in LETOR.
+    """
+
+    source = "LETOR 3.0 (Qin, Liu, Xu & Li 2010), §4.2.1"
+    # Up to shift and scale, which change no ranking, a mapping of three labels is one number: the middle label's worth.
+    grid = {"mapping": ["label", 0.0, 0.1, 0.2, 0.25, 1 / 3, 2 / 3, 0.75, 0.9, 1.0, "exp2"]}
+
+    def __init__(
+        self,
+        ridge: float = 1e-6,
+        mapping: str | float = "label",
+        within_queries: bool = False,
+        drop_constant: bool = False,
+    ) -> None:
+        self.ridge = ridge  # weight of the penalty; without one, the solution with the least norm
+        self.mapping = mapping  # label, exp2 (2^label − 1), square, or what half the top label is worth of the top: 0 … 1
+        self.within_queries = within_queries  # subtract each query's means first: explain differences within queries only
+        self.drop_constant = drop_constant  # leave out queries whose documents all have one label
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        if not (math.isfinite(self.ridge) and self.ridge >= 0):
+            raise ValueError(f"ridge is a number of 0 or more, not {self.ridge}")
+        worth = map_labels(train.labels, self.mapping)
+        if self.drop_constant:
+            kept = with_pairs(train)
+            train, worth = kept, map_labels(kept.labels, self.mapping, int(train.labels.max()))
+        features, targets = np.array(train.features), worth
+        if self.within_queries:
+            sizes = np.diff(train.offsets)
+            some = np.flatnonzero(sizes)
+            starts = train.offsets[:-1][some]
+            features -= np.repeat(np.add.reduceat(features, starts) / sizes[some, None], sizes[some], axis=0)
+            targets = targets - np.repeat(np.add.reduceat(targets, starts) / sizes[some], sizes[some])
+        mean = features.mean(axis=0)
+        features -= mean
+        targets = targets - targets.mean()
+        with one_blas_thread():
+            self.coef_ = least_squares(features, targets, self.ridge)
+            self.intercept_ = float(worth.mean() - mean @ self.coef_)
+
+
+def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None = None) -> NDArray[np.float64]:
+    """What each label counts as; a number is the worth of half the top label, with powers of the label in between.
+
+    >>> map_labels(np.array([0, 1, 2], np.int32), 0.25).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    if isinstance(mapping, str) and mapping not in _NAMED:
+        raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
+    values = labels.astype(np.float64)
+    if mapping == "label":
+        return values
+    if mapping == "square":
+        return values**2
+    if mapping == "exp2":
+        return np.exp2(values) - 1
+    number = float(mapping)
+    if not 0 <= number <= 1:
+        raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
+    shares = values / (top or int(labels.max()))
+    if number == 0:  # only the top label counts
+        return (shares == 1).astype(np.float64)
+    power = -math.log2(number)
+    return np.where(shares > 0, np.where(shares > 0, shares, 1.0) ** power, 0.0)
+
+
+def least_squares(features: NDArray[np.float64], targets: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+    """argmin ‖features w − targets‖² + ridge ‖w‖² through the normal equations, of unit diagonal for a good condition.
+
+    Directions in which nothing varies (LETOR's tables have some) get no weight.
+    """
+    gram = features.T @ features
+    sizes = np.sqrt(np.diag(gram) + ridge)
+    spread = np.ptp(features, axis=0) > 1e-12 * np.abs(features).max(axis=0, initial=0.0)
+    scales = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=spread & (sizes > 0))
+    gram[np.diag_indices_from(gram)] += ridge
+    values, vectors = np.linalg.eigh(scales[:, None] * gram * scales)
+    kept = values > 1e-13 * max(float(values.max(initial=0.0)), 1e-300)
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=kept)
+    weights: NDArray[np.float64] = scales * (vectors @ (inverse * (vectors.T @ (scales * (targets @ features)))))
+    return weights

@@ -1,0 +1,107 @@
+"""SVM-MAP: a structural SVM whose margin is the loss in average precision of the whole ranking."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+from pippin.kernels.svmmap import frank_wolfe_pass, most_violated
+from pippin.rankers.base import register
+from pippin.rankers.convex import Solution, cutting_planes, one_blas_thread, plain_watch, warn_unfinished, with_pairs
+from pippin.rankers.linear import LinearRanker
+from pippin.rankers.watch import Watch
+
+F64 = NDArray[np.float64]
+
+
+@register("svmmap")
+class SVMMAP(LinearRanker):
+    """Structural SVM for mean average precision.
+
+    min over w of ½‖w‖² + C · mean over queries of max over rankings y of (1 − AP(y)) − w·(Ψ* − Ψ(y)), where Ψ(y) is the
+    mean of ±(x_i − x_j) over relevant i and other j, + where y puts i above j.
+    """
+
+    source = "Yue, Finley, Radlinski & Joachims 2007; block-coordinate Frank-Wolfe: Lacoste-Julien et al. 2013"
+    grid = {"C": [10.0**k for k in range(-3, 5)]}
+
+    def __init__(
+        self,
+        C: float = 10.0,
+        solver: str = "frank-wolfe",
+        relevant_at: int = 1,
+        tolerance: float = 1e-3,
+        rounds: int = 1000,
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C  # how much the mean hinge counts against small weights
+        self.solver = solver  # frank-wolfe (block-coordinate), or cutting-planes (one slack)
+        self.relevant_at = relevant_at  # a document with this label or more is relevant
+        self.tolerance = tolerance  # duality gap: frank-wolfe per C, in units of AP; cutting-planes per objective
+        self.rounds = rounds  # passes over the queries, or planes, at most
+        self.seed = seed  # of the order in which frank-wolfe visits the queries
+        self.verbose = verbose  # show progress
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        if not (math.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C is a number above 0, not {self.C}")
+        if not self.tolerance > 0:
+            raise ValueError(f"tolerance is a number above 0, not {self.tolerance}")
+        if self.solver not in ("frank-wolfe", "cutting-planes"):
+            raise ValueError(f"solver is frank-wolfe or cutting-planes, not {self.solver!r}")
+        if not (train.labels >= self.relevant_at).any():
+            raise DataError(f"no document of the training set has a label of {self.relevant_at} or more")
+        data = with_pairs(train, self.relevant_at)
+        relevant = (data.labels >= self.relevant_at).astype(np.uint8)
+        watch = plain_watch(self.rounds, "svmmap", self.verbose)
+        with one_blas_thread():
+            if data.queries == 0:
+                found = Solution(np.zeros(data.features.shape[1]), 0.0, 0.0, 0)
+            elif self.solver == "frank-wolfe":
+                found = frank_wolfe(data, relevant, self.C, self.tolerance, self.rounds, self.seed, watch)
+            else:
+                found = cutting_planes(data.features, _hinge(data, relevant), self.C, self.tolerance, self.rounds, watch)
+        self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
+
+
+class _hinge:
+    """The mean hinge of the queries, of scores."""
+
+    def __init__(self, data: Dataset, relevant: NDArray[np.uint8]) -> None:
+        self.data, self.relevant = data, relevant
+
+    def __call__(self, scores: F64) -> tuple[float, F64]:
+        losses, coefficients = most_violated(self.relevant, self.data.offsets, scores)
+        queries = self.data.queries
+        return float(losses.sum() - coefficients @ scores) / queries, -coefficients / queries
+
+
+def frank_wolfe(
+    data: Dataset, relevant: NDArray[np.uint8], C: float, tolerance: float, rounds: int, seed: int, watch: Watch
+) -> Solution:
+    """Block-coordinate Frank-Wolfe on the dual, queries in a new order each pass, until the duality gap is small.
+
+    In units of C: ‖w‖²/2C + mean hinge ≥ Σ losses − ‖w‖²/2C.
+    """
+    width = data.features.shape[1]
+    weights, blocks, losses = np.zeros(width), np.zeros((data.queries, width)), np.zeros(data.queries)
+    random = np.random.Generator(np.random.Philox(seed))
+    hinge = _hinge(data, relevant)
+    solution = Solution(weights, C, np.inf, 0)
+    with watch:
+        for done in range(1, rounds + 1):
+            order = random.permutation(data.queries).astype(np.int64)
+            frank_wolfe_pass(relevant, data.offsets, data.features, order, 1.0 / C, weights, blocks, losses)
+            value, _ = hinge(data.features @ weights)
+            norm = float(weights @ weights) / C
+            solution = Solution(weights.copy(), C * (norm / 2 + value), norm + value - float(losses.sum()), done)
+            if watch.after(lambda: weights) or solution.gap <= tolerance:
+                return solution
+    if not watch.interrupted:
+        warn_unfinished(rounds, solution.gap, tolerance)
+    return solution

@@ -53,14 +53,15 @@ def with_pairs(data: Dataset, relevant_at: int | None = None) -> Dataset:
     return data if mixed.all() else data.select(np.flatnonzero(mixed))
 
 
-def line_search(slope: Callable[[float], float], first: float, precision: float, steps: int = 40) -> float:
+def line_search(slope: Callable[[float], float], first: float, precision: float, width: float = 1e-12) -> float:
     """t > 0 with |slope(t)| ≤ precision · |first|, for the rising slope of a convex function with slope(0) = first < 0.
 
-    Doubling until the slope is positive, then regula falsi after Illinois; at a kink, the point before it.
+    Doubling until the slope is positive, then regula falsi after Illinois; at a kink, a point before it, nearer than `width`
+    (as a part of t).
     """
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     trial, side = 1.0, 0
-    for _ in range(steps):
+    for _ in range(100):
         value = slope(trial)
         if abs(value) <= precision * -first:
             return trial
@@ -74,7 +75,7 @@ def line_search(slope: Callable[[float], float], first: float, precision: float,
             trial *= 2
             side = 0
             continue
-        if high - low <= 1e-12 * high:
+        if high - low <= width * high:
             break
         trial = low + (high - low) * min(0.99, max(0.01, -low_slope / (high_slope - low_slope)))
     return low if low > 0 else trial
@@ -124,7 +125,7 @@ def _best_step(loss: Loss, C: float, start: F64, scores: F64, step: F64, step_sc
         return float(step @ start + t * (step @ step) + C * (loss(scores + t * step_scores)[1] @ step_scores))
 
     first = slope(0.0)
-    return line_search(slope, first, 1e-2, steps=25) if first < 0 else 0.0
+    return line_search(slope, first, 1e-2, width=1e-3) if first < 0 else 0.0
 
 
 def warn_unfinished(rounds: int, reached: float, tolerance: float) -> None:

@@ -32,17 +32,17 @@ class SVMMAP(LinearRanker):
     def __init__(
         self,
         C: float = 10.0,
-        solver: str = "frank-wolfe",
+        solver: str = "cutting-planes",
         relevant_at: int = 1,
-        tolerance: float = 1e-3,
+        tolerance: float = 1e-4,
         rounds: int = 1000,
         seed: int = 0,
         verbose: bool = False,
     ) -> None:
         self.C = C  # how much the mean hinge counts against small weights
-        self.solver = solver  # frank-wolfe (block-coordinate), or cutting-planes (one slack)
+        self.solver = solver  # cutting-planes (one slack; quick for any C), or frank-wolfe (block-coordinate; cheap passes, small C)
         self.relevant_at = relevant_at  # a document with this label or more is relevant
-        self.tolerance = tolerance  # duality gap: frank-wolfe per C, in units of AP; cutting-planes per objective
+        self.tolerance = tolerance  # duality gap as a part of the objective
         self.rounds = rounds  # passes over the queries, or planes, at most
         self.seed = seed  # of the order in which frank-wolfe visits the queries
         self.verbose = verbose  # show progress
@@ -65,11 +65,11 @@ class SVMMAP(LinearRanker):
             elif self.solver == "frank-wolfe":
                 found = frank_wolfe(data, relevant, self.C, self.tolerance, self.rounds, self.seed, watch)
             else:
-                found = cutting_planes(data.features, _hinge(data, relevant), self.C, self.tolerance, self.rounds, watch)
+                found = cutting_planes(data.features, MeanHinge(data, relevant), self.C, self.tolerance, self.rounds, watch)
         self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
 
 
-class _hinge:
+class MeanHinge:
     """The mean hinge of the queries, of scores."""
 
     def __init__(self, data: Dataset, relevant: NDArray[np.uint8]) -> None:
@@ -86,22 +86,23 @@ def frank_wolfe(
 ) -> Solution:
     """Block-coordinate Frank-Wolfe on the dual, queries in a new order each pass, until the duality gap is small.
 
-    In units of C: ‖w‖²/2C + mean hinge ≥ Σ losses − ‖w‖²/2C.
+    The objective ½‖w‖² + C · mean hinge is never below the dual, C Σ losses − ½‖w‖².
     """
     width = data.features.shape[1]
     weights, blocks, losses = np.zeros(width), np.zeros((data.queries, width)), np.zeros(data.queries)
     random = np.random.Generator(np.random.Philox(seed))
-    hinge = _hinge(data, relevant)
+    hinge = MeanHinge(data, relevant)
     solution = Solution(weights, C, np.inf, 0)
     with watch:
         for done in range(1, rounds + 1):
             order = random.permutation(data.queries).astype(np.int64)
             frank_wolfe_pass(relevant, data.offsets, data.features, order, 1.0 / C, weights, blocks, losses)
             value, _ = hinge(data.features @ weights)
-            norm = float(weights @ weights) / C
-            solution = Solution(weights.copy(), C * (norm / 2 + value), norm + value - float(losses.sum()), done)
-            if watch.after(lambda: weights) or solution.gap <= tolerance:
+            norm = float(weights @ weights)
+            gap = norm + C * (value - float(losses.sum()))
+            solution = Solution(weights.copy(), norm / 2 + C * value, gap, done)
+            if watch.after(lambda: weights) or solution.gap <= tolerance * solution.objective:
                 return solution
     if not watch.interrupted:
-        warn_unfinished(rounds, solution.gap, tolerance)
+        warn_unfinished(rounds, solution.gap / solution.objective, tolerance)
     return solution

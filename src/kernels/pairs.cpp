@@ -49,7 +49,8 @@ private:
     std::vector<double> counts_, sums_, total_;
 };
 
-// One query. Scores are centred, because only differences matter and sums of small numbers keep more digits.
+// One query. Scores are counted from its first one, because only differences matter and sums of small numbers keep more
+// digits.
 struct Query {
     std::span<const std::int32_t> levels;
     std::span<const double> scores;
@@ -61,10 +62,9 @@ struct Scratch {
     LevelSums sums;
     std::vector<double> scores;
 
-    std::span<const double> centred(std::span<const double> given) {
-        const double mean = std::accumulate(given.begin(), given.end(), 0.0) / static_cast<double>(given.size());
+    std::span<const double> shifted(std::span<const double> given) {
         scores.resize(given.size());
-        std::transform(given.begin(), given.end(), scores.begin(), [mean](double s) { return s - mean; });
+        std::transform(given.begin(), given.end(), scores.begin(), [zero = given.front()](double s) { return s - zero; });
         return scores;
     }
 };
@@ -110,7 +110,7 @@ Stretch stretch(std::span<const std::int64_t> offsets, std::int64_t query) {
 Query prepare(const Graded& data, Stretch part, std::span<const double> scores, std::span<const std::int32_t> order,
               Scratch& scratch) {
     const auto levels = data.levels.subspan(part.first, part.size);
-    return {levels, scratch.centred(scores.subspan(part.first, part.size)), order,
+    return {levels, scratch.shifted(scores.subspan(part.first, part.size)), order,
             1 + *std::max_element(levels.begin(), levels.end())};
 }
 

@@ -129,7 +129,7 @@ void most_violated(const Judged& data, std::span<const double> scores, std::span
 }
 
 void frank_wolfe_pass(const Judged& data, std::span<const double> features, std::span<const std::int64_t> order,
-                      double lambda, const FrankWolfe& state) {
+                      double regularisation, const FrankWolfe& state) {
     const std::size_t width = state.weights.size();
     const auto queries = static_cast<double>(state.losses.size());
     Oracle oracle;
@@ -146,13 +146,13 @@ void frank_wolfe_pass(const Judged& data, std::span<const double> features, std:
         std::copy(block.begin(), block.end(), step.begin());
         for (std::size_t i = 0; i < part.size; ++i) {
             if (coefficients[i] == 0.0) continue;
-            const double factor = coefficients[i] / (lambda * queries);
+            const double factor = coefficients[i] / (regularisation * queries);
             const auto x = row(i);
             for (std::size_t k = 0; k < width; ++k) step[k] -= factor * x[k];
         }
         double& own = state.losses[static_cast<std::size_t>(q)];
-        const double curvature = lambda * dot(step, step);
-        const double slope = lambda * dot(step, state.weights) - own + loss;
+        const double curvature = regularisation * dot(step, step);
+        const double slope = regularisation * dot(step, state.weights) - own + loss;
         const double gamma = curvature > 0.0 ? std::clamp(slope / curvature, 0.0, 1.0) : (slope > 0.0 ? 1.0 : 0.0);
         for (std::size_t k = 0; k < width; ++k) {
             block[k] -= gamma * step[k];

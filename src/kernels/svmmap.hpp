@@ -26,8 +26,8 @@ struct FrankWolfe {
     std::span<double> losses;
 };
 
-// One step for each query of `order`, with regularisation lambda; features is a table with one row per document.
+// One step for each query of `order`, the norm of the weights counting `regularisation`; features is a table with one row per document.
 void frank_wolfe_pass(const Judged& data, std::span<const double> features, std::span<const std::int64_t> order,
-                      double lambda, const FrankWolfe& state);
+                      double regularisation, const FrankWolfe& state);
 
 }  // namespace pippin

@@ -1,7 +1,6 @@
 #include "pairs.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "parallel.hpp"
@@ -49,51 +48,67 @@ private:
     std::vector<double> counts_, sums_, total_;
 };
 
-// One query. Scores are counted from its first one, because only differences matter and sums of small numbers keep more
-// digits.
+struct Item {
+    double score;
+    std::int32_t row;
+};
+
+// One query in ascending order of scores, gathered so that the sweeps read memory in order. Scores are counted from the
+// query's first document, because only differences matter and sums of small numbers keep more digits.
 struct Query {
-    std::span<const std::int32_t> levels;
-    std::span<const double> scores;
-    std::span<const std::int32_t> order;
-    std::int64_t level_count;
+    std::vector<double> scores;
+    std::vector<std::int32_t> levels;
+    std::int64_t level_count = 0;
+
+    std::int64_t size() const { return static_cast<std::int64_t>(scores.size()); }
+
+    void gather(std::span<const std::int32_t> given_levels, std::span<const double> given,
+                std::span<const std::int32_t> order) {
+        scores.resize(order.size());
+        levels.resize(order.size());
+        for (std::size_t position = 0; position < order.size(); ++position) {
+            const auto row = static_cast<std::size_t>(order[position]);
+            scores[position] = given[row] - given.front();
+            levels[position] = given_levels[row];
+        }
+        level_count = 1 + *std::max_element(levels.begin(), levels.end());
+    }
 };
 
 struct Scratch {
+    Query query;
     LevelSums sums;
-    std::vector<double> scores;
+    std::vector<Item> items;
 
-    std::span<const double> shifted(std::span<const double> given) {
-        scores.resize(given.size());
-        std::transform(given.begin(), given.end(), scores.begin(), [zero = given.front()](double s) { return s - zero; });
-        return scores;
+    // Rows by ascending score, equal ones in input order. Scores are shifted as in Query, so that both agree on ties.
+    void sort(std::span<const double> scores, std::span<std::int32_t> order) {
+        items.resize(scores.size());
+        for (std::size_t i = 0; i < scores.size(); ++i) items[i] = {scores[i] - scores.front(), static_cast<std::int32_t>(i)};
+        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+            return a.score < b.score || (a.score == b.score && a.row < b.row);
+        });
+        for (std::size_t i = 0; i < items.size(); ++i) order[i] = items[i].row;
     }
 };
 
-// Calls visit(i, is_better, count, sum) twice for every document: with the documents that should stand above it and are
-// too low (is_better = false), and with those that should stand below it and are too high. Both passes ask the same
-// question of a pair, s_worse + 1 > s_better, so that they agree to the last bit.
-template <typename Visit>
-void sweep(const Query& query, const double* rows, std::int64_t width, LevelSums& sums, Visit&& visit) {
-    const auto size = static_cast<std::int64_t>(query.scores.size());
-    const auto at = [&](std::int64_t position) { return static_cast<std::size_t>(query.order[static_cast<std::size_t>(position)]); };
-    const auto row = [&](std::size_t i) { return rows + static_cast<std::int64_t>(i) * width; };
-    const std::int64_t top = query.level_count - 1;
+// Calls visit(position, is_better, count, sum) twice for every document: with the documents that should stand above it and
+// are too low (is_better = false), and with those that should stand below it and are too high; sum adds up their row(position).
+// Both passes ask the same question of a pair, s_worse + 1 > s_better, so that they agree to the last bit.
+template <typename Row, typename Visit>
+void sweep(const Query& query, Row&& row, std::int64_t width, LevelSums& sums, Visit&& visit) {
+    const double* scores = query.scores.data();
+    const std::int32_t* levels = query.levels.data();
+    const std::int64_t size = query.size(), top = query.level_count - 1;
     sums.reset(query.level_count, width);
-    for (std::int64_t position = 0, next = 0; position < size; ++position) {
-        const std::size_t i = at(position);
-        for (; next < size && query.scores[i] + 1.0 > query.scores[at(next)]; ++next) {
-            sums.add(top - query.levels[at(next)], row(at(next)));
-        }
-        const double count = sums.below(top - query.levels[i]);
+    for (std::int64_t i = 0, next = 0; i < size; ++i) {
+        for (; next < size && scores[i] + 1.0 > scores[next]; ++next) sums.add(top - levels[next], row(next));
+        const double count = sums.below(top - levels[i]);
         visit(i, false, count, sums.sum());
     }
     sums.reset(query.level_count, width);
-    for (std::int64_t position = size - 1, next = size - 1; position >= 0; --position) {
-        const std::size_t i = at(position);
-        for (; next >= 0 && query.scores[at(next)] + 1.0 > query.scores[i]; --next) {
-            sums.add(query.levels[at(next)], row(at(next)));
-        }
-        const double count = sums.below(query.levels[i]);
+    for (std::int64_t i = size - 1, next = size - 1; i >= 0; --i) {
+        for (; next >= 0 && scores[next] + 1.0 > scores[i]; --next) sums.add(levels[next], row(next));
+        const double count = sums.below(levels[i]);
         visit(i, true, count, sums.sum());
     }
 }
@@ -107,28 +122,24 @@ Stretch stretch(std::span<const std::int64_t> offsets, std::int64_t query) {
     return {static_cast<std::size_t>(offsets[q]), static_cast<std::size_t>(offsets[q + 1] - offsets[q])};
 }
 
-Query prepare(const Graded& data, Stretch part, std::span<const double> scores, std::span<const std::int32_t> order,
-              Scratch& scratch) {
-    const auto levels = data.levels.subspan(part.first, part.size);
-    return {levels, scratch.shifted(scores.subspan(part.first, part.size)), order,
-            1 + *std::max_element(levels.begin(), levels.end())};
-}
-
 // Loss and gradient of one query, from the counts l± and sums γ± of the scores in active pairs with each document:
 // hinge: Σ l⁻(1 − s) + γ⁻ and l⁺ − l⁻; squared, with a = (l⁺ + l⁻)s − γ⁺ − γ⁻ and e = l⁻ − l⁺: Σ s(a − 2e) + l⁻ and 2(a − e).
-double loss_of(const Query& query, bool squared, double weight, std::span<double> gradient, LevelSums& sums) {
+double loss_of(const Query& query, bool squared, double weight, std::span<const std::int32_t> order,
+               std::span<double> gradient, LevelSums& sums) {
     double value = 0.0;
     std::fill(gradient.begin(), gradient.end(), 0.0);
-    sweep(query, query.scores.data(), 1, sums, [&](std::size_t i, bool better, double count, const double* sum) {
-        const double s = query.scores[i];
+    const auto row = [&](std::int64_t position) { return query.scores.data() + position; };
+    sweep(query, row, 1, sums, [&](std::int64_t position, bool better, double count, const double* sum) {
+        const double s = query.scores[static_cast<std::size_t>(position)];
         const double sign = better ? 1.0 : -1.0;
+        double& slope = gradient[static_cast<std::size_t>(order[static_cast<std::size_t>(position)])];
         if (squared) {
             const double spread = count * s - sum[0];
             value += s * (spread - 2.0 * sign * count) + (better ? count : 0.0);
-            gradient[i] += 2.0 * weight * (spread - sign * count);
+            slope += 2.0 * weight * (spread - sign * count);
         } else {
             if (better) value += count * (1.0 - s) + sum[0];
-            gradient[i] -= weight * sign * count;
+            slope -= weight * sign * count;
         }
     });
     return weight * value;
@@ -170,15 +181,12 @@ void pair_losses(const Graded& data, std::span<const double> scores, bool square
             const Stretch part = stretch(data.offsets, q);
             values[static_cast<std::size_t>(q)] = 0.0;
             if (part.size == 0) continue;
-            const auto own = order.subspan(part.first, part.size);
-            const Query query = prepare(data, part, scores, own, scratch);
-            std::iota(own.begin(), own.end(), 0);
-            std::sort(own.begin(), own.end(), [&](std::int32_t a, std::int32_t b) {
-                const double x = query.scores[static_cast<std::size_t>(a)], y = query.scores[static_cast<std::size_t>(b)];
-                return x < y || (x == y && a < b);
-            });
-            values[static_cast<std::size_t>(q)] = loss_of(query, squared, data.weights[static_cast<std::size_t>(q)],
-                                                          gradient.subspan(part.first, part.size), scratch.sums);
+            const auto own_scores = scores.subspan(part.first, part.size);
+            const auto own_order = order.subspan(part.first, part.size);
+            scratch.sort(own_scores, own_order);
+            scratch.query.gather(data.levels.subspan(part.first, part.size), own_scores, own_order);
+            values[static_cast<std::size_t>(q)] = loss_of(scratch.query, squared, data.weights[static_cast<std::size_t>(q)],
+                                                          own_order, gradient.subspan(part.first, part.size), scratch.sums);
         }
     });
 }
@@ -191,16 +199,20 @@ void pair_products(const Graded& data, std::span<const double> scores, std::span
         for (std::int64_t q = first; q < last; ++q) {
             const Stretch part = stretch(data.offsets, q);
             if (part.size == 0) continue;
-            const Query query = prepare(data, part, scores, order.subspan(part.first, part.size), scratch);
+            const auto own_order = order.subspan(part.first, part.size);
+            scratch.query.gather(data.levels.subspan(part.first, part.size), scores.subspan(part.first, part.size), own_order);
             const double* own = rows.data() + static_cast<std::int64_t>(part.first) * width;
             double* out = products.data() + static_cast<std::int64_t>(part.first) * width;
             std::fill(out, out + static_cast<std::int64_t>(part.size) * width, 0.0);
             const double twice = 2.0 * data.weights[static_cast<std::size_t>(q)];
-            sweep(query, own, width, scratch.sums, [&](std::size_t i, bool, double count, const double* sum) {
-                const double* row = own + static_cast<std::int64_t>(i) * width;
-                double* product = out + static_cast<std::int64_t>(i) * width;
-                for (std::int64_t k = 0; k < width; ++k) product[k] += twice * (count * row[k] - sum[k]);
-            });
+            const auto at = [&](std::int64_t position) { return own_order[static_cast<std::size_t>(position)] * width; };
+            const auto row = [&](std::int64_t position) { return own + at(position); };
+            sweep(scratch.query, row, width, scratch.sums,
+                  [&](std::int64_t position, bool, double count, const double* sum) {
+                      const double* vector = row(position);
+                      double* product = out + at(position);
+                      for (std::int64_t k = 0; k < width; ++k) product[k] += twice * (count * vector[k] - sum[k]);
+                  });
         }
     });
 }

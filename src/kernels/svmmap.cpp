@@ -29,7 +29,9 @@ private:
     void sort(std::span<const std::uint8_t> relevant, std::span<const double> scores) {
         better_.clear();
         worse_.clear();
-        for (std::size_t i = 0; i < scores.size(); ++i) (relevant[i] ? better_ : worse_).push_back(static_cast<std::int32_t>(i));
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            (relevant[i] ? better_ : worse_).push_back(static_cast<std::int32_t>(i));
+        }
         const auto higher = [&](std::int32_t a, std::int32_t b) {
             const double x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
             return x > y || (x == y && a < b);
@@ -88,7 +90,8 @@ private:
         for (std::int64_t i = 1; i <= m; ++i) {
             while (above < places_.size() && places_[above] <= i) ++above;
             precision += static_cast<double>(i) / static_cast<double>(i + static_cast<std::int64_t>(above));
-            coefficients[static_cast<std::size_t>(better_[static_cast<std::size_t>(i - 1)])] = unit * static_cast<double>(above);
+            const auto row = static_cast<std::size_t>(better_[static_cast<std::size_t>(i - 1)]);
+            coefficients[row] = unit * static_cast<double>(above);
         }
         for (std::size_t j = 0; j < places_.size(); ++j) {
             coefficients[static_cast<std::size_t>(worse_[j])] = -unit * static_cast<double>(m + 1 - places_[j]);
@@ -111,7 +114,9 @@ Stretch stretch(const Judged& data, std::int64_t query) {
     return {static_cast<std::size_t>(data.offsets[q]), static_cast<std::size_t>(data.offsets[q + 1] - data.offsets[q])};
 }
 
-double dot(std::span<const double> x, std::span<const double> y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }
+double dot(std::span<const double> x, std::span<const double> y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
 
 }  // namespace
 

@@ -16,7 +16,7 @@ F64 = NDArray[np.float64]
 def violation(ranking: tuple[int, ...], relevant: NDArray[np.uint8], scores: F64) -> float:
     """Δ(y) − w·(Ψ* − Ψ(y)) of one ranking, by the definition."""
     good, rest = np.flatnonzero(relevant == 1), np.flatnonzero(relevant == 0)
-    place = {row: position for position, row in enumerate(ranking)}
+    place = np.argsort(ranking)
     hits, precision = 0, 0.0
     for position, row in enumerate(ranking):
         if relevant[row]:

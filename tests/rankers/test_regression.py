@@ -9,6 +9,7 @@ import pytest
 from tests.rankers.folds import drawn, five_fold_means, folds, planted
 
 from pippin.data.dataset import Dataset
+from pippin.errors import DataError
 from pippin.rankers import models
 from pippin.rankers.regression import Regression, map_labels
 from pippin.rankers.selection import select
@@ -87,6 +88,11 @@ def test_constant_queries_count_unless_dropped() -> None:
     dropped = Regression(drop_constant=True).fit(data)
     assert dropped.coef_.tobytes() == Regression().fit(kept).coef_.tobytes()
     assert not np.allclose(dropped.coef_, Regression().fit(data).coef_)
+
+
+def test_nothing_left_is_said() -> None:
+    with pytest.raises(DataError, match="nothing is left"):
+        Regression(drop_constant=True).fit(np.eye(3), [1, 1, 0], qid=[1, 1, 2])
 
 
 def test_a_planted_truth_is_found() -> None:

@@ -31,7 +31,7 @@ def test_no_step_away_from_the_optimum_is_better() -> None:
     data = drawn(2, queries=12)
     model = SVMMAP(C=2.0, tolerance=1e-9).fit(data)
     kept = with_pairs(data, 1)
-    hinge = MeanHinge(kept, (kept.labels >= 1).astype(np.uint8))
+    hinge = MeanHinge((kept.labels >= 1).astype(np.uint8), kept.offsets)
 
     def objective(weights: np.ndarray) -> float:
         return float(weights @ weights / 2 + 2.0 * hinge(kept.features @ weights)[0])
@@ -46,8 +46,7 @@ def test_no_step_away_from_the_optimum_is_better() -> None:
 
 def test_the_hinge_of_no_weights_is_the_worst_ranking() -> None:
     """At w = 0 nothing speaks against the reverse of the ideal ranking."""
-    data = Dataset(np.eye(3), np.array([0, 1, 1], np.int32), np.array([0, 3]), ("q",))
-    value, _ = MeanHinge(data, np.array([0, 1, 1], np.uint8))(np.zeros(3))
+    value, _ = MeanHinge(np.array([0, 1, 1], np.uint8), np.array([0, 3]))(np.zeros(3))
     assert value == pytest.approx(1 - (1 / 2 + 2 / 3) / 2)
 
 
@@ -118,6 +117,7 @@ def test_too_few_rounds_are_said() -> None:
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
     ({"C": -1.0}, "C is a number above 0"),
+    ({"rounds": 0}, "rounds is a number above 0"),
     ({"tolerance": 0.0}, "tolerance is a number above 0"),
     ({"solver": "sgd"}, "solver is frank-wolfe or cutting-planes, not 'sgd'"),
 ])  # fmt: skip

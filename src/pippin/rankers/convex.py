@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -28,9 +29,16 @@ class Solution:
     rounds: int
 
 
+def check_settings(C: float, tolerance: float, rounds: int) -> None:
+    """Raise unless these settings of a solver make sense."""
+    for name, value in (("C", C), ("tolerance", tolerance), ("rounds", rounds)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is a number above 0, not {value}")
+
+
 def one_blas_thread() -> AbstractContextManager[object]:
     """Dense products on one thread, because more would add in another order and change the last digits."""
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
     return limits
@@ -56,8 +64,8 @@ def with_pairs(data: Dataset, relevant_at: int | None = None) -> Dataset:
 def line_search(slope: Callable[[float], float], first: float, precision: float, width: float = 1e-12) -> float:
     """t > 0 with |slope(t)| ≤ precision · |first|, for the rising slope of a convex function with slope(0) = first < 0.
 
-    Doubling until the slope is positive, then regula falsi after Illinois; at a kink, a point before it, nearer than `width`
-    (as a part of t).
+    Doubling until the slope is positive, then regula falsi after Illinois; at a kink, a point before it, nearer
+    to it than width · t.
     """
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     trial, side = 1.0, 0
@@ -111,7 +119,7 @@ def cutting_planes(
             best, best_scores = best + length * step, best_scores + length * step_scores
             objective = 0.5 * float(best @ best) + C * loss(best_scores)[0]
             solution = Solution(best, objective, objective - dual, count)
-            if watch.after(lambda: best_scores) or solution.gap <= tolerance * objective:
+            if watch.after(best_scores.copy) or solution.gap <= tolerance * objective:
                 return solution
     if not watch.interrupted:
         warn_unfinished(rounds, solution.gap / max(solution.objective, 1e-300), tolerance)
@@ -125,7 +133,7 @@ def _best_step(loss: Loss, C: float, start: F64, scores: F64, step: F64, step_sc
         return float(step @ start + t * (step @ step) + C * (loss(scores + t * step_scores)[1] @ step_scores))
 
     first = slope(0.0)
-    return line_search(slope, first, 1e-2, width=1e-3) if first < 0 else 0.0
+    return line_search(slope, first, 1e-1, width=1e-2) if first < 0 else 0.0
 
 
 def warn_unfinished(rounds: int, reached: float, tolerance: float) -> None:

@@ -5,8 +5,8 @@ Every sum over pairs is taken by order statistics in O(n log n), so the pairs th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from pippin.kernels.pairs import PairLoss, Pairs, grade
 from pippin.rankers.base import register
 from pippin.rankers.convex import (
     Solution,
+    check_settings,
     cutting_planes,
     line_search,
     one_blas_thread,
@@ -41,7 +42,7 @@ class RankSVM(LinearRanker):
     """
 
     source = "Herbrich et al. 2000, Joachims 2002; order statistics: Lee & Lin 2014; Newton: Chapelle & Keerthi 2010"
-    grid = {"C": [10.0**k for k in range(-6, 5)]}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": [10.0**k for k in range(-6, 5)]}
 
     def __init__(
         self,
@@ -64,27 +65,25 @@ class RankSVM(LinearRanker):
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         self._check()
         data = with_pairs(train)
+        features = np.asarray(data.features, np.float64)
         levels, counts = grade(data.labels, data.offsets)
         pairs = Pairs(levels, data.offsets, np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts)
         watch = plain_watch(self.rounds, "ranksvm", self.verbose)
         with one_blas_thread():
             if self.loss == "squared":
-                direct = self.solver == "direct" or (self.solver == "auto" and data.features.shape[1] <= _DIRECT)
-                found = newton(data.features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
+                direct = self.solver == "direct" or (self.solver == "auto" and features.shape[1] <= _DIRECT)
+                found = newton(features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
             else:
 
                 def hinge(scores: F64) -> tuple[float, F64]:
                     loss = pairs.loss(scores, squared=False)
                     return loss.value, loss.gradient
 
-                found = cutting_planes(data.features, hinge, self.C, self.tolerance, self.rounds, watch)
+                found = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
         self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
 
     def _check(self) -> None:
-        if not (math.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C is a number above 0, not {self.C}")
-        if not self.tolerance > 0:
-            raise ValueError(f"tolerance is a number above 0, not {self.tolerance}")
+        check_settings(self.C, self.tolerance, self.rounds)
         for name, known in (
             ("loss", ("squared", "hinge")),
             ("pairs", ("equal", "query")),
@@ -105,6 +104,7 @@ def newton(
     done = 0
     with watch:
         while size > tolerance * start and done < rounds:
+            step: F64
             if direct:
                 step = np.linalg.solve(hessian(features, pairs, C, scores, loss), -gradient)
             else:
@@ -114,7 +114,7 @@ def newton(
             gradient = weights + C * (loss.gradient @ features)
             size, last = float(np.linalg.norm(gradient)), size
             done += 1
-            watch.after(lambda: scores)
+            watch.after(scores.copy)
             if length == 0.0 or (size >= last and size <= 1e-10 * start):  # no digit is left to win
                 break
     if size > tolerance * start and not watch.interrupted and done >= rounds:

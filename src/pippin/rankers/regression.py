@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.errors import DataError
 from pippin.rankers.base import register
 from pippin.rankers.convex import one_blas_thread, with_pairs
 from pippin.rankers.linear import LinearRanker
@@ -25,7 +28,7 @@ class Regression(LinearRanker):
     source = "LETOR 3.0 (Qin, Liu, Xu & Li 2010), §4.2.1"
     # Up to shift and scale, which change no ranking, a mapping of three labels is one number: the middle label's worth.
     # The LETOR paper chose the mapping on validation and found that a penalty would have helped.
-    grid = {
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {
         "mapping": ["label", 0.0, 0.1, 0.2, 0.25, 1 / 3, 2 / 3, 0.75, 0.9, 1.0, "exp2"],
         "ridge": [1e-6, 1e-2, 1.0, 10.0, 100.0, 1000.0],
     }
@@ -38,8 +41,12 @@ class Regression(LinearRanker):
         drop_constant: bool = False,
     ) -> None:
         self.ridge = ridge  # weight of the penalty; without one, the solution with the least norm
-        self.mapping = mapping  # label, exp2 (2^label − 1), square, or what half the top label is worth of the top: 0 … 1
-        self.within_queries = within_queries  # subtract each query's means first: explain differences within queries only
+        self.mapping = (
+            mapping  # label, exp2 (2^label − 1), square, or what half the top label is worth of the top: 0 … 1
+        )
+        self.within_queries = (
+            within_queries  # subtract each query's means first: explain differences within queries only
+        )
         self.drop_constant = drop_constant  # leave out queries whose documents all have one label
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
@@ -48,6 +55,10 @@ class Regression(LinearRanker):
         worth = map_labels(train.labels, self.mapping)
         if self.drop_constant:
             kept = with_pairs(train)
+            if kept.queries == 0:
+                raise DataError(
+                    "every query of the training set has one label only; with drop_constant nothing is left"
+                )
             train, worth = kept, map_labels(kept.labels, self.mapping, int(train.labels.max()))
         features, targets = np.array(train.features), worth
         if self.within_queries:
@@ -72,7 +83,7 @@ def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None 
     """
     if isinstance(mapping, str) and mapping not in _NAMED:
         raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
-    values = labels.astype(np.float64)
+    values: NDArray[np.float64] = labels.astype(np.float64)
     if mapping == "label":
         return values
     if mapping == "square":
@@ -82,11 +93,12 @@ def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None 
     number = float(mapping)
     if not 0 <= number <= 1:
         raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
-    shares = values / (top or int(labels.max()))
+    shares: NDArray[np.float64] = values / (top or int(labels.max()))
     if number == 0:  # only the top label counts
         return (shares == 1).astype(np.float64)
     power = -math.log2(number)
-    return np.where(shares > 0, np.where(shares > 0, shares, 1.0) ** power, 0.0)
+    shares[shares > 0] **= power
+    return shares
 
 
 def least_squares(features: NDArray[np.float64], targets: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,15 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.kernels.svmmap import frank_wolfe_pass, most_violated
 from pippin.rankers.base import register
-from pippin.rankers.convex import Solution, cutting_planes, one_blas_thread, plain_watch, warn_unfinished, with_pairs
+from pippin.rankers.convex import (
+    Solution,
+    check_settings,
+    cutting_planes,
+    one_blas_thread,
+    plain_watch,
+    warn_unfinished,
+    with_pairs,
+)
 from pippin.rankers.linear import LinearRanker
 from pippin.rankers.watch import Watch
 
@@ -27,7 +36,7 @@ class SVMMAP(LinearRanker):
     """
 
     source = "Yue, Finley, Radlinski & Joachims 2007; block-coordinate Frank-Wolfe: Lacoste-Julien et al. 2013"
-    grid = {"C": [10.0**k for k in range(-3, 5)]}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": [10.0**k for k in range(-3, 5)]}
 
     def __init__(
         self,
@@ -40,7 +49,7 @@ class SVMMAP(LinearRanker):
         verbose: bool = False,
     ) -> None:
         self.C = C  # how much the mean hinge counts against small weights
-        self.solver = solver  # cutting-planes (one slack; quick for any C), or frank-wolfe (block-coordinate; cheap passes, small C)
+        self.solver = solver  # cutting-planes (one slack), or frank-wolfe (block-coordinate; slow to end for a large C)
         self.relevant_at = relevant_at  # a document with this label or more is relevant
         self.tolerance = tolerance  # duality gap as a part of the objective
         self.rounds = rounds  # passes over the queries, or planes, at most
@@ -48,60 +57,58 @@ class SVMMAP(LinearRanker):
         self.verbose = verbose  # show progress
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        if not (math.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C is a number above 0, not {self.C}")
-        if not self.tolerance > 0:
-            raise ValueError(f"tolerance is a number above 0, not {self.tolerance}")
+        check_settings(self.C, self.tolerance, self.rounds)
         if self.solver not in ("frank-wolfe", "cutting-planes"):
             raise ValueError(f"solver is frank-wolfe or cutting-planes, not {self.solver!r}")
         if not (train.labels >= self.relevant_at).any():
             raise DataError(f"no document of the training set has a label of {self.relevant_at} or more")
         data = with_pairs(train, self.relevant_at)
-        relevant = (data.labels >= self.relevant_at).astype(np.uint8)
+        features = np.asarray(data.features, np.float64)
+        hinge = MeanHinge((data.labels >= self.relevant_at).astype(np.uint8), data.offsets)
         watch = plain_watch(self.rounds, "svmmap", self.verbose)
         with one_blas_thread():
             if data.queries == 0:
-                found = Solution(np.zeros(data.features.shape[1]), 0.0, 0.0, 0)
+                found = Solution(np.zeros(features.shape[1]), 0.0, 0.0, 0)
             elif self.solver == "frank-wolfe":
-                found = frank_wolfe(data, relevant, self.C, self.tolerance, self.rounds, self.seed, watch)
+                found = frank_wolfe(features, hinge, self.C, self.tolerance, self.rounds, self.seed, watch)
             else:
-                found = cutting_planes(data.features, MeanHinge(data, relevant), self.C, self.tolerance, self.rounds, watch)
+                found = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
         self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
 
 
 class MeanHinge:
-    """The mean hinge of the queries, of scores."""
+    """The mean over queries of max over rankings y of Δ(y) − w·(Ψ* − Ψ(y)), as a function of the scores."""
 
-    def __init__(self, data: Dataset, relevant: NDArray[np.uint8]) -> None:
-        self.data, self.relevant = data, relevant
+    def __init__(self, relevant: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.relevant, self.offsets = relevant, offsets
+        self.queries = len(offsets) - 1
 
     def __call__(self, scores: F64) -> tuple[float, F64]:
-        losses, coefficients = most_violated(self.relevant, self.data.offsets, scores)
-        queries = self.data.queries
-        return float(losses.sum() - coefficients @ scores) / queries, -coefficients / queries
+        """Its value, and its derivative by each score."""
+        losses, coefficients = most_violated(self.relevant, self.offsets, scores)
+        return float(losses.sum() - coefficients @ scores) / self.queries, -coefficients / self.queries
 
 
 def frank_wolfe(
-    data: Dataset, relevant: NDArray[np.uint8], C: float, tolerance: float, rounds: int, seed: int, watch: Watch
+    features: F64, hinge: MeanHinge, C: float, tolerance: float, rounds: int, seed: int, watch: Watch
 ) -> Solution:
     """Block-coordinate Frank-Wolfe on the dual, queries in a new order each pass, until the duality gap is small.
 
     The objective ½‖w‖² + C · mean hinge is never below the dual, C Σ losses − ½‖w‖².
     """
-    width = data.features.shape[1]
-    weights, blocks, losses = np.zeros(width), np.zeros((data.queries, width)), np.zeros(data.queries)
+    queries, width = hinge.queries, features.shape[1]
+    weights, blocks, losses = np.zeros(width), np.zeros((queries, width)), np.zeros(queries)
     random = np.random.Generator(np.random.Philox(seed))
-    hinge = MeanHinge(data, relevant)
     solution = Solution(weights, C, np.inf, 0)
     with watch:
         for done in range(1, rounds + 1):
-            order = random.permutation(data.queries).astype(np.int64)
-            frank_wolfe_pass(relevant, data.offsets, data.features, order, 1.0 / C, weights, blocks, losses)
-            value, _ = hinge(data.features @ weights)
+            order = random.permutation(queries).astype(np.int64)
+            frank_wolfe_pass(hinge.relevant, hinge.offsets, features, order, 1.0 / C, weights, blocks, losses)
+            value, _ = hinge(features @ weights)
             norm = float(weights @ weights)
             gap = norm + C * (value - float(losses.sum()))
             solution = Solution(weights.copy(), norm / 2 + C * value, gap, done)
-            if watch.after(lambda: weights) or solution.gap <= tolerance * solution.objective:
+            if watch.after(weights.copy) or solution.gap <= tolerance * solution.objective:
                 return solution
     if not watch.interrupted:
         warn_unfinished(rounds, solution.gap / solution.objective, tolerance)

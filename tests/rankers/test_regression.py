@@ -81,6 +81,15 @@ def test_within_queries_ignores_what_is_the_same_for_a_whole_query() -> None:
     assert not np.allclose(Regression().fit(moved).coef_, Regression().fit(data).coef_, atol=1e-3)
 
 
+def test_within_queries_gives_no_weight_to_what_never_varies_there() -> None:
+    data = drawn(5)
+    own = np.repeat(np.random.default_rng(1).normal(size=data.queries), np.diff(data.offsets))
+    table = np.column_stack((data.features, own))
+    for ridge in (0.0, 1e-6):
+        model = Regression(ridge, within_queries=True)
+        assert model.fit(Dataset(table, data.labels, data.offsets, data.query_ids)).coef_[4] == 0
+
+
 def test_constant_queries_count_unless_dropped() -> None:
     data = drawn(6)
     kept = data.select([q for q in range(data.queries) if len({*data.labels[slice(*data.offsets[q : q + 2])]}) > 1])

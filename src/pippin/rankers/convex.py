@@ -142,7 +142,7 @@ def warn_unfinished(rounds: int, reached: float, tolerance: float) -> None:
 
     warnings.warn(
         f"stopped after {rounds} rounds at a precision of {reached:.2g}, not {tolerance:.2g}; "
-        "more rounds or a smaller C help",
+        "more rounds, a smaller C or features normalised by query help",
         ConvergenceWarning,
         stacklevel=2,
     )

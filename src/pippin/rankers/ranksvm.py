@@ -104,9 +104,8 @@ def newton(
     done = 0
     with watch:
         while size > tolerance * start and done < rounds:
-            step: F64
             if direct:
-                step = np.linalg.solve(hessian(features, pairs, C, scores, loss), -gradient)
+                step = _solve(hessian(features, pairs, C, scores, loss), -gradient)
             else:
                 step = conjugate_gradients(_multiplier(features, pairs, C, scores, loss), -gradient)
             loss, length, step_scores = _move(features, pairs, C, weights, scores, step, loss)
@@ -153,6 +152,10 @@ def hessian(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) 
         total += C * (block.T @ pairs.part(first, last).product(scores[rows], loss.order[rows], block))
         first = last
     return (total + total.T) / 2
+
+
+def _solve(matrix: F64, target: F64) -> F64:
+    return np.asarray(np.linalg.solve(matrix, target), np.float64)
 
 
 def _multiplier(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> Callable[[F64], F64]:

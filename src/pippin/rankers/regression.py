@@ -42,11 +42,9 @@ class Regression(LinearRanker):
     ) -> None:
         self.ridge = ridge  # weight of the penalty; without one, the solution with the least norm
         self.mapping = (
-            mapping  # label, exp2 (2^label − 1), square, or what half the top label is worth of the top: 0 … 1
+            mapping  # label, exp2 (2^label − 1), square, or from 0 to 1: half the top label's part of its worth
         )
-        self.within_queries = (
-            within_queries  # subtract each query's means first: explain differences within queries only
-        )
+        self.within_queries = within_queries  # subtract each query's means: explain only differences within queries
         self.drop_constant = drop_constant  # leave out queries whose documents all have one label
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
@@ -56,23 +54,26 @@ class Regression(LinearRanker):
         if self.drop_constant:
             kept = with_pairs(train)
             if kept.queries == 0:
-                raise DataError(
-                    "every query of the training set has one label only; with drop_constant nothing is left"
-                )
+                raise DataError("every query of the training set has one label; with drop_constant nothing is left")
             train, worth = kept, map_labels(kept.labels, self.mapping, int(train.labels.max()))
-        features, targets = np.array(train.features), worth
+        features, targets = np.array(train.features, np.float64), worth
+        magnitudes = np.maximum(np.abs(features.min(axis=0)), np.abs(features.max(axis=0)))
         if self.within_queries:
-            sizes = np.diff(train.offsets)
-            some = np.flatnonzero(sizes)
-            starts = train.offsets[:-1][some]
-            features -= np.repeat(np.add.reduceat(features, starts) / sizes[some, None], sizes[some], axis=0)
-            targets = targets - np.repeat(np.add.reduceat(targets, starts) / sizes[some], sizes[some])
+            for column in (*features.T, targets := targets.copy()):
+                _centre(column, train.offsets)
         mean = features.mean(axis=0)
         features -= mean
         targets = targets - targets.mean()
         with one_blas_thread():
-            self.coef_ = least_squares(features, targets, self.ridge)
+            self.coef_ = least_squares(features, targets, self.ridge, np.ptp(features, axis=0) > 1e-12 * magnitudes)
             self.intercept_ = float(worth.mean() - mean @ self.coef_)
+
+
+def _centre(column: NDArray[np.float64], offsets: NDArray[np.int64]) -> None:
+    """Subtract each query's mean."""
+    sizes = np.diff(offsets)
+    some = sizes > 0
+    column -= np.repeat(np.add.reduceat(column, offsets[:-1][some]) / sizes[some], sizes[some])
 
 
 def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None = None) -> NDArray[np.float64]:
@@ -95,21 +96,22 @@ def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None 
         raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
     shares: NDArray[np.float64] = values / (top or int(labels.max()))
     if number == 0:  # only the top label counts
-        return (shares == 1).astype(np.float64)
+        return np.asarray(shares == 1, np.float64)
     power = -math.log2(number)
     shares[shares > 0] **= power
     return shares
 
 
-def least_squares(features: NDArray[np.float64], targets: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+def least_squares(
+    features: NDArray[np.float64], targets: NDArray[np.float64], ridge: float, varies: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """argmin ‖features w − targets‖² + ridge ‖w‖² through the normal equations, of unit diagonal for a good condition.
 
-    Directions in which nothing varies (LETOR's tables have some) get no weight.
+    Columns that do not vary, and directions in which nothing does (LETOR's tables have some), get no weight.
     """
     gram = features.T @ features
     sizes = np.sqrt(np.diag(gram) + ridge)
-    spread = np.ptp(features, axis=0) > 1e-12 * np.abs(features).max(axis=0, initial=0.0)
-    scales = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=spread & (sizes > 0))
+    scales = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=varies & (sizes > 0))
     gram[np.diag_indices_from(gram)] += ridge
     values, vectors = np.linalg.eigh(scales[:, None] * gram * scales)
     kept = values > 1e-13 * max(float(values.max(initial=0.0)), 1e-300)

@@ -22,7 +22,7 @@ from pippin.rankers.svmmap import SVMMAP, MeanHinge
 def test_two_solvers_meet(C: float) -> None:
     data = drawn(1, queries=12)
     planes = SVMMAP(C=C, tolerance=1e-7).fit(data)
-    blocks = SVMMAP(C=C, tolerance=1e-3, rounds=20_000, solver="frank-wolfe").fit(data)
+    blocks = SVMMAP(C=C, tolerance=2e-3, rounds=20_000, solver="frank-wolfe").fit(data)
     assert blocks.objective_ == pytest.approx(planes.objective_, rel=2e-3)
     np.testing.assert_allclose(blocks.coef_, planes.coef_, atol=0.1)
 

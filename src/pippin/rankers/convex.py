@@ -28,6 +28,12 @@ class Solution:
     gap: float
     rounds: int
 
+    def missing(self, start: float) -> float:
+        """The part of what could be gained over `start`, the objective at w = 0, that may still be missing."""
+        if self.gap <= 1e-14 * start:  # rounding alone
+            return 0.0
+        return self.gap / (start - self.objective + self.gap)
+
 
 def check_settings(C: float, tolerance: float, rounds: int) -> None:
     """Raise unless these settings of a solver make sense."""
@@ -95,13 +101,14 @@ def cutting_planes(
     """One-slack cutting planes: loss(Xw) ≥ a·w + b for every plane seen; the dual of the planes bounds the objective.
 
     Joachims 2006; after Franc & Sonnenburg 2009 the best point moves by exact line search towards the master's optimum
-    and the next plane is taken a little ahead of it. Stops when objective − dual ≤ tolerance · objective.
+    and the next plane is taken a little ahead of it. Stops when objective − dual ≤ tolerance · (objective at 0 − dual).
     """
     width = features.shape[1]
     best, best_scores = np.zeros(width), np.zeros(len(features))
     cut_scores = best_scores
     planes, constants, gram, shares = np.empty((0, width)), np.empty(0), np.empty((0, 0)), np.empty(0)
-    solution = Solution(best, C * loss(best_scores)[0], np.inf, 0)
+    start = C * loss(best_scores)[0]
+    solution = Solution(best, start, start, 0)
     with watch:
         for count in range(1, rounds + 1):
             value, gradient = loss(cut_scores)
@@ -119,10 +126,10 @@ def cutting_planes(
             best, best_scores = best + length * step, best_scores + length * step_scores
             objective = 0.5 * float(best @ best) + C * loss(best_scores)[0]
             solution = Solution(best, objective, objective - dual, count)
-            if watch.after(best_scores.copy) or solution.gap <= tolerance * objective:
+            if watch.after(best_scores.copy) or solution.missing(start) <= tolerance:
                 return solution
     if not watch.interrupted:
-        warn_unfinished(rounds, solution.gap / max(solution.objective, 1e-300), tolerance)
+        warn_unfinished(rounds, solution.missing(start), tolerance)
     return solution
 
 

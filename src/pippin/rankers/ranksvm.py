@@ -57,7 +57,7 @@ class RankSVM(LinearRanker):
         self.C = C  # how much a violated pair counts against small weights
         self.loss = loss  # squared (Newton's method), or hinge (cutting planes; SVMlight's loss)
         self.pairs = pairs  # equal: every pair counts 1 (SVMlight); query: every query counts 1, shared by its pairs
-        self.tolerance = tolerance  # squared: ‖gradient‖ / ‖gradient at 0‖; hinge: duality gap / objective
+        self.tolerance = tolerance  # squared: ‖gradient‖ / ‖gradient at 0‖; hinge: duality gap / gain over w = 0
         self.rounds = rounds  # Newton steps, or planes, at most
         self.solver = solver  # of a Newton step: direct, cg (conjugate gradients), or auto, by the number of features
         self.verbose = verbose  # show progress

@@ -43,7 +43,7 @@ class SVMMAP(LinearRanker):
         C: float = 10.0,
         solver: str = "cutting-planes",
         relevant_at: int = 1,
-        tolerance: float = 1e-4,
+        tolerance: float = 1e-3,
         rounds: int = 1000,
         seed: int = 0,
         verbose: bool = False,
@@ -51,7 +51,7 @@ class SVMMAP(LinearRanker):
         self.C = C  # how much the mean hinge counts against small weights
         self.solver = solver  # cutting-planes (one slack), or frank-wolfe (block-coordinate; slow to end for a large C)
         self.relevant_at = relevant_at  # a document with this label or more is relevant
-        self.tolerance = tolerance  # duality gap as a part of the objective
+        self.tolerance = tolerance  # duality gap, as a part of what can be gained over w = 0
         self.rounds = rounds  # passes over the queries, or planes, at most
         self.seed = seed  # of the order in which frank-wolfe visits the queries
         self.verbose = verbose  # show progress
@@ -99,7 +99,8 @@ def frank_wolfe(
     queries, width = hinge.queries, features.shape[1]
     weights, blocks, losses = np.zeros(width), np.zeros((queries, width)), np.zeros(queries)
     random = np.random.Generator(np.random.Philox(seed))
-    solution = Solution(weights, C, np.inf, 0)
+    start = C * hinge(np.zeros(len(features)))[0]
+    solution = Solution(weights, start, start, 0)
     with watch:
         for done in range(1, rounds + 1):
             order = random.permutation(queries).astype(np.int64)
@@ -108,8 +109,8 @@ def frank_wolfe(
             norm = float(weights @ weights)
             gap = norm + C * (value - float(losses.sum()))
             solution = Solution(weights.copy(), norm / 2 + C * value, gap, done)
-            if watch.after(weights.copy) or solution.gap <= tolerance * solution.objective:
+            if watch.after(weights.copy) or solution.missing(start) <= tolerance:
                 return solution
     if not watch.interrupted:
-        warn_unfinished(rounds, solution.gap / solution.objective, tolerance)
+        warn_unfinished(rounds, solution.missing(start), tolerance)
     return solution

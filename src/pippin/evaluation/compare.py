@@ -132,7 +132,7 @@ class Comparison:
         )
         firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
         return (
-            f"{winner}. Pairs: {pairs}; {len(self.flips)} change their winner with the tool, {firm} are decided the "
+            f"{winner}. Pairs: {pairs}; {len(self.flips)} with another winner under another tool, {firm} decided the "
             "same way and significantly by every tool."
         )
 

@@ -7,7 +7,12 @@ queries, tied scores), evaluates two scorers under every tool and prints the tab
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
 from pippin.evaluation.evaluate import evaluate_tool
 from pippin.evaluation.tools import TOOLS
 from pippin.report.tables import Table, number
@@ -19,7 +24,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--queries", type=int, default=200, help="(default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="(default: 1)")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="also write the data set and the scores here")
     parser.add_argument("-m", "--measure", default="NDCG@10", help="(default: NDCG@10)")
+
+
+def save(data: Dataset, scorers: dict[str, NDArray[np.float64]], folder: Path) -> None:
+    """Write test.txt and a score file per scorer."""
+    from pippin.data.letor import write_letor
+    from pippin.data.scores import write_scores
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_letor(data, folder / "test.txt")
+    for name, scores in scorers.items():
+        write_scores(scores, folder / f"{name}.txt")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
     data = synthetic.make(queries=options.queries, seed=options.seed)
     scorers = synthetic.scorers(data, seed=options.seed)
     print(f"{data}\n")
+    if options.output is not None:
+        save(data, scorers, Path(options.output))
     rows = []
     for tool in TOOLS.values():
         results = [evaluate_tool(data, s, [options.measure], tool, {}, name) for name, s in scorers.items()]

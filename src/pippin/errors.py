@@ -28,7 +28,7 @@ def _again(kind: type[PippinError], arguments: tuple[Any, ...], state: dict[str,
     return error
 
 
-class DataError(PippinError):
+class DataError(PippinError, ValueError):
     """Input that is not what it should be: `file:line: sentence`."""
 
     def __init__(self, message: str, file: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
@@ -39,7 +39,7 @@ class DataError(PippinError):
         super().__init__(place + message)
 
 
-class ConventionError(PippinError):
+class ConventionError(PippinError, ValueError):
     """Choices that have no meaning together, or that this data cannot answer."""
 
 

@@ -145,8 +145,13 @@ def check_labels(y: Any, rows: int) -> NDArray[np.int32]:
     labels = np.asarray(y)
     if labels.shape != (rows,):
         raise ValueError(f"{rows} labels are needed in one column, and y has the shape {labels.shape}")
-    if labels.dtype.kind not in "iufb" or not np.isfinite(labels.astype(np.float64)).all():
-        raise DataError("labels are whole numbers; y holds something else")
+    try:
+        numbers = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise DataError("labels are whole numbers; y holds something else (Unknown label type)")
+    labels = numbers
     if (labels < 0).any():
         raise DataError(f"labels are 0 or more, and y holds {labels.min()}")
     if (labels != np.floor(labels)).any():

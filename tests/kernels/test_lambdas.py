@@ -230,7 +230,9 @@ def test_order_of_rows_changes_nothing() -> None:
 @pytest.mark.parametrize("measure", ["NDCG@10", "AP", "ERR", "RR", None])
 def test_threads_change_no_bit(measure: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(2)
-    data = dataset(*[generator.integers(0, 5, n).tolist() for n in generator.integers(1, 60, 200)])
+    data = dataset(
+        *[generator.integers(0, 5, n).tolist() for n in generator.integers(1, 60, 1000)]
+    )  # enough for threads
     scores = generator.normal(size=len(data))
     results = []
     for threads in ("1", "2", "3"):
@@ -280,4 +282,16 @@ def test_wrong_arrays_are_refused() -> None:
     with pytest.raises(ValueError, match="nothing to follow"):
         kernel.swap_scales("bpref", labels, offsets, rules)
     with pytest.raises(TypeError):
-        kernel.swap_scales("ndcg", labels.astype(np.int64), offsets, rules)  # type: ignore[arg-type]
+        kernel.swap_scales("ndcg", labels.astype(np.int64), offsets, rules)
+
+
+def test_depth_sees_further_but_counts_the_same_lists() -> None:
+    data = dataset([0, 1, 0, 2, 1], [0, 0, 1])
+    scores = -np.arange(8.0)
+    deep = Lambdas(data, "NDCG@2", Convention(short="zero"), depth=4)
+    assert np.allclose(deep.changes(0, scores), Lambdas(data, "NDCG@4").changes(0, scores), rtol=1e-14)
+    assert np.allclose(deep.changes(1, scores), Lambdas(data, "NDCG@4").changes(1, scores), rtol=1e-14)  # 3 >= 2 count
+    assert (Lambdas(data, "NDCG@4", Convention(short="zero"), depth=9)(scores)[0][5:] == 0).all()
+    for measure in ("P@2", "Recall@2", "NDCG@5", "AP"):  # nothing to see further down
+        same = [Lambdas(data, measure, depth=depth)(scores)[0].tobytes() for depth in (None, 4)]
+        assert same[0] == same[1]

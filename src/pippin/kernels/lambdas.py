@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native, threads
+from pippin.kernels import native, threads_for
 from pippin.kernels.measures import _DENOMINATOR, Rules
 
 F64 = NDArray[np.float64]
@@ -57,6 +57,7 @@ def lambdas(
     """
     gradient, hessian = np.empty(len(scores), np.float64), np.empty(len(scores), np.float64)
     native.lambdas(
-        name, scores, labels, offsets, order, scales, *_rules(rules), keep_beyond, sigma, gradient, hessian, threads()
-    )
+        name, scores, labels, offsets, order, scales, *_rules(rules), keep_beyond, sigma, gradient, hessian,
+        threads_for(len(scores)),
+    )  # fmt: skip
     return gradient, hessian

@@ -7,6 +7,8 @@ they stand in the order of the data. RankNet itself is the case |Δ| = 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,11 +51,14 @@ class Lambdas:
         *,
         sigma: float = 1.0,
         beyond: str = "zero",
+        depth: int | None = None,
     ) -> None:
         """`measure` None is RankNet: every pair of unlike labels counts 1.
 
         `beyond` tells what a rank beyond the cutoff of NDCG or DCG is worth: nothing ("zero", the measure itself), or
-        its discount ("keep", as RankLib and LightGBM do).
+        its discount ("keep", as RankLib and LightGBM do). With a `depth`, λ follows the measure down to that rank at
+        least, though its own cutoff is higher: long lists give more pairs to learn from. Which lists are too short to
+        count is still told by the cutoff.
         """
         if beyond not in ("zero", "keep"):
             raise ConventionError(f"beyond is zero or keep, not {beyond!r}")
@@ -72,7 +77,11 @@ class Lambdas:
             self._ties = ruling.ties
         self._form, self._rules = _form(data, self._labels, parsed, ruling)
         self._keep = self._keep and self._form in ("ndcg", "dcg")
+        if depth is not None:
+            self._rules = _deeper(self._form, self._rules, depth)
         self.scales = kernel.swap_scales(self._form, self._labels, data.offsets, self._rules)
+        if ruling.short == "zero" and self._form in ("ndcg", "dcg"):
+            self.scales[np.diff(data.offsets) < (parsed.cutoff or 0 if ruling.cut else 0)] = 0.0
 
     def order(self, scores: F64) -> NDArray[np.int64]:
         """Rows in rank order; a query's rows stay within its stretch."""
@@ -126,7 +135,12 @@ def _form(data: Dataset, labels: NDArray[np.int32], measure: Measure, convention
     return form, ruling
 
 
-def _without_gains(ruling: Rules, labels: NDArray[np.int32]) -> Rules:
-    from dataclasses import replace
+def _deeper(form: str, ruling: Rules, depth: int) -> Rules:
+    """The rules with the cutoff at `depth` at least; what P and recall count is their cutoff, so that it stays."""
+    if form in ("p", "recall") or ruling.cutoff == 0 or depth <= ruling.cutoff:
+        return ruling
+    return replace(ruling, cutoff=depth, short_is_zero=False)
 
+
+def _without_gains(ruling: Rules, labels: NDArray[np.int32]) -> Rules:
     return replace(ruling, gains=np.zeros(int(labels.max(initial=0)) + 1))

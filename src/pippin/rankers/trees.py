@@ -1,0 +1,237 @@
+"""Boosted regression trees for ranking: LightGBM grows the trees, the ranker says how each score should move.
+
+What LambdaMART, MART and XE-NDCG share: binning, the loop of rounds, early stopping by our own measure under our own
+convention, several ensembles grown side by side (`bags`), the model as text, and the importance of features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.kernels import threads
+from pippin.rankers.base import Features, Ranker
+from pippin.rankers.watch import Watch
+
+if TYPE_CHECKING:
+    from lightgbm import Booster
+
+F64 = NDArray[np.float64]
+# How scores should move: (scores, round, bag) → gradient and second derivative of a cost there.
+Objective = Callable[[F64, int, int], tuple[F64, F64]]
+
+# Below this many values one thread is faster than the barriers between several; the trees are the same.
+_ALONE = 4_000_000
+# Documents and features that each tree sees at least, whatever the shares: a handful teaches nothing.
+_FEWEST = (500, 10)
+# Times that a tree is tried with other random documents and features before growing ends.
+_TRIES = 10
+# Sum of second derivatives in a leaf at least: a leaf with none has no Newton step, and LightGBM, which estimates how
+# many documents a leaf has from that sum, would split it by rounding errors.
+_LEAST_WEIGHT = 1e-3
+
+
+class BoostedRanker(Ranker):
+    """A sum of regression trees, each one fitted to the gradient at the scores so far (Friedman 2001)."""
+
+    takes_null = True
+    by_rounds = True
+    # Parameters of every ranker here; what each of them means stands in its constructor.
+    rounds: int
+    leaves: int
+    learning_rate: float
+    min_leaf: int
+    l2: float
+    bins: int
+    row_fraction: float
+    feature_fraction: float
+    bags: int
+    patience: int | None
+    measure: str
+    convention: str | Convention
+    seed: int
+    verbose: bool
+    _read: tuple[list[str], list[Booster]] | None = None  # `boosters_` as LightGBM's own objects
+
+    def _objective(self, train: Dataset) -> Objective:
+        raise NotImplementedError
+
+    def _grow(self, train: Dataset, valid: Dataset | None) -> None:
+        """Grow the ensembles; `boosters_` holds them up to the best round."""
+        self._check_parameters()
+        growth = _Growth(train, valid, self._tree_parameters(train), self.bags, self.seed)
+        objective = self._objective(train)
+        with Watch(
+            valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
+        ) as watch:
+            for round_ in range(self.rounds):
+                if not growth.step(objective, round_):
+                    break  # no document can be told from another any more
+                if watch.after(growth.valid_scores):
+                    break
+        self.curve_ = watch.curve
+        self.rounds_ = watch.best + 1
+        self.boosters_ = growth.texts(watch.best)
+
+    def _check_parameters(self) -> None:
+        for name, lowest in (("rounds", 1), ("leaves", 2), ("min_leaf", 1), ("bags", 1), ("bins", 2)):
+            if getattr(self, name) < lowest:
+                raise DataError(f"{self.name}: {name} is at least {lowest}, not {getattr(self, name)}")
+        for name in ("row_fraction", "feature_fraction"):
+            if not 0 < getattr(self, name) <= 1:
+                raise DataError(f"{self.name}: {name} is above 0 and at most 1, not {getattr(self, name)}")
+        if not self.learning_rate > 0:
+            raise DataError(f"{self.name}: learning_rate is above 0, not {self.learning_rate}")
+        if not self.l2 >= 0:
+            raise DataError(f"{self.name}: l2 is 0 or more, not {self.l2}")
+
+    def _tree_parameters(self, train: Dataset) -> dict[str, Any]:
+        alone = train.features.size < _ALONE
+        documents, columns = train.features.shape
+        rows = max(self.row_fraction, min(1.0, _FEWEST[0] / documents))
+        features = max(self.feature_fraction, min(1.0, _FEWEST[1] / columns))
+        return {
+            "objective": "none", "metric": "None", "boosting": "gbdt", "verbosity": -1,
+            "num_leaves": self.leaves, "max_depth": -1, "learning_rate": self.learning_rate,
+            "min_data_in_leaf": self.min_leaf, "min_sum_hessian_in_leaf": _LEAST_WEIGHT, "lambda_l2": self.l2,
+            "max_bin": self.bins, "min_data_in_bin": 1, "feature_pre_filter": False,
+            "bagging_fraction": rows, "bagging_freq": int(rows < 1),
+            "feature_fraction": features,
+            # One thread owns a feature, so that the number of threads changes no sum.
+            "deterministic": True, "force_col_wise": True, "num_threads": 1 if alone else threads(),
+        }  # fmt: skip
+
+    def _predict(self, features: Features) -> NDArray[np.float64]:
+        total = np.zeros(len(features))
+        for booster in self._loaded():
+            total += booster.predict(features, raw_score=True, num_threads=threads())
+        return total / max(1, len(self.boosters_))
+
+    def _loaded(self) -> list[Booster]:
+        """The ensembles as LightGBM's own; read from their texts once, so that a loaded model is the trained one."""
+        if self._read is None or self._read[0] is not self.boosters_:
+            self._read = (self.boosters_, [_booster(text) for text in self.boosters_])
+        return self._read[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_read", None)
+        return state
+
+    def _state(self) -> dict[str, Any]:
+        # The digest, because LightGBM's own reader trusts what it reads.
+        ensembles = [{"sha256": _digest(text), "lightgbm": text.split("\n")} for text in self.boosters_]
+        return {"rounds": self.rounds_, "ensembles": ensembles}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.rounds_ = int(state["rounds"])
+        self.boosters_ = ["\n".join(ensemble["lightgbm"]) for ensemble in state["ensembles"]]
+        for text, ensemble in zip(self.boosters_, state["ensembles"], strict=True):
+            if _digest(text) != ensemble["sha256"]:
+                raise ValueError("the trees are not those that were written")
+        self._loaded()
+
+    def importance(self) -> dict[str, float]:
+        """The gain of all splits on each feature, averaged over the ensembles."""
+        total = np.zeros(len(self.feature_names_))
+        for booster in self._loaded():
+            total += booster.feature_importance("gain")
+        return dict(zip(self.feature_names_, (total / max(1, len(self.boosters_))).tolist(), strict=True))
+
+
+class _Growth:
+    """Ensembles growing in step on one data set, each with its own random rows and features."""
+
+    def __init__(
+        self, train: Dataset, valid: Dataset | None, parameters: Mapping[str, Any], bags: int, seed: int
+    ) -> None:
+        import lightgbm
+
+        binning = {**parameters, "data_random_seed": seed}
+        data = lightgbm.Dataset(train.features, params=binning, free_raw_data=False)
+        held = None if valid is None else data.create_valid(valid.features, params=binning).construct()
+        self.boosters: list[Booster] = []
+        for bag in range(bags):
+            booster = lightgbm.Booster({**binning, **_seeds(seed, bag)}, data)
+            if held is not None:
+                booster.add_valid(held, "valid")
+            self.boosters.append(booster)
+        sampled = parameters["bagging_fraction"] < 1 or parameters["feature_fraction"] < 1
+        self._tries = _TRIES if sampled else 1
+        self._sizes: list[list[int]] = []  # trees of each ensemble after each round
+
+    def step(self, objective: Objective, round_: int) -> bool:
+        """One more tree for each ensemble; False where none could grow."""
+        grown = [self._grow_one(bag, objective, round_) for bag in range(len(self.boosters))]
+        self._sizes.append([booster.current_iteration() for booster in self.boosters])
+        return any(grown)
+
+    def _grow_one(self, bag: int, objective: Objective, round_: int) -> bool:
+        def gradient(scores: Any, _: Any) -> tuple[F64, F64]:
+            return objective(np.asarray(scores, np.float64), round_, bag)
+
+        # LightGBM says True where no split was found and no tree added.
+        return any(not self.boosters[bag].update(fobj=gradient) for _ in range(self._tries))
+
+    def valid_scores(self) -> F64:
+        """Mean validation scores of the ensembles, which LightGBM keeps up to date tree by tree."""
+        kept: list[F64] = []
+
+        def keep(scores: Any, _: Any) -> tuple[str, float, bool]:
+            kept.append(np.array(scores, np.float64))
+            return "kept", 0.0, True
+
+        for booster in self.boosters:
+            booster.eval_valid(keep)
+        total = kept[0]
+        for scores in kept[1:]:
+            total += scores
+        return total / len(kept)
+
+    def texts(self, best: int) -> list[str]:
+        """The ensembles as they were after round `best`; none where nothing ever grew."""
+        if best < 0:
+            return []
+        return [_text(booster, size) for booster, size in zip(self.boosters, self._sizes[best], strict=True)]
+
+
+def _seeds(seed: int, bag: int) -> dict[str, int]:
+    """Seeds of one ensemble's random choices."""
+    return {"bagging_seed": seed + 7919 * bag, "feature_fraction_seed": seed + 7919 * bag + 1}
+
+
+def _text(booster: Booster, trees: int) -> str:
+    """LightGBM's model text without the training parameters, which name the number of threads."""
+    text: str = booster.model_to_string(num_iteration=trees, importance_type="gain")
+    head, _, rest = text.partition("\nparameters:")
+    return head.rstrip("\n") + "\n" + rest.partition("end of parameters\n")[2]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _booster(text: str) -> Booster:
+    import lightgbm
+
+    try:
+        return lightgbm.Booster(model_str=text)
+    except lightgbm.basic.LightGBMError as error:
+        raise ValueError(str(error)) from None
+
+
+def without_constant(data: Dataset, name: str) -> Dataset:
+    """The data without queries whose documents all have one label: there is no order in them to learn."""
+    filled = np.flatnonzero(np.diff(data.offsets))
+    starts = data.offsets[filled]
+    kept = filled[np.minimum.reduceat(data.labels, starts) < np.maximum.reduceat(data.labels, starts)]
+    if not len(kept):
+        raise DataError(f"no query of {data.name} has documents of different labels, so {name} has nothing to learn")
+    return data if len(kept) == data.queries else data.select(kept)

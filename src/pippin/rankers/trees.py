@@ -79,6 +79,7 @@ class BoostedRanker(Ranker):
         self.curve_ = watch.curve
         self.rounds_ = watch.best + 1
         self.boosters_ = growth.texts(watch.best)
+        self._loaded()
 
     def _check_parameters(self) -> None:
         for name, lowest in (("rounds", 1), ("leaves", 2), ("min_leaf", 1), ("bags", 1), ("bins", 2)):
@@ -233,5 +234,8 @@ def without_constant(data: Dataset, name: str) -> Dataset:
     starts = data.offsets[filled]
     kept = filled[np.minimum.reduceat(data.labels, starts) < np.maximum.reduceat(data.labels, starts)]
     if not len(kept):
-        raise DataError(f"no query of {data.name} has documents of different labels, so {name} has nothing to learn")
+        raise DataError(
+            f"no query of {data.name} ({len(data)} sample{'s' * (len(data) != 1)}) has documents of different labels, "
+            f"so {name} has nothing to learn"
+        )
     return data if len(kept) == data.queries else data.select(kept)

@@ -100,6 +100,8 @@ void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
         std::sort(scratch.begin(), scratch.end(), std::greater<>());
 }
 
+}  // namespace
+
 double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch) {
     fill_ideal(list, rules, scratch);
     const Position depth = rules.depth(static_cast<Position>(scratch.size()));
@@ -109,6 +111,8 @@ double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch) {
 }
 
 bool too_short(const List& list, const Rules& rules) { return rules.short_is_zero && rules.cutoff > list.size(); }
+
+namespace {
 
 double dcg(const List& list, const Rules& rules, Scratch& scratch) {
     return too_short(list, rules) ? 0.0 : dcg_value(list, rules, scratch);
@@ -175,7 +179,8 @@ double f_measure(const List& list, const Rules& rules, Scratch&) {
     return (1 + beta2) * hits / (beta2 * static_cast<double>(relevant) + static_cast<double>(denominator));
 }
 
-// Denominator of average precision; 0 where AP is undefined.
+}  // namespace
+
 double ap_denominator(const List& list, const Rules& rules) {
     const Position size = list.size();
     if (rules.undefined_at_cutoff && count_relevant(list, rules, 0, rules.depth(size)) == 0) return 0.0;
@@ -184,6 +189,17 @@ double ap_denominator(const List& list, const Rules& rules) {
     if (rules.denominator == Denominator::judged || rules.cutoff == 0) return static_cast<double>(relevant);
     return static_cast<double>(std::min(relevant, rules.cutoff));
 }
+
+double err_top(const List& list, const Rules& rules) {
+    double top = rules.top_gain;
+    if (top == 0) {
+        const auto judged = list.pool.empty() ? list.labels : list.pool;
+        for (const std::int32_t label : judged) top = std::max(top, rules.gain(label) + 1);
+    }
+    return top;
+}
+
+namespace {
 
 // AP = Σ over relevant ranks r of (relevant up to r) / r. In a group of n ties after s documents and h hits, with m
 // relevant ones, position s + i holds a relevant one with probability m/n and then expects h + 1 + (i−1)(m−1)/(n−1)
@@ -255,10 +271,7 @@ double stopping(const Rules& rules, std::int32_t label, double top) { return top
 // m_{i−1} − m_i. Adding the t-th document: m_i ← (t−i)/t · m_i + i/t · (1−R_t) · m_{i−1}, all within [0, 1].
 double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& scratch) {
     const Position depth = rules.depth(list.size());
-    double top = rules.top_gain;
-    if (top == 0) {
-        for (const std::int32_t label : list.pool) top = std::max(top, rules.gain(label) + 1);
-    }
+    const double top = err_top(list, rules);
     double sum = 0, passed = 1;
     for (Position first = 0; first < depth && passed > 0;) {
         const Position last = group_end(list, first);

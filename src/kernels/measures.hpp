@@ -54,6 +54,12 @@ using Measure = double (*)(const List&, const Rules&, Scratch&);
 // The measure of that name, or nullptr.
 Measure find_measure(std::string_view name);
 
+// The parts of measures that training needs too: a formula lives in one place.
+double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch);  // DCG of the best ranking
+bool too_short(const List& list, const Rules& rules);                     // DCG and NDCG are 0 by rule
+double ap_denominator(const List& list, const Rules& rules);              // of average precision; 0 where it is undefined
+double err_top(const List& list, const Rules& rules);                     // what a gain is divided by to stop a user
+
 // values[q] = measure(query q). Parallel over queries.
 void measure_lists(Measure measure, const Rules& rules, std::span<const std::int32_t> labels,
                    std::span<const std::uint8_t> tied, std::span<const std::int64_t> offsets,

@@ -148,7 +148,7 @@ def native(name: str, parameter: str = "") -> Function:
     return function
 
 
-def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+def err_rules(ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
     """ERR has its own gain, whatever NDCG's: (2^label - 1) / 2^top."""
     from dataclasses import replace
 
@@ -163,7 +163,11 @@ def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
         if largest > int(convention.err_top):
             raise ConventionError(f"label {largest} is above ERR's top grade {convention.err_top}; set err_top")
         gains, top = exponential_gains(largest), 2.0 ** int(convention.err_top)
-    return compute("err", ranking, replace(rules(ranking, convention, measure), gains=gains, top_gain=top))
+    return replace(rules(ranking, convention, measure), gains=gains, top_gain=top)
+
+
+def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    return compute("err", ranking, err_rules(ranking, convention, measure))
 
 
 def _ap(ranking: Ranking, convention: Convention, measure: Measure) -> Values:

@@ -10,4 +10,5 @@ NB_MODULE(_native, m) {
     pippin::bind_significance(m);
     pippin::bind_pairs(m);
     pippin::bind_svmmap(m);
+    pippin::bind_lambda(m);
 }

@@ -1,0 +1,132 @@
+"""The forces λ of LambdaRank and LambdaMART on one data set, for any measure under any convention.
+
+λ of a pair is the gradient of RankNet's cost times the change |Δ| of the measure if the two documents swapped places;
+documents are ordered by the scores as the convention orders them. Where it leaves tied documents open (`expected`),
+they stand in the order of the data. RankNet itself is the case |Δ| = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError, DataError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import resolve
+from pippin.evaluation.measures import Measure, err_rules, rules
+from pippin.evaluation.ranking import Ranking
+from pippin.kernels import lambdas as kernel
+from pippin.kernels.measures import Rules
+from pippin.kernels.rank import order_lists, sort_pools
+
+F64 = NDArray[np.float64]
+
+# Kinds of measure that λ can follow → the name of the native form and of the measure's own parameter.
+_FORMS = {
+    "NDCG": ("ndcg", ""), "DCG": ("dcg", ""), "AP": ("ap", ""), "ERR": ("err", ""), "RR": ("rr", ""), "P": ("p", ""),
+    "Recall": ("recall", ""), "RBP": ("rbp", "p"),
+}  # fmt: skip
+
+
+class Lambdas:
+    """Gradient and second derivative by document of the cost whose forces are λ.
+
+    With i above j in the measure's eyes and ρ = 1 / (1 + exp(sigma (s_i - s_j))): gradient_i -= sigma |Δ| ρ,
+    gradient_j += sigma |Δ| ρ, hessian of both += sigma² |Δ| ρ (1 - ρ). Source: Burges 2010, §§ 4 - 7.
+
+    >>> data = Dataset(np.zeros((2, 1)), np.array([0, 1], np.int32), np.array([0, 2]), ("q",))
+    >>> gradient, hessian = Lambdas(data, "RR", "official")(np.zeros(2))
+    >>> gradient.tolist(), hessian.tolist()
+    ([0.25, -0.25], [0.125, 0.125])
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        measure: str | None = "NDCG@10",
+        convention: str | Convention = "official",
+        *,
+        sigma: float = 1.0,
+        beyond: str = "zero",
+    ) -> None:
+        """`measure` None is RankNet: every pair of unlike labels counts 1.
+
+        `beyond` tells what a rank beyond the cutoff of NDCG or DCG is worth: nothing ("zero", the measure itself), or
+        its discount ("keep", as RankLib and LightGBM do).
+        """
+        if beyond not in ("zero", "keep"):
+            raise ConventionError(f"beyond is zero or keep, not {beyond!r}")
+        if not sigma > 0:
+            raise ConventionError(f"sigma is above 0, not {sigma}")
+        self.data, self.sigma, self._keep = data, float(sigma), beyond == "keep"
+        self._labels, self._ties, self._float32 = data.labels, "input", False
+        if measure is None:
+            self._form, self._rules = "pairs", _no_rules(data)
+            self.scales = np.ones(data.queries)
+            return
+        parsed, ruling = resolve(measure, convention)
+        self._labels = np.ascontiguousarray(_capped(data.labels, ruling.top_label))
+        self._float32 = ruling.precision == "float32"
+        if ruling.ties != "expected" and not (ruling.ties.startswith("id-") and data.document_ids is None):
+            self._ties = ruling.ties
+        self._form, self._rules = _form(data, self._labels, parsed, ruling)
+        self._keep = self._keep and self._form in ("ndcg", "dcg")
+        self.scales = kernel.swap_scales(self._form, self._labels, data.offsets, self._rules)
+
+    def order(self, scores: F64) -> NDArray[np.int64]:
+        """Rows in rank order; a query's rows stay within its stretch."""
+        ids = self.data.document_ids if self._ties.startswith("id-") else None
+        return order_lists(scores, self._labels, self.data.offsets, ids, self._ties, self._float32)
+
+    def __call__(self, scores: F64) -> tuple[F64, F64]:
+        """Gradient and second derivative at these scores."""
+        scores = np.ascontiguousarray(scores, np.float64)
+        if scores.shape != (len(self.data),):
+            raise DataError(f"{scores.size} scores for the {len(self.data)} documents of {self.data.name}")
+        return kernel.lambdas(
+            self._form, scores, self._labels, self.data.offsets, self.order(scores), self.scales, self._rules,
+            self.sigma, self._keep,
+        )  # fmt: skip
+
+    def changes(self, query: int, scores: F64) -> F64:
+        """table[a, b], a < b: the change of a query's value if the documents at positions a and b swapped places."""
+        begin, end = self.data.offsets[query], self.data.offsets[query + 1]
+        ranked = self._labels[self.order(np.ascontiguousarray(scores, np.float64))[begin:end]]
+        raw = kernel.swap_changes(self._form, ranked, self._rules, self._keep)
+        return raw * float(self.scales[query])
+
+
+def _no_rules(data: Dataset) -> Rules:
+    return Rules(np.zeros(int(data.labels.max(initial=0)) + 1), np.ones(1), np.ones(1))
+
+
+def _capped(labels: NDArray[np.int32], top: int | None) -> NDArray[np.int32]:
+    """Labels above the convention's top label count as 0; labels below 0 too."""
+    kept = np.where(labels > top, 0, labels) if top is not None else labels
+    return np.maximum(kept, 0).astype(np.int32)
+
+
+def _form(data: Dataset, labels: NDArray[np.int32], measure: Measure, convention: Convention) -> tuple[str, Rules]:
+    """The native form of a measure and the rules it has under the convention."""
+    if measure.kind not in _FORMS:
+        raise ConventionError(f"λ follows {', '.join(_FORMS)}; how {measure} changes by a swap is not known here")
+    form, parameter = _FORMS[measure.kind]
+    pool = sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
+    tied = np.zeros(len(labels), np.uint8)
+    ranking = Ranking(data.query_ids, labels, data.offsets, tied, pool, data.offsets, expected=False)
+    if form == "err":
+        ruling = err_rules(ranking, convention, measure)
+    else:
+        ruling = rules(ranking, convention, measure, measure.parameter(parameter) if parameter else 0.0)
+    if form in ("p", "recall") and ruling.cutoff == 0:
+        raise ConventionError(f"{measure} without a cutoff is the same for every order; nothing can be learned from it")
+    if form not in ("ndcg", "dcg", "err"):  # the others do not look gains up
+        ruling = _without_gains(ruling, labels)
+    return form, ruling
+
+
+def _without_gains(ruling: Rules, labels: NDArray[np.int32]) -> Rules:
+    from dataclasses import replace
+
+    return replace(ruling, gains=np.zeros(int(labels.max(initial=0)) + 1))

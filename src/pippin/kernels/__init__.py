@@ -15,7 +15,9 @@ try:
 except ImportError as error:  # pragma: no cover - only in a tree that was never built
     raise ImportError("pippin's native module is not built; run `pip install .` in the project's folder") from error
 
-__all__ = ["native", "threads"]
+__all__ = ["native", "threads", "threads_for"]
+
+_ALONE = 20_000  # documents that one thread has done before a second one has started
 
 
 def threads(asked: int | None = None) -> int:
@@ -26,3 +28,8 @@ def threads(asked: int | None = None) -> int:
             raise PippinError(f"PIPPIN_THREADS is a whole number, not {wanted!r}")
         asked = int(wanted) or len(os.sched_getaffinity(0))
     return max(1, asked)
+
+
+def threads_for(documents: int) -> int:
+    """How many threads a pass over so many documents is worth; the result is the same for any number."""
+    return 1 if documents < _ALONE else threads()

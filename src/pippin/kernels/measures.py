@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native, threads
+from pippin.kernels import native, threads_for
 
 UNJUDGED: int = native.UNJUDGED
 
@@ -57,6 +57,7 @@ def measure_lists(
         name, labels, tied, offsets, pool, pool_offsets, rules.gains, rules.multipliers, rules.divisors,
         rules.cutoff, rules.relevant_at, rules.ideal_from_list, rules.short_is_zero,
         _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator], rules.undefined_at_cutoff,
-        rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut], values, threads(),
+        rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut], values,
+        threads_for(len(labels)),
     )  # fmt: skip
     return values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native, threads
+from pippin.kernels import native, threads, threads_for
 
 if TYPE_CHECKING:
     from pippin.data.texts import Texts
@@ -29,14 +29,16 @@ def _columns(ids: Texts | None) -> tuple[U8, I64, I32]:
 def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> I64:
     """Rows in rank order; a query's rows stay within its stretch of the result."""
     order = np.empty(len(scores), np.int64)
-    native.order_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, order, threads())
+    native.order_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, order, threads_for(len(scores)))
     return order
 
 
 def rank_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> tuple[I32, U8]:
     """Labels in rank order, and 1 where the score equals the one before (within a query)."""
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
-    native.rank_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads())
+    native.rank_lists(
+        scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads_for(len(scores))
+    )
     return ranked, tied
 
 
@@ -69,5 +71,5 @@ def find_duplicate(ids: Texts, offsets: I64) -> tuple[int, int]:
 def sort_pools(labels: I32, label_offsets: I64, queries: I64, offsets: I64) -> I32:
     """Labels of the listed queries (-1: none), highest first, at offsets[q]."""
     pool = np.empty(int(offsets[-1]), np.int32)
-    native.sort_pools(labels, label_offsets, queries, offsets, pool, threads())
+    native.sort_pools(labels, label_offsets, queries, offsets, pool, threads_for(len(pool)))
     return pool

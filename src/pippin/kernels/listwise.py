@@ -1,4 +1,4 @@
-"""Losses of whole lists of scores with their gradients: by query a loss, by document its derivative; lower is better."""
+"""Losses of whole lists of scores with their gradients: a loss by query, its derivative by document."""
 
 from __future__ import annotations
 

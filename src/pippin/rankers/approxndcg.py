@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from pippin.data.dataset import Dataset
@@ -18,13 +20,13 @@ class ApproxNDCG(NetworkRanker):
     """A smooth NDCG, linear or a network.
 
     max over f of the mean over queries of Σ_i gain_i · discount(π_i) / ideal with the rank
-    π_i = 1 + Σ_{j≠i} 1 / (1 + e^{alpha (s_i − s_j)}); gain and discount are the convention's (LETOR's discount with ranks
+    π_i = 1 + Σ_{j≠i} 1 / (1 + e^{alpha (s_i − s_j)}); gain and discount are the convention's (LETOR's with ranks
     between whole ones), all ranks count. The first rounds are ListNet's, because hills are many. Linear by default;
     `layers` from 1 on needs PyTorch (the extra `neural`).
     """
 
     source = "Qin, Liu & Li 2010"
-    grid = {"alpha": (1.0, 10.0, 50.0, 100.0)}
+    grid: ClassVar = {"alpha": (1.0, 10.0, 50.0, 100.0)}
 
     def __init__(
         self,
@@ -82,7 +84,9 @@ class ApproxNDCG(NetworkRanker):
 
 def smooth_parts(data: Dataset, convention: Convention) -> tuple[F64, F64]:
     """The gain of each document, and of each query 1 / (DCG of its ideal order), 0 where nothing gains."""
-    labels = data.labels if convention.top_label is None else np.where(data.labels > convention.top_label, 0, data.labels)
+    labels = (
+        data.labels if convention.top_label is None else np.where(data.labels > convention.top_label, 0, data.labels)
+    )
     gains = convention.gains(int(labels.max(initial=0)))[labels]
     order = np.lexsort((-gains, data.qid()))
     sizes = np.diff(data.offsets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
@@ -16,11 +18,11 @@ class LambdaRank(NetworkRanker):
 
     λ_ij = −sigma |Δ_ij| / (1 + e^{sigma (s_i − s_j)}) for label_i > label_j, where Δ_ij is the change of `measure` if i
     and j swapped places; no loss is written down. The first rounds are RankNet's, because among equal scores places
-    mean nothing. Needs PyTorch (the extra `neural`) unless `layers` is 0.
+    mean nothing. Needs PyTorch (the extra `neural`) unless `layers` is 0. `grid` is small; `full_grid` is RankNet's.
     """
 
     source = "Burges, Ragno & Le 2006; Burges 2010, §§ 4 - 5"
-    grid = {"units": (10, 50), "rate": (1e-3, 1e-2)}
+    grid: ClassVar = {"units": (10, 50), "decay": (1e-3, 1e-2)}
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class LambdaRank(NetworkRanker):
         sigma: float = 1.0,
         warm: int = 5,
         rate: float = 0.01,
-        decay: float = 0.0,
+        decay: float = 1e-3,
         batch: int | None = 32,
         rounds: int = 100,
         patience: int | None = 20,

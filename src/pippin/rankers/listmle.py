@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ class ListMLE(NetworkRanker):
     """
 
     source = "Xia et al. 2008"
-    grid = {"depth": (None, 10), "decay": (0.0, 1e-3), "rate": (0.005, 0.02)}
+    grid: ClassVar = {"depth": (None, 10), "decay": (0.0, 1e-3), "rate": (0.005, 0.02)}
 
     def __init__(
         self,

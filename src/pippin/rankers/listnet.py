@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ class ListNet(NetworkRanker):
     """
 
     source = "Cao et al. 2007"
-    grid = {"mapping": ("label", "exp2"), "scale": (0.5, 1.0, 2.0, 4.0)}
+    grid: ClassVar = {"mapping": ("label", "exp2"), "scale": (0.5, 1.0, 2.0, 4.0)}
 
     def __init__(
         self,

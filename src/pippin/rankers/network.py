@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, ClassVar, Protocol
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class NetworkRanker(Ranker):
     by_rounds = True
     full_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
         "layers": (1, 2, 3), "units": (10, 20, 50, 100, 200, 500), "rate": (1e-4, 1e-3, 1e-2),
-        "decay": (0.0, 1e-5, 1e-4), "seed": (0, 1, 2),
+        "decay": (0.0, 1e-5, 1e-4, 1e-3, 1e-2), "seed": (0, 1, 2),
     }  # fmt: skip
 
     layers: int
@@ -82,23 +83,28 @@ class NetworkRanker(Ranker):
             return bool(features.min(initial=0.0) < -1.0 or features.max(initial=0.0) > 1.0)
         return bool(self.standardise)
 
-    def _descend(self, data: Dataset, valid: Dataset | None, kind: Callable[..., Model]) -> None:
-        parts = deal(data, self.batch, self.seed)
-        tables = [self._standardised(part.features) for part in parts]
-        costs = [self._cost(bare(part), i) for i, part in enumerate(parts)]
+    def _descend(self, data: Dataset, valid: Dataset | None, kind: type[Linear] | type[Network]) -> None:
+        tables, costs, sizes = [], [], []
+        for i, part in enumerate(deal(data, self.batch, self.seed)):
+            tables.append(self._standardised(part.features).astype(kind.precision, copy=False))
+            costs.append(self._cost(bare(part), i))
+            sizes.append(part.queries)
         model = kind(tables, initial(data.features.shape[1], self.layers, self.units, self.seed), self)
-        order, table = keyed(self.seed, "order"), None if valid is None else self._standardised(valid.features)
+        order, table = (
+            keyed(self.seed, "order"),
+            self._standardised((data.select([]) if valid is None else valid).features),
+        )
         best = model.weights()
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
         ) as watch:
             for done in range(self.rounds):
-                for i in order.permutation(len(parts)):
-                    model.step(i, costs[i](model.scores(i), done) / parts[i].queries)
+                for i in order.permutation(len(costs)):
+                    model.step(i, costs[i](model.scores(i), done) / sizes[i])
                 now = model.weights()
                 if not all(np.isfinite(array).all() for array in now):
                     raise DataError(f"{self.name} left the finite numbers in round {done + 1}; try a smaller rate")
-                stop = watch.after(lambda now=now: forward(table, now, self.activation))
+                stop = watch.after(partial(forward, table, now, self.activation))
                 best = now if watch.best == done else best
                 if stop:
                     break
@@ -182,23 +188,10 @@ class NetworkRanker(Ranker):
             raise ValueError(f"activation is tanh or relu, not {self.activation!r}")
 
 
-class Model(Protocol):
-    """Weights that give scores to the parts of a training set and follow the derivative by these scores."""
-
-    def scores(self, part: int) -> F64:
-        """The scores of a part."""
-
-    def step(self, part: int, gradient: F64) -> None:
-        """One step of Adam, after `scores` of the same part."""
-
-    def weights(self) -> Weights:
-        """A copy of the weights."""
-
-
 class Adam:
-    """Steps of weights against their derivative: w −= rate · m̂ / (√v̂ + tiny) with running means m of it, v of its square.
+    """Steps of weights against their derivative, in place: w −= rate · m̂ / (√v̂ + tiny).
 
-    Kingma & Ba 2015. One flat array, changed in place.
+    m and v are running means of the derivative and of its square. Kingma & Ba 2015.
     """
 
     def __init__(self, weights: NDArray[Any], rate: float, decay: float) -> None:
@@ -219,7 +212,9 @@ class Adam:
 class Linear:
     """scores = X w, from w = 0."""
 
-    def __init__(self, tables: list[F64], start: Weights, settings: NetworkRanker) -> None:
+    precision = np.float64
+
+    def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
         self.tables, self.w = tables, np.zeros(len(start[0]))
         self.adam = Adam(self.w, settings.rate, settings.decay)
 
@@ -238,14 +233,14 @@ class Linear:
 
 
 class Network:
-    """Hidden layers and a linear output in PyTorch, in float32; autograd carries the derivative by scores to weights."""
+    """Hidden layers and a linear output in PyTorch; autograd carries the derivative by scores to the weights."""
 
-    def __init__(self, tables: list[F64], start: Weights, settings: NetworkRanker) -> None:
+    precision = np.float32
+
+    def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
         import torch
 
-        self.tables = []
-        while tables:  # each float64 table goes as its float32 copy comes
-            self.tables.append(torch.from_numpy(tables.pop(0).astype(np.float32)))
+        self.tables = [torch.from_numpy(table) for table in tables]
         # The tensors are views of one flat array, on which Adam walks.
         flat = np.concatenate([array.ravel() for array in start])
         cuts = np.cumsum([array.size for array in start])[:-1]
@@ -269,8 +264,8 @@ class Network:
         """Backwards from the scores, then one step of Adam."""
         import torch
 
-        # scores · gradient has the derivative `gradient` by scores. To hand it to autograd directly would be the same, but
-        # loads a computer algebra first.
+        # scores · gradient has the derivative `gradient` by scores. scores.backward(gradient) would do the same, but it
+        # loads a computer algebra first, which takes longer than a small training.
         total = torch.dot(self.out, torch.from_numpy(gradient.astype(np.float32)))
         slopes = torch.autograd.grad(total, self.arrays)
         self.adam.step(np.concatenate([slope.numpy().ravel() for slope in slopes]))
@@ -280,9 +275,8 @@ class Network:
         return [view.copy() for view in self.views]
 
 
-def forward(table: F64 | None, weights: Weights, activation: str) -> F64:
+def forward(table: F64, weights: Weights, activation: str) -> F64:
     """Scores of standardised documents in float64, whatever the weights were trained in."""
-    assert table is not None
     hidden = table
     for matrix, shift in zip(weights[:-1:2], weights[1:-1:2], strict=True):
         hidden = hidden @ matrix.astype(np.float64) + shift
@@ -334,12 +328,14 @@ def varied(data: Dataset) -> Dataset:
     return data if len(kept) == data.queries else data.select(kept)
 
 
-def deal(data: Dataset, batch: int | None, seed: int) -> list[Dataset]:
+def deal(data: Dataset, batch: int | None, seed: int) -> Iterator[Dataset]:
     """The queries in parts of `batch`, dealt once by the seed; in one part, in their order, if it is None."""
     if batch is None or batch >= data.queries:
-        return [data]
+        yield data
+        return
     order = keyed(seed, "deal").permutation(data.queries)
-    return [data.select(order[at : at + batch]) for at in range(0, data.queries, batch)]
+    for at in range(0, data.queries, batch):
+        yield data.select(order[at : at + batch])
 
 
 def bare(data: Dataset) -> Dataset:

@@ -63,7 +63,7 @@ def with_constant_query(data: Dataset) -> Dataset:
 
 
 def check_laws(model: NetworkRanker, work: Path) -> None:
-    """Same seed, same bytes; save and load; input untouched; a query of one label changes nothing; any size survives."""
+    """Same seed, same bytes; save and load; input untouched; queries of one label change nothing; any size survives."""
     train, valid = planted(1), planted(2, queries=20)
     before = train.features.copy()
     model.fit(train, eval_set=valid)

@@ -140,7 +140,7 @@ def test_only_a_linear_one_has_weights(tmp_path: Path) -> None:
 
 def test_no_query_with_two_labels_is_an_error() -> None:
     data = Dataset(np.zeros((3, 1)), np.ones(3, np.int32), np.array([0, 2, 3]), ("a", "b"))
-    with pytest.raises(DataError, match="no query of the training set has documents of different labels"):
+    with pytest.raises(DataError, match="all labels are of one class"):
         ListNet().fit(data)
 
 

@@ -97,7 +97,7 @@ def test_queries_of_one_label_are_left_out() -> None:
         for query, begin, end in zip(data.query_ids, data.offsets[:-1], data.offsets[1:], strict=True)
         if len(set(data.labels[begin:end].tolist())) > 1
     ]
-    assert list(parts.varied(data).query_ids) == wanted
+    assert list(ListNet()._keeps(data).query_ids) == wanted
 
 
 def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +210,10 @@ def test_damaged_files_are_told(tmp_path: Path) -> None:
     newer = content.replace(b'\\"version\\": 1', b'\\"version\\": 2')
     fewer = content.replace(b'\\"layers\\": 1', b'\\"layers\\": 2')
     for damaged, told in (
-        (packed[:-5], "neither JSON nor safetensors"),
-        (packed[:40], "neither JSON nor safetensors"),
-        (packed[:8] + b"{" + b"\0" * 2000, "neither JSON nor safetensors"),
-        (packed.replace(b"pippin-model", b"another-made"), "neither JSON nor safetensors"),
+        (packed[:-5], "not JSON, or damaged"),
+        (packed[:40], "not JSON, or damaged"),
+        (packed[:8] + b"{" + b"\0" * 2000, "not JSON, or damaged"),
+        (packed.replace(b"pippin-model", b"another-made"), "not JSON, or damaged"),
         (packed.replace(content, newer), "written by a newer Pippin"),
         (packed.replace(content, fewer), "damaged"),
     ):

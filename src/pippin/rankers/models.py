@@ -113,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     except FileNotFoundError:
         raise DataError("no such file", path) from None
     except (ValueError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
-        raise DataError("this is no model file: neither JSON nor safetensors, or damaged", path) from None
+        raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError("this is no model file of Pippin", path)
     if content.get("version", 0) > VERSION:

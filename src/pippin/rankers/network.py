@@ -7,7 +7,7 @@ linear function is trained with NumPy, a network with PyTorch, which is needed f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError, MissingExtra
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import Features, Ranker
+from pippin.rankers.convex import one_blas_thread, with_pairs
 from pippin.rankers.watch import Watch
 
 F64 = NDArray[np.float64]
@@ -60,7 +61,7 @@ class NetworkRanker(Ranker):
 
     def _keeps(self, data: Dataset) -> Dataset:
         """The queries to learn from; one whose labels are all the same has nothing to say."""
-        return varied(data)
+        return with_pairs(data)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         self._check()
@@ -68,7 +69,7 @@ class NetworkRanker(Ranker):
             torch_at_hand(self.name)
         data = self._keeps(train)
         if not data.queries:
-            raise DataError("no query of the training set has documents of different labels; there is nothing to learn")
+            raise DataError("in every query of the training set all labels are of one class; there is nothing to learn")
         self.mean_, self.factor_ = standard(data.features, self._standardises(data.features))
         with one_blas_thread():
             if self.layers == 0:
@@ -320,14 +321,6 @@ def standard(features: NDArray[np.floating[Any]], wanted: bool = True) -> tuple[
     return mean, np.where(usable, 1.0 / np.where(usable, deviation, 1.0), 0.0)
 
 
-def varied(data: Dataset) -> Dataset:
-    """The queries with documents of at least two labels."""
-    starts = data.offsets[:-1]
-    full = np.flatnonzero(np.diff(data.offsets))
-    kept = full[np.maximum.reduceat(data.labels, starts[full]) > np.minimum.reduceat(data.labels, starts[full])]
-    return data if len(kept) == data.queries else data.select(kept)
-
-
 def deal(data: Dataset, batch: int | None, seed: int) -> Iterator[Dataset]:
     """The queries in parts of `batch`, dealt once by the seed; in one part, in their order, if it is None."""
     if batch is None or batch >= data.queries:
@@ -341,14 +334,6 @@ def deal(data: Dataset, batch: int | None, seed: int) -> Iterator[Dataset]:
 def bare(data: Dataset) -> Dataset:
     """The data set without its features."""
     return Dataset(np.empty((len(data), 0)), data.labels, data.offsets, data.query_ids, data.document_ids)
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Dense products on one thread, because more would add in another order and change the last digits."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
-    return limits
 
 
 def torch_at_hand(name: str) -> None:

@@ -11,4 +11,5 @@ NB_MODULE(_native, m) {
     pippin::bind_pairs(m);
     pippin::bind_svmmap(m);
     pippin::bind_lambda(m);
+    pippin::bind_listwise(m);
 }

@@ -35,5 +35,6 @@ void bind_significance(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_svmmap(nb::module_& m);
 void bind_lambda(nb::module_& m);
+void bind_listwise(nb::module_& m);
 
 }  // namespace pippin

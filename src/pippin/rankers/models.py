@@ -12,10 +12,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pippin import __version__
 from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError
+from pippin.errors import DataError, MissingExtra
 from pippin.evaluation.convention import Convention
 from pippin.rankers import ranker
 from pippin.rankers.base import Ranker
@@ -70,20 +72,48 @@ def aligned(model: Ranker, data: Dataset) -> Dataset:
 
 
 def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
-    """Write a fitted model to one file, at once."""
-    content = {**record(model, data), "state": model._state()}
+    """Write a fitted model to one file, at once: JSON, or safetensors where arrays are among what was learned."""
+    state = model._state()
+    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
+    content = {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}
+    if arrays:
+        packed = _safetensors().save(arrays, {FORMAT: json.dumps(content)})
+    else:
+        packed = (json.dumps(content, indent=1) + "\n").encode()
     with atomic_write(path) as out:
-        out.write((json.dumps(content, indent=1) + "\n").encode())
+        out.write(packed)
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise MissingExtra("safetensors", "the model file of a network", "pippin[neural]") from None
+    return safetensors.numpy
+
+
+def _content(packed: bytes) -> Any:
+    """What `save` wrote: the record with the state. ValueError where it is neither of the two kinds."""
+    header = int.from_bytes(packed[:8], "little")  # of safetensors: the length of its own JSON, which comes next
+    if packed[8:9] != b"{" or header > len(packed) - 8:
+        return json.loads(packed)
+    content = json.loads(json.loads(packed[8 : 8 + header])["__metadata__"][FORMAT])
+    module = _safetensors()
+    try:
+        content["state"].update(module.load(packed))
+    except Exception as error:  # the package's own error is no ValueError
+        raise ValueError(str(error)) from None
+    return content
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
     """Read a model; a damaged or newer file is an error that says so."""
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = _content(Path(path).read_bytes())
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except (ValueError, UnicodeDecodeError):
-        raise DataError("this is no model file: not JSON, or damaged", path) from None
+    except (ValueError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
+        raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError("this is no model file of Pippin", path)
     if content.get("version", 0) > VERSION:

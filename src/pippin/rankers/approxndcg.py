@@ -1,0 +1,98 @@
+"""ApproxNDCG: NDCG itself, made smooth by letting ranks be sums of chances, and climbed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from pippin.data.dataset import Dataset
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import resolve
+from pippin.kernels.listwise import approx_ndcg, cross_entropy
+from pippin.rankers.base import register
+from pippin.rankers.listnet import chances
+from pippin.rankers.network import F64, Cost, NetworkRanker
+
+
+@register("approxndcg")
+class ApproxNDCG(NetworkRanker):
+    """A smooth NDCG, linear or a network.
+
+    max over f of the mean over queries of Σ_i gain_i · discount(π_i) / ideal with the rank
+    π_i = 1 + Σ_{j≠i} 1 / (1 + e^{alpha (s_i − s_j)}); gain and discount are the convention's (LETOR's with ranks
+    between whole ones), all ranks count. The first rounds are ListNet's, because hills are many. Linear by default;
+    `layers` from 1 on needs PyTorch (the extra `neural`).
+    """
+
+    source = "Qin, Liu & Li 2010"
+    grid: ClassVar = {"alpha": (1.0, 10.0, 50.0, 100.0)}
+
+    def __init__(
+        self,
+        alpha: float = 10.0,
+        warm: int = 50,
+        layers: int = 0,
+        units: int = 20,
+        activation: str = "tanh",
+        standardise: bool | str = "auto",
+        rate: float = 0.02,
+        decay: float = 0.0,
+        batch: int | None = None,
+        rounds: int = 300,
+        patience: int | None = 100,
+        measure: str = "NDCG@10",
+        convention: str | Convention = "official",
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha  # how sharp ranks are: the larger, the nearer to NDCG and the rougher
+        self.warm = warm  # first rounds that are ListNet's
+        self.layers = layers  # hidden layers; 0 is a linear function
+        self.units = units  # of each hidden layer
+        self.activation = activation  # of hidden units: tanh or relu
+        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
+        self.rate = rate  # how far a step goes
+        self.decay = decay  # weight of ½‖weights‖²
+        self.batch = batch  # queries a step; None: all of them
+        self.rounds = rounds  # passes over the training set, at most
+        self.patience = patience  # rounds without a better validation value before training stops; None: never
+        self.measure = measure  # what validation looks at
+        self.convention = convention  # whose gain and discount are climbed, and under which validation looks
+        self.seed = seed  # of a network's first weights and of batches
+        self.verbose = verbose  # show progress
+
+    def _cost(self, data: Dataset, part: int) -> Cost:
+        ruling = resolve("NDCG", self.convention)[1]
+        gains, scales = smooth_parts(data, ruling)
+        targets = chances(data.labels, data.offsets)
+
+        def gradient(scores: F64, done: int) -> F64:
+            if done < self.warm:
+                return cross_entropy(scores, data.offsets, targets)[1]
+            return approx_ndcg(scores, data.offsets, gains, scales, self.alpha, ruling.discount)[1]
+
+        return gradient
+
+    def _check(self) -> None:
+        super()._check()
+        if not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha is a number above 0, not {self.alpha!r}")
+        if not isinstance(self.warm, int) or self.warm < 0:
+            raise ValueError(f"warm is a whole number, at least 0, not {self.warm!r}")
+
+
+def smooth_parts(data: Dataset, convention: Convention) -> tuple[F64, F64]:
+    """The gain of each document, and of each query 1 / (DCG of its ideal order), 0 where nothing gains."""
+    labels = (
+        data.labels if convention.top_label is None else np.where(data.labels > convention.top_label, 0, data.labels)
+    )
+    gains = convention.gains(int(labels.max(initial=0)))[labels]
+    order = np.lexsort((-gains, data.qid()))
+    sizes = np.diff(data.offsets)
+    multipliers, divisors = convention.discounts(int(sizes.max(initial=1)))
+    positions = np.arange(len(gains)) - np.repeat(data.offsets[:-1], sizes)
+    ideal = np.bincount(
+        data.qid(), gains[order] * multipliers[positions] / divisors[positions], minlength=data.queries
+    )  # fmt: skip
+    return gains, np.where(ideal > 0, 1.0 / np.where(ideal > 0, ideal, 1.0), 0.0)

@@ -1,0 +1,90 @@
+"""ListMLE: makes the order of the labels the most likely one when documents are drawn by their scores, best first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.evaluation.convention import Convention
+from pippin.kernels.listwise import list_likelihood
+from pippin.rankers.base import register
+from pippin.rankers.network import F64, Cost, NetworkRanker, keyed
+
+
+@register("listmle")
+class ListMLE(NetworkRanker):
+    """Likelihood of the order of the labels, linear or a network.
+
+    min over f of Σ_queries Σ_t [ln Σ_{k≥t} e^{s_π(k)} − s_π(t)], π = documents by label, best first. Linear by default;
+    `layers` from 1 on needs PyTorch (the extra `neural`).
+    """
+
+    source = "Xia et al. 2008"
+    grid: ClassVar = {"depth": (None, 10), "decay": (0.0, 1e-3), "rate": (0.005, 0.02)}
+
+    def __init__(
+        self,
+        ties: str = "random",
+        depth: int | None = None,
+        layers: int = 0,
+        units: int = 20,
+        activation: str = "tanh",
+        standardise: bool | str = "auto",
+        rate: float = 0.02,
+        decay: float = 0.0,
+        batch: int | None = None,
+        rounds: int = 500,
+        patience: int | None = 100,
+        measure: str = "MAP",
+        convention: str | Convention = "official",
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.ties = ties  # the order of equal labels: random (drawn anew each round), or score (as scored just then)
+        self.depth = depth  # places of the order that count; None: all of them
+        self.layers = layers  # hidden layers; 0 is a linear function
+        self.units = units  # of each hidden layer
+        self.activation = activation  # of hidden units: tanh or relu
+        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
+        self.rate = rate  # how far a step goes
+        self.decay = decay  # weight of ½‖weights‖²
+        self.batch = batch  # queries a step; None: all of them
+        self.rounds = rounds  # passes over the training set, at most
+        self.patience = patience  # rounds without a better validation value before training stops; None: never
+        self.measure = measure  # what validation looks at
+        self.convention = convention  # under which convention
+        self.seed = seed  # of ties, of a network's first weights and of batches
+        self.verbose = verbose  # show progress
+
+    def _cost(self, data: Dataset, part: int) -> Cost:
+        queries = data.qid()
+        # A list of n documents has n terms, so long ones would outweigh the others; each query counts 1.
+        sizes = np.diff(data.offsets)
+        places = sizes if self.depth is None else np.minimum(sizes, self.depth)
+        shares = np.repeat(1.0 / np.maximum(places, 1), sizes)
+
+        def gradient(scores: F64, done: int) -> F64:
+            within = -scores if self.ties == "score" else keyed(self.seed, "ties", part, done).random(len(scores))
+            order = best_first(data.labels, queries, within)
+            return shares * list_likelihood(scores, data.offsets, order, self.depth or 0)[1]
+
+        return gradient
+
+    def _check(self) -> None:
+        super()._check()
+        if self.ties not in ("random", "score"):
+            raise ValueError(f"ties is random or score, not {self.ties!r}")
+        if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
+            raise ValueError(f"depth is a whole number above 0, or None, not {self.depth!r}")
+
+
+def best_first(labels: NDArray[np.int32], queries: NDArray[np.int64], within: F64) -> NDArray[np.int64]:
+    """Rows of each query by label, the best first, and among equal labels by `within`.
+
+    >>> best_first(np.array([0, 2, 1, 2]), np.zeros(4, np.int64), np.array([0.1, 0.9, 0.5, 0.3])).tolist()
+    [3, 1, 2, 0]
+    """
+    return np.lexsort((within, -labels, queries))

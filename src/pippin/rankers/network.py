@@ -1,0 +1,361 @@
+"""Rankers trained by gradient descent on scores: a network of hidden layers or, with none, a linear function.
+
+A ranker gives the derivative of its cost by each document's score; how scores depend on weights is settled here. A
+linear function is trained with NumPy, a network with PyTorch, which is needed for nothing else: scoring is NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError, MissingExtra
+from pippin.evaluation.convention import Convention
+from pippin.rankers.base import Features, Ranker
+from pippin.rankers.convex import one_blas_thread, with_pairs
+from pippin.rankers.watch import Watch
+
+F64 = NDArray[np.float64]
+Cost = Callable[[F64, int], F64]  # scores and the round → the derivative of the cost by each score
+Weights = list[NDArray[Any]]  # of each hidden layer its matrix and its shifts, then the output's weights
+
+_BLOCK = 8192  # documents scored at a time, so that hidden layers of many documents need no memory
+_FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8  # Adam's own constants
+
+
+class NetworkRanker(Ranker):
+    """What the rankers of this kind share; they differ in `_cost` and in their parameters' defaults."""
+
+    by_rounds = True
+    full_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "layers": (1, 2, 3), "units": (10, 20, 50, 100, 200, 500), "rate": (1e-4, 1e-3, 1e-2),
+        "decay": (0.0, 1e-5, 1e-4, 1e-3, 1e-2), "seed": (0, 1, 2),
+    }  # fmt: skip
+
+    layers: int
+    units: int
+    activation: str
+    standardise: bool | str
+    rate: float
+    decay: float
+    batch: int | None
+    rounds: int
+    patience: int | None
+    measure: str
+    convention: str | Convention
+    seed: int
+    verbose: bool
+    coef_: F64
+    weights_: Weights
+
+    def _cost(self, data: Dataset, part: int) -> Cost:
+        """The derivative of the cost of these queries (without features), the `part`-th of the training set."""
+        raise NotImplementedError
+
+    def _keeps(self, data: Dataset) -> Dataset:
+        """The queries to learn from; one whose labels are all the same has nothing to say."""
+        return with_pairs(data)
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        self._check()
+        if self.layers:
+            torch_at_hand(self.name)
+        data = self._keeps(train)
+        if not data.queries:
+            raise DataError("in every query of the training set all labels are of one class; there is nothing to learn")
+        self.mean_, self.factor_ = standard(data.features, self._standardises(data.features))
+        with one_blas_thread():
+            if self.layers == 0:
+                self._descend(data, valid, Linear)
+            else:
+                with one_torch_thread():
+                    self._descend(data, valid, Network)
+
+    def _standardises(self, features: NDArray[np.floating[Any]]) -> bool:
+        """`auto`: unless all of them are within [-1, 1], as LETOR's query-level normalisation leaves them."""
+        if self.standardise == "auto":
+            return bool(features.min(initial=0.0) < -1.0 or features.max(initial=0.0) > 1.0)
+        return bool(self.standardise)
+
+    def _descend(self, data: Dataset, valid: Dataset | None, kind: type[Linear] | type[Network]) -> None:
+        tables, costs, sizes = [], [], []
+        for i, part in enumerate(deal(data, self.batch, self.seed)):
+            tables.append(self._standardised(part.features).astype(kind.precision, copy=False))
+            costs.append(self._cost(bare(part), i))
+            sizes.append(part.queries)
+        model = kind(tables, initial(data.features.shape[1], self.layers, self.units, self.seed), self)
+        order, table = (
+            keyed(self.seed, "order"),
+            self._standardised((data.select([]) if valid is None else valid).features),
+        )
+        best = model.weights()
+        with Watch(
+            valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
+        ) as watch:
+            for done in range(self.rounds):
+                for i in order.permutation(len(costs)):
+                    model.step(i, costs[i](model.scores(i), done) / sizes[i])
+                now = model.weights()
+                if not all(np.isfinite(array).all() for array in now):
+                    raise DataError(f"{self.name} left the finite numbers in round {done + 1}; try a smaller rate")
+                stop = watch.after(partial(forward, table, now, self.activation))
+                best = now if watch.best == done else best
+                if stop:
+                    break
+        self.curve_ = watch.curve
+        self._learned(best)
+
+    def _learned(self, weights: Weights) -> None:
+        if self.layers == 0:
+            self.coef_ = weights[0].astype(np.float64) * self.factor_
+        else:
+            self.weights_ = weights
+
+    def _standardised(self, features: NDArray[np.floating[Any]]) -> F64:
+        table: F64 = (features - self.mean_) * self.factor_
+        return table
+
+    def _predict(self, features: Features) -> F64:
+        if self.layers == 0:
+            return features @ self.coef_
+        scores = np.empty(len(features))
+        with one_blas_thread():
+            for at in range(0, len(features), _BLOCK):
+                rows = slice(at, at + _BLOCK)
+                scores[rows] = forward(self._standardised(features[rows]), self.weights_, self.activation)
+        return scores
+
+    def _state(self) -> dict[str, Any]:
+        if self.layers == 0:
+            return {"weights": self.weights()}
+        named = {f"{'weights' if array.ndim == 2 else 'shifts'}.{i // 2 + 1}": array
+                 for i, array in enumerate(self.weights_[:-1])}  # fmt: skip
+        return {"mean": self.mean_, "factor": self.factor_, **named, "output": self.weights_[-1]}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        width = len(self.feature_names_)
+        if self.layers == 0:
+            self.coef_ = np.array([float(weight) for weight in state["weights"].values()])
+            if self.coef_.shape != (width,):
+                raise ValueError(f"{self.coef_.size} weights for {width} features")
+            return
+        shapes = [array.shape for array in initial(width, self.layers, self.units, 0)]
+        names = [name for i in range(1, self.layers + 1) for name in (f"weights.{i}", f"shifts.{i}")]
+        self.weights_ = [state[name] for name in [*names, "output"]]
+        self.mean_, self.factor_ = state["mean"], state["factor"]
+        found = [array.shape for array in (*self.weights_, self.mean_, self.factor_)]
+        if found != [*shapes, (width,), (width,)]:
+            raise ValueError("the layers do not fit together")
+
+    @available_if(lambda self: self.layers == 0)  # type: ignore[untyped-decorator]
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature, by name, where there is no hidden layer."""
+        return dict(zip(self.feature_names_, self.coef_.tolist(), strict=True))
+
+    def importance(self) -> dict[str, float]:
+        """The size of each weight; of a network, the sizes of the weights on all ways to the output, added up."""
+        if self.layers == 0:
+            sizes = np.abs(self.coef_)
+        else:
+            sizes = np.abs(self.weights_[-1].astype(np.float64))
+            for matrix in reversed(self.weights_[:-1:2]):
+                sizes = np.abs(matrix.astype(np.float64)) @ sizes
+            sizes = np.where(self.factor_ > 0, sizes, 0.0)
+        return dict(zip(self.feature_names_, sizes.tolist(), strict=True))
+
+    def _check(self) -> None:
+        for name, least in (("layers", 0), ("units", 1), ("rounds", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} is a whole number, at least {least}, not {value!r}")
+        for name in ("batch", "patience"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+                raise ValueError(f"{name} is a whole number above 0, or None, not {value!r}")
+        if not 0 < self.rate < np.inf:
+            raise ValueError(f"rate is a number above 0, not {self.rate!r}")
+        if not 0 <= self.decay < np.inf:
+            raise ValueError(f"decay is 0 or more, not {self.decay!r}")
+        if self.standardise not in (True, False, "auto"):
+            raise ValueError(f"standardise is True, False or auto, not {self.standardise!r}")
+        if self.activation not in ("tanh", "relu"):
+            raise ValueError(f"activation is tanh or relu, not {self.activation!r}")
+
+
+class Adam:
+    """Steps of weights against their derivative, in place: w −= rate · m̂ / (√v̂ + tiny).
+
+    m and v are running means of the derivative and of its square. Kingma & Ba 2015.
+    """
+
+    def __init__(self, weights: NDArray[Any], rate: float, decay: float) -> None:
+        self.weights, self.rate, self.decay = weights, rate, decay
+        self.mean, self.square, self.steps = np.zeros_like(weights), np.zeros_like(weights), 0
+
+    def step(self, slope: NDArray[Any]) -> None:
+        """One step."""
+        if self.decay:
+            slope = slope + self.decay * self.weights
+        self.steps += 1
+        self.mean += (1 - _FIRST) * (slope - self.mean)
+        self.square += (1 - _SECOND) * (slope * slope - self.square)
+        size = np.sqrt(self.square * (1 / (1 - _SECOND**self.steps))) + _TINY
+        self.weights -= (self.rate / (1 - _FIRST**self.steps)) * self.mean / size
+
+
+class Linear:
+    """scores = X w, from w = 0."""
+
+    precision = np.float64
+
+    def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
+        self.tables, self.w = tables, np.zeros(len(start[0]))
+        self.adam = Adam(self.w, settings.rate, settings.decay)
+
+    def scores(self, part: int) -> F64:
+        """The scores of a part."""
+        scores: F64 = self.tables[part] @ self.w
+        return scores
+
+    def step(self, part: int, gradient: F64) -> None:
+        """One step of Adam."""
+        self.adam.step(gradient @ self.tables[part])
+
+    def weights(self) -> Weights:
+        """A copy of the weights."""
+        return [self.w.copy()]
+
+
+class Network:
+    """Hidden layers and a linear output in PyTorch; autograd carries the derivative by scores to the weights."""
+
+    precision = np.float32
+
+    def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
+        import torch
+
+        self.tables = [torch.from_numpy(table) for table in tables]
+        # The tensors are views of one flat array, on which Adam walks.
+        flat = np.concatenate([array.ravel() for array in start])
+        cuts = np.cumsum([array.size for array in start])[:-1]
+        self.views = [part.reshape(array.shape) for part, array in zip(np.split(flat, cuts), start, strict=True)]
+        self.arrays = [torch.from_numpy(view).requires_grad_() for view in self.views]
+        self.activation = torch.tanh if settings.activation == "tanh" else torch.relu
+        self.adam = Adam(flat, settings.rate, settings.decay)
+
+    def scores(self, part: int) -> F64:
+        """The scores of a part; the way they came is kept for `step`."""
+        import torch
+
+        hidden = self.tables[part]
+        for matrix, shift in zip(self.arrays[:-1:2], self.arrays[1:-1:2], strict=True):
+            hidden = self.activation(torch.addmm(shift, hidden, matrix))
+        self.out = torch.mv(hidden, self.arrays[-1])
+        scores: F64 = self.out.detach().numpy().astype(np.float64)
+        return scores
+
+    def step(self, part: int, gradient: F64) -> None:
+        """Backwards from the scores, then one step of Adam."""
+        import torch
+
+        # scores · gradient has the derivative `gradient` by scores. scores.backward(gradient) would do the same, but it
+        # loads a computer algebra first, which takes longer than a small training.
+        total = torch.dot(self.out, torch.from_numpy(gradient.astype(np.float32)))
+        slopes = torch.autograd.grad(total, self.arrays)
+        self.adam.step(np.concatenate([slope.numpy().ravel() for slope in slopes]))
+
+    def weights(self) -> Weights:
+        """A copy of the weights."""
+        return [view.copy() for view in self.views]
+
+
+def forward(table: F64, weights: Weights, activation: str) -> F64:
+    """Scores of standardised documents in float64, whatever the weights were trained in."""
+    hidden = table
+    for matrix, shift in zip(weights[:-1:2], weights[1:-1:2], strict=True):
+        hidden = hidden @ matrix.astype(np.float64) + shift
+        hidden = np.tanh(hidden) if activation == "tanh" else np.maximum(hidden, 0.0)
+    scores: F64 = hidden @ weights[-1].astype(np.float64)
+    return scores
+
+
+def initial(width: int, layers: int, units: int, seed: int) -> Weights:
+    """Weights after Glorot & Bengio 2010: uniform in ±√(6 / (in + out)); shifts 0. Float32."""
+    random, arrays = keyed(seed, "weights"), []
+    for inputs in [width] + [units] * (layers - 1) if layers else []:
+        reach = np.sqrt(6.0 / (inputs + units))
+        arrays += [random.uniform(-reach, reach, (inputs, units)), np.zeros(units)]
+    inputs = units if layers else width
+    reach = np.sqrt(6.0 / (inputs + 1))
+    arrays.append(random.uniform(-reach, reach, inputs))
+    return [array.astype(np.float32) for array in arrays]
+
+
+_PURPOSES = {"weights": 0, "deal": 1, "order": 2, "ties": 3}
+
+
+def keyed(seed: int, purpose: str, *place: int) -> np.random.Generator:
+    """A generator for one purpose and place, so that one draw more elsewhere changes nothing here."""
+    counter = np.zeros(4, np.uint64)
+    counter[2 : 2 + len(place)] = place  # the low words count the draws
+    return np.random.Generator(np.random.Philox(key=np.array([seed, _PURPOSES[purpose]], np.uint64), counter=counter))
+
+
+def standard(features: NDArray[np.floating[Any]], wanted: bool = True) -> tuple[F64, F64]:
+    """What is taken off each feature, and what it is multiplied by then: mean and 1 / deviation, or (unwanted) 0 and 1.
+
+    A constant feature is multiplied by 0: nothing can be learned of it, and first weights must not let it in.
+    """
+    constant = features.max(axis=0) == features.min(axis=0)
+    if not wanted:
+        return np.zeros(len(constant)), np.where(constant, 0.0, 1.0)
+    mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    usable = ~constant & (deviation > 0)
+    return mean, np.where(usable, 1.0 / np.where(usable, deviation, 1.0), 0.0)
+
+
+def deal(data: Dataset, batch: int | None, seed: int) -> Iterator[Dataset]:
+    """The queries in parts of `batch`, dealt once by the seed; in one part, in their order, if it is None."""
+    if batch is None or batch >= data.queries:
+        yield data
+        return
+    order = keyed(seed, "deal").permutation(data.queries)
+    for at in range(0, data.queries, batch):
+        yield data.select(order[at : at + batch])
+
+
+def bare(data: Dataset) -> Dataset:
+    """The data set without its features."""
+    return Dataset(np.empty((len(data), 0)), data.labels, data.offsets, data.query_ids, data.document_ids)
+
+
+def torch_at_hand(name: str) -> None:
+    """Raise, with the line to type, where PyTorch is not installed."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("torch", f"{name} with hidden layers", "pippin[neural]") from None
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """PyTorch on one thread, so that sums keep their order; the number it had is put back after.
+
+    What a network needs (products of matrices, tanh, relu) repeats itself bit for bit on a processor; asking PyTorch to
+    insist on that would load its compiler, which takes longer than a small training.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

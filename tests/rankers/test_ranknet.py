@@ -1,0 +1,104 @@
+"""RankNet: the worked example, its gradient by pairs, and what others reach on real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.rankers.lists import (
+    F64,
+    ONE,
+    SCORES,
+    check_laws,
+    check_parameters,
+    drawn,
+    five_fold_means,
+    ndcg,
+    planted,
+    slopes,
+)
+
+from pippin.data.dataset import Dataset
+from pippin.kernels.listwise import tied_pairs
+from pippin.rankers.ranknet import RankNet, pair_cost, pair_counts
+
+
+def cost(data: Dataset, scores: F64, sigma: float, by_query: bool, ties: bool) -> float:
+    """The cost as the definition has it, pair by pair."""
+    total = 0.0
+    for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        sums, count = 0.0, 0
+        for i in range(begin, end):
+            for j in range(begin, end):
+                apart = sigma * (scores[i] - scores[j])
+                if data.labels[i] > data.labels[j]:
+                    sums, count = sums + np.logaddexp(0.0, -apart), count + 1
+                elif ties and data.labels[i] == data.labels[j] and i < j:
+                    sums, count = sums + 0.5 * apart + np.logaddexp(0.0, -apart), count + 1
+        total += sums / max(count, 1) if by_query else sums
+    return total
+
+
+def test_the_worked_example() -> None:
+    assert cost(ONE, SCORES, 1.0, False, False) == pytest.approx(2.947394, abs=5e-7)
+    gradient = pair_cost(ONE, by_query=False)(SCORES, 0)
+    assert gradient.round(6).tolist() == [-1.376704, 1.230677, 0.195490, -0.049463]
+    assert pair_counts(ONE).tolist() == [5]
+    assert pair_cost(ONE)(SCORES, 0) == pytest.approx(gradient / 5)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("by_query", [False, True])
+def test_the_gradient_is_that_of_the_cost(seed: int, by_query: bool, ties: bool) -> None:
+    data, scores = drawn(seed)
+    found = pair_cost(data, 1.7, by_query, ties)(scores, 0)
+    wanted = slopes(lambda s: cost(data, s, 1.7, by_query, ties), scores)
+    assert found == pytest.approx(wanted, abs=1e-7)
+
+
+def test_the_cost_of_tied_pairs() -> None:
+    losses, gradient = tied_pairs(np.array([3.0, 1.0, 0.0]), np.array([0, 3]), np.array([1, 1, 0], np.int32), 0.5)
+    assert losses == pytest.approx([np.log(2 * np.cosh(0.5 * 0.5 * 2.0))])
+    assert gradient == pytest.approx([0.25 * np.tanh(0.5), -0.25 * np.tanh(0.5), 0.0])
+
+
+@pytest.mark.parametrize("layers", [0, 1])
+def test_laws(layers: int, tmp_path: Path) -> None:
+    check_laws(RankNet(layers=layers, rounds=10), tmp_path)
+
+
+def test_bad_parameters() -> None:
+    check_parameters(RankNet, sigma=0.0)
+
+
+def test_a_planted_interaction_is_found() -> None:
+    train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
+    model = RankNet(units=20, rate=0.03).fit(train, eval_set=valid)
+    assert ndcg(model, test) > 0.95
+    assert ndcg(RankNet(layers=0).fit(train, eval_set=valid), test) < 0.86  # the mean of a random order is 0.83
+    importance = model.importance()
+    assert importance["3"] < min(importance["1"], importance["2"])
+
+
+def test_seeds_differ() -> None:
+    first, second = (RankNet(rounds=2, seed=seed).fit(planted(1)).weights_[0] for seed in (0, 1))
+    assert not np.array_equal(first, second)
+
+
+def test_better_than_ranklib_on_mq2008(shared: Path, tmp_path: Path) -> None:
+    map_, ndcg10 = five_fold_means(
+        shared, "MQ2008", tmp_path, RankNet(convention="letor4"), [("MAP", "letor4"), ("NDCG@10", "official")]
+    )
+    assert map_ >= 0.4501
+    assert ndcg10 >= 0.4803
+
+
+def test_as_good_as_ranklib_on_ohsumed(shared: Path, tmp_path: Path) -> None:
+    map_, ndcg10 = five_fold_means(
+        shared, "OHSUMED/QueryLevelNorm", tmp_path, RankNet(convention="letor3"),
+        [("MAP", "letor3"), ("NDCG@10", "official")],
+    )  # fmt: skip
+    assert map_ >= 0.4407
+    assert ndcg10 >= 0.4319

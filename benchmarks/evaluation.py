@@ -6,7 +6,7 @@ python benchmarks/evaluation.py [--queries 10000] [--documents 1000] [--ids msma
 Cases: `trec` is the whole command on a TREC run, each program in a process of its own, and its peak memory; `letor`
 reads LETOR text, as benchmarks/reading.py does at more length; `arrays` evaluates scores in memory against the same
 in vectorised NumPy; `start` is the command on a tiny file against Python that only imports NumPy. Ours is the median of
-the repeats, a peer that takes long runs once. A peer that is not installed is a row that says so.
+the repeats, a peer that takes long runs once, and the two alternate. A peer that is not installed says so in its row.
 """
 
 from __future__ import annotations
@@ -135,23 +135,25 @@ def trec_peers(qrels: Path, run: Path) -> Iterator[tuple[str, str, list[str | Pa
 
 
 def trec(folder: Path, asked: argparse.Namespace) -> Iterator[Row]:
-    """The whole command on a TREC run, and its memory."""
+    """The whole command on a TREC run, before, between and after its peers; and its memory."""
     qrels, run = write_trec(folder, asked.queries, asked.documents, asked.ids)
     command = pippin_eval(qrels, run, *ASKED, "--tool", "trec_eval9")
-    runs = [process(command) for _ in range(asked.repeats)]
+    means = json.loads(process([*command, "--format", "json"]).printed)["mean"]
+    runs, seconds = [process(command)], {}
+    peers = [] if asked.only_pippin else list(trec_peers(qrels, run))
+    for peer, _, theirs in peers:
+        if theirs is not None:
+            finished = process(theirs)
+            check_values(finished.printed, means)
+            seconds[peer] = finished.seconds
+            runs.append(process(command))
+    while len(runs) < asked.repeats:
+        runs.append(process(command))
     ours = statistics.median(r.seconds for r in runs)
     size = run.stat().st_size
     case = f"TREC run of {asked.queries:,} × {asked.documents:,} ({size / 1e6:,.0f} MB), whole command"
-    means = json.loads(process([*command, "--format", "json"]).printed)["mean"]
-    if asked.only_pippin:
-        yield Row(case, "", None, ours, "")
-    for peer, target, theirs in () if asked.only_pippin else trec_peers(qrels, run):
-        if theirs is None:
-            yield Row(case, peer, None, ours, target, "not installed")
-        else:
-            finished = process(theirs)
-            check_values(finished.printed, means)
-            yield Row(case, peer, finished.seconds, ours, target)
+    for peer, target, _ in peers or [("", "", None)]:
+        yield Row(case, peer, seconds.get(peer), ours, target, "not installed" if peer else "")
     peak = max(r.peak for r in runs)
     yield Row("its peak memory", "size of the run file", size / 1e6, peak / 1e6, "≤ 2×", unit="MB")
 
@@ -233,8 +235,11 @@ def arrays(_: Path, asked: argparse.Namespace) -> Iterator[Row]:
     twin = numpy_twin(data, scores)
     for column in evaluation.columns:
         np.testing.assert_allclose(twin[column.asked], column.values, rtol=0, atol=1e-9)
-    ours = median(lambda: pippin.evaluate(data, scores, MEASURES), max(5, asked.repeats))
-    theirs = median(lambda: numpy_twin(data, scores), asked.repeats)
+    pairs = [
+        (median(lambda: pippin.evaluate(data, scores, MEASURES), 1), median(lambda: numpy_twin(data, scores), 1))
+        for _ in range(asked.repeats)
+    ]
+    ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
     case = f"arrays: {len(data):,} documents in {data.queries:,} queries"
     yield Row(case, "vectorised NumPy (lexsort, reduceat)", theirs, ours, "≥ 10×")
 

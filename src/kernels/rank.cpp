@@ -78,20 +78,32 @@ void write_ranked(const std::vector<Entry>& entries, LabelOf&& label_of, std::in
     }
 }
 
-std::uint64_t hash(std::string_view text) {
-    // FNV-1a over eight bytes at a time, finished by a multiply-shift: ids of one query are few and short.
-    std::uint64_t h = 0xcbf29ce484222325ULL ^ text.size();
-    std::size_t i = 0;
-    for (; i + 8 <= text.size(); i += 8) {
-        std::uint64_t word;
-        __builtin_memcpy(&word, text.data() + i, 8);
-        h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
-        h ^= h >> 32;
-    }
-    std::uint64_t word = 0;
-    __builtin_memcpy(&word, text.data() + i, text.size() - i);
+// The bytes at p as a number; `Word` says how many.
+template <typename Word>
+std::uint64_t load(const char* p) {
+    Word word;
+    __builtin_memcpy(&word, p, sizeof(Word));
+    return word;
+}
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
     h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
-    return h ^ (h >> 29);
+    return h ^ (h >> 32);
+}
+
+std::uint64_t hash(std::string_view text) {
+    // FNV-1a over eight bytes at a time, the last eight again rather than the rest alone: every load has a fixed size,
+    // and a copy of a few bytes into a zero would cost more than all else here.
+    const char* const p = text.data();
+    const std::size_t size = text.size();
+    std::uint64_t h = 0xcbf29ce484222325ULL ^ size;
+    if (size >= 8) {
+        for (std::size_t i = 0; i + 8 < size; i += 8) h = mix(h, load<std::uint64_t>(p + i));
+        return mix(h, load<std::uint64_t>(p + size - 8));
+    }
+    if (size >= 4) return mix(h, load<std::uint32_t>(p) << 32 | load<std::uint32_t>(p + size - 4));
+    for (const char c : text) h = mix(h, static_cast<unsigned char>(c));
+    return h;
 }
 
 // An open-addressing table of the documents of one query, reused from query to query.

@@ -18,7 +18,8 @@ from pippin.kernels.measures import UNJUDGED
 
 # scores that tie exactly, only as zeros, or only in single precision (2^-30 vanishes beside 1)
 SCORES = [-1.5, -0.0, 0.0, 1.0, 1.0 + 2**-30, 1.0 - 2**-30, 2.5, 1e300, -1e300, 5e-324]
-IDS = ["", "a", "b", "ab", "d10", "d9", "D9", "zz", "é", "eight by", "eight bytes and more", "eight bytes and most"]
+IDS = ["", "a", "b", "ab", "d10", "d9", "D9", "zz", "é", "d1234", "d1235", "d123456", "eight by"]
+IDS += ["eight bytes and more", "eight bytes and most"]
 
 
 @st.composite

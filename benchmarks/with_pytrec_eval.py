@@ -1,0 +1,26 @@
+"""What a user of pytrec_eval writes: parse both files into dicts, evaluate, print the means.
+
+python benchmarks/with_pytrec_eval.py QRELS RUN
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytrec_eval
+
+MEASURES = {"ndcg_cut_10", "map", "recip_rank", "P_10"}
+
+
+def main() -> None:
+    with Path(sys.argv[1]).open() as judged, Path(sys.argv[2]).open() as retrieved:
+        qrels = pytrec_eval.parse_qrel(judged)
+        run = pytrec_eval.parse_run(retrieved)
+    results = pytrec_eval.RelevanceEvaluator(qrels, MEASURES).evaluate(run)
+    for measure in sorted(MEASURES):
+        print(measure, sum(values[measure] for values in results.values()) / len(results), sep="\t")
+
+
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,7 @@ from pippin.report.tables import Table
 CONVENTIONS = {"OHSUMED": "letor3", "MQ2008": "letor4"}
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
 
-# What others reach on the same folds: (who, MAP by the LETOR script, NDCG@10 by definition, seconds of one fit on a fold).
+# What others reach on the same folds: who, MAP by the LETOR script, NDCG@10 by definition, seconds of a fit.
 PEERS = {
     ("MQ2008", "regression"): ("RankLib", 0.4550, 0.4871, 1.19),
     ("MQ2008", "adarank"): ("RankLib", 0.4700, 0.4952, 4.29),

@@ -71,7 +71,7 @@ def single_query(name: str) -> Ranker:
 
 @parametrize_with_checks(
     [single_query(name) for name in names()], expected_failed_checks=lambda r: EXPECTED_FAILURES.get(r.name, {})
-)
+)  # type: ignore[untyped-decorator]
 def test_scikit_learn_finds_an_estimator(estimator: Ranker, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks' tiny data rarely converges

@@ -17,7 +17,7 @@ from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import rank as kernel
-from pippin.kernels.measures import UNJUDGED
+from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,11 @@ class Ranking:
     def longest(self) -> int:
         """The length of the longest list or pool."""
         return max(int(np.diff(o).max(initial=0)) for o in (self.offsets, self.pool_offsets))
+
+    def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
+        """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
+        tied = self.tied if self.expected else np.empty(0, np.uint8)
+        return measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
 
     def sizes(self) -> NDArray[np.int64]:
         """Documents per query."""

@@ -1,0 +1,136 @@
+"""Coordinate ascent: a linear score whose weights are searched one by one for the best value of a measure."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.kernels.coordinate import ascend, rescore
+from pippin.progress import Bar
+from pippin.rankers.base import register
+from pippin.rankers.linear import LinearRanker
+from pippin.rankers.objective import Objective
+
+F64 = NDArray[np.float64]
+
+AT_ONCE = 4_000_000  # documents times features of one native call, so that Ctrl-C is heard in between
+
+
+@register("coordinate-ascent")
+class CoordinateAscent(LinearRanker):
+    """Maximises the mean of a measure over the training queries, one weight at a time, from several starts.
+
+    Along a weight the score of a document moves as a + t x. "grid" tries t = ±0.001 · (2^(j+1) − 1), j < steps, and
+    w = 0; "exact" looks at every stretch between crossings of two documents. Σ|w| = 1 after every step; only steps that
+    raise the measure are taken. Passes go on until one gains less than `tolerance`. The start that ends best on the
+    validation set (or on the training set without one) wins. Queries whose value no order can change take no part.
+    """
+
+    source = "Metzler & Croft 2007; schedule as RankLib, random starts as Busa-Fekete et al. 2012"
+
+    def __init__(
+        self,
+        measure: str = "NDCG@10",
+        convention: str | Convention = "official",
+        restarts: int = 5,
+        steps: int = 25,
+        tolerance: float = 0.001,
+        passes: int = 100,
+        line: str = "grid",
+        start: str = "random",
+        nonneg: bool = False,
+        seed: int = 1,
+        verbose: bool = False,
+    ) -> None:
+        self.measure = measure  # any measure of one native function per query
+        self.convention = convention  # of that measure
+        self.restarts = restarts  # starts: the first from equal weights, the others from random ones
+        self.steps = steps  # of the grid in each direction; distances double
+        self.tolerance = tolerance  # gain of the mean in one pass over all features below which a start has arrived
+        self.passes = passes  # at most
+        self.line = line  # "grid" or "exact" (every crossing: n² per query)
+        self.start = start  # "random" (Dirichlet), or "uniform": every start from equal weights, as RankLib
+        self.nonneg = nonneg  # no weight below 0
+        self.seed = seed  # of starts and of the order of features
+        self.verbose = verbose  # show a bar
+
+    def _check(self) -> None:
+        for name, choices in (("line", ("grid", "exact")), ("start", ("random", "uniform"))):
+            if getattr(self, name) not in choices:
+                raise DataError(f"{name} is {' or '.join(choices)}, not {getattr(self, name)!r}")
+        for name in ("restarts", "steps", "passes"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} is at least 1, not {getattr(self, name)}")
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        self._check()
+        whole = Objective(train, self.measure, self.convention).natively()
+        active = np.flatnonzero(whole.varies())
+        if not len(active):
+            raise DataError(f"no order of documents changes {self.measure} of any training query; nothing to learn")
+        climbed = train.select(active)  # only these rows are held twice
+        weights = self._starts(train.features.shape[1])
+        bar = Bar(self.passes, self.name) if self.verbose else None
+        try:
+            self._climb(climbed, weights, bar)
+        finally:
+            if bar is not None:
+                bar.close()
+        self.curve_ = np.max([c + [c[-1]] * (len(max(self.climbs_, key=len)) - len(c)) for c in self.climbs_], axis=0).tolist()
+        reached = [climb[-1] for climb in self.climbs_]
+        self.coef_ = weights[int(np.argmax(reached if valid is None else self._validate(weights, valid)))]
+
+    def _climb(self, climbed: Dataset, weights: F64, bar: Bar | None) -> None:
+        """Take every start to its top, changing weights in place; `climbs_` has each start's mean after each pass."""
+        objective = Objective(climbed, self.measure, self.convention).natively()
+        columns = np.ascontiguousarray(climbed.features.T, np.float64)
+        every = np.arange(climbed.queries)
+        features, batch = len(columns), max(1, AT_ONCE // max(1, columns.shape[1] * 25))
+        scores, totals = rescore(objective, every, columns, weights)
+        self.climbs_ = [[float(total) / len(every)] for total in totals]
+        alive = np.arange(len(weights))
+        try:
+            for number in range(self.passes):
+                orders = np.array([self._order(start, number, features) for start in alive], np.int32)
+                some, held = weights[alive], scores[alive]
+                for first in range(0, features, batch):
+                    part = np.ascontiguousarray(orders[:, first : first + batch])
+                    totals = ascend(
+                        objective, every, columns, part, some, held,
+                        steps=self.steps, exact=self.line == "exact", nonneg=self.nonneg,
+                    )  # fmt: skip
+                    weights[alive], scores[alive] = some, held
+                gains = np.empty(len(alive))
+                for i, start in enumerate(alive):
+                    self.climbs_[start].append(float(totals[i]) / len(every))
+                    gains[i] = self.climbs_[start][-1] - self.climbs_[start][-2]
+                alive = alive[gains >= self.tolerance]
+                if bar is not None:
+                    bar.step(f"{self.measure} {max(climb[-1] for climb in self.climbs_):.4f}")
+                if not len(alive):
+                    break
+        except KeyboardInterrupt:
+            warnings.warn(f"{self.name} was interrupted; the best so far is kept", stacklevel=2)
+
+    def _order(self, start: int, number: int, features: int) -> NDArray[np.int64]:
+        """The order of features in a pass of a start."""
+        return np.random.default_rng([self.seed, start, number, 1]).permutation(features)
+
+    def _validate(self, weights: F64, valid: Dataset) -> list[float]:
+        """Each start's measure on the validation set, over the queries that any order can change."""
+        objective = Objective(valid, self.measure, self.convention).natively()
+        varies = objective.varies()
+        return [float(np.cumsum(np.append(0.0, objective.values(valid.features @ w)[varies]))[-1]) for w in weights]
+
+    def _starts(self, features: int) -> F64:
+        """Weights [start, feature], each summing to 1."""
+        weights = np.full((self.restarts, features), 1.0 / features)
+        if self.start == "random":
+            for r in range(1, self.restarts):
+                weights[r] = np.random.default_rng([self.seed, r]).dirichlet(np.ones(features))
+        return weights

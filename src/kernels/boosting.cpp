@@ -52,7 +52,7 @@ Mass boost_potential(const Levels& levels, std::span<const double> scores, std::
             double below = 0.0, above = 0.0, total = 0.0;
             for (std::int64_t i = levels.first(q); i < levels.last(q); ++i) {
                 up[size_of(i)] = std::exp(scores[size_of(i)] - centre - mass.shift / 2);
-                down[size_of(i)] = std::exp(centre - scores[size_of(i)] - mass.shift / 2);
+                down[size_of(i)] = mass.shift > 0 ? std::exp(centre - scores[size_of(i)] - mass.shift / 2) : 1.0 / up[size_of(i)];
             }
             for (std::int64_t b = levels.block(q + 1) - 1; b >= levels.block(q); --b) {
                 double inside = 0.0;

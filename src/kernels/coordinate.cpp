@@ -28,38 +28,67 @@ bool constant(const Objective& objective, std::int64_t q, std::span<const double
     return std::all_of(first, last, [&](double value) { return value == *first; });
 }
 
-void fill_rows(const Objective& objective, std::int64_t q, Desk& desk) {
+void fill_rows(std::span<const std::int64_t> order, Desk& desk) {
     desk.entries.clear();
-    for (std::int64_t row = objective.first(q); row < objective.last(q); ++row) desk.entries.push_back({0, row});
+    for (const std::int64_t row : order) desk.entries.push_back({0, row});
+}
+
+// Brings entries that are nearly in order into order; gives up, for a real sort, where they are not.
+void straighten(std::vector<Entry>& entries) {
+    std::size_t moves = 0;
+    for (std::size_t k = 1; k < entries.size() && moves < 4 * entries.size(); ++k) {
+        const Entry entry = entries[k];
+        std::size_t to = k;
+        for (; to > 0 && entry < entries[to - 1]; --to, ++moves) entries[to] = entries[to - 1];
+        entries[to] = entry;
+    }
 }
 
 void rank_at(const Objective& objective, const Line& line, double t, Desk& desk) {
     for (Entry& entry : desk.entries) entry.key = descending_key(line.at(entry.row, t), objective.rule().float32);
+    straighten(desk.entries);
     objective.rank(desk);
 }
 
-// The |t| at which the order on the desk, made at t, changes next in the direction `sign`.
+// When `lower`, now below `upper`, comes level with it in the direction `sign`, as a distance from t; no distance where they
+// are tied at t and nowhere else.
+double meeting(const Line& line, double t, double sign, const Entry& upper, const Entry& lower) {
+    const double closing = sign * (line.x[size_of(lower.row)] - line.x[size_of(upper.row)]);
+    if (upper.key == lower.key) return closing != 0 ? 0.0 : kInfinity;
+    return closing > 0 ? (line.at(upper.row, t) - line.at(lower.row, t)) / closing : kInfinity;
+}
+
+// The |t| up to which, in the direction `sign`, the labels in rank order on the desk, made at t, stay as they are. Documents
+// of one label may change places among themselves: what counts is when one of a run of equal labels meets one of the next run.
 double next_change(const Line& line, double t, double sign, bool float32, const Desk& desk) {
     if (float32) return std::abs(t);  // rounding makes and breaks ties between crossings
+    const auto& entries = desk.entries;
+    const std::size_t size = entries.size();
     double next = kInfinity;
-    for (std::size_t k = 0; k + 1 < desk.entries.size(); ++k) {
-        const Entry &upper = desk.entries[k], &lower = desk.entries[k + 1];
-        const double closing = sign * (line.x[size_of(lower.row)] - line.x[size_of(upper.row)]);
-        if (upper.key == lower.key) {
-            if (closing != 0) return std::abs(t);  // tied here and nowhere else
-        } else if (closing > 0) {
-            next = std::min(next, (line.at(upper.row, t) - line.at(lower.row, t)) / closing);
-        }
+    std::size_t work = 0;
+    for (std::size_t above = 0, begin = 0; begin < size;) {
+        std::size_t end = begin + 1;
+        while (end < size && desk.ranked[end] == desk.ranked[begin]) ++end;
+        work += (begin - above) * (end - begin);
+        if (work > 8 * size) break;
+        for (std::size_t u = above; u < begin; ++u)
+            for (std::size_t l = begin; l < end; ++l) next = std::min(next, meeting(line, t, sign, entries[u], entries[l]));
+        above = begin;
+        begin = end;
+    }
+    if (work > 8 * size) {  // long runs: the first change of any order comes no later
+        next = kInfinity;
+        for (std::size_t k = 0; k + 1 < size; ++k) next = std::min(next, meeting(line, t, sign, entries[k], entries[k + 1]));
     }
     return std::abs(t) + next;
 }
 
 // values[j] = value of query q at t = ts[j], given its value at 0; ts have one sign and grow in size.
-void follow(const Objective& objective, std::int64_t q, const Line& line, std::span<const double> ts, double value,
-            double* values, Desk& desk, Desk& before) {
+void follow(const Objective& objective, std::int64_t q, const Line& line, std::span<const std::int64_t> order,
+            std::span<const double> ts, double value, double* values, Desk& desk, Desk& before) {
     const bool float32 = objective.rule().float32;
     const double sign = ts.front() < 0 ? -1.0 : 1.0;
-    fill_rows(objective, q, desk);
+    fill_rows(order, desk);
     rank_at(objective, line, 0.0, desk);
     double next = next_change(line, 0.0, sign, float32, desk);
     for (std::size_t j = 0; j < ts.size(); ++j) {
@@ -74,6 +103,109 @@ void follow(const Objective& objective, std::int64_t q, const Line& line, std::s
     }
 }
 
+// Documents of a query whose label is not its most frequent one. Where they are few, their ranks alone tell the labels in
+// rank order, and ranks are counted faster than documents are sorted.
+struct Rare {
+    std::int32_t common = 0;
+    std::vector<std::int64_t> rows;
+};
+
+constexpr std::size_t kFew = 12;
+
+Rare find_rare(const Objective& objective, std::int64_t q) {
+    std::vector<std::int32_t> labels;
+    for (std::int64_t row = objective.first(q); row < objective.last(q); ++row) labels.push_back(objective.label(row));
+    std::sort(labels.begin(), labels.end());
+    Rare rare;
+    for (std::size_t begin = 0, most = 0; begin < labels.size();) {
+        std::size_t end = begin + 1;
+        while (end < labels.size() && labels[end] == labels[begin]) ++end;
+        if (end - begin > most) {
+            most = end - begin;
+            rare.common = labels[begin];
+        }
+        begin = end;
+    }
+    for (std::int64_t row = objective.first(q); row < objective.last(q); ++row)
+        if (objective.label(row) != rare.common) rare.rows.push_back(row);
+    return rare;
+}
+
+// The same as follow() by ranks of rare documents. Where one of them is tied, the whole query is ranked.
+class Counting {
+  public:
+    void follow(const Objective& objective, std::int64_t q, const Line& line, std::span<const std::int64_t> order,
+                const Rare& rare, std::span<const double> ts, double value, double* values) {
+        const double sign = ts.front() < 0 ? -1.0 : 1.0;
+        const bool float32 = objective.rule().float32;
+        bool settled = place(objective, q, line, rare, 0.0);
+        double next = settled && !float32 ? meet(objective, q, line, rare, sign) : 0.0;
+        for (std::size_t j = 0; j < ts.size(); ++j) {
+            if (std::abs(ts[j]) >= next) {
+                const bool known = settled;
+                before_.swap(ranks_);
+                settled = place(objective, q, line, rare, ts[j]);
+                if (!settled) {
+                    fill_rows(order, desk_);
+                    rank_at(objective, line, ts[j], desk_);
+                    value = objective.ranked_value(q, desk_);
+                } else if (!known || ranks_ != before_) {
+                    desk_.ranked.assign(scores_.size(), rare.common);
+                    desk_.tied.assign(scores_.size(), 0);
+                    for (std::size_t u = 0; u < ranks_.size(); ++u)
+                        desk_.ranked[size_of(ranks_[u])] = objective.label(rare.rows[u]);
+                    value = objective.ranked_value(q, desk_);
+                }
+                next = std::abs(ts[j]) + (settled && !float32 ? meet(objective, q, line, rare, sign) : 0.0);
+            }
+            values[j] = value;
+        }
+    }
+
+  private:
+    // Scores at t and the position of every rare document; false where one of them is tied.
+    bool place(const Objective& objective, std::int64_t q, const Line& line, const Rare& rare, double t) {
+        const std::int64_t first = objective.first(q), size = objective.last(q) - first;
+        scores_.resize(size_of(size));
+        const double *a = line.a.data() + first, *x = line.x.data() + first;
+        for (std::int64_t k = 0; k < size; ++k) scores_[size_of(k)] = a[k] + t * x[k];
+        if (objective.rule().float32)
+            for (double& score : scores_) score = static_cast<double>(static_cast<float>(score));
+        ranks_.clear();
+        bool settled = true;
+        for (const std::int64_t row : rare.rows) {
+            const double mine = scores_[size_of(row - first)];
+            std::int64_t above = 0, level = 0;
+            for (const double score : scores_) {
+                above += score > mine;
+                level += score == mine;
+            }
+            settled = settled && level == 1;
+            ranks_.push_back(above);
+        }
+        return settled;
+    }
+
+    // How far t may go on in the direction `sign` before a rare document comes level with another one.
+    double meet(const Objective& objective, std::int64_t q, const Line& line, const Rare& rare, double sign) const {
+        const std::int64_t first = objective.first(q);
+        const double* x = line.x.data() + first;
+        double fastest = 0.0;
+        for (const std::int64_t row : rare.rows) {
+            const double mine = scores_[size_of(row - first)], own = x[row - first];
+            for (std::size_t k = 0; k < scores_.size(); ++k) {
+                const double speed = sign * (x[k] - own) / (mine - scores_[k]);  // NaN for the document itself
+                fastest = speed > fastest ? speed : fastest;
+            }
+        }
+        return fastest > 0 ? 1.0 / fastest : kInfinity;
+    }
+
+    std::vector<double> scores_;
+    std::vector<std::int64_t> ranks_, before_;
+    Desk desk_;
+};
+
 // A change of a query's value when t passes a crossing.
 struct Event {
     double t, change;
@@ -86,8 +218,8 @@ struct Crossing {
 };
 
 // Every change of the value of query q along the whole line, in order of t; returns the value before the first.
-double crossings(const Objective& objective, std::int64_t q, const Line& line, std::vector<Event>& events, Desk& desk,
-                 Desk& part) {
+double crossings(const Objective& objective, std::int64_t q, const Line& line, std::span<const std::int64_t> order,
+                 std::vector<Event>& events, Desk& desk, Desk& part) {
     const std::int64_t first = objective.first(q), last = objective.last(q);
     std::vector<Crossing> all;
     for (std::int64_t i = first; i < last; ++i)
@@ -95,7 +227,7 @@ double crossings(const Objective& objective, std::int64_t q, const Line& line, s
             if (line.x[size_of(i)] != line.x[size_of(j)])
                 all.push_back({(line.a[size_of(i)] - line.a[size_of(j)]) / (line.x[size_of(j)] - line.x[size_of(i)]), i, j});
     std::stable_sort(all.begin(), all.end(), [](const Crossing& l, const Crossing& r) { return l.t < r.t; });
-    fill_rows(objective, q, desk);
+    fill_rows(order, desk);
     rank_at(objective, line, all.empty() ? 0.0 : all.front().t - 1.0, desk);
     const double start = objective.ranked_value(q, desk);
     std::vector<std::size_t> place(size_of(last - first));
@@ -137,8 +269,10 @@ class Climb {
   public:
     Climb(const Slope& slope, const AscentSettings& settings, std::span<double> weights, std::span<double> scores, int threads)
         : slope_(slope), settings_(settings), weights_(weights), scores_(scores), threads_(threads),
-          values_(slope.active.size()), trial_(slope.active.size()), moved_(scores.size()) {
-        total_ = evaluate(scores_, values_);
+          values_(slope.active.size()), trial_(slope.active.size()), moved_(scores.size()), order_(scores.size()),
+          trial_order_(scores.size()) {
+        total_ = evaluate(scores_, values_, order_);
+        for (const std::int64_t q : slope.active) rare_.push_back(find_rare(slope.objective, q));
     }
     double total() const { return total_; }
 
@@ -156,13 +290,23 @@ class Climb {
     }
 
   private:
-    double evaluate(std::span<const double> scores, std::vector<double>& values) const {
+    // Values, and the rows of each query in rank order, for these scores; returns the sum.
+    double evaluate(std::span<const double> scores, std::vector<double>& values, std::vector<std::int64_t>& order) const {
         parallel_blocks(static_cast<std::int64_t>(values.size()), threads_, kBlock, [&](std::int64_t begin, std::int64_t end) {
             Desk desk;
-            for (std::int64_t k = begin; k < end; ++k)
-                values[size_of(k)] = slope_.objective.value(slope_.active[size_of(k)], scores, desk);
+            for (std::int64_t k = begin; k < end; ++k) {
+                const std::int64_t q = slope_.active[size_of(k)];
+                values[size_of(k)] = slope_.objective.value(q, scores, desk);
+                for (std::size_t i = 0; i < desk.entries.size(); ++i)
+                    order[size_of(slope_.objective.first(q)) + i] = desk.entries[i].row;
+            }
         });
         return std::accumulate(values.begin(), values.end(), 0.0);
+    }
+
+    std::span<const std::int64_t> order_of(std::int64_t q) const {
+        const std::int64_t first = slope_.objective.first(q);
+        return std::span(order_).subspan(size_of(first), size_of(slope_.objective.last(q) - first));
     }
 
     // Looks along one direction; true where a step was taken.
@@ -188,13 +332,16 @@ class Climb {
         table_.resize(size_of(count * width));
         parallel_blocks(count, threads_, kBlock, [&](std::int64_t begin, std::int64_t end) {
             Desk desk, before;
+            Counting counting;
             for (std::int64_t k = begin; k < end; ++k) {
                 double* values = table_.data() + k * width;
                 const std::int64_t q = slope_.active[size_of(k)];
                 if (constant(slope_.objective, q, line.x))
                     std::fill(values, values + width, values_[size_of(k)]);
+                else if (rare_[size_of(k)].rows.size() <= kFew)
+                    counting.follow(slope_.objective, q, line, order_of(q), rare_[size_of(k)], ts, values_[size_of(k)], values);
                 else
-                    follow(slope_.objective, q, line, ts, values_[size_of(k)], values, desk, before);
+                    follow(slope_.objective, q, line, order_of(q), ts, values_[size_of(k)], values, desk, before);
             }
         });
         std::vector<double> sums(size_of(width), 0.0);
@@ -215,7 +362,7 @@ class Climb {
                 const std::int64_t q = slope_.active[size_of(k)];
                 trial_[size_of(k)] = constant(slope_.objective, q, line.x)
                                          ? values_[size_of(k)]
-                                         : crossings(slope_.objective, q, line, events[size_of(k)], desk, part);
+                                         : crossings(slope_.objective, q, line, order_of(q), events[size_of(k)], desk, part);
             }
         });
         std::vector<Event> all;
@@ -244,7 +391,7 @@ class Climb {
         for (const double weight : weights_) norm += std::abs(weight);
         const Line line{scores_, slope_.column(f)};
         for (std::int64_t row = 0; row < slope_.rows(); ++row) moved_[size_of(row)] = line.at(row, t) / norm;
-        const double sum = norm > 0 ? evaluate(moved_, trial_) : -kInfinity;
+        const double sum = norm > 0 ? evaluate(moved_, trial_, trial_order_) : -kInfinity;
         if (!(sum > total_)) {
             weights_[size_of(f)] = old;
             return false;
@@ -252,6 +399,7 @@ class Climb {
         for (double& weight : weights_) weight /= norm;
         std::copy(moved_.begin(), moved_.end(), scores_.begin());
         values_.swap(trial_);
+        order_.swap(trial_order_);
         total_ = sum;
         return true;
     }
@@ -261,6 +409,8 @@ class Climb {
     std::span<double> weights_, scores_;
     int threads_;
     std::vector<double> values_, trial_, moved_, table_;
+    std::vector<std::int64_t> order_, trial_order_;
+    std::vector<Rare> rare_;
     double total_ = 0.0;
 };
 

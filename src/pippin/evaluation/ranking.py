@@ -118,19 +118,24 @@ def _ties(convention: Convention) -> tuple[str, bool]:
     return ("input" if expected else convention.ties), expected
 
 
-def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention) -> Ranking:
+def check_scores(data: Dataset, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores as the kernels take them: one finite double per document of the data set."""
     if scores.shape != (len(data),):
         raise DataError(f"{scores.size} scores for the {len(data)} documents of {data.name}")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise DataError(f"the score of document {row + 1} is {scores[row]}; a score is a finite number")
+    return np.ascontiguousarray(scores, np.float64)
+
+
+def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention) -> Ranking:
+    scores = check_scores(data, scores)
     labels = _cap(data.labels, convention)
     ties, expected = _ties(convention)
     ids = data.document_ids
     needs_ids = ties.startswith("id-")
     if needs_ids and ids is None:
         ties = "input"
-    scores = np.ascontiguousarray(scores, np.float64)
     float32 = convention.precision == "float32"
     ranked, tied = kernel.rank_lists(scores, labels, data.offsets, ids if needs_ids else None, ties, float32)
     if needs_ids and ids is None and tied.any():

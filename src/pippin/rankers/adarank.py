@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import resolve
+from pippin.evaluation.objective import Objective
 from pippin.kernels.boosting import weighted_sums
 from pippin.rankers.base import register
 from pippin.rankers.linear import LinearRanker
-from pippin.rankers.objective import Objective
 from pippin.rankers.watch import Watch
 
 F64 = NDArray[np.float64]
@@ -68,7 +69,7 @@ class AdaRank(LinearRanker):
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         self._check()
-        objective = Objective(train, self.measure, self.convention)
+        objective = Objective(train, *resolve(self.measure, self.convention))
         table = objective.features()
         counted = ~np.isnan(table[0])
         table = np.ascontiguousarray(table[:, counted])
@@ -111,6 +112,7 @@ class AdaRank(LinearRanker):
         allowed: NDArray[np.bool_],
     ) -> None:
         weights = np.full(table.shape[1], 1.0 / table.shape[1])
+        columns = np.ascontiguousarray(train.features.T)
         scores, watched = np.zeros(len(train)), np.zeros(0 if valid is None else len(valid))
         self.rounds_: list[Round] = []
         repeats, banned, last = 0, -1, np.empty(0)
@@ -124,8 +126,7 @@ class AdaRank(LinearRanker):
                 feature, sign = chosen // 2, 1 - 2 * (chosen % 2)
                 if banned >= 0 and feature != banned:
                     banned = -1
-                added = sign * alpha * train.features[:, feature]
-                scores += added
+                scores += sign * alpha * columns[feature]
                 values = objective.values(scores)[counted]
                 value = float(np.cumsum(values)[-1]) / len(values)
                 if self.stop == "ranklib" and self.rounds_ and value + TOLERANCE <= self.rounds_[-1].value:

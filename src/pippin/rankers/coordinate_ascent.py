@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import resolve
+from pippin.evaluation.objective import Objective
 from pippin.kernels.coordinate import ascend, rescore
 from pippin.progress import Bar
 from pippin.rankers.base import register
 from pippin.rankers.linear import LinearRanker
-from pippin.rankers.objective import Objective
 
 F64 = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ class CoordinateAscent(LinearRanker):
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         self._check()
-        whole = Objective(train, self.measure, self.convention).natively()
+        whole = Objective(train, *resolve(self.measure, self.convention)).natively()
         active = np.flatnonzero(whole.varies())
         if not len(active):
             raise DataError(f"no order of documents changes {self.measure} of any training query; nothing to learn")
@@ -87,7 +88,7 @@ class CoordinateAscent(LinearRanker):
 
     def _climb(self, climbed: Dataset, weights: F64, bar: Bar | None) -> None:
         """Take every start to its top, changing weights in place; `climbs_` has each start's mean after each pass."""
-        objective = Objective(climbed, self.measure, self.convention).natively()
+        objective = Objective(climbed, *resolve(self.measure, self.convention)).natively()
         columns = np.ascontiguousarray(climbed.features.T, np.float64)
         every = np.arange(climbed.queries)
         features, batch = len(columns), max(1, AT_ONCE // max(1, columns.shape[1] * 25))
@@ -123,7 +124,7 @@ class CoordinateAscent(LinearRanker):
 
     def _validate(self, weights: F64, valid: Dataset) -> list[float]:
         """Each start's measure on the validation set, over the queries that any order can change."""
-        objective = Objective(valid, self.measure, self.convention).natively()
+        objective = Objective(valid, *resolve(self.measure, self.convention)).natively()
         varies = objective.varies()
         return [float(np.cumsum(np.append(0.0, objective.values(valid.features @ w)[varies]))[-1]) for w in weights]
 

@@ -1,7 +1,7 @@
-"""A measure as a training objective: its value per query for scores, natively where the measure is native.
+"""A measure under a convention over one data set, prepared once and asked again and again with other scores.
 
-`Objective` prepares once what `Judge` prepares at every call (labels under the convention, pools, tables), so that a
-training loop pays only for ranking and measuring. Both go through the same kernels and give the same bits.
+Labels under the convention, pools and tables are made when the objective is, so that a training loop pays only for
+ranking and measuring; both are the kernels of `evaluate`, and give the same bits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import measure_values
-from pippin.evaluation.judge import resolve
-from pippin.evaluation.measures import KINDS
-from pippin.evaluation.ranking import Ranking, rank
+from pippin.evaluation.measures import KINDS, Measure
+from pippin.evaluation.ranking import Ranking, check_scores, rank
 from pippin.kernels.measures import Rules
 from pippin.kernels.objective import NativeObjective
 
@@ -37,21 +36,17 @@ class _Probe(Ranking):
 
 
 class Objective:
-    """Values of a measure under a convention over one data set.
+    """Values of a measure under a convention over one data set."""
 
-    >>> data = Dataset(np.zeros((3, 1)), np.array([0, 1, 0], np.int32), np.array([0, 3]), ("q",))
-    >>> Objective(data, "RR", "official").values(np.array([0.3, 0.2, 0.1])).tolist()
-    [0.5]
-    """
-
-    def __init__(self, data: Dataset, measure: str, convention: str | Convention) -> None:
-        self.data = data
-        self.measure, self.convention = resolve(measure, convention)
+    def __init__(self, data: Dataset, measure: Measure, convention: Convention) -> None:
+        self.data, self.measure, self.convention = data, measure, convention
         self.native = self._prepare()
 
     def _prepare(self) -> NativeObjective | None:
         """The native objective, or None where the measure is not one native function per query."""
         data, given = self.data, self.convention
+        if given.ties.startswith("id-") and data.document_ids is None:
+            return None  # fine as long as nothing ties; `rank` says so when something does
         ranking = rank(data, np.zeros(len(data)), given.replace(queries="judged"))
         probe = _Probe(
             ranking.query_ids, ranking.labels, ranking.offsets, ranking.tied, ranking.pool, ranking.pool_offsets,
@@ -77,7 +72,7 @@ class Objective:
     def values(self, scores: F64) -> F64:
         """A value per query; NaN where the query does not count."""
         if self.native is not None:
-            return self.native.values(np.ascontiguousarray(scores, np.float64))
+            return self.native.values(check_scores(self.data, scores))
         everywhere = self.convention.replace(queries="judged")
         ranking = rank(self.data, scores, everywhere)
         values = measure_values(ranking, self.measure, self.convention)

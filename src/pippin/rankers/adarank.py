@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,7 @@ class AdaRank(LinearRanker):
     """
 
     source = "Xu & Li 2007; cumulative weights as RankLib"
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"directions": ("descending", "both")}
     by_rounds = True
 
     def __init__(
@@ -52,8 +54,8 @@ class AdaRank(LinearRanker):
         measure: str = "MAP",
         convention: str | Convention = "official",
         rounds: int = 500,
-        weights: str = "cumulative",
-        directions: str = "both",
+        weighting: str = "cumulative",
+        directions: str = "descending",
         stop: str = "patience",
         patience: int | None = 100,
         verbose: bool = False,
@@ -61,8 +63,8 @@ class AdaRank(LinearRanker):
         self.measure = measure  # any measure between 0 and 1: trained for, and watched on the validation set
         self.convention = convention  # of that measure
         self.rounds = rounds  # weak rankers at most; a validation set chooses how many
-        self.weights = weights  # of queries: "cumulative" or "paper"
-        self.directions = directions  # "both" or "descending"
+        self.weighting = weighting  # of queries: "cumulative" or "paper"
+        self.directions = directions  # "descending" (a feature speaks for a document, as in the paper) or "both"
         self.stop = stop  # "patience", or "ranklib": also where the training measure falls by 0.002
         self.patience = patience  # rounds without a better validation measure before stopping; None: never
         self.verbose = verbose  # show a bar
@@ -84,7 +86,7 @@ class AdaRank(LinearRanker):
 
     def _check(self) -> None:
         for name, choices in (
-            ("weights", ("cumulative", "paper")),
+            ("weighting", ("cumulative", "paper")),
             ("directions", ("both", "descending")),
             ("stop", ("patience", "ranklib")),
         ):
@@ -136,7 +138,7 @@ class AdaRank(LinearRanker):
                 if repeats >= STUCK:
                     banned, repeats = feature, 0
                 self.rounds_.append(Round(feature, sign, alpha, value))
-                weights = reweigh(weights, values, alpha, self.weights)
+                weights = reweigh(weights, values, alpha, self.weighting)
                 if valid is not None:
                     watched += sign * alpha * valid.features[:, feature]
                 if watch.after(lambda: watched) or perfect:

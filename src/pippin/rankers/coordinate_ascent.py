@@ -11,8 +11,10 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.judge import resolve
+from pippin.evaluation.measures import Measure
 from pippin.evaluation.objective import Objective
 from pippin.kernels.coordinate import ascend, rescore
+from pippin.kernels.objective import NativeObjective
 from pippin.progress import Bar
 from pippin.rankers.base import register
 from pippin.rankers.linear import LinearRanker
@@ -28,8 +30,8 @@ class CoordinateAscent(LinearRanker):
 
     Along a weight the score of a document moves as a + t x. "grid" tries t = ±0.001 · (2^(j+1) − 1), j < steps, and
     w = 0; "exact" looks at every stretch between crossings of two documents. Σ|w| = 1 after every step; only steps that
-    raise the measure are taken. Passes go on until one gains less than `tolerance`. The start that ends best on the
-    validation set (or on the training set without one) wins. Queries whose value no order can change take no part.
+    raise the measure are taken. Passes go on until one gains less than `tolerance`. Of all starts after all passes, the
+    best on the validation set (or on the training set without one) wins. Queries whose value no order can change take no part.
     """
 
     source = "Metzler & Croft 2007; schedule as RankLib, random starts as Busa-Fekete et al. 2012"
@@ -75,58 +77,50 @@ class CoordinateAscent(LinearRanker):
         if not len(active):
             raise DataError(f"no order of documents changes {self.measure} of any training query; nothing to learn")
         climbed = train.select(active)  # only these rows are held twice
-        weights = self._starts(train.features.shape[1])
+        judge = Finish(valid, *resolve(self.measure, self.convention))
         bar = Bar(self.passes, self.name) if self.verbose else None
         try:
-            self._climb(climbed, weights, bar)
+            self._climb(climbed, judge, bar)
+        except KeyboardInterrupt:
+            if judge.weights is None:
+                raise
+            warnings.warn(f"{self.name} was interrupted; the best so far is kept", stacklevel=2)
         finally:
             if bar is not None:
                 bar.close()
-        self.curve_ = np.max([c + [c[-1]] * (len(max(self.climbs_, key=len)) - len(c)) for c in self.climbs_], axis=0).tolist()
-        reached = [climb[-1] for climb in self.climbs_]
-        self.coef_ = weights[int(np.argmax(reached if valid is None else self._validate(weights, valid)))]
+        self.curve_ = judge.curve
+        self.coef_ = np.array(judge.weights)
 
-    def _climb(self, climbed: Dataset, weights: F64, bar: Bar | None) -> None:
-        """Take every start to its top, changing weights in place; `climbs_` has each start's mean after each pass."""
+    def _climb(self, climbed: Dataset, judge: Finish, bar: Bar | None) -> None:
+        """Take every start to its top; `climbs_` has each start's mean of the measure before and after each pass."""
         objective = Objective(climbed, *resolve(self.measure, self.convention)).natively()
         columns = np.ascontiguousarray(climbed.features.T, np.float64)
-        every = np.arange(climbed.queries)
-        features, batch = len(columns), max(1, AT_ONCE // max(1, columns.shape[1] * 25))
+        every, features = np.arange(climbed.queries), climbed.features.shape[1]
+        batch = max(1, AT_ONCE // columns.shape[1])
+        weights = self._starts(features)
         scores, totals = rescore(objective, every, columns, weights)
         self.climbs_ = [[float(total) / len(every)] for total in totals]
         alive = np.arange(len(weights))
-        try:
-            for number in range(self.passes):
-                orders = np.array([self._order(start, number, features) for start in alive], np.int32)
-                some, held = weights[alive], scores[alive]
-                for first in range(0, features, batch):
-                    part = np.ascontiguousarray(orders[:, first : first + batch])
-                    totals = ascend(
-                        objective, every, columns, part, some, held,
-                        steps=self.steps, exact=self.line == "exact", nonneg=self.nonneg,
-                    )  # fmt: skip
-                    weights[alive], scores[alive] = some, held
-                gains = np.empty(len(alive))
-                for i, start in enumerate(alive):
-                    self.climbs_[start].append(float(totals[i]) / len(every))
-                    gains[i] = self.climbs_[start][-1] - self.climbs_[start][-2]
-                alive = alive[gains >= self.tolerance]
-                if bar is not None:
-                    bar.step(f"{self.measure} {max(climb[-1] for climb in self.climbs_):.4f}")
-                if not len(alive):
-                    break
-        except KeyboardInterrupt:
-            warnings.warn(f"{self.name} was interrupted; the best so far is kept", stacklevel=2)
+        for number in range(self.passes):
+            orders = np.array([self._order(start, number, features) for start in alive], np.int32)
+            for first in range(0, features, batch):
+                totals = ascend(
+                    objective, every, columns, np.ascontiguousarray(orders[:, first : first + batch]), weights, scores,
+                    steps=self.steps, exact=self.line == "exact", nonneg=self.nonneg,
+                )  # fmt: skip
+            for i, start in enumerate(alive):
+                self.climbs_[start].append(float(totals[i]) / len(every))
+            judge.after(weights, [self.climbs_[start][-1] for start in alive])
+            going = [i for i, s in enumerate(alive) if self.climbs_[s][-1] - self.climbs_[s][-2] >= self.tolerance]
+            alive, weights, scores = alive[going], weights[going], scores[going]
+            if bar is not None:
+                bar.step(f"{self.measure} {judge.value:.4f}")
+            if not len(alive):
+                break
 
     def _order(self, start: int, number: int, features: int) -> NDArray[np.int64]:
         """The order of features in a pass of a start."""
         return np.random.default_rng([self.seed, start, number, 1]).permutation(features)
-
-    def _validate(self, weights: F64, valid: Dataset) -> list[float]:
-        """Each start's measure on the validation set, over the queries that any order can change."""
-        objective = Objective(valid, *resolve(self.measure, self.convention)).natively()
-        varies = objective.varies()
-        return [float(np.cumsum(np.append(0.0, objective.values(valid.features @ w)[varies]))[-1]) for w in weights]
 
     def _starts(self, features: int) -> F64:
         """Weights [start, feature], each summing to 1."""
@@ -135,3 +129,36 @@ class CoordinateAscent(LinearRanker):
             for r in range(1, self.restarts):
                 weights[r] = np.random.default_rng([self.seed, r]).dirichlet(np.ones(features))
         return weights
+
+
+class Finish:
+    """Keeps the weights that are best on the validation set (without one, on the training set); the first best wins.
+
+    Only queries that some order can change are looked at, so that what empty queries count cannot change the choice.
+    """
+
+    def __init__(self, valid: Dataset | None, measure: Measure, convention: Convention) -> None:
+        self.valid = valid
+        self.objective: NativeObjective | None = None
+        if valid is not None:
+            self.objective = Objective(valid, measure, convention).natively()
+            self.varies = self.objective.varies()
+            if not self.varies.any():
+                self.objective = None
+        self.value = -np.inf
+        self.weights: F64 | None = None
+        self.curve: list[float] = []
+
+    def after(self, weights: F64, training: list[float]) -> None:
+        """Judge every start after a pass, given its mean on the training set."""
+        values = training
+        if self.valid is not None and self.objective is not None:
+            count = int(self.varies.sum())
+            values = [
+                float(np.cumsum(self.objective.values(self.valid.features @ one)[self.varies])[-1]) / count
+                for one in weights
+            ]
+        for one, value in zip(weights, values, strict=True):
+            if value > self.value:
+                self.value, self.weights = value, one.copy()
+        self.curve.append(max(values))

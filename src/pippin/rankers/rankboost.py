@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ class RankBoost(StumpRanker):
     """
 
     source = "Freund, Iyer, Schapire & Singer 2003; 255 thresholds as in LETOR 3.0 (Qin et al. 2010)"
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"positive_only": (True, False)}
 
     def __init__(
         self,
@@ -39,8 +42,8 @@ class RankBoost(StumpRanker):
         method: str = "third",
         weak: str = "threshold",
         positive_only: bool = True,
-        pair_weight: str = "pairs",
-        patience: int | None = 100,
+        pair_weight: str = "queries",
+        patience: int | None = None,
         measure: str = "MAP",
         convention: str | Convention = "official",
         verbose: bool = False,
@@ -50,8 +53,8 @@ class RankBoost(StumpRanker):
         self.spacing = spacing  # "equal": equally spaced values; "quantile": equally many documents between them
         self.method = method  # "third" (by r) or "exact" (by the weights of pairs put right and wrong)
         self.weak = weak  # "threshold", or "continuous": the feature itself, scaled to 0 … 1
-        self.positive_only = positive_only  # only weak rankers that agree with the labels, α > 0
-        self.pair_weight = pair_weight  # "pairs": all pairs alike; "queries": all queries alike
+        self.positive_only = positive_only  # a larger value only ever speaks for a document, α > 0, as in RankLib
+        self.pair_weight = pair_weight  # "queries": all queries alike; "pairs": all pairs alike, as in the paper
         self.patience = patience  # rounds without a better validation measure before stopping; None: never
         self.measure = measure  # on the validation set
         self.convention = convention  # of that measure

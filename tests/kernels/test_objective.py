@@ -65,7 +65,7 @@ def test_the_table_of_features_has_both_directions() -> None:
     assert table.shape == (6, data.queries)
     for feature in range(3):
         for s, sign in enumerate((1.0, -1.0)):
-            expected = objective.values(sign * data.features[:, feature])
+            expected = objective.values((sign * data.features[:, feature]).astype(np.float64))
             assert table[2 * feature + s].tobytes() == expected.tobytes()
 
 
@@ -103,7 +103,7 @@ def test_scores_of_another_length_and_wrong_types_are_refused() -> None:
     with pytest.raises(ValueError, match="3 scores for"):
         native.values(np.zeros(3))
     with pytest.raises(TypeError):
-        native.values(np.zeros(native.rows, np.float32))  # type: ignore[arg-type]
+        native.values(np.zeros(native.rows, np.float32))
 
 
 def test_ids_are_needed_only_where_ties_want_them() -> None:

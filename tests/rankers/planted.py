@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
 
 
-def queries(
-    labels: list[list[int]], features: NDArray[np.float64], names: tuple[str, ...] = ()
-) -> Dataset:
+def queries(labels: list[list[int]], features: NDArray[np.floating[Any]], names: tuple[str, ...] = ()) -> Dataset:
     """A data set of these queries, given their labels."""
     sizes = [len(one) for one in labels]
     flat = np.array([label for one in labels for label in one], np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,8 @@ def test_what_a_convention_changes() -> None:
     assert left_out.coef_.tobytes() == AdaRank(measure="NDCG@5", rounds=30).fit(without).coef_.tobytes()
     mixed = queries([[0, 1, 2], [0, 1, 0, 2, 1, 0]] * 6, data.features[:54])
     short, as_is = (
-        AdaRank(measure="NDCG@5", convention=Convention(short=short), rounds=20).fit(mixed) for short in ("zero", "keep")
+        AdaRank(measure="NDCG@5", convention=Convention(short=short), rounds=20).fit(mixed)
+        for short in ("zero", "keep")
     )
     assert (short.coef_ != as_is.coef_).any()
 
@@ -101,7 +103,7 @@ def test_ranklib_stops_where_training_falls() -> None:
     train = planted(3, count=10, size=6)
     model = AdaRank(rounds=200, stop="ranklib", directions="both").fit(train)
     values = [one.value for one in model.rounds_]
-    assert all(after + 0.002 > before for before, after in zip(values, values[1:], strict=False))
+    assert all(after + 0.002 > before for before, after in pairwise(values))
 
 
 def test_a_linear_truth_is_found_in_both_directions() -> None:

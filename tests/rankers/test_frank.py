@@ -25,7 +25,7 @@ def loss_of(difference: float) -> float:
 
 
 def weight_of(difference: float) -> float:
-    return math.exp(-difference) / (1 + math.exp(-difference)) ** 1.5
+    return float(math.exp(-difference) / (1 + math.exp(-difference)) ** 1.5)
 
 
 def test_the_worked_example() -> None:

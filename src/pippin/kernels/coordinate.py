@@ -37,7 +37,5 @@ def ascend(
 ) -> F64:
     """Search along features [start, k] in turn, changing weights and scores in place; each start's sum afterwards."""
     totals = np.empty(len(weights), np.float64)
-    native.ascend(
-        objective.handle, active, columns, features, weights, scores, totals, steps, exact, nonneg, threads()
-    )
+    native.ascend(objective.handle, active, columns, features, weights, scores, totals, steps, exact, nonneg, threads())
     return totals

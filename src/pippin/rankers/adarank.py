@@ -102,7 +102,10 @@ class AdaRank(LinearRanker):
         if len(starts):
             high, low = (how.reduceat(train.features, starts, axis=0) for how in (np.maximum, np.minimum))
             varies = (high != low).any(axis=0)
-        return np.repeat(varies, 2) & np.tile([True, self.directions == "both"], len(varies))
+        allowed: NDArray[np.bool_] = np.repeat(varies, 2)
+        if self.directions == "descending":
+            allowed[1::2] = False
+        return allowed
 
     def _boost(
         self,
@@ -141,7 +144,7 @@ class AdaRank(LinearRanker):
                 weights = reweigh(weights, values, alpha, self.weighting)
                 if valid is not None:
                     watched += sign * alpha * valid.features[:, feature]
-                if watch.after(lambda: watched) or perfect:
+                if watch.after(lambda watched=watched: watched) or perfect:
                     break
         self.curve_ = watch.curve
         self.rounds_ = self.rounds_[: watch.best + 1]
@@ -183,5 +186,6 @@ def reweigh(weights: F64, values: F64, alpha: float, how: str) -> F64:
     >>> reweigh(np.full(4, 0.25), np.array([1, 0.5, 0.25, 0]), 0.469135, "paper").round(6).tolist()
     [0.133618, 0.220299, 0.28287, 0.363212]
     """
-    next_weights = np.exp(-values) if how == "paper" else weights * np.exp(-alpha * values)
-    return next_weights / next_weights.sum()
+    following: F64 = np.exp(-values) if how == "paper" else weights * np.exp(-alpha * values)
+    following /= following.sum()
+    return following

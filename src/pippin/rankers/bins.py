@@ -94,13 +94,14 @@ def pair(data: Dataset, weight: str) -> Paired:
     query = np.repeat(np.arange(data.queries), lengths)
     order = np.lexsort((-data.labels.astype(np.int64), query))
     labels, query = data.labels[order], query[order]
-    first = np.concatenate(([True], (labels[1:] != labels[:-1]) | (query[1:] != query[:-1]))) if len(labels) else []
+    first = np.ones(len(labels), bool)
+    first[1:] = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
     blocks = np.bincount(query[np.flatnonzero(first)], minlength=data.queries)
     kept = np.flatnonzero(blocks > 1)
     if not len(kept):
         raise DataError("no query of the training set has documents of two labels; there is no pair to learn from")
     rows = rows_of(data.offsets, kept)
-    starts = np.flatnonzero(np.asarray(first)[rows])
+    starts = np.flatnonzero(first[rows])
     cuts = np.append(starts, len(rows)).astype(np.int64)
     queries = np.concatenate(([0], np.cumsum(blocks[kept]))).astype(np.int64)
     sizes = np.diff(cuts).astype(np.float64)

@@ -30,15 +30,16 @@ class CoordinateAscent(LinearRanker):
 
     Along a weight the score of a document moves as a + t x. "grid" tries t = ±0.001 · (2^(j+1) − 1), j < steps, and
     w = 0; "exact" looks at every stretch between crossings of two documents. Σ|w| = 1 after every step; only steps that
-    raise the measure are taken. Passes go on until one gains less than `tolerance`. Of all starts after all passes, the
-    best on the validation set (or on the training set without one) wins. Queries whose value no order can change take no part.
+    raise the measure are taken. Passes go on until one gains less than `tolerance`. Of all starts after all passes,
+    the best on the validation set (or on the training set without one) wins. Queries whose value no order can change
+    take no part.
     """
 
     source = "Metzler & Croft 2007; schedule as RankLib, random starts as Busa-Fekete et al. 2012"
 
     def __init__(
         self,
-        measure: str = "NDCG@10",
+        measure: str = "MAP",
         convention: str | Convention = "official",
         restarts: int = 5,
         steps: int = 25,
@@ -100,9 +101,9 @@ class CoordinateAscent(LinearRanker):
         weights = self._starts(features)
         scores, totals = rescore(objective, every, columns, weights)
         self.climbs_ = [[float(total) / len(every)] for total in totals]
-        alive = np.arange(len(weights))
+        alive, self.ends_ = np.arange(len(weights)), weights.copy()
         for number in range(self.passes):
-            orders = np.array([self._order(start, number, features) for start in alive], np.int32)
+            orders = np.array([self._order(int(start), number, features) for start in alive], np.int32)
             for first in range(0, features, batch):
                 totals = ascend(
                     objective, every, columns, np.ascontiguousarray(orders[:, first : first + batch]), weights, scores,
@@ -110,6 +111,7 @@ class CoordinateAscent(LinearRanker):
                 )  # fmt: skip
             for i, start in enumerate(alive):
                 self.climbs_[start].append(float(totals[i]) / len(every))
+            self.ends_[alive] = weights
             judge.after(weights, [self.climbs_[start][-1] for start in alive])
             going = [i for i, s in enumerate(alive) if self.climbs_[s][-1] - self.climbs_[s][-2] >= self.tolerance]
             alive, weights, scores = alive[going], weights[going], scores[going]

@@ -13,7 +13,7 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels.boosting import Stump
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.bins import Bins, Paired, cut, pair
+from pippin.rankers.bins import Paired, cut, pair
 from pippin.rankers.watch import Watch
 
 F64 = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Weak:
     alpha: float
     high: float | None = None
 
-    def of(self, column: F64) -> F64:
+    def of(self, column: NDArray[np.floating[Any]]) -> F64:
         """h of each value.
 
         >>> Weak(0, 1.0, True, 0.5).of(np.array([1.0, 2.0, np.nan])).tolist()
@@ -44,7 +44,7 @@ class Weak:
         if self.high is None:
             h = (column > self.threshold).astype(np.float64)
         else:
-            h = np.clip((column - self.threshold) / (self.high - self.threshold), 0.0, 1.0)
+            h = np.clip((column.astype(np.float64) - self.threshold) / (self.high - self.threshold), 0.0, 1.0)
         h[np.isnan(column)] = float(self.null)
         return h
 
@@ -102,7 +102,7 @@ class StumpRanker(Ranker):
                 self.losses_.append(self._loss(scores))
                 if valid is not None:
                     watched += weak.alpha * weak.of(valid.features[:, weak.feature])
-                if watch.after(lambda: watched):
+                if watch.after(lambda watched=watched: watched):
                     break
         self.curve_ = watch.curve
         self.stumps_ = self.stumps_[: watch.best + 1]
@@ -110,7 +110,8 @@ class StumpRanker(Ranker):
 
     def _h(self, stump: Stump) -> U8:
         """h of a stump on the training rows."""
-        return (self._codes[stump.column] > stump.threshold).astype(np.uint8)
+        h: U8 = (self._codes[stump.column] > stump.threshold).astype(np.uint8)
+        return h
 
     def _weak(self, stump: Stump, alpha: float) -> Weak:
         """The stump in terms of the feature's own values."""

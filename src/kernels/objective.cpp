@@ -30,12 +30,14 @@ Objective::Objective(Measure measure, const Rules& rules, const ObjectiveSetting
                      std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
                      std::span<const std::int32_t> pool, const Texts& ids)
     : measure_(measure), gains_(copy(rules.gains)), multipliers_(copy(rules.multipliers)), divisors_(copy(rules.divisors)),
-      rules_(rules), settings_(settings), labels_(copy(labels)), pool_(copy(pool)), offsets_(copy(offsets)),
+      numbers_(copy(rules.numbers)), rules_(rules), settings_(settings), labels_(copy(labels)), pool_(copy(pool)),
+      offsets_(copy(offsets)),
       id_buffer_(copy(ids.buffer)), id_starts_(copy(ids.starts)), id_lengths_(copy(ids.lengths)),
       left_out_(offsets.size() - 1, 0) {
     rules_.gains = gains_;
     rules_.multipliers = multipliers_;
     rules_.divisors = divisors_;
+    rules_.numbers = numbers_;
     if (!settings_.skip_empty) return;
     for (std::int64_t q = 0; q < queries(); ++q)
         left_out_[size_of(q)] = std::none_of(pool_.begin() + first(q), pool_.begin() + last(q),

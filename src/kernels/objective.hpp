@@ -60,7 +60,7 @@ class Objective {
     double labels_value(std::int64_t q, bool descending, Desk& desk) const;
 
     Measure measure_;
-    std::vector<double> gains_, multipliers_, divisors_;
+    std::vector<double> gains_, multipliers_, divisors_, numbers_;
     Rules rules_;
     ObjectiveSettings settings_;
     std::vector<std::int32_t> labels_, pool_;

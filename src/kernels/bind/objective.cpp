@@ -16,7 +16,8 @@ void bind_objective(nb::module_& m) {
                 In<std::uint8_t> buffer, In<std::int64_t> starts, In<std::int32_t> lengths, int ties, bool float32, bool expected,
                 double empty, bool skip_empty, int held, In<double> gains, In<double> multipliers, In<double> divisors,
                 std::int64_t cutoff, std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision,
-                int denominator, bool undefined_at_cutoff, double top_gain, double parameter) {
+                int denominator, bool undefined_at_cutoff, double top_gain, double parameter, In<double> numbers,
+                int recall_cut) {
                  const Measure measure = find_measure(name);
                  if (measure == nullptr) throw std::invalid_argument("no measure named " + std::string(name));
                  const Rules rules{.gains = view(gains),
@@ -30,7 +31,9 @@ void bind_objective(nb::module_& m) {
                                    .denominator = static_cast<Denominator>(denominator),
                                    .undefined_at_cutoff = undefined_at_cutoff,
                                    .top_gain = top_gain,
-                                   .parameter = parameter};
+                                   .parameter = parameter,
+                                   .numbers = view(numbers),
+                                   .recall_cut = static_cast<RecallCut>(recall_cut)};
                  const ObjectiveSettings settings{{static_cast<Ties>(ties), float32}, expected, empty, skip_empty, held};
                  new (self) Objective(measure, rules, settings, view(labels), view(offsets), view(pool),
                                       {view(buffer), view(starts), view(lengths)});
@@ -41,7 +44,7 @@ void bind_objective(nb::module_& m) {
              nb::arg("gains").noconvert(), nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(),
              nb::arg("cutoff"), nb::arg("relevant_at"), nb::arg("ideal_from_list"), nb::arg("short_is_zero"),
              nb::arg("short_precision"), nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"),
-             nb::arg("parameter"));
+             nb::arg("parameter"), nb::arg("numbers").noconvert(), nb::arg("recall_cut"));
     m.def("objective_values",
           [](const Objective& objective, In<double> scores, Out<double> values, int threads) {
               const nb::gil_scoped_release release;

@@ -6,7 +6,7 @@ ranking and measuring; both are the kernels of `evaluate`, and give the same bit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +57,10 @@ class Objective:
         if len(probe.asked) != 1 or (expected and not KINDS[self.measure.kind].expected):
             return None
         name, rules = probe.asked[0]
-        if len(getattr(rules, "numbers", ())):
-            return None
         # Equal scores in input order: the labels in rank order are the labels as the convention sees them.
         unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input")).labels
         return NativeObjective(
-            name, replace(rules), unranked, data.offsets, ranking.pool,
+            name, rules, unranked, data.offsets, ranking.pool,
             data.document_ids if given.ties.startswith("id-") else None,
             ties="input" if expected else given.ties, float32=given.precision == "float32", expected=expected,
             empty=np.nan if given.empty is None else given.empty,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.kernels import native, threads
-from pippin.kernels.measures import _DENOMINATOR, _SHORT_PRECISION, Rules
+from pippin.kernels.measures import _DENOMINATOR, _RECALL_CUT, _SHORT_PRECISION, Rules
 from pippin.kernels.rank import TIES, _columns
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class NativeObjective:
             held if isinstance(held, int) else _HELD[held],
             rules.gains, rules.multipliers, rules.divisors, rules.cutoff, rules.relevant_at, rules.ideal_from_list,
             rules.short_is_zero, _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator],
-            rules.undefined_at_cutoff, rules.top_gain, rules.parameter,
+            rules.undefined_at_cutoff, rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut],
         )  # fmt: skip
 
     def values(self, scores: F64) -> F64:

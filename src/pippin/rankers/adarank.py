@@ -143,8 +143,8 @@ class AdaRank(LinearRanker):
                 self.rounds_.append(Round(feature, sign, alpha, value))
                 weights = reweigh(weights, values, alpha, self.weighting)
                 if valid is not None:
-                    watched += sign * alpha * valid.features[:, feature]
-                if watch.after(lambda watched=watched: watched) or perfect:
+                    np.add(watched, sign * alpha * valid.features[:, feature], out=watched)
+                if watch.after(lambda: watched) or perfect:
                     break
         self.curve_ = watch.curve
         self.rounds_ = self.rounds_[: watch.best + 1]

@@ -101,8 +101,8 @@ class StumpRanker(Ranker):
                 self.stumps_.append(weak)
                 self.losses_.append(self._loss(scores))
                 if valid is not None:
-                    watched += weak.alpha * weak.of(valid.features[:, weak.feature])
-                if watch.after(lambda watched=watched: watched):
+                    np.add(watched, weak.alpha * weak.of(valid.features[:, weak.feature]), out=watched)
+                if watch.after(lambda: watched):
                     break
         self.curve_ = watch.curve
         self.stumps_ = self.stumps_[: watch.best + 1]

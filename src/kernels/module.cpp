@@ -12,4 +12,7 @@ NB_MODULE(_native, m) {
     pippin::bind_svmmap(m);
     pippin::bind_lambda(m);
     pippin::bind_listwise(m);
+    pippin::bind_objective(m);
+    pippin::bind_boosting(m);
+    pippin::bind_coordinate(m);
 }

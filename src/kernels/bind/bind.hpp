@@ -36,5 +36,8 @@ void bind_pairs(nb::module_& m);
 void bind_svmmap(nb::module_& m);
 void bind_lambda(nb::module_& m);
 void bind_listwise(nb::module_& m);
+void bind_objective(nb::module_& m);
+void bind_boosting(nb::module_& m);
+void bind_coordinate(nb::module_& m);
 
 }  // namespace pippin

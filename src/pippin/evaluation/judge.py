@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import aggregate, measure_values
+from pippin.evaluation.evaluate import aggregate
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
-from pippin.evaluation.ranking import rank
+from pippin.evaluation.objective import Objective
 from pippin.evaluation.tools import TOOLS
 
 
@@ -40,10 +40,11 @@ class Judge:
     def __init__(self, data: Dataset, measure: str, convention: str | Convention) -> None:
         self.data = data
         self.measure, self.convention = resolve(measure, convention)
+        self._objective = Objective(data, self.measure, self.convention)
 
     def values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A value per query that counts; NaN is left out of the mean."""
-        return measure_values(rank(self.data, scores, self.convention), self.measure, self.convention)
+        """A value per query; NaN is left out of the mean."""
+        return self._objective.values(scores)
 
     def mean(self, scores: NDArray[np.float64]) -> float:
         """The mean over queries."""

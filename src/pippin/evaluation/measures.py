@@ -134,8 +134,7 @@ def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter:
 
 def compute(name: str, ranking: Ranking, ruling: kernel.Rules) -> Values:
     """Run the native measure `name` over a ranking."""
-    tied = ranking.tied if ranking.expected else np.empty(0, np.uint8)
-    return kernel.measure_lists(name, ranking.labels, tied, ranking.offsets, ranking.pool, ranking.pool_offsets, ruling)
+    return ranking.measured(name, ruling)
 
 
 def native(name: str, parameter: str = "") -> Function:

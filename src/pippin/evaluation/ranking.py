@@ -17,7 +17,7 @@ from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import rank as kernel
-from pippin.kernels.measures import UNJUDGED
+from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,11 @@ class Ranking:
     def longest(self) -> int:
         """The length of the longest list or pool."""
         return max(int(np.diff(o).max(initial=0)) for o in (self.offsets, self.pool_offsets))
+
+    def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
+        """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
+        tied = self.tied if self.expected else np.empty(0, np.uint8)
+        return measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
 
     def sizes(self) -> NDArray[np.int64]:
         """Documents per query."""
@@ -113,19 +118,24 @@ def _ties(convention: Convention) -> tuple[str, bool]:
     return ("input" if expected else convention.ties), expected
 
 
-def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention) -> Ranking:
+def check_scores(data: Dataset, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores as the kernels take them: one finite double per document of the data set."""
     if scores.shape != (len(data),):
         raise DataError(f"{scores.size} scores for the {len(data)} documents of {data.name}")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise DataError(f"the score of document {row + 1} is {scores[row]}; a score is a finite number")
+    return np.ascontiguousarray(scores, np.float64)
+
+
+def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention) -> Ranking:
+    scores = check_scores(data, scores)
     labels = _cap(data.labels, convention)
     ties, expected = _ties(convention)
     ids = data.document_ids
     needs_ids = ties.startswith("id-")
     if needs_ids and ids is None:
         ties = "input"
-    scores = np.ascontiguousarray(scores, np.float64)
     float32 = convention.precision == "float32"
     ranked, tied = kernel.rank_lists(scores, labels, data.offsets, ids if needs_ids else None, ties, float32)
     if needs_ids and ids is None and tied.any():

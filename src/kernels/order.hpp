@@ -1,0 +1,86 @@
+// One list in rank order: the rule for scores, precision and ties, as evaluation and training share it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rank.hpp"
+
+namespace pippin {
+
+struct Entry {
+    std::uint64_t key;  // ascending keys = descending scores
+    std::int64_t row;
+    bool operator<(const Entry& other) const { return key != other.key ? key < other.key : row < other.row; }
+};
+
+// Maps a score to an integer that sorts the other way round. −0 and 0 are one score.
+inline std::uint64_t descending_key(double score, bool float32) {
+    if (float32) score = static_cast<double>(static_cast<float>(score));
+    if (score == 0) score = 0;
+    const auto bits = std::bit_cast<std::uint64_t>(score);
+    const auto ascending = (bits >> 63) ? ~bits : bits | (std::uint64_t{1} << 63);
+    return ~ascending;
+}
+
+template <typename LabelOf>
+void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& label_of) {
+    switch (ties) {
+        case Ties::input:
+            return;
+        case Ties::reversed:
+            std::reverse(group.begin(), group.end());
+            return;
+        case Ties::id_descending:
+            std::sort(group.begin(), group.end(), [&](const Entry& a, const Entry& b) { return ids[a.row] > ids[b.row]; });
+            return;
+        case Ties::id_ascending:
+            std::sort(group.begin(), group.end(), [&](const Entry& a, const Entry& b) { return ids[a.row] < ids[b.row]; });
+            return;
+        case Ties::best:
+            std::stable_sort(group.begin(), group.end(),
+                             [&](const Entry& a, const Entry& b) { return label_of(a.row) > label_of(b.row); });
+            return;
+        case Ties::worst:
+            std::stable_sort(group.begin(), group.end(),
+                             [&](const Entry& a, const Entry& b) { return label_of(a.row) < label_of(b.row); });
+            return;
+    }
+}
+
+// Sorts entries into rank order and settles ties.
+template <typename LabelOf>
+void sort_entries(std::vector<Entry>& entries, const Texts& ids, RankRule rule, LabelOf&& label_of) {
+    // Runs usually come sorted; looking costs one pass.
+    if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+    if (rule.ties == Ties::input) return;
+    for (std::size_t begin = 0; begin < entries.size();) {
+        std::size_t end = begin + 1;
+        while (end < entries.size() && entries[end].key == entries[begin].key) ++end;
+        if (end - begin > 1) settle_ties(std::span(entries).subspan(begin, end - begin), rule.ties, ids, label_of);
+        begin = end;
+    }
+}
+
+// Entries of rows [first, last) in rank order.
+template <typename LabelOf>
+void order_one(std::span<const double> scores, std::int64_t first, std::int64_t last, const Texts& ids, RankRule rule,
+               LabelOf&& label_of, std::vector<Entry>& entries) {
+    entries.clear();
+    for (std::int64_t row = first; row < last; ++row)
+        entries.push_back({descending_key(scores[static_cast<std::size_t>(row)], rule.float32), row});
+    sort_entries(entries, ids, rule, label_of);
+}
+
+template <typename LabelOf>
+void write_ranked(const std::vector<Entry>& entries, LabelOf&& label_of, std::int32_t* ranked, std::uint8_t* tied) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        ranked[i] = label_of(entries[i].row);
+        tied[i] = i > 0 && entries[i].key == entries[i - 1].key;
+    }
+}
+
+}  // namespace pippin

@@ -1,0 +1,95 @@
+"""A measure under a convention over one data set, prepared once and asked again and again with other scores.
+
+Labels under the convention, pools and tables are made when the objective is, so that a training loop pays only for
+ranking and measuring; both are the kernels of `evaluate`, and give the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import measure_values
+from pippin.evaluation.measures import KINDS, Measure
+from pippin.evaluation.ranking import Ranking, check_scores, rank
+from pippin.kernels.measures import Rules
+from pippin.kernels.objective import NativeObjective
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Probe(Ranking):
+    """A ranking that notes which native measures a kind asks for."""
+
+    asked: list[tuple[str, Rules]] = field(default_factory=list)
+
+    def measured(self, name: str, rules: Rules) -> F64:
+        """Note the call, and pass it on."""
+        self.asked.append((name, rules))
+        return super().measured(name, rules)
+
+
+class Objective:
+    """Values of a measure under a convention over one data set."""
+
+    def __init__(self, data: Dataset, measure: Measure, convention: Convention) -> None:
+        self.data, self.measure, self.convention = data, measure, convention
+        self.native = self._prepare()
+
+    def _prepare(self) -> NativeObjective | None:
+        """The native objective, or None where the measure is not one native function per query."""
+        data, given = self.data, self.convention
+        if given.ties.startswith("id-") and data.document_ids is None:
+            return None  # fine as long as nothing ties; `rank` says so when something does
+        ranking = rank(data, np.zeros(len(data)), given.replace(queries="judged"))
+        probe = _Probe(
+            ranking.query_ids, ranking.labels, ranking.offsets, ranking.tied, ranking.pool, ranking.pool_offsets,
+            expected=False,
+        )  # fmt: skip
+        KINDS[self.measure.kind].function(probe, given, self.measure)
+        expected = given.ties == "expected"
+        if len(probe.asked) != 1 or (expected and not KINDS[self.measure.kind].expected):
+            return None
+        name, rules = probe.asked[0]
+        # Equal scores in input order: the labels in rank order are the labels as the convention sees them.
+        unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input")).labels
+        return NativeObjective(
+            name, rules, unranked, data.offsets, ranking.pool,
+            data.document_ids if given.ties.startswith("id-") else None,
+            ties="input" if expected else given.ties, float32=given.precision == "float32", expected=expected,
+            empty=np.nan if given.empty is None else given.empty,
+            skip_empty=given.empty is None or given.queries == "relevant", held=given.held,
+        )  # fmt: skip
+
+    def values(self, scores: F64) -> F64:
+        """A value per query; NaN where the query does not count."""
+        if self.native is not None:
+            return self.native.values(check_scores(self.data, scores))
+        everywhere = self.convention.replace(queries="judged")
+        ranking = rank(self.data, scores, everywhere)
+        values = measure_values(ranking, self.measure, self.convention)
+        if self.convention.queries == "relevant":
+            values = np.where(ranking.relevant_queries(self.convention.relevant_at), values, np.nan)
+        return values
+
+    def features(self) -> F64:
+        """[2f + s, q]: the value of query q ranked by feature f alone, upwards (s = 0) or downwards (s = 1)."""
+        table = np.ascontiguousarray(self.data.features, np.float64)
+        if self.native is not None:
+            return self.native.features(table)
+        return np.array([self.values(sign * column) for column in table.T for sign in (1.0, -1.0)])
+
+    def natively(self) -> NativeObjective:
+        """The native objective, for kernels that ask for it in their own loops."""
+        if self.native is None:
+            raise ConventionError(
+                f"{self.measure} cannot be optimised under ties={self.convention.ties}: it is not one native measure "
+                "per query; choose another measure or another rule for ties"
+            )
+        return self.native

@@ -1,0 +1,72 @@
+"""A measure of one data set, asked for natively again and again with other scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.kernels import native, threads
+from pippin.kernels.measures import _DENOMINATOR, _RECALL_CUT, _SHORT_PRECISION, Rules
+from pippin.kernels.rank import TIES, _columns
+
+if TYPE_CHECKING:
+    from pippin.data.texts import Texts
+
+F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+
+_HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE}
+
+
+class NativeObjective:
+    """Owns copies of labels and rules; `handle` is what other kernels take."""
+
+    def __init__(
+        self,
+        name: str,
+        rules: Rules,
+        labels: I32,
+        offsets: I64,
+        pool: I32,
+        ids: Texts | None,
+        *,
+        ties: str,
+        float32: bool,
+        expected: bool,
+        empty: float,
+        skip_empty: bool,
+        held: str | int,
+    ) -> None:
+        self.queries, self.rows = len(offsets) - 1, len(labels)
+        self.handle = native.Objective(
+            name, labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty, skip_empty,
+            held if isinstance(held, int) else _HELD[held],
+            rules.gains, rules.multipliers, rules.divisors, rules.cutoff, rules.relevant_at, rules.ideal_from_list,
+            rules.short_is_zero, _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator],
+            rules.undefined_at_cutoff, rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut],
+        )  # fmt: skip
+
+    def values(self, scores: F64) -> F64:
+        """A value per query; NaN is left out of the mean."""
+        if len(scores) != self.rows:
+            raise ValueError(f"{len(scores)} scores for {self.rows} documents")
+        values = np.empty(self.queries, np.float64)
+        native.objective_values(self.handle, scores, values, threads())
+        return values
+
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether the order of a query's documents can change its value."""
+        flags = np.empty(self.queries, np.uint8)
+        native.objective_varies(self.handle, flags, threads())
+        return flags.astype(bool)
+
+    def features(self, table: F64) -> F64:
+        """[2f + s, q]: the value of query q ranked by feature f, upwards (s = 0) or downwards (s = 1)."""
+        if len(table) != self.rows:
+            raise ValueError(f"{len(table)} rows of features for {self.rows} documents")
+        values = np.empty((2 * table.shape[1], self.queries), np.float64)
+        native.objective_features(self.handle, table, values, threads())
+        return values

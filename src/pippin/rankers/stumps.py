@@ -1,0 +1,151 @@
+"""Rankers that add up stumps: "feature f is above θ" counts α. What RankBoost and FRank share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.kernels.boosting import Stump
+from pippin.rankers.base import Features, Ranker
+from pippin.rankers.bins import Paired, cut, pair
+from pippin.rankers.watch import Watch
+
+F64 = NDArray[np.float64]
+U8 = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Weak:
+    """A weak ranker: h = 1 where the feature is above the threshold, or NULL and `null` is set; else 0.
+
+    With `high`, h grows from 0 at the threshold to 1 at `high` instead.
+    """
+
+    feature: int
+    threshold: float
+    null: bool
+    alpha: float
+    high: float | None = None
+
+    def of(self, column: NDArray[np.floating[Any]]) -> F64:
+        """h of each value.
+
+        >>> Weak(0, 1.0, True, 0.5).of(np.array([1.0, 2.0, np.nan])).tolist()
+        [0.0, 1.0, 1.0]
+        >>> Weak(0, 1.0, False, 0.5, high=3.0).of(np.array([1.0, 2.0, 9.0, np.nan])).tolist()
+        [0.0, 0.5, 1.0, 0.0]
+        """
+        if self.high is None:
+            h = (column > self.threshold).astype(np.float64)
+        else:
+            h = np.clip((column.astype(np.float64) - self.threshold) / (self.high - self.threshold), 0.0, 1.0)
+        h[np.isnan(column)] = float(self.null)
+        return h
+
+
+class StumpRanker(Ranker):
+    """score(x) = Σ α_t h_t(x). A subclass says how to find the next stump and its α."""
+
+    takes_null = True
+    by_rounds = True
+
+    rounds: int
+    patience: int | None
+    thresholds: int
+    spacing: str
+    measure: str
+    convention: str | Convention
+    verbose: bool
+    stumps_: list[Weak]
+    losses_: list[float]  # before the first round and after each
+
+    def _begin(self, train: Dataset, paired: Paired) -> None:
+        """Prepare a search for weak rankers on these rows."""
+        self._paired = paired
+        self._bins = cut(train.features, paired.rows, self.thresholds, self.spacing)
+        self._codes = self._bins.codes(train.features, paired.rows)
+
+    def _next(self, scores: F64) -> tuple[Weak, F64] | None:
+        """The next weak ranker and its h on the training rows, given the scores so far; None: nothing helps more."""
+        raise NotImplementedError
+
+    def _loss(self, scores: F64) -> float:
+        """What every round brings down."""
+        raise NotImplementedError
+
+    def _pair_weight(self) -> str:
+        return "queries"
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        if self.rounds < 1:
+            raise DataError(f"rounds is at least 1, not {self.rounds}")
+        paired = pair(train, self._pair_weight())
+        self._begin(train, paired)
+        scores, watched = np.zeros(len(paired.rows)), np.zeros(0 if valid is None else len(valid))
+        self.stumps_, self.losses_ = [], [self._loss(scores)]
+        with Watch(
+            valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
+        ) as watch:
+            for _ in range(self.rounds):
+                found = self._next(scores)
+                if found is None:
+                    break
+                weak, h = found
+                scores += weak.alpha * h
+                self.stumps_.append(weak)
+                self.losses_.append(self._loss(scores))
+                if valid is not None:
+                    np.add(watched, weak.alpha * weak.of(valid.features[:, weak.feature]), out=watched)
+                if watch.after(lambda: watched):
+                    break
+        self.curve_ = watch.curve
+        self.stumps_ = self.stumps_[: watch.best + 1]
+        self._end()
+
+    def _h(self, stump: Stump) -> U8:
+        """h of a stump on the training rows."""
+        h: U8 = (self._codes[stump.column] > stump.threshold).astype(np.uint8)
+        return h
+
+    def _weak(self, stump: Stump, alpha: float) -> Weak:
+        """The stump in terms of the feature's own values."""
+        f = int(self._bins.feature[stump.column])
+        threshold = float(self._bins.thresholds[f][stump.threshold])
+        return Weak(f, threshold, bool(self._bins.null_above[stump.column]), alpha)
+
+    def _end(self) -> None:
+        """Let go of what only training needed."""
+        for name in ("_paired", "_bins", "_codes"):
+            self.__dict__.pop(name, None)
+
+    def _predict(self, features: Features) -> F64:
+        scores = np.zeros(len(features))
+        columns = {f: np.ascontiguousarray(features[:, f]) for f in {weak.feature for weak in self.stumps_}}
+        for weak in self.stumps_:  # in the order of training, so that the scores are those of training
+            scores += weak.alpha * weak.of(columns[weak.feature])
+        return scores
+
+    def _state(self) -> dict[str, Any]:
+        stumps = [[self.feature_names_[s.feature], s.threshold, s.null, s.alpha, s.high] for s in self.stumps_]
+        return {"stumps": stumps, "losses": self.losses_}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        position = {name: i for i, name in enumerate(self.feature_names_)}
+        self.stumps_ = [
+            Weak(position[f], float(t), bool(n), float(a), None if high is None else float(high))
+            for f, t, n, a, high in state["stumps"]
+        ]
+        self.losses_ = [float(v) for v in state["losses"]]
+
+    def importance(self) -> dict[str, float]:
+        """The sum of |α| over the stumps of each feature."""
+        sums = np.zeros(len(self.feature_names_))
+        for weak in self.stumps_:
+            sums[weak.feature] += abs(weak.alpha)
+        return dict(zip(self.feature_names_, sums.tolist(), strict=True))

@@ -1,0 +1,117 @@
+"""The native objective gives the bits of evaluation, for every convention, and knows which queries cannot change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.data.texts import Texts
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import aggregate, measure_values
+from pippin.evaluation.judge import Judge, resolve
+from pippin.evaluation.objective import Objective
+from pippin.evaluation.ranking import rank
+from pippin.evaluation.tools import TOOLS
+
+MEASURES = ("NDCG@5", "NDCG@10", "MAP", "P@3", "RR", "ERR@5", "RBP", "Recall@4", "Rprec", "Bpref")
+
+
+def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, features: int = 3) -> Dataset:
+    """Queries of 1 to `longest` documents with coarse, hence tied, features; some without a relevant document."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, longest + 1, queries)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    rows = int(offsets[-1])
+    found = rng.integers(0, labels, rows) * np.repeat(rng.random(queries) > 0.25, sizes)
+    table = np.round(rng.random((rows, features)), 1)
+    ids = Texts.of([f"d{i}" for i in rng.permutation(rows)])
+    return Dataset(table, found.astype(np.int32), offsets, tuple(f"q{i}" for i in range(queries)), ids)
+
+
+def through_evaluation(data: Dataset, scores: NDArray[np.float64], measure: str, tool: str) -> NDArray[np.float64]:
+    parsed, convention = resolve(measure, tool)
+    return measure_values(rank(data, scores, convention), parsed, convention)
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_bits_are_those_of_evaluation(measure: str, tool: str) -> None:
+    data = some(1, labels=2 if tool in ("catboost", "xgboost", "xgboost-") else 3)
+    objective = Objective(data, *resolve(measure, tool))
+    for feature in range(3):
+        scores = data.features[:, feature].astype(np.float64)
+        expected = through_evaluation(data, scores, measure, tool)
+        found = objective.values(scores)
+        assert found[~np.isnan(found)].tobytes() == expected[~np.isnan(expected)].tobytes()
+        assert Judge(data, measure, tool).mean(scores) == aggregate(expected, "mean")
+
+
+def test_queries_without_a_relevant_document_can_be_left_out() -> None:
+    data = some(2)
+    empty = np.array([not (data.labels[a:b] > 0).any() for a, b in zip(data.offsets, data.offsets[1:], strict=False)])
+    assert empty.any()
+    for convention in (Convention(empty=None), Convention(queries="relevant")):
+        values = Objective(data, *resolve("NDCG@5", convention)).values(np.zeros(len(data)))
+        assert np.isnan(values).tolist() == empty.tolist()
+
+
+def test_the_table_of_features_has_both_directions() -> None:
+    data = some(3)
+    objective = Objective(data, *resolve("MAP", "official"))
+    table = objective.features()
+    assert table.shape == (6, data.queries)
+    for feature in range(3):
+        for s, sign in enumerate((1.0, -1.0)):
+            expected = objective.values((sign * data.features[:, feature]).astype(np.float64))
+            assert table[2 * feature + s].tobytes() == expected.tobytes()
+
+
+def test_what_varies_is_what_some_order_changes() -> None:
+    labels = np.array([0, 0, 1, 1, 1, 0, 2, 1, 1, 0, 1], np.int32)
+    data = Dataset(np.zeros((11, 1)), labels, np.array([0, 2, 4, 6, 9, 10, 11]), tuple("abcdef"))
+    assert Objective(data, *resolve("NDCG@5", "official")).natively().varies().tolist() == [
+        False, False, True, True, False, False,
+    ]  # fmt: skip
+    # MAP sees no difference between labels 1 and 2, and from label 2 on only query d has both kinds.
+    assert Objective(data, *resolve("MAP", "official")).natively().varies().tolist() == [
+        False, False, True, False, False, False,
+    ]  # fmt: skip
+    strict = Convention(relevant_at=2)
+    assert Objective(data, *resolve("MAP", strict)).natively().varies().tolist() == [
+        False, False, False, True, False, False,
+    ]  # fmt: skip
+    # Lists shorter than the cutoff count 0 whatever their order.
+    assert not Objective(data, *resolve("NDCG@5", "letor4")).natively().varies().any()
+
+
+def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = some(4, queries=900)
+    scores = data.features[:, 0].astype(np.float64)
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("PIPPIN_THREADS", threads)
+        objective = Objective(data, *resolve("NDCG@10", "official"))
+        found.append(objective.values(scores).tobytes() + objective.features().tobytes())
+    assert found[0] == found[1]
+
+
+def test_scores_of_another_length_and_wrong_types_are_refused() -> None:
+    native = Objective(some(5), *resolve("MAP", "official")).natively()
+    with pytest.raises(ValueError, match="3 scores for"):
+        native.values(np.zeros(3))
+    with pytest.raises(TypeError):
+        native.values(np.zeros(native.rows, np.float32))
+
+
+def test_ids_are_needed_only_where_ties_want_them() -> None:
+    data = some(6)
+    nameless = Dataset(data.features, data.labels, data.offsets, data.query_ids)
+    untied = np.arange(len(data), dtype=np.float64)
+    assert np.isfinite(Judge(nameless, "MAP", "trec_eval9").mean(untied))
+    with pytest.raises(ConventionError, match="needs document ids"):
+        Judge(nameless, "MAP", "trec_eval9").mean(np.zeros(len(data)))
+    with pytest.raises(ConventionError, match="cannot be optimised"):
+        Objective(nameless, *resolve("MAP", "trec_eval9")).natively()

@@ -1,0 +1,252 @@
+"""Coordinate ascent: the line search against trying every step, what a convention can change, and real data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rankers.planted import fold, planted, queries, with_empty
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.judge import Judge, resolve
+from pippin.evaluation.objective import Objective
+from pippin.kernels.coordinate import ascend, rescore
+from pippin.rankers import models
+from pippin.rankers.coordinate_ascent import CoordinateAscent
+
+F64 = NDArray[np.float64]
+QUICK: dict[str, Any] = {"restarts": 2, "steps": 15}
+NDCG: dict[str, Any] = {"measure": "NDCG@10", **QUICK}
+
+
+def coarse(seed: int, count: int = 12, size: int = 9, features: int = 4, labels: int = 3) -> Dataset:
+    """Queries with many tied feature values."""
+    rng = np.random.default_rng(seed)
+    found = [list(rng.integers(0, labels, rng.integers(2, size + 1))) for _ in range(count)]
+    return queries(found, np.round(rng.random((sum(map(len, found)), features)), 1))
+
+
+def plain_pass(data: Dataset, order: list[int], weights: F64, measure: str, convention: Any, steps: int) -> F64:
+    """One pass of coordinate ascent as one would write it, with Judge for every step."""
+    judge = Judge(data, measure, convention)
+    weights = weights.copy()
+    scores = sum((w * data.features[:, f] for f, w in enumerate(weights)), np.zeros(len(data)))
+    total = float(np.cumsum(judge.values(scores))[-1])
+    for f in order:
+        x = data.features[:, f].astype(np.float64)
+
+        def value(t: float, x: F64 = x, scores: F64 = scores) -> float:
+            return float(np.cumsum(judge.values(scores + t * x))[-1])
+
+        base = 0.001 if weights[f] == 0 or 0.5 * abs(weights[f]) >= 0.001 else 0.05 * abs(weights[f])
+        ladder = np.cumsum(base * 2.0 ** np.arange(steps))
+        for ts in (ladder, -ladder, [-weights[f]] if weights[f] else []):
+            values = [value(t) for t in ts]
+            if values and max(values) > total:
+                t = ts[int(np.argmax(values))]
+                weights[f] = 0.0 if t == -weights[f] else weights[f] + t
+                norm = np.abs(weights).sum()
+                scores, weights = (scores + t * x) / norm, weights / norm
+                total = float(np.cumsum(judge.values(scores))[-1])
+                break
+    return weights
+
+
+@pytest.mark.parametrize("tool", ["official", "ranklib", "xgboost-", "catboost", "rankeval"])
+@pytest.mark.parametrize("measure", ["NDCG@5", "MAP", "RR"])
+def test_a_pass_equals_trying_every_step(measure: str, tool: str) -> None:
+    for seed in range(3):
+        data = coarse(seed, labels=2 if tool in ("catboost", "xgboost-") else 3)
+        objective = Objective(data, *resolve(measure, tool)).natively()
+        columns = np.ascontiguousarray(data.features.T)
+        order = list(np.random.default_rng(seed).permutation(4))
+        weights = np.random.default_rng(seed).dirichlet(np.ones(4), 1)
+        expected = plain_pass(data, order, weights[0], measure, tool, 12)
+        every = np.arange(data.queries)
+        scores, _ = rescore(objective, every, columns, weights)
+        ascend(
+            objective, every, columns, np.array([order], np.int32), weights, scores, steps=12, exact=False, nonneg=False
+        )
+        assert weights[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_long_lists_with_many_labels_equal_trying_every_step() -> None:
+    rng = np.random.default_rng(3)
+    found = [list(rng.integers(0, 5, 60)) for _ in range(6)]
+    data = queries(found, rng.random((360, 3)))
+    objective = Objective(data, *resolve("NDCG@10", "official")).natively()
+    weights = np.full((1, 3), 1 / 3)
+    expected = plain_pass(data, [2, 0, 1], weights[0], "NDCG@10", "official", 25)
+    every, columns = np.arange(6), np.ascontiguousarray(data.features.T)
+    scores, _ = rescore(objective, every, columns, weights)
+    order = np.array([[2, 0, 1]], np.int32)
+    ascend(objective, every, columns, order, weights, scores, steps=25, exact=False, nonneg=False)
+    assert weights[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_exact_search_finds_the_best_stretch_between_crossings(seed: int) -> None:
+    data = coarse(seed)
+    objective = Objective(data, *resolve("NDCG@5", "official")).natively()
+    every, columns = np.arange(data.queries), np.ascontiguousarray(data.features.T)
+    query = data.qid()
+    for f in range(4):
+        weights = np.random.default_rng(seed).dirichlet(np.ones(4), 1)
+        scores, before = rescore(objective, every, columns, weights)
+        held, x = scores[0].copy(), columns[f]
+        crossings = {
+            (held[i] - held[j]) / (x[j] - x[i])
+            for i in range(len(x)) for j in range(i) if query[i] == query[j] and x[i] != x[j]
+        }  # fmt: skip
+        at = np.array(sorted(crossings))
+        at = at[np.concatenate(([True], np.diff(at) > 1e-9))]
+        middles = np.concatenate(([at[0] - 1], (at[1:] + at[:-1]) / 2, [at[-1] + 1]))
+        best = max(np.cumsum(objective.values(held + t * x))[-1] for t in middles)
+        order = np.array([[f]], np.int32)
+        after = ascend(objective, every, columns, order, weights, scores, steps=1, exact=True, nonneg=False)
+        assert after[0] == pytest.approx(max(best, before[0]), abs=1e-12)
+        assert np.abs(weights).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("line", ["grid", "exact"])
+@pytest.mark.parametrize("measure", ["NDCG@10", "MAP", "ERR@5", "P@3"])
+def test_the_measure_never_falls(measure: str, line: str) -> None:
+    data = planted(1, count=20, interaction=True)
+    model = CoordinateAscent(measure=measure, line=line, tolerance=0.0, passes=4, **QUICK).fit(data)
+    for climb in model.climbs_:
+        assert all(after >= before for before, after in pairwise(climb))
+    assert any(climb[-1] > climb[0] for climb in model.climbs_)
+
+
+def emptied(data: Dataset, many: int) -> Dataset:
+    """The same data with nothing relevant in the first queries."""
+    labels = data.labels.copy()
+    labels[: data.offsets[many]] = 0
+    return Dataset(data.features, labels, data.offsets, data.query_ids)
+
+
+def test_what_a_convention_cannot_change() -> None:
+    """§0.3: what empty queries count changes not a bit; "yahoo" and "ranklib" give one model."""
+    train, valid = emptied(planted(2), 9), emptied(planted(3), 5)
+    conventions: list[str | Convention] = ["yahoo", "ranklib"]
+    conventions += [Convention(ties="input", empty=empty, ideal="list") for empty in (0.5, None)]
+    fitted = [
+        CoordinateAscent(convention=convention, **NDCG).fit(train, eval_set=valid).coef_.tobytes()
+        for convention in conventions
+    ]
+    assert len(set(fitted)) == 1
+
+
+def test_what_a_convention_does_change() -> None:
+    """§0.3: short lists that count 0 drop out of the objective."""
+    rng = np.random.default_rng(4)
+    labels = [list(rng.integers(0, 3, 4 if q % 2 else 9)) for q in range(30)]
+    data = queries(labels, rng.random((sum(map(len, labels)), 4)))
+    keep, zero = (
+        CoordinateAscent(measure="NDCG@6", convention=Convention(short=short), **QUICK).fit(data)
+        for short in ("keep", "zero")
+    )
+    assert (keep.coef_ != zero.coef_).any()
+    long = data.select(np.flatnonzero(np.diff(data.offsets) == 9))
+    alone = CoordinateAscent(measure="NDCG@6", **QUICK).fit(long)
+    assert alone.coef_.tobytes() == zero.coef_.tobytes()
+
+
+def test_an_empty_query_changes_nothing() -> None:
+    data = planted(5)
+    for line in ("grid", "exact"):
+        one, other = (
+            CoordinateAscent(line=line, restarts=2, steps=15, passes=2).fit(d) for d in (data, with_empty(data))
+        )
+        assert one.coef_.tobytes() == other.coef_.tobytes()
+
+
+def test_a_linear_truth_is_found_and_an_interaction_is_not() -> None:
+    train, test = planted(6), planted(7)
+    model = CoordinateAscent(**NDCG).fit(train)
+    assert Judge(test, "NDCG@10", "official").mean(model.predict(test)) > 0.97
+    assert model.coef_[0] > 0 > model.coef_[1]
+    assert np.abs(model.coef_).sum() == pytest.approx(1.0)
+    crossed = planted(6, interaction=True)
+    assert Judge(crossed, "NDCG@5", "yahoo").mean(CoordinateAscent(**QUICK).fit(crossed).predict(crossed)) < 0.98
+
+
+def test_weights_can_be_kept_at_0_or_above() -> None:
+    for line in ("grid", "exact"):
+        model = CoordinateAscent(nonneg=True, line=line, passes=3, **QUICK).fit(planted(6))
+        assert (model.coef_ >= 0).all()
+
+
+def test_validation_chooses_among_starts_and_passes() -> None:
+    train, valid = planted(8, interaction=True), planted(9, interaction=True)
+    model = CoordinateAscent(measure="NDCG@10", restarts=4, steps=10).fit(train, eval_set=valid)
+    objective = Objective(valid, *resolve("NDCG@10", "official")).natively()
+    varies = objective.varies()
+    assert objective.values(model.predict(valid))[varies].mean() == pytest.approx(max(model.curve_))
+    assert len({climb[0] for climb in model.climbs_}) > 1
+    uniform = CoordinateAscent(restarts=3, start="uniform", steps=10).fit(train)
+    assert len({climb[0] for climb in uniform.climbs_}) == 1
+
+
+def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = planted(10, count=150)
+    found = []
+    for threads in ("1", "2", "4", "2"):
+        monkeypatch.setenv("PIPPIN_THREADS", threads)
+        found.append([
+            CoordinateAscent(restarts=r, steps=10, passes=2, line=line).fit(data).coef_.tobytes()
+            for r, line in ((1, "grid"), (3, "grid"), (1, "exact"))
+        ])  # fmt: skip
+    assert found[0] == found[1] == found[2] == found[3]
+    one, other = (CoordinateAscent(restarts=2, steps=10, passes=2, seed=seed).fit(data) for seed in (1, 2))
+    assert (one.coef_ != other.coef_).any()
+    models.save(one, tmp_path / "m.json")
+    assert models.load(tmp_path / "m.json").predict(data).tobytes() == one.predict(data).tobytes()
+
+
+def test_a_stop_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def interrupted(*arguments: Any, **settings: Any) -> F64:
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return ascend(*arguments, **settings)
+
+    monkeypatch.setattr("pippin.rankers.coordinate_ascent.ascend", interrupted)
+    with pytest.warns(UserWarning, match="the best so far is kept"):
+        model = CoordinateAscent(tolerance=0.0, **QUICK).fit(planted(1))
+    assert np.abs(model.coef_).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"line": "x"}, "line is grid or exact"),
+        ({"start": "x"}, "start is random or uniform"),
+        ({"restarts": 0}, "restarts is at least 1"),
+        ({"steps": 0}, "steps is at least 1"),
+    ],
+)
+def test_bad_parameters_are_said(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        CoordinateAscent(**parameters).fit(planted(1))
+
+
+def test_nothing_to_climb_is_said() -> None:
+    with pytest.raises(DataError, match="no order of documents changes MAP"):
+        CoordinateAscent().fit(queries([[1, 1], [2]], np.random.default_rng(1).random((3, 2))))
+
+
+def test_real_data(shared: Path) -> None:
+    """A fold of MQ2008: better than its best single feature, and the measure rises from every start."""
+    train, valid, test = fold(shared, "MQ2008", 1)
+    model = CoordinateAscent(restarts=3).fit(train, eval_set=valid)
+    assert Judge(test, "NDCG@10", "official").mean(model.predict(test)) > 0.47
+    assert all(climb[-1] > climb[0] for climb in model.climbs_)

@@ -30,7 +30,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 QUICK = {"rounds": 5, "epochs": 5, "restarts": 1, "hidden": (4,), "units": 4}
 
 # Checks of scikit-learn that ask what a ranker cannot give, by ranker, and why.
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "adarank": {"check_fit2d_1sample": "one document leaves every feature constant, and the sentence says that"},
+    "coordinate-ascent": {"check_fit2d_1sample": "the sentence says that no order changes the measure"},
+}
 
 
 def quick(name: str, **changes: Any) -> Ranker:
@@ -65,7 +68,9 @@ def single_query(name: str) -> Ranker:
     OneQuery.__name__ = OneQuery.__qualname__ = f"OneQuery{cls.__name__}"
     globals()[OneQuery.__name__] = OneQuery  # so that scikit-learn can pickle it
     known = cls().get_params()
-    found: Ranker = OneQuery(**{key: value for key, value in QUICK.items() if key in known})
+    # NDCG hears every label; the checks' labels are all above 0, and MAP would see nothing to learn.
+    settings = {**QUICK, "measure": "NDCG@10"}
+    found: Ranker = OneQuery(**{key: value for key, value in settings.items() if key in known})
     return found
 
 

@@ -99,7 +99,9 @@ def pair(data: Dataset, weight: str) -> Paired:
     blocks = np.bincount(query[np.flatnonzero(first)], minlength=data.queries)
     kept = np.flatnonzero(blocks > 1)
     if not len(kept):
-        raise DataError("no query of the training set has documents of two labels; there is no pair to learn from")
+        raise DataError(
+            "in every query of the training set all labels are of one class; there is no pair to learn from"
+        )
     rows = rows_of(data.offsets, kept)
     starts = np.flatnonzero(first[rows])
     cuts = np.append(starts, len(rows)).astype(np.int64)

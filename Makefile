@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests bench clean
+.PHONY: demo test lint types python-tests cpp-tests clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -37,13 +37,13 @@ $(VENV)/.base: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pippin: Python 3.11 or newer is needed, $$($(PYTHON) --version) is here; say which with make PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "pippin: $(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@echo "pippin: installing into $(VENV) …"
-	@$(PIP) scikit-build-core nanobind cmake ninja numpy scipy polars pyarrow
+	@$(PIP) scikit-build-core nanobind cmake ninja
 	@touch $@
 
 # Not editable: what runs is what a user gets.
 $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 	@echo "pippin: building the kernels …"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --no-deps --force-reinstall .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[neural,report]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pippin

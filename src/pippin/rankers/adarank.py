@@ -81,7 +81,9 @@ class AdaRank(LinearRanker):
             raise ConventionError(f"AdaRank needs a measure between 0 and 1, and {objective.measure} is not")
         allowed = self._allowed(train)
         if not allowed.any():
-            raise DataError("every feature is constant in every query; there is nothing to rank by")
+            raise DataError(
+                f"every feature is constant in every query, so there is nothing to rank by (n_samples={len(train)})"
+            )
         self._boost(train, valid, objective, table, counted, allowed)
 
     def _check(self) -> None:

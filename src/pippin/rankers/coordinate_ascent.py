@@ -76,7 +76,12 @@ class CoordinateAscent(LinearRanker):
         whole = Objective(train, *resolve(self.measure, self.convention)).natively()
         active = np.flatnonzero(whole.varies())
         if not len(active):
-            raise DataError(f"no order of documents changes {self.measure} of any training query; nothing to learn")
+            warnings.warn(
+                f"no order of documents changes {self.measure} of any training query; all weights stay alike",
+                stacklevel=2,
+            )
+            self.coef_, self.curve_, self.climbs_ = self._starts(train.features.shape[1])[0], [], []
+            return
         climbed = train.select(active)  # only these rows are held twice
         judge = Finish(valid, *resolve(self.measure, self.convention))
         bar = Bar(self.passes, self.name) if self.verbose else None

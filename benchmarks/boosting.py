@@ -25,7 +25,7 @@ TIMED: tuple[tuple[str, dict[str, Any], float | None], ...] = (
     ("adarank", {"measure": "NDCG@10", "rounds": 500, "patience": None}, 5.85),
     ("rankboost", {"rounds": 300, "patience": None}, 7.05),
     ("coordinate-ascent", {"measure": "NDCG@10", "restarts": 5, "steps": 25, "start": "uniform"}, 20.79),
-    ("frank", {"rounds": 300, "patience": None}, None),
+    ("frank", {"rounds": 300, "patience": None, "select": "gradient"}, None),
 )
 JUDGED = (("NDCG@10", "official"), ("MAP", "official"), ("NDCG@10", "ranklib"), ("MAP", "ranklib"))
 

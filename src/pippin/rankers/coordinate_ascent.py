@@ -80,7 +80,9 @@ class CoordinateAscent(LinearRanker):
                 f"no order of documents changes {self.measure} of any training query; all weights stay alike",
                 stacklevel=2,
             )
-            self.coef_, self.curve_, self.climbs_ = self._starts(train.features.shape[1])[0], [], []
+            self.coef_ = self._starts(train.features.shape[1])[0]
+            self.climbs_: list[list[float]] = []
+            self.curve_: list[float] = []
             return
         climbed = train.select(active)  # only these rows are held twice
         judge = Finish(valid, *resolve(self.measure, self.convention))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ U8 = NDArray[np.uint8]
 
 SMOOTHING = 1e-6  # keeps α finite where a stump puts no pair wrong
 LARGEST = 4.0  # |α| at most
-LOOKED_AT = 16  # features whose best stump is tried out where the loss selects
+LOOKED_AT = 4  # features whose best stump is tried out where the loss selects
 
 
 @register("frank")
@@ -33,15 +34,16 @@ class FRank(StumpRanker):
     """
 
     source = "Tsai, Liu, Qin, Chen & Ma 2007"
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"select": ("loss", "gradient")}
 
     def __init__(
         self,
-        rounds: int = 500,
+        rounds: int = 200,
         thresholds: int = 255,
         spacing: str = "equal",
-        select: str = "gradient",
+        select: str = "loss",
         alpha: str = "paper",
-        patience: int | None = 100,
+        patience: int | None = 40,
         measure: str = "MAP",
         convention: str | Convention = "official",
         verbose: bool = False,
@@ -49,7 +51,9 @@ class FRank(StumpRanker):
         self.rounds = rounds  # weak rankers at most; a validation set chooses how many
         self.thresholds = thresholds  # per feature, up to 255
         self.spacing = spacing  # "equal": equally spaced values; "quantile": equally many documents between them
-        self.select = select  # the next stump: "gradient" (steepest) or "loss" (least J of the most promising stumps)
+        self.select = (
+            select  # the next stump: "loss" (least J of the most promising ones) or "gradient" (steepest; fast)
+        )
         self.alpha = alpha  # "paper" (closed form), "newton" (one step), or "exact" (least J along the stump)
         self.patience = patience  # rounds without a better validation measure before stopping; None: never
         self.measure = measure  # on the validation set

@@ -30,10 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 QUICK = {"rounds": 5, "epochs": 5, "restarts": 1, "hidden": (4,), "units": 4}
 
 # Checks of scikit-learn that ask what a ranker cannot give, by ranker, and why.
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {
-    "adarank": {"check_fit2d_1sample": "one document leaves every feature constant, and the sentence says that"},
-    "coordinate-ascent": {"check_fit2d_1sample": "the sentence says that no order changes the measure"},
-}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 
 def quick(name: str, **changes: Any) -> Ranker:

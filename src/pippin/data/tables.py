@@ -334,6 +334,8 @@ def sheet_of(frame: Any, name: str = "table") -> Sheet:
             table = pyarrow.table(frame)
         else:
             raise DataError(f"a {type(frame).__name__} is not a table of columns")
+    except DataError:
+        raise
     except (pyarrow.ArrowException, ValueError) as error:
         raise DataError(f"this table does not turn into columns ({_first_line(error)})") from None
     if not table.num_rows:

@@ -103,6 +103,8 @@ def read_lists(path: str, only_with_relevant: bool, log: Callable[[str], None]) 
                 ids.append(query.decode("utf-8", "surrogateescape"))
             last = query
             labels.append(known[words[0]])
+    except PippinError:  # our own refusal, not the original's
+        raise
     except (OSError, ValueError, IndexError) as error:
         raise _fail(f"ciir.umass.edu.utilities.RankLibError: Error in FeatureManager::readInput(): {error}") from None
     lists = Lists(np.array(labels, np.float64), np.diff([*starts, len(labels)]), ids)
@@ -187,6 +189,8 @@ def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
             _evaluate(parse_options(arguments), log)
         except OSError as error:
             raise _fail(f"java.io.FileNotFoundException: {error.filename} ({error.strerror})") from None
+        except PippinError:
+            raise
         except (ValueError, OverflowError, EOFError) as error:
             raise _fail(f"java.lang.RuntimeException: {error}") from None
 

@@ -25,7 +25,9 @@ class LambdaMART(BoostedRanker):
     """
 
     source = "Wu, Burges, Svore & Gao 2010; Burges 2010"
-    grid: ClassVar = {"depth": (None, 30), "row_fraction": (0.3, 1.0), "feature_fraction": (0.3,), "bags": (4,)}
+    grid: ClassVar = {
+        "depth": (None, 30), "min_leaf": (1,), "row_fraction": (0.3,), "feature_fraction": (0.3,), "bags": (10,),
+    }  # fmt: skip
 
     def __init__(
         self,

@@ -301,7 +301,7 @@ std::string format_letor(const LetorRows<T>& rows, std::int64_t first, std::int6
                 append_number(text, value);
             }
         }
-        if (!rows.comments.starts.empty()) text.append(" #").append(rows.comments[row]);
+        if (!rows.comments.starts.empty() && !rows.comments[row].empty()) text.append(" #").append(rows.comments[row]);
         text += '\n';
     }
     return text;

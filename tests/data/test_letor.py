@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -305,3 +306,10 @@ def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="cannot be written as text"):
             write_letor(data, out)
         assert not out.exists()
+
+
+def test_a_line_without_a_comment_gets_none_when_written(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("1 qid:1 1:0.5 # first\n0 qid:1 1:0.25\n")
+    data = replace(read_letor(tmp_path / "in"), lines=None)
+    write_letor(data, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "1 qid:1 1:0.5 # first\n0 qid:1 1:0.25\n"

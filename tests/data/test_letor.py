@@ -290,7 +290,7 @@ def test_data_made_here_are_written_in_the_shortest_text(tmp_path: Path) -> None
     assert again.features.tobytes() == values.tobytes()
     comments = Texts.of(["docid = x inc = 1", ""])
     write_letor(Dataset(values.astype(np.float32), labels, offsets, ("a", "b"), ids, (), comments), out)
-    assert out.read_text().splitlines()[1] == "0 qid:b 1:-0 2:3 3:0.33333334 #"
+    assert out.read_text().splitlines()[1] == "0 qid:b 1:-0 2:3 3:0.33333334"
     assert read_letor(out, dtype=np.float32).features[1, 2] == np.float32(1 / 3)
 
 

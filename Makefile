@@ -25,7 +25,7 @@ python-tests: $(VENV)/.test
 
 # The kernels by themselves, under AddressSanitizer and UBSan.
 cpp-tests: $(VENV)/.test
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 | tail -n 1
 	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 

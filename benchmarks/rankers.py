@@ -4,8 +4,8 @@
 
 FOLDER holds Fold1 … Fold5 with train.txt, vali.txt and test.txt. Prints a Markdown table per data set: test means over
 the folds under the data set's own LETOR script, NDCG@10 by definition, the best peer's figures beside them, and
-seconds per fold (one fit with the default parameters; and the whole selection). Rankers train by their default measure under the
-definition (`official`); selection and test are under the data set's LETOR script.
+seconds per fold (one fit with the default parameters; and the whole selection). Rankers train by their default measure
+under the definition (`official`); selection and test are under the data set's LETOR script.
 """
 
 from __future__ import annotations

@@ -186,3 +186,24 @@ def test_every_command_helps_and_says_what_it_is() -> None:
 def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m pippin tools | head -n 1"
     assert "Traceback" not in subprocess.run(command, shell=True, capture_output=True, text=True, check=False).stderr
+
+
+def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{i % 3} qid:{i // 12} 1:{i % 3 + i / 100} 2:{i * 7 % 5} #docid = d{i}" for i in range(240)]
+    (files / "train.txt").write_text("\n".join(lines) + "\n")
+    trained = output(
+        capsys, "train", "train.txt", "--ranker", "lambdamart", "--valid", "train.txt", "--measure", "NDCG@10",
+        "--convention", "official", "--set", "trees=5", "-q", "-o", "model.json",
+    )  # fmt: skip
+    assert "lambdamart trained on" in trained
+    assert json.loads(Path("model.json").read_text())["parameters"]["rounds"] == 5
+    assert output(capsys, "rank", "model.json", "train.txt", "-o", "scores.txt") == ""
+    assert "official   0.99" in output(capsys, "eval", "train.txt", "scores.txt", "-m", "NDCG@10")
+    assert "importance" in output(capsys, "rankers", "model.json")
+    assert "selected C=" in output(
+        capsys, "train", "train.txt", "-r", "ranksvm", "--valid", "train.txt", "--select", "MAP", "-q", "-o", "svm.json"
+    )
+    assert "lacks" in refusal(capsys, "rank", "model.json", "letor.txt")
+    assert "no parameter of lambdamart is called" in refusal(
+        capsys, "train", "train.txt", "-r", "lambdamart", "--set", "treees=5", "-o", "m.json"
+    )

@@ -16,6 +16,9 @@ HELP = """Train a ranker and write its model.
   pippin train train.txt --ranker adarank --measure NDCG@10 --convention letor4 --set rounds=200 -o model.json"""
 
 
+_ROUNDS = ("trees", "epochs", "iterations")  # what others call rounds
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
@@ -24,7 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid", metavar="FILE", help="the validation set")
     parser.add_argument("--measure", help="what training, stopping and selection look at")
     parser.add_argument("--convention", metavar="TOOL", help="under which tool's convention")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the ranker")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the ranker (trees and epochs are understood as rounds)",
+    )
     parser.add_argument(
         "--select", metavar="M", help="try the ranker's grid and keep the best by this measure on --valid"
     )
@@ -82,6 +91,8 @@ def make(options: argparse.Namespace) -> Any:
         name, equals, value = text.partition("=")
         if not equals:
             raise DataError(f"--set takes NAME=VALUE, not {text!r}")
+        if name not in known and name in _ROUNDS and "rounds" in known:
+            name = "rounds"
         given[name] = _value(value)
     for name in ("measure", "convention"):
         if getattr(options, name) is not None and (name in known or options.select is None):

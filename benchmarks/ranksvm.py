@@ -9,8 +9,8 @@ dlib (pip install dlib-bin) is measured in the same run where it is installed, t
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -100,8 +100,11 @@ def growth() -> None:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        against_peers("MQ2008 fold 1", Path(sys.argv[1]) / "Fold1" / "train.txt", LIBLINEAR)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folds", nargs="?", type=Path)
+    folds = parser.parse_args().folds
+    if folds is not None:
+        against_peers("MQ2008 fold 1", folds / "Fold1" / "train.txt", LIBLINEAR)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.txt"
         write_letor(synthetic(42_000, 40), path)

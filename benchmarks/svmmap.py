@@ -8,7 +8,7 @@ the file and fitting, CPU seconds of all threads.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 import warnings
 from pathlib import Path
@@ -23,7 +23,11 @@ SVM_MAP = {
 
 
 def main() -> None:
-    path, name = Path(sys.argv[1]) / "Fold1" / "train.txt", sys.argv[2]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folds", type=Path)
+    parser.add_argument("name", choices=SVM_MAP)
+    options = parser.parse_args()
+    path, name = options.folds / "Fold1" / "train.txt", options.name
     warnings.simplefilter("ignore")  # frank-wolfe does not end for a large C; its rounds column says so
     print(f"{name} fold 1; CPU seconds")
     print("       C   svm_map   solver            ours   ratio   rounds   objective")

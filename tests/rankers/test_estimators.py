@@ -242,3 +242,12 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert done.stdout.split() == ["3", "True"]
+
+
+def test_rankers_are_found_by_their_class_names() -> None:
+    import pippin
+
+    assert pippin.rankers.LambdaMART is ranker("lambdamart")
+    assert pippin.rankers.select is select
+    with pytest.raises(AttributeError, match="no attribute 'LambdaMARTT'"):
+        _ = pippin.rankers.LambdaMARTT

@@ -22,6 +22,7 @@ class Bar:
     def step(self, what: str = "", steps: int = 1) -> None:
         """One step (or several) further."""
         self.done += steps
+        self.total = max(self.total, self.done)  # work may turn up on the way
         now = time.monotonic()
         if self.terminal:
             if now - self.shown < 0.05 and self.done < self.total:

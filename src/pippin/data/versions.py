@@ -57,7 +57,7 @@ def as_printed(values: NDArray[np.floating[Any]]) -> Floats:
     """The doubles that LETOR's six decimals read back as. NaN stays.
 
     >>> as_printed(np.array([9 / 128, 0.066667 / 0.4, -2.5e-7]))
-    array([ 0.070313,  0.166668,  0.      ])
+    array([0.070313, 0.166668, 0.      ])
     """
     exact = np.asarray(values, np.float64)
     if np.isinf(exact).any():

@@ -14,7 +14,7 @@ from pippin.collection.features.idf import idf_of_words
 
 UNMATCHED = "null | value"
 _LIMITS = {"b": "[0, 1]", "unmatched": UNMATCHED}
-_NULL = "NULL where the stream holds no word of the query (unmatched=value: 0)"
+_NULL = "where the stream holds no word of the query (unmatched=value: 0)"
 
 
 @feature(
@@ -38,7 +38,7 @@ def bm25(
 
 
 @feature(
-    "log_bm25", kind="Q-D", null="NULL where BM25 is NULL or not above 0", fill="zero", limits={"b": "[0, 1]"},
+    "log_bm25", kind="Q-D", null="where BM25 is NULL or not above 0", fill="zero", limits={"b": "[0, 1]"},
     formula="ln BM25", source="Qin, Liu, Xu, Li 2010 (LETOR), Table 3, row 12",
 )  # fmt: skip
 def log_bm25(

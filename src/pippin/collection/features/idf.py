@@ -24,7 +24,11 @@ def idf_of_words(stream: StreamCounts, form: str = "probabilistic") -> Floats:
 
 
 @feature(
-    "idf", kind="Q", formula="Σ idf(w), df > 0", source=f"{_LETOR3}, equation 1; plain: Table 3, row 5", limits=_FORMS
+    "idf",
+    kind="Q",
+    formula="Σ ln((N−df+½)/(df+½)), df > 0; form=plain: Σ ln(N/df)",
+    source=f"{_LETOR3}, equation 1; plain: Table 3, row 5",
+    limits=_FORMS,
 )
 def idf(candidates: Candidates, stream: StreamCounts, *, form: str = "probabilistic") -> Floats:
     """How rare the query's words are."""

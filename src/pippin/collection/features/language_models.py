@@ -13,7 +13,7 @@ from pippin.collection.features.base import feature, total
 from pippin.collection.features.bm25 import UNMATCHED
 
 _SOURCE = "Zhai, Lafferty 2001"
-_NULL = "NULL where the stream holds no word of the query (unmatched=value: what the smoothing gives)"
+_NULL = "where the stream holds no word of the query (unmatched=value: what the smoothing gives)"
 
 
 def _known(stream: StreamCounts) -> tuple[Floats, Floats]:

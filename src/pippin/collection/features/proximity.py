@@ -17,7 +17,7 @@ from pippin.errors import ConventionError
 
 _TAO = "Tao, Zhai 2007"
 _METZLER = "Metzler, Croft 2005"
-_TWO = "NULL where the stream holds fewer than two different words of the query"
+_TWO = "where the stream holds fewer than two different words of the query"
 
 
 def _positions(stream: StreamCounts) -> Positions:
@@ -71,7 +71,7 @@ def mean_distance(candidates: Candidates, stream: StreamCounts) -> Floats:
 
 @feature(
     "smallest_window", kind="Q-D", formula="min length of a stretch with every w ∈ q ∩ d", source=_TAO,
-    null="NULL where the stream holds no word of the query",
+    null="where the stream holds no word of the query",
 )  # fmt: skip
 def smallest_window(candidates: Candidates, stream: StreamCounts) -> Floats:
     """The fewest words in a row that hold all words of the query that occur."""

@@ -23,6 +23,7 @@ def _variance(values: Floats) -> Floats:
     return total((values - _mean(values)) ** 2) / len(values)
 
 
+_SOURCE = "MSLR-WEB, 26–95"
 _QUANTITIES: dict[str, tuple[str, Callable[[StreamCounts], Floats]]] = {
     "tf": ("c(w,d)", lambda stream: stream.tf),
     "tf_share": ("c(w,d)/|d|", shares),
@@ -40,10 +41,11 @@ def _register(quantity: str, statistic: str) -> None:
     what, words = _QUANTITIES[quantity]
     how, summary = _STATISTICS[statistic]
 
-    @feature(f"{quantity}_{statistic}", kind="Q-D", formula=f"{how} over w ∈ q of {what}", source="MSLR-WEB, 26–95")
     def compute(candidates: Candidates, stream: StreamCounts) -> Floats:
-        """One statistic of one quantity; 0 for a query without words."""
         return summary(words(stream)) if len(stream.tf) else np.zeros(len(candidates))
+
+    compute.__doc__ = f"The {how} of {what} over the words of the query; 0 for a query without words."
+    feature(f"{quantity}_{statistic}", kind="Q-D", formula=f"{how} over w ∈ q of {what}", source=_SOURCE)(compute)
 
 
 for _quantity in _QUANTITIES:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ class BoundFeature:
     stream: str | None = None
     parameters: tuple[tuple[str, Parameter], ...] = ()  # those that differ from the defaults
 
-    @property
+    @cached_property
     def text(self) -> str:
         """As it is written, e.g. `bm25(k1=0.9,b=0.4)@title`; parameters that have their default are not said."""
         inside = ",".join(f"{key}={_shown(value)}" for key, value in self.parameters)
@@ -124,10 +125,10 @@ def extract(candidates: Candidates, features: str | Iterable[BoundFeature | str]
     """The features of a query's candidates: float64[n, f], NaN for NULL."""
     wanted = parse_features(features)
     check_streams(wanted, candidates.streams)
-    table = np.empty((len(candidates), len(wanted)), np.float64)
-    for column, bound in enumerate(wanted):
-        table[:, column] = bound.values(candidates)
-    return table
+    columns = np.empty((len(wanted), len(candidates)), np.float64)
+    for column, bound in zip(columns, wanted, strict=True):
+        column[:] = bound.values(candidates)
+    return np.ascontiguousarray(columns.T)
 
 
 def check_streams(features: Iterable[BoundFeature], streams: Iterable[str]) -> None:

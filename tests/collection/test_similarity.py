@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pippin.collection.similarity import Weighting, read_similarity, similarity, write_similarity
+from pippin.data.texts import Texts
 from pippin.errors import DataError, PippinError
 
 
@@ -19,14 +21,16 @@ class Tokens:
     documents = 10
 
     def __init__(self, texts: list[list[int]], frequencies: list[int]) -> None:
-        self.texts, self.frequencies = texts, np.array(frequencies)
+        self.texts, self.df = texts, np.array(frequencies, np.float64)
+        self.vocabulary = Texts.of(f"w{i}" for i in range(len(frequencies)))
 
     def tokens(self, stream: str, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         chosen = [self.texts[i] for i in numbers]
         return np.cumsum([0, *map(len, chosen)]), np.array([t for text in chosen for t in text], np.int32)
 
-    def document_frequencies(self, stream: str) -> NDArray[np.int64]:
-        return self.frequencies
+    def frequencies(self, stream: str, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        df = self.df[[int(word[1:]) for word in words]]
+        return df, df
 
     def average(self, stream: str) -> float:
         return 3.0

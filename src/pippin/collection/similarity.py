@@ -7,7 +7,7 @@ candidates in their order. A document without weight is like nothing, not even i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints
 from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError, UnknownName
 
 Weighting = Literal["tf_idf", "bm25", "jaccard"]
@@ -37,8 +38,12 @@ class Forward(Protocol):
     def tokens(self, stream: str, numbers: Ints) -> tuple[Ints, NDArray[np.integer[Any]]]:
         """Offsets, and the term numbers of these documents' words, one document after the other."""
 
-    def document_frequencies(self, stream: str) -> NDArray[np.integer[Any]]:
-        """In how many documents each term is, by its number."""
+    @property
+    def vocabulary(self) -> Texts:
+        """The terms by number."""
+
+    def frequencies(self, stream: str, words: Sequence[str]) -> tuple[Floats, Floats]:
+        """How many documents hold each word in the stream, and how often it occurs there."""
 
     def average(self, stream: str) -> float:
         """Mean words of the stream over all documents."""
@@ -64,8 +69,8 @@ def similarity(index: Forward, numbers: Ints, *, stream: str = "whole", weightin
         weight = tf * (_K1 + 1) / (tf + norm[of_row])
     else:
         weight = 1 + np.log(tf)
-    rarity = np.log(index.documents / np.maximum(index.document_frequencies(stream)[known], 1))
-    counts.data = weight * rarity[counts.indices]
+    df, _ = index.frequencies(stream, list(index.vocabulary.take(known)))
+    counts.data = weight * np.log(index.documents / df)[counts.indices]
     return _cosines(counts)
 
 

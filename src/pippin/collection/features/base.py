@@ -114,8 +114,8 @@ def feature(
         signature = inspect.signature(compute).parameters.values()
         named = {p.name.rstrip("_"): p.default for p in signature if p.kind is p.KEYWORD_ONLY}
         plain = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature)
-        kept = Feature(name, kind, formula, source, null, fill, plain > 1, named, dict(limits or {}), compute)
-        FEATURES.register(name, kept)
+        allowed = {key: limit for key, limit in (limits or {}).items() if key in named}
+        FEATURES.register(name, Feature(name, kind, formula, source, null, fill, plain > 1, named, allowed, compute))
         return compute
 
     return put
@@ -214,6 +214,8 @@ def _parameters(kept: Feature, inside: str, text: str) -> tuple[tuple[str, Param
 def _parameter(kept: Feature, key: str, value: str, text: str) -> Parameter:
     """A value of the default's type within the limits."""
     usual = kept.parameters[key]
+    if isinstance(usual, str) and key not in kept.limits:
+        return value
     if isinstance(usual, str):
         choices = kept.limits[key].split(" | ")
         if value not in choices:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -231,3 +232,19 @@ def test_a_query_id_that_cannot_be_a_file_name_is_refused(tmp_path: Path) -> Non
     candidates = replace(draw_candidates(1, ("a",)), query=Query("a/b", "a"))
     with pytest.raises(DataError, match="cannot be part of a file's name"):
         write_meta(tmp_path, INFO, [candidates])
+
+
+class Counts:
+    name, documents, streams = "o", 9, ("title", "whole")
+    descriptions: ClassVar[dict[str, str]] = {"title": "Title", "whole": ""}
+
+    def terms(self, stream: str) -> int:
+        return len(stream)
+
+    def total(self, stream: str) -> int:
+        return 10 * len(stream)
+
+
+def test_an_index_tells_its_counts_and_a_stream_without_description_its_name() -> None:
+    streams = (StreamInfo("title", "Title", 5, 50), StreamInfo("whole", "whole", 5, 50))
+    assert CollectionInfo.of(Counts()) == CollectionInfo("o", 9, streams)

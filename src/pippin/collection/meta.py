@@ -71,7 +71,7 @@ class CollectionInfo:
     def of(cls, index: Counted) -> CollectionInfo:
         """The counts of an index."""
         streams = (
-            StreamInfo(name, index.descriptions.get(name, name), index.terms(name), index.total(name))
+            StreamInfo(name, index.descriptions.get(name) or name, index.terms(name), index.total(name))
             for name in index.streams
         )
         return cls(index.name, index.documents, tuple(streams))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -235,8 +234,9 @@ def test_a_query_id_that_cannot_be_a_file_name_is_refused(tmp_path: Path) -> Non
 
 
 class Counts:
-    name, documents, streams = "o", 9, ("title", "whole")
-    descriptions: ClassVar[dict[str, str]] = {"title": "Title", "whole": ""}
+    def __init__(self) -> None:
+        self.name, self.documents, self.streams = "o", 9, ("title", "whole")
+        self.descriptions = {"title": "Title", "whole": ""}
 
     def terms(self, stream: str) -> int:
         return len(stream)

@@ -37,10 +37,21 @@ _LEAVES = frozenset((
 class Counted(Protocol):
     """What the meta-information asks of an index."""
 
-    name: str
-    documents: int
-    streams: tuple[str, ...]
-    descriptions: Mapping[str, str]
+    @property
+    def name(self) -> str:
+        """What the collection is called."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of the streams."""
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """What each stream is."""
 
     def terms(self, stream: str) -> int:
         """Distinct words of the stream."""

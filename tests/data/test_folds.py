@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from pippin.data.folders import load_folder
 from pippin.data.folds import cut_queries, make_folds, write_folds
 from pippin.data.synthetic import make
+from pippin.data.versions import VERSIONS
 from pippin.errors import ConventionError, DataError, PippinError, UnknownName
 
 TABLE_4 = {
@@ -118,3 +120,12 @@ def test_written_folds_load_as_published_ones(tmp_path: Path, version: str) -> N
 def test_an_unknown_version_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no version is called 'norm'"):
         write_folds(make_folds(make(queries=5, documents=2)), tmp_path, "norm")
+
+
+def test_a_constant_column_prints_as_in_either_letor(tmp_path: Path) -> None:
+    data = make(queries=5, documents=2)
+    folds = make_folds(replace(data, features=np.zeros((len(data), 1)), feature_names=()))
+    write_folds(folds, tmp_path / "3")
+    write_folds(folds, tmp_path / "4", replace(VERSIONS["QueryLevelNorm"], constant=None))
+    printed = [(tmp_path / letor / "Fold1" / "test.txt").read_text().split("\n")[0].split()[2] for letor in "34"]
+    assert printed == ["1:0", "1:0.000000"]

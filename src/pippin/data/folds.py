@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
-from pippin.data.versions import VERSIONS, write_version
+from pippin.data.versions import VERSIONS, Version, write_version
 from pippin.errors import ConventionError, DataError, UnknownName
 
 Cut = Literal["even", "floor", "ceil"]
@@ -153,14 +153,18 @@ def _by_task(order: NDArray[np.int64], k: int, tasks: Sequence[str]) -> list[NDA
     return [np.sort(dealt[i::k]) for i in range(k)]
 
 
-def write_folds(folds: MadeFolds, folder: str | os.PathLike[str], version: str = "QueryLevelNorm") -> list[Path]:
+def write_folds(
+    folds: MadeFolds, folder: str | os.PathLike[str], version: str | Version = "QueryLevelNorm"
+) -> list[Path]:
     """Write `Fold1/train.txt` … as LETOR names the files of a version; the files written.
 
-    Every fold is the same parts in another order, so each part is printed once.
+    Every fold is the same parts in another order, so each part is printed once. A `Version` of one's own may name the
+    files otherwise, or print a constant column as `0.000000`, as LETOR 4.0 does (`constant=None`).
     """
-    if version not in VERSIONS:
+    if isinstance(version, str) and version not in VERSIONS:
         raise UnknownName("version", version, VERSIONS)
-    layout, target, written = VERSIONS[version], Path(folder), []
+    layout = VERSIONS[version] if isinstance(version, str) else version
+    target, written = Path(folder), []
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".parts.", dir=target) as scratch:
         printed = [Path(scratch) / f"S{i + 1}.txt" for i in range(len(folds))]

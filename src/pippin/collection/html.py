@@ -1,0 +1,127 @@
+"""What does a web page say? Title, visible text, headings and links of HTML of any quality and encoding.
+
+The mark-up is read by selectolax (lexbor), which mends it as browsers do. Whatever the bytes, a page comes out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pippin.collection.collection import Link
+
+# Elements whose content nobody sees; a title stands in its own stream.
+HIDDEN = ["script", "style", "noscript", "template", "title", "noframes", "iframe", "noembed"]
+# Words on both sides of these do not touch each other; inline elements (<b>, <span> …) do not cut words.
+BLOCKS = re.compile(
+    r"<(?=/?(?:address|area|article|aside|blockquote|br|button|caption|center|dd|dialog|dir|div|dl|dt|embed|fieldset|"
+    r"figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|iframe|img|input|legend|li|main|map|menu|nav|"
+    r"object|ol|optgroup|option|p|pre|section|select|summary|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul)\b)",
+    re.IGNORECASE,
+)
+BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+META = re.compile(rb"<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+META_WITHIN = 4096  # bytes in which a declaration is looked for
+FALLBACK = "cp1252"  # windows-1252, which is what pages mean that say Latin-1
+LATIN = ("iso8859-1", "ascii")
+NOT_OF_PAGES = ("unicode-escape", "raw-unicode-escape", "utf-7", "idna", "punycode", "undefined")  # but known to Python
+SPACES = re.compile(r"[\s\x00-\x20\x7f-\x9f\u200b\ufeff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was read from a page. Links stand as written, to be resolved against `base`, or the page's url without."""
+
+    title: str
+    body: str
+    headings: tuple[tuple[int, str], ...]  # level from 1 to 6, text
+    links: tuple[Link, ...]
+    base: str
+    encoding: str
+
+
+def parse_html(data: bytes | str, *, encoding: str | None = None) -> Page:
+    """The page that `data` holds; `encoding` is what came with it, the charset of the HTTP header.
+
+    >>> page = parse_html("<title>Ap&shy;ples</title><h1>On <i>p</i>ippins</h1><p>See<a href='/pears'>pears</a>")
+    >>> page.body, page.headings, page.links
+    ('On pippins Seepears', ((1, 'On pippins'),), (Link(target='/pears', text='pears'),))
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    text, used = (data, "str") if isinstance(data, str) else decode(data, encoding)
+    # Lone surrogates cannot be handed over, and NUL would end a text.
+    text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    tree = LexborHTMLParser(BLOCKS.sub(" <", text))
+    title = next((node for node in tree.css("title") if node.parent is None or node.parent.tag != "svg"), None)
+    base = tree.css_first("base[href]")
+    frames = [Link(_said(node, "src")) for node in tree.css("frame[src], iframe[src]") if _said(node, "src")]
+    heading = _text(title)
+    tree.strip_tags(HIDDEN)
+    return Page(
+        heading,
+        _text(tree.body),
+        tuple((int(str(node.tag)[1]), _text(node)) for node in tree.css("h1, h2, h3, h4, h5, h6")),
+        (*(_link(node) for node in tree.css("a[href], area[href]") if _said(node, "href")), *frames),
+        _said(base, "href") if base else "",
+        used,
+    )
+
+
+def _said(node: Any, attribute: str) -> str:
+    return (node.attributes[attribute] or "").strip()
+
+
+def _link(node: Any) -> Link:
+    """A link with the text inside it and the alternative texts of the images inside it, or its own for an area."""
+    images = [node] if node.tag == "area" else node.css("img[alt]")
+    alternatives = [image.attributes.get("alt") or "" for image in images]
+    return Link(_said(node, "href"), clean(" ".join([node.text(), *alternatives])))
+
+
+def _text(node: Any) -> str:
+    return "" if node is None else clean(node.text())
+
+
+def clean(text: str) -> str:
+    """Runs of blanks and control characters as one blank, none at the ends; soft hyphens, which nobody sees, gone."""
+    return SPACES.sub(" ", text.replace("\xad", "")).strip()
+
+
+def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
+    """The text of bytes and the encoding it was read in.
+
+    A mark of byte order decides, then what came with the page, then what the page says of itself, then UTF-8 if the
+    bytes are that, else windows-1252. A declaration that most bytes beyond ASCII contradict does not count.
+    """
+    for mark, encoding in BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace"), encoding
+    said = META.search(data, 0, META_WITHIN)
+    for label in (declared, said[1].decode("ascii", "replace") if said else None):
+        text = _decode_as(data, label)
+        if text is not None:
+            return text
+    try:
+        # A last character that is cut off, as in pages stored up to a limit, does not make it another encoding.
+        return codecs.utf_8_decode(data, "strict", False)[0], "utf-8"
+    except UnicodeDecodeError:
+        return data.decode(FALLBACK, "replace"), FALLBACK
+
+
+def _decode_as(data: bytes, label: str | None) -> tuple[str, str] | None:
+    """The text under a declared encoding, or None if there is no such encoding or the bytes speak against it."""
+    try:
+        encoding = codecs.lookup((label or "").strip()).name
+        encoding = FALLBACK if encoding in LATIN else encoding
+        if encoding in NOT_OF_PAGES:
+            return None
+        if encoding.startswith(("utf-16", "utf-32")) and b"<" in data and b"\0" not in data:
+            return None
+        text = data.decode(encoding, "replace")
+    except (LookupError, ValueError):  # some that Python knows are no encodings of text
+        return None
+    wrong = text.count("\ufffd")
+    return None if wrong and 2 * wrong > sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) else (text, encoding)

@@ -48,7 +48,7 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
     return tuple(queries.values())
 
 
-def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | None, line: int | None) -> str:
+def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | str, line: int | None) -> str:
     """The text of the field that is searched."""
     wanted = USUAL if field is None else (NAMES.get(field, field),)
     found = next((fields[name] for name in wanted if fields.get(name)), None)
@@ -58,7 +58,7 @@ def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Pat
     return found
 
 
-def query_of(name: str, fields: Mapping[str, str], field: str | None, file: Path) -> Query:
+def query_of(name: str, fields: Mapping[str, str], field: str | None, file: Path | str) -> Query:
     """A query of fields that some other reader found."""
     return Query(name, _searched(name, fields, field, file, None), fields)
 

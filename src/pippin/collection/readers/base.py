@@ -22,16 +22,17 @@ from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
 from pippin.registry import Registry
 
-WHOLE = "whole"
+WHOLE, HEADINGS = "whole", "headings"
 WEB_STREAMS = ("body", ANCHOR, "title", "url")
 DESCRIPTIONS = {
     "title": "the title of the document",
     "abstract": "the abstract of the document",
     "body": "the text of the document without its title",
-    "headings": "the headings of the document",
+    HEADINGS: "the headings of the document",
     ANCHOR: "the texts of the links that point to the document",
     "url": "the address of the document without its scheme",
 }
+LOOK = 100  # files of a folder that are opened to tell its format
 QUERY_FILES = r"(queries|topics)(\.\w+)?(\.gz)?|.*\.(queries|topics)"
 JUDGEMENT_FILES = r"qrels(\.\w+)?(\.gz)?|.*\.qrels"
 
@@ -54,6 +55,8 @@ class Wanted:
 
     def beside(self, pattern: str, what: str) -> Path | None:
         """The one file of the folder whose whole name matches, in any case; several are an error."""
+        if is_id(str(self.path)):
+            return None
         matching = re.compile(pattern, re.IGNORECASE).fullmatch
         found = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
         if len(found) > 1:
@@ -155,6 +158,7 @@ def collect(
             f"none of the judged queries ({judgements.query_ids[0]} …) is among the queries ({queries[0].id} …)",
             judgements.file or judgements.name,
         )
-    unions = {WHOLE: streams} if len(streams) > 1 and WHOLE not in streams else {}
+    members = tuple(stream for stream in streams if stream != HEADINGS)  # these are part of the body already
+    unions = {WHOLE: members} if len(members) > 1 and WHOLE not in streams else {}
     described = {name: text for name, text in descriptions.items() if name in streams}
     return Collection(wanted.name, streams, documents, queries, judgements, unions, described, judged_as=judged_as)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link, Query
 from pippin.collection.files import lines, open_stream, plain_text, split_records
-from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, Wanted, collect, starts_with
+from pippin.collection.readers.base import DESCRIPTIONS, LOOK, READERS, Reader, Wanted, collect, starts_with
 from pippin.collection.readers.judged import gather, label_of, read_judged
 from pippin.collection.topics import plain_number, query_of, read_queries
 from pippin.data.trec import Judgements
@@ -120,11 +120,11 @@ def _grade(code: str, path: Path, line: int) -> int:
 
 def _parts(path: Path) -> list[Path]:
     """The files of documents: the file itself, or all of a folder that look so and are not called queries."""
-    if path.is_file():
+    if not path.is_dir():
         return [path] if _is_smart(path) else []
     return [
         p
-        for p in sorted(path.iterdir())
+        for p in sorted(path.iterdir())[:LOOK]
         if not QUERIES.fullmatch(p.name) and not p.name.startswith(".") and _is_smart(p)
     ]
 

@@ -96,7 +96,7 @@ def _no_start(path: Path, mark: bytes) -> DataError:
 def files_under(path: Path) -> list[Path]:
     """The file itself, or all files of a folder and the folders in it, in the order of their paths, hidden ones not."""
     if not path.is_dir():
-        return [path]
+        return [path] if path.is_file() else []
     found = [p for p in path.rglob("*") if p.is_file()]
     return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(path).parts))
 

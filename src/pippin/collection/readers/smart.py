@@ -121,7 +121,7 @@ def _grade(code: str, path: Path, line: int) -> int:
 def _parts(path: Path) -> list[Path]:
     """The files of documents: the file itself, or all of a folder that look so and are not called queries."""
     if not path.is_dir():
-        return [path] if _is_smart(path) else []
+        return [path] if path.is_file() and _is_smart(path) else []
     return [
         p
         for p in sorted(path.iterdir())[:LOOK]

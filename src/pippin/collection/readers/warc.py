@@ -6,6 +6,8 @@ type is HTML or not given. Records that end too early are an error with their po
 
 from __future__ import annotations
 
+import io
+import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +22,7 @@ from pippin.errors import DataError
 ENDINGS = (".warc", ".warc.gz")
 TYPES = (None, "text/html", "application/xhtml+xml")
 MAGIC, END = b"WARC/", b"\r\n\r\n"
-PACKED = ("gzip", "x-gzip", "deflate")
+ZIPPED = ("gzip", "x-gzip", "deflate")
 
 
 class _Ending:
@@ -28,6 +30,7 @@ class _Ending:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.first, self.last = stream, b"", b""
+        self.position = 0
         self.error: BaseException | None = None
 
     def read(self, size: int = -1) -> bytes:
@@ -38,11 +41,17 @@ class _Ending:
             return b""
         self.first = self.first or data[: len(MAGIC)]
         self.last = (self.last + data[-len(END) :])[-len(END) :]
+        self.position += len(data)
         return data
+
+    def tell(self) -> int:
+        return self.position
 
 
 def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document]:
-    from fastwarc.warc import ArchiveIterator, WarcRecordType
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc 1.1 warns of its own old names when imported
+        from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     for file in files:
         with open_stream(file) as stream:
@@ -80,9 +89,8 @@ def _document(record: Any, streams: tuple[str, ...], file: Path, ending: _Ending
     if not name:
         raise DataError(f"the record at byte {record.stream_pos:,} has neither WARC-TREC-ID nor WARC-Target-URI", file)
     sent = {key.lower(): value.lower() for key, value in headers.items()}
-    page = _unpack(_dechunk(payload) if "chunked" in sent.get("transfer-encoding", "") else payload, sent)
-    if page is None:
-        raise DataError(f"the page {url} is packed as {sent['content-encoding']}, which cannot be unpacked", file)
+    page = _dechunk(payload) if "chunked" in sent.get("transfer-encoding", "") else payload
+    page = _unpack(page, sent.get("content-encoding", "").strip())
     return page_document(name, url, page, streams, record.http_charset)
 
 
@@ -103,18 +111,19 @@ def _dechunk(data: bytes) -> bytes:
         position += length + 2
 
 
-def _unpack(data: bytes, sent: dict[str, str]) -> bytes | None:
-    """The page of a packed response; one that is not packed after all stays, and None is for unknown packings."""
-    packing = sent.get("content-encoding", "identity").strip()
-    if packing in ("", "identity", "none", "utf-8"):
+def _unpack(data: bytes, packing: str) -> bytes:
+    """The page of a packed response; one that is not packed so after all stays: headers in crawls are often wrong."""
+    from fastwarc.stream_io import BrotliReader, ZstdReader
+
+    readers = {"br": BrotliReader, "zstd": ZstdReader}
+    try:
+        if packing in readers:
+            return bytes(readers[packing](io.BytesIO(data)).read())
+        if packing in ZIPPED:
+            bare = packing == "deflate" and data[:1] != b"\x78"  # some servers leave out the header of zlib
+            return zlib.decompressobj(-zlib.MAX_WBITS if bare else zlib.MAX_WBITS | 32).decompress(data)
+    except (OSError, zlib.error):
         return data
-    if packing not in PACKED:
-        return None
-    for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
-        try:
-            return zlib.decompressobj(window).decompress(data)
-        except zlib.error:
-            continue
     return data
 
 

@@ -6,9 +6,11 @@ read, a gzip that ends too early for one, is an error that names the file.
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -16,6 +18,7 @@ from pippin.data.buffers import GZIP_MAGIC
 from pippin.errors import DataError
 
 CHUNK = 1 << 20
+LOOK = 100  # files of a folder that are looked at to tell its format
 HEAD = 4096  # bytes that are enough to tell formats apart
 BOM = b"\xef\xbb\xbf"
 
@@ -93,12 +96,18 @@ def _no_start(path: Path, mark: bytes) -> DataError:
     return DataError(f"the file does not begin with {mark.strip().decode()}", path, 1)
 
 
-def files_under(path: Path) -> list[Path]:
-    """The file itself, or all files of a folder and the folders in it, in the order of their paths, hidden ones not."""
-    if not path.is_dir():
-        return [path] if path.is_file() else []
-    found = [p for p in path.rglob("*") if p.is_file()]
-    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(path).parts))
+def files_under(path: Path) -> Iterator[Path]:
+    """The file itself, or the files of a folder by name, then those of the folders in it; hidden ones are left out."""
+    if path.is_file():
+        yield path
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+
+
+def first_files(path: Path) -> Iterator[Path]:
+    """As many files under a path as are worth a look to tell a format; empty ones tell nothing."""
+    return (file for file in islice(files_under(path), LOOK) if file.stat().st_size)
 
 
 def plain_text(data: bytes) -> str:

@@ -39,7 +39,7 @@ class Page:
     headings: tuple[tuple[int, str], ...]  # level from 1 to 6, text
     links: tuple[Link, ...]
     base: str
-    encoding: str
+    encoding: str  # empty where text was given
 
 
 def parse_html(data: bytes | str, *, encoding: str | None = None) -> Page:
@@ -51,7 +51,7 @@ def parse_html(data: bytes | str, *, encoding: str | None = None) -> Page:
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    text, used = (data, "str") if isinstance(data, str) else decode(data, encoding)
+    text, used = (data, "") if isinstance(data, str) else decode(data, encoding)
     # Lone surrogates cannot be handed over, and NUL would end a text.
     text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     tree = LexborHTMLParser(BLOCKS.sub(" <", text))

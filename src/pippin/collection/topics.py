@@ -94,7 +94,9 @@ def plain_number(name: str) -> str:
 def _jsonl(path: Path) -> Iterator[Topic]:
     for line, text in lines(path):
         record = parse_object(text, path, line)
-        name = id_of(record, ID_FIELDS, path, line)
+        name = id_of(record, ID_FIELDS)
+        if name is None:
+            raise DataError(no_id(ID_FIELDS), path, line)
         yield line, name, {key: clean(value) for key, value in record.items() if isinstance(value, str)}
 
 
@@ -109,15 +111,20 @@ def parse_object(text: str, path: Path, line: int) -> dict[str, Any]:
     return record
 
 
-def id_of(record: Mapping[str, Any], names: tuple[str, ...], path: Path, line: int) -> str:
-    """The id of a record, a text or a whole number under one of the usual names."""
+def id_of(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The id of a record, a text or a whole number under one of the usual names, or None."""
     for name in names:
         value = record.get(name)
         if isinstance(value, str) and value.strip():
             return value.strip()
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-    raise DataError(f"there is no id (a text or whole number called {', '.join(names)})", path, line)
+    return None
+
+
+def no_id(names: tuple[str, ...]) -> str:
+    """The sentence about a record without id."""
+    return f"there is no id (a text or whole number called {', '.join(names)})"
 
 
 def _tsv(path: Path) -> Iterator[Topic]:

@@ -9,6 +9,7 @@ from tests.collection.readers.samples import MEDLINE, SMART, packed, put
 
 from pippin.collection.collection import Document, Link
 from pippin.collection.readers import read_collection
+from pippin.collection.readers.smart import records
 from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
 
@@ -69,7 +70,6 @@ def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "sentence", "line"),
     [
-        ("fruit.all", "junk\n.I 1\n.T\na\n", "does not begin with .I", 1),
         ("fruit.all", ".I 1\n.T\na\n.I\n.T\nb\n", "one document number is expected after .I", 4),
         ("fruit.all", ".I 1\n.T\na\n.I 2 3\n.T\nb\n", "one document number is expected after .I", 4),
         ("cranqrel", "1 1 1\n1 2 7\n", "the code '7' is none of Cranfield's", 2),
@@ -82,15 +82,14 @@ def test_bad_files(tmp_path: Path, file: str, text: str, sentence: str, line: in
     put(tmp_path, "fruit.all", SMART)
     path = put(tmp_path, file, text)
     with pytest.raises(DataError) as caught:
-        list(read_collection(tmp_path, format="smart" if line == 1 else None) if file != "fruit.all" else bad(path))
+        list(read_collection(tmp_path))
     assert sentence in caught.value.message
     assert (caught.value.file, caught.value.line) == (str(path), line)
 
 
-def bad(path: Path) -> list[Document]:
-    from pippin.collection.readers.smart import records
-
-    return [Document(name, {}) for _, name, _ in records(path)]
+def test_text_before_the_first_record(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"fruit:1: the file does not begin with \.I"):
+        next(records(put(tmp_path, "fruit", "junk\n.I 1\n.T\na\n")))
 
 
 def test_several_files_of_documents_are_an_error(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_a_stream_that_turns_up_late(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_empty_files(tmp_path: Path, text: str) -> None:
-    for name in ("empty.jsonl", "empty.csv", "empty.tsv", "empty.txt"):
-        with pytest.raises(DataError, match=r"empty|there is no document"):
+    for name in ("a.jsonl", "a.csv", "a.tsv", "a.txt", "a.warc", "a.parquet"):
+        with pytest.raises(DataError, match=r"the file is empty|there is no document|cannot be read|damaged"):
             list(read_collection(put(tmp_path, name, text)))
 
 
@@ -304,7 +304,7 @@ def test_a_folder_looks_like_one_format(tmp_path: Path, name: str, data: str | b
 def test_what_is_no_collection(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file or folder"):
         read_collection(tmp_path / "nothing")
-    with pytest.raises(DataError, match=r"no format is recognised \(known: .*smart.*\)"):
+    with pytest.raises(DataError, match=r"no format is recognised \(.*smart: `\.I 1`.*\)"):
         read_collection(put(tmp_path, "a.txt", "some text"))
     with pytest.raises(UnknownName, match="no collection format is called 'jsonlines'; did you mean jsonl"):
         read_collection(tmp_path, format="jsonlines")

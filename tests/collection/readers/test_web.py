@@ -29,6 +29,11 @@ def test_trec_texts(tmp_path: Path) -> None:
     assert documents[1].streams == {"title": "", "body": ""}
 
 
+def test_documents_on_one_line_and_the_end_mark_inside_a_page(tmp_path: Path) -> None:
+    text = "<DOC><DOCNO>1</DOCNO><TEXT>a</DOC>b</TEXT></DOC><DOC><DOCNO>2</DOCNO><TEXT>c</TEXT></DOC>\n"
+    assert [d.streams["body"] for d in read_collection(put(tmp_path, "a", text))] == ["a b", "c"]
+
+
 def test_trec_pages(tmp_path: Path) -> None:
     put(tmp_path, "G00/00.gz", packed(PAGES))
     put(tmp_path, "topics.txt", "<top><num>TD1<title>fruit</top>")
@@ -56,6 +61,7 @@ def test_headings_where_asked_for(tmp_path: Path) -> None:
         (PAGES[:-8], "the file is truncated: a <DOC> without its </DOC>", 11),
         (PAGES.replace(b"<DOCNO>G00-02</DOCNO>", b""), "the document has no <DOCNO>", 11),
         (PAGES.replace(b"<DOCHDR>\nhttp://www.fruit.gov/b.html\n</DOCHDR>", b""), "the page has no <DOCHDR>", 11),
+        (PAGES + b"junk\n", "after </DOC> the next <DOC> is expected", 17),
         (packed(PAGES * 9)[:-9], "the gzip file is truncated", None),
         (packed(PAGES * 9)[:-8] + bytes(8), "the gzip file is damaged", None),
     ],

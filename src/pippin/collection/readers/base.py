@@ -32,9 +32,9 @@ DESCRIPTIONS = {
     ANCHOR: "the texts of the links that point to the document",
     "url": "the address of the document without its scheme",
 }
-LOOK = 100  # files of a folder that are opened to tell its format
-QUERY_FILES = r"(queries|topics)(\.\w+)?(\.gz)?|.*\.(queries|topics)"
-JUDGEMENT_FILES = r"qrels(\.\w+)?(\.gz)?|.*\.qrels"
+# Not pages of a folder of pages that happen to be called so.
+QUERY_FILES = r"(?!.*\.html?$)((queries|topics)(\.[\w.-]+)?|.*\.(queries|topics))"
+JUDGEMENT_FILES = r"(?!.*\.html?$)(qrels(\.[\w.-]+)?|.*\.qrels)"
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ def read_collection(
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
         raise DataError("there is no such file or folder", place)
+    if place.is_file() and not place.stat().st_size:
+        raise DataError("the file is empty", place)
     wanted = Wanted(
         place,
         None if queries is None else Path(queries),
@@ -120,7 +122,8 @@ def recognise(path: Path) -> str:
         return fitting[0]
     if fitting:
         raise DataError(f"this may be {' or '.join(fitting)}: name the format", path)
-    raise DataError(f"no format is recognised (known: {', '.join(READERS)})", path)
+    known = "; ".join(f"{name}: {READERS[name].looks}" for name in READERS)
+    raise DataError(f"no format is recognised ({known})", path)
 
 
 def _name_of(path: Path) -> str:

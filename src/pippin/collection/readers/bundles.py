@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pippin.collection.files import files_under, head, split_records
-from pippin.collection.readers.base import LOOK
+from pippin.collection.files import files_under, first_files, head, split_records
 from pippin.errors import DataError
 
-MARK, END = b"\n<DOC>", b"</DOC>"
+START, END = b"<DOC>", b"</DOC>"
+SEAM = re.compile(rb"</DOC>\s*<DOC>")  # on one line; marks at the start of a line have cut already
 NUMBER = re.compile(rb"<DOCNO>\s*(\S+)\s*</DOCNO>", re.IGNORECASE)
 HEADER = b"<DOCHDR>"
 
@@ -33,22 +33,25 @@ def bundles(path: Path, web: bool) -> list[Path]:
 
 def _is_bundle(path: Path, web: bool) -> bool:
     start = head(path)
-    return start[: len(END)].upper().startswith(MARK.strip()) and (HEADER in start.upper()) == web
+    return start.startswith(START) and (HEADER in start.upper()) == web
 
 
 def pieces(files: list[Path]) -> Iterator[Piece]:
     """The documents of all bundles in order."""
     for file in files:
-        for line, record in split_records(file, MARK):
-            data, end, _ = record.partition(END)
+        for line, record in split_records(file, b"\n" + START):
+            body, end, rest = record.rpartition(END)
             if not end:
                 raise DataError("the file is truncated: a <DOC> without its </DOC>", file, line)
-            number = NUMBER.search(data)
-            if number is None:
-                raise DataError("the document has no <DOCNO>", file, line)
-            yield Piece(file, line, number[1].decode("utf-8", "replace"), data[number.end() :])
+            if rest.strip():
+                raise DataError("after </DOC> the next <DOC> is expected", file, line + body.count(b"\n"))
+            for data in SEAM.split(body):
+                number = NUMBER.search(data)
+                if number is None:
+                    raise DataError("the document has no <DOCNO>", file, line)
+                yield Piece(file, line, number[1].decode("utf-8", "replace"), data[number.end() :])
 
 
 def recogniser(web: bool) -> Callable[[Path], bool]:
     """Whether a path holds bundles, judged by the first files of a folder."""
-    return lambda path: any(file.stat().st_size and _is_bundle(file, web) for file in files_under(path)[:LOOK])
+    return lambda path: any(_is_bundle(file, web) for file in first_files(path))

@@ -14,6 +14,7 @@ from typing import Any
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link
 from pippin.collection.readers.base import DESCRIPTIONS, Wanted, collect
+from pippin.collection.topics import id_of, no_id
 from pippin.errors import DataError
 
 ID_FIELDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "pid")
@@ -30,16 +31,6 @@ class Table:
 
     rows: Callable[[], Iterator[Row]]
     error: Callable[[str, int | None], DataError]
-
-    def id_of(self, record: Mapping[str, Any], number: int) -> str:
-        """The id of a record, a text or a whole number under one of the usual names."""
-        for name in ID_FIELDS:
-            value = record.get(name)
-            if isinstance(value, str) and value.strip():
-                return value.strip()
-            if isinstance(value, int) and not isinstance(value, bool):
-                return str(value)
-        raise self.error(f"there is no id (a text or whole number called {', '.join(ID_FIELDS)})", number)
 
 
 def collect_table(wanted: Wanted, table: Table) -> Collection:
@@ -85,8 +76,11 @@ def _documents(table: Table, streams: tuple[str, ...], known: frozenset[str] | N
             raise table.error(f"the field {URL!r} is not text but {type(url).__name__}", number)
         if URL in texts:
             texts[URL] = without_scheme(url)
+        identity = id_of(record, ID_FIELDS)
+        if identity is None:
+            raise table.error(no_id(ID_FIELDS), number)
         links = record.get(LINKS)
-        yield Document(table.id_of(record, number), texts, url, _links(table, links, number) if links else ())
+        yield Document(identity, texts, url, _links(table, links, number) if links else ())
 
 
 def without_scheme(url: str) -> str:

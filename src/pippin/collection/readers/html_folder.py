@@ -7,10 +7,11 @@ the path in the folder is the url. The id is the path in the folder, with `%20` 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from pippin.collection.collection import Collection, Document
-from pippin.collection.files import files_under, lines, open_stream
+from pippin.collection.files import LOOK, files_under, lines, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
 from pippin.collection.readers.web import page_document, web_streams
 from pippin.errors import DataError
@@ -20,7 +21,7 @@ LISTS = r"urls\.(tsv|txt)"
 
 
 def _recognise(path: Path) -> bool:
-    return path.is_dir() and any(file.suffix.lower() in ENDINGS for file in files_under(path))
+    return path.is_dir() and any(file.suffix.lower() in ENDINGS for file in islice(files_under(path), LOOK))
 
 
 def _listed(path: Path, urls: Path) -> list[tuple[str, str]]:

@@ -7,18 +7,16 @@ asked for. Documents that were not judged for a query are unknown, not irrelevan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from pippin.collection.collection import Collection, Document
-from pippin.collection.files import files_under, open_stream, plain_text
-from pippin.collection.readers.base import DESCRIPTIONS, LOOK, READERS, Reader, Wanted, collect
-from pippin.collection.readers.smart import records
+from pippin.collection.files import files_under, first_files, head, plain_text
+from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, Wanted, collect
+from pippin.collection.readers.smart import MEDLINE, records
 from pippin.errors import DataError
 
 STREAMS = {b"T": "title", b"W": "abstract", b"M": "mesh", b"A": "author", b"S": "source", b"P": "type"}
-START = re.compile(rb"\s*\.I\s+\S+\s+\.U\s")
 
 
 def _parts(path: Path) -> list[Path]:
@@ -26,12 +24,11 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _recognise(path: Path) -> bool:
-    return any(_is_medline(file) for file in files_under(path)[:LOOK])
+    return any(_is_medline(file) for file in first_files(path))
 
 
 def _is_medline(path: Path) -> bool:
-    with open_stream(path) as file:
-        return bool(START.match(file.read(256)))
+    return path.stat().st_size > 0 and bool(MEDLINE.match(head(path)))
 
 
 def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document]:

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link, Query
-from pippin.collection.files import lines, open_stream, plain_text, split_records
-from pippin.collection.readers.base import DESCRIPTIONS, LOOK, READERS, Reader, Wanted, collect, starts_with
+from pippin.collection.files import first_files, head, lines, plain_text, split_records
+from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, Wanted, collect, starts_with
 from pippin.collection.readers.judged import gather, label_of, read_judged
 from pippin.collection.topics import plain_number, query_of, read_queries
 from pippin.data.trec import Judgements
@@ -33,6 +33,7 @@ from pippin.errors import DataError
 
 TOPIC = {b"W": "text"}
 MARK = b"\n.I"
+MEDLINE = re.compile(rb"\.I\s+\S+\s+\.U\s")
 FIELD = re.compile(rb"^\.([A-Z])[ \t]*\r?$", re.MULTILINE)
 REFERENCE = re.compile(rb"^(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\r?$", re.MULTILINE)
 STREAMS = {
@@ -40,7 +41,7 @@ STREAMS = {
 }  # fmt: skip
 GRADES = {1: 4, 2: 3, 3: 2, 4: 1, 5: 0, -1: 0}
 QUERIES = re.compile(r".*(qry|query|queries|\.que)(\.\w+)?", re.IGNORECASE)
-JUDGED = r".*q?rel|qrels(\.\w+)?"
+JUDGED = r".*rel|(.*\.)?qrels(\.\w+)?"
 TYPES, DIRECT = (b"4", b"5", b"6"), b"5"
 
 Record = tuple[int, str, dict[bytes, bytes]]  # line, id, what stands under each letter
@@ -119,22 +120,14 @@ def _grade(code: str, path: Path, line: int) -> int:
 
 
 def _parts(path: Path) -> list[Path]:
-    """The files of documents: the file itself, or all of a folder that look so and are not called queries."""
-    if not path.is_dir():
-        return [path] if path.is_file() and _is_smart(path) else []
-    return [
-        p
-        for p in sorted(path.iterdir())[:LOOK]
-        if not QUERIES.fullmatch(p.name) and not p.name.startswith(".") and _is_smart(p)
-    ]
+    """The files of documents: the file itself, or those at the top of a folder that look so and are not queries."""
+    files = [file for file in first_files(path) if path in (file, file.parent)]
+    return [file for file in files if (file == path or not QUERIES.fullmatch(file.name)) and _is_smart(file)]
 
 
 def _is_smart(path: Path) -> bool:
-    if not path.is_file() or not path.stat().st_size:
-        return False
-    with open_stream(path) as file:
-        start = file.read(1024).lstrip()
-    return start.startswith(b".I") and not re.match(rb"\.I\s+\S+\s+\.U\s", start)
+    start = head(path)
+    return start.startswith(b".I") and not MEDLINE.match(start)
 
 
 def _open(wanted: Wanted) -> Collection:

@@ -10,11 +10,12 @@ import io
 import warnings
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from pippin.collection.collection import Collection, Document
-from pippin.collection.files import files_under, open_stream
+from pippin.collection.files import LOOK, files_under, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
 from pippin.collection.readers.web import page_document, web_streams
 from pippin.errors import DataError
@@ -140,5 +141,10 @@ def _named(path: Path) -> bool:
 
 
 READERS.register(
-    "warc", Reader("`.warc` and `.warc.gz`, files or folders", lambda path: any(map(_named, files_under(path))), _open)
+    "warc",
+    Reader(
+        "`.warc` and `.warc.gz`, files or folders",
+        lambda path: any(map(_named, islice(files_under(path), LOOK))),
+        _open,
+    ),
 )

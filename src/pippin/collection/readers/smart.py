@@ -34,7 +34,7 @@ from pippin.errors import DataError
 TOPIC = {b"W": "text"}
 MARK = b"\n.I"
 MEDLINE = re.compile(rb"\.I\s+\S+\s+\.U\s")
-FIELD = re.compile(rb"^\.([A-Z])[ \t]*\r?$", re.MULTILINE)
+FIELD = re.compile(rb"\n\.([A-Z])[ \t]*\r?(?=\n|\Z)")  # begins with what can be searched for fast
 REFERENCE = re.compile(rb"^(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\r?$", re.MULTILINE)
 STREAMS = {
     b"T": "title", b"W": "abstract", b"A": "author", b"B": "source", b"K": "keywords", b"C": "categories", b"N": "note",

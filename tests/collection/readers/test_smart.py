@@ -54,6 +54,23 @@ def test_a_pair_at_one_end_is_taken_as_written_and_counts_are_no_references(tmp_
     assert [document.links for document in read_collection(cisi)] == [(), ()]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 0 13 1\n2 0 7 0\n", {"1": {"13": 1}, "2": {"7": 0}}),  # MED, as TREC has it
+        ("     1     28\t0\t0.000000\n     2      7\t0\t0.000000\n", {"1": {"28": 1}, "2": {"7": 1}}),  # CISI
+    ],
+)
+def test_judgements_of_other_collections(tmp_path: Path, text: str, expected: dict[str, dict[str, int]]) -> None:
+    put(tmp_path, "X.ALL", SMART)
+    put(tmp_path, "X.QRY", ".I 1\n.W\na\n.I 2\n.W\nb\n.I 3\n.W\nc\n")
+    put(tmp_path, "X.REL", text)
+    put(tmp_path, "X.REL.OLD", "something else")
+    collection = read_collection(tmp_path)
+    assert labels(collection.judgements) == expected
+    assert [query.id for query in collection.queries] == ["1", "2", "3"]
+
+
 def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
     put(tmp_path, "cran.all", SMART)
     queries = put(tmp_path, "cran.qry", ".I 001\n.W\na\n.I 004\n.W\nb\n")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.collection.readers.samples import MEDLINE, PAGES, SMART, TREC, packed, put
 
+from pippin.collection import readers
 from pippin.collection.collection import Document, Link
 from pippin.collection.readers import READERS, read_collection
 from pippin.errors import DataError, MissingExtra, UnknownName
@@ -86,6 +87,7 @@ GOOD = '{"id": 1, "text": "a", "url": "u"}\n\n'
         ('{"text": "b"}', "there is no id"),
         ('{"id": "  ", "text": "b"}', "there is no id"),
         ('{"id": 1.5, "text": "b"}', "there is no id"),
+        ('{"id": "a b", "text": "b"}', "the id 'a b' has blanks"),
         ('{"id": 2, "text": 7}', "the field 'text' is not text but int"),
         ('{"id": 2, "text": ["b"]}', "the field 'text' is not text but list"),
         ('{"id": 2, "url": 7}', "the field 'url' is not text but int"),
@@ -299,6 +301,12 @@ def test_without_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_looks_like_one_format(tmp_path: Path, name: str, data: str | bytes, format: str) -> None:
     put(tmp_path, name, data)
     assert [reader for reader in READERS if READERS[reader].recognise(tmp_path)] == [format]
+
+
+def test_the_table_of_formats_is_complete() -> None:
+    table = (readers.__doc__ or "").splitlines()
+    named = [line.split("|")[1].strip() for line in table if line.startswith("| ")]
+    assert sorted(named) == sorted([*READERS, "format"])
 
 
 def test_what_is_no_collection(tmp_path: Path) -> None:

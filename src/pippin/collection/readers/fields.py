@@ -79,6 +79,8 @@ def _documents(table: Table, streams: tuple[str, ...], known: frozenset[str] | N
         identity = id_of(record, ID_FIELDS)
         if identity is None:
             raise table.error(no_id(ID_FIELDS), number)
+        if len(identity.split()) > 1:
+            raise table.error(f"the id {identity!r} has blanks, which files of judgements cannot hold", number)
         links = record.get(LINKS)
         yield Document(identity, texts, url, _links(table, links, number) if links else ())
 

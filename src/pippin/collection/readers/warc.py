@@ -1,7 +1,8 @@
 """WARC archives of web crawls (ClueWeb, Common Crawl, one's own), plain or packed: the pages among the responses.
 
-The id is `WARC-TREC-ID` where there is one, else the url. Taken are responses of status 200, or without status, whose
-type is HTML or not given. Records that end too early are an error with their position in the unpacked archive.
+The id is `WARC-TREC-ID` where there is one, else the url (with `%20` for a blank). Taken are responses of status 200, or
+without status, whose type is HTML or not given. Records that end too early are an error with their position in the
+unpacked archive.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _document(record: Any, streams: tuple[str, ...], file: Path, ending: _Ending
     sent = {key.lower(): value.lower() for key, value in headers.items()}
     page = _dechunk(payload) if "chunked" in sent.get("transfer-encoding", "") else payload
     page = _unpack(page, sent.get("content-encoding", "").strip())
-    return page_document(name, url, page, streams, record.http_charset)
+    return page_document("%20".join(name.split()), url, page, streams, record.http_charset)
 
 
 def _dechunk(data: bytes) -> bytes:

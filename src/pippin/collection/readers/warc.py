@@ -1,7 +1,7 @@
 """WARC archives of web crawls (ClueWeb, Common Crawl, one's own), plain or packed: the pages among the responses.
 
-The id is `WARC-TREC-ID` where there is one, else the url (with `%20` for a blank). Taken are responses of status 200, or
-without status, whose type is HTML or not given. Records that end too early are an error with their position in the
+The id is `WARC-TREC-ID` where there is one, else the url (with `%20` for a blank). Taken are responses of status 200
+or without status, whose type is HTML or not given. Records that end too early are an error with their position in the
 unpacked archive.
 """
 

@@ -122,7 +122,7 @@ def parse_module(name: str, file: Path) -> Module:
     except (OSError, SyntaxError, ValueError) as error:
         raise DataError(f"the module {name} of the standard library cannot be read: {error}", file) from None
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    definitions = {"": Definition("module", ast.get_docstring(tree) or "")}
+    definitions = {"": Definition("module", _module_doc(tree))}
     imports: list[Import] = []
     for node in _statements(tree.body):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -133,6 +133,15 @@ def parse_module(name: str, file: Path) -> Module:
         else:
             imports += _second_names(node, name)
     return Module(name, definitions, tuple(imports), _exports(tree))
+
+
+def _module_doc(tree: ast.Module) -> str:
+    """A module's docstring; some, as `hashlib`, assign it."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__doc__")], value=ast.Constant(value=str(text))):
+                return inspect.cleandoc(text)
+    return ast.get_docstring(tree) or ""
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -1,7 +1,7 @@
 """Which pages does the standard library make, and under which name does a reader look for each?
 
 A page is a module, class, function or method with a docstring, or one of the topics on the language that `pydoc`
-carries. It is called by the name that a reader imports: what a package takes over from its own modules belongs to the
+carries; a module without one has a page when there are pages below it, to list them. A page is called by the name that a reader imports: what a package takes over from its own modules belongs to the
 package (`json.JSONDecoder`, defined in `json.decoder`), and what a module takes over from a private one belongs to the
 module (`os.listdir`, `collections.deque`). Names with a leading underscore have no page, special methods that are
 written in Python do (those written in C all say the same).
@@ -84,6 +84,13 @@ class Library:
             self._private[name] = parse_module(name, file) if file else load_module(name, self.folder)
         return self._private[name]
 
+    def doc(self, name: str) -> str:
+        """The documentation of a module; some, as `decimal`, import it from a private one."""
+        module = self.public[name]
+        origins = [self.module(imported.module) for imported in module.imports if imported.local == "__doc__"]
+        texts = [module.definitions[""].doc, *(origin.definitions[""].doc for origin in origins if origin)]
+        return next(filter(None, texts), "")
+
     def origin(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> Place | None:
         """Where a name at the top of a module is defined, through all imports; source is preferred to C."""
         found = self.module(module)
@@ -153,27 +160,30 @@ def section_of(module: str) -> str:
 def gather() -> Pages:
     """All pages of the running Python's library."""
     found = Library()
-    names = _names(found)
     pages: dict[str, Page] = {}
     aliases: dict[str, str] = {}
-    for module in found.public.values():
-        if module.definitions[""].doc:
-            pages[module.name] = _page(module.name, module.definitions[""], module.name, module.name)
-            aliases[module.name] = module.name
-    for (home, top), known in sorted(names.items()):
+    for (home, top), known in sorted(_names(found).items()):
         best = known[0]
-        for key, definition in found.module(home).definitions.items():  # type: ignore[union-attr]
-            if key == top or key.startswith(top + "."):
-                name = ".".join(best) + key[len(top) :]
-                if definition.doc:
-                    # A module keeps its name against a function of its package that is called the same.
-                    pages.setdefault(name, _page(name, definition, best[0], home))
-                    aliases |= {".".join(other) + key[len(top) :]: name for other in [*known, (home, top)]}
-    aliases = _imported(found, aliases)
-    for page in _topics(found.folder):
-        pages[page.name] = page
-        aliases[page.name] = page.name
-    return Pages(dict(sorted(pages.items())), aliases)
+        module = found.module(home)
+        for key, definition in module.definitions.items() if module else ():
+            if definition.doc and (key == top or key.startswith(top + ".")):
+                inner = key[len(top) :]
+                name = ".".join(best) + inner
+                pages.setdefault(name, _page(name, definition, best[0], home))
+                aliases |= {".".join(other) + inner: name for other in [*known, (home, top)]}
+    pages |= {page.name: page for page in _module_pages(found, set(pages))}
+    pages |= {page.name: page for page in _topics(found.folder)}
+    return Pages(dict(sorted(pages.items())), _imported(found, aliases | {name: name for name in pages}))
+
+
+def _module_pages(found: Library, members: set[str]) -> Iterator[Page]:
+    """The modules that are documented, or have pages below them: a page without text lists what there is."""
+    folders = {name[:i] for name in members for i, letter in enumerate(name) if letter == "."}
+    docs = {name: found.doc(name) for name in found.public}
+    folders |= {name.rpartition(".")[0] for name, doc in docs.items() if doc}
+    for name, doc in docs.items():
+        if doc or name in folders:
+            yield _page(name, Definition("module", doc), name, name)
 
 
 def _names(found: Library) -> dict[Place, list[Place]]:

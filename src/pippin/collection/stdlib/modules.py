@@ -37,7 +37,7 @@ class Definition:
     kind: str  # "module", "class" or "function"
     doc: str
     signature: str = ""
-    bases: tuple[str, ...] = ()  # as written
+    uses: tuple[str, ...] = ()  # as written: the bases of a class, the modules that a module imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +122,21 @@ def parse_module(name: str, file: Path) -> Module:
     except (OSError, SyntaxError, ValueError) as error:
         raise DataError(f"the module {name} of the standard library cannot be read: {error}", file) from None
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    definitions = {"": Definition("module", _module_doc(tree))}
+    definitions: dict[str, Definition] = {}
     imports: list[Import] = []
+    used: list[str] = []
     for node in _statements(tree.body):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             _define(node, "", definitions)
         elif isinstance(node, ast.ImportFrom):
             origin = _absolute(node, package)
             imports += [Import(origin, alias.name, alias.asname or alias.name) for alias in node.names]
+            used.append(origin)
+        elif isinstance(node, ast.Import):
+            used += [alias.name for alias in node.names]
         else:
             imports += _second_names(node, name)
+    definitions[""] = Definition("module", _module_doc(tree), uses=tuple(dict.fromkeys(used)))
     return Module(name, definitions, tuple(imports), _exports(tree))
 
 
@@ -231,9 +236,7 @@ def _all_value(node: ast.stmt) -> ast.expr | None:
             | ast.AnnAssign(target=ast.Name(id="__all__"), value=value)
             | ast.AugAssign(target=ast.Name(id="__all__"), value=value)
             | ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id="__all__"), attr="extend" | "append"), args=[value]
-                )
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr="extend" | "append"), args=[value])
             )
         ):
             return value

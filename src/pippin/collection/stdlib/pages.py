@@ -14,7 +14,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -51,7 +51,7 @@ class Page:
     section: str
     url: str
     home: str = ""  # the module that it is defined in
-    bases: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()  # names that it refers to outside its text: bases, or imported modules
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +87,10 @@ class Library:
     def doc(self, name: str) -> str:
         """The documentation of a module; some, as `decimal`, import it from a private one."""
         module = self.public[name]
-        origins = [self.module(imported.module) for imported in module.imports if imported.local == "__doc__"]
-        texts = [module.definitions[""].doc, *(origin.definitions[""].doc for origin in origins if origin)]
-        return next(filter(None, texts), "")
+        names = [imported.module for imported in module.imports if imported.local == "__doc__"]
+        names.sort(key=lambda origin: source_of(origin, self.folder) is None)
+        origins = [module, *(origin for name in names if (origin := self.module(name)))]
+        return next((origin.definitions[""].doc for origin in origins if origin.definitions[""].doc), "")
 
     def origin(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> Place | None:
         """Where a name at the top of a module is defined, through all imports; source is preferred to C."""
@@ -183,7 +184,7 @@ def _module_pages(found: Library, members: set[str]) -> Iterator[Page]:
     folders |= {name.rpartition(".")[0] for name, doc in docs.items() if doc}
     for name, doc in docs.items():
         if doc or name in folders:
-            yield _page(name, Definition("module", doc), name, name)
+            yield _page(name, replace(found.public[name].definitions[""], doc=doc), name, name)
 
 
 def _names(found: Library) -> dict[Place, list[Place]]:
@@ -216,7 +217,7 @@ def _page(name: str, definition: Definition, module: str, home: str) -> Page:
     path = name.replace(".", "/") + (".html" if definition.kind == "function" else "/")
     url = f"http://{section}.python.lib/{path}"
     kind, doc = definition.kind, definition.doc
-    return Page(name, kind, split_words(name), definition.signature, doc, section, url, home, definition.bases)
+    return Page(name, kind, split_words(name), definition.signature, doc, section, url, home, definition.uses)
 
 
 def _topics(folder: Path) -> Iterator[Page]:

@@ -171,9 +171,9 @@ def _define(
     else:
         makers = [n for n in _statements(node.body) if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
         signature = _signature(node.name, makers[0]) if makers else node.name
-        more = [text for maker in makers if doc and (text := ast.get_docstring(maker))]
+        texts = [doc, *(ast.get_docstring(maker) or "" for maker in makers)]
         bases = tuple(ast.unparse(base) for base in node.bases)
-        new = Definition("class", "\n\n".join([doc, *more]), signature, bases)
+        new = Definition("class", "\n\n".join(filter(None, texts)), signature, bases)
         for member in _statements(node.body):
             if isinstance(member, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _shown(member.name):
                 _define(member, name, found)

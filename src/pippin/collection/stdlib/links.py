@@ -1,10 +1,10 @@
 """Which pages does a page refer to, and with which words?
 
 A page leads to its members (a module to its classes and functions, a package to its modules, a class to its methods),
-a class to its bases, a module to those it imports, and any text to what it names: `json.loads`, ``JSONDecoder``, loads(), "the json module". A plain
-word of English is not a reference, though a function may be called the same: only what is dotted, called, quoted in
-backquotes or spelt like an identifier counts. Names are looked up as a reader would: in the class, in the module, among
-the built-ins, in the whole library.
+a class to its bases, a module to those it imports, and any text to what it names: `json.loads`, ``JSONDecoder``,
+loads(), "the json module". A plain word of English is not a reference, though a function may be called the same: only
+what is dotted, called, quoted in backquotes or spelt like an identifier counts. Names are looked up as a reader would:
+in the class, in the module, among the built-ins, in the whole library.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Which pages does the standard library make, and under which name does a reader look for each?
 
 A page is a module, class, function or method with a docstring, or one of the topics on the language that `pydoc`
-carries; a module without one has a page when there are pages below it, to list them. A page is called by the name that a reader imports: what a package takes over from its own modules belongs to the
-package (`json.JSONDecoder`, defined in `json.decoder`), and what a module takes over from a private one belongs to the
-module (`os.listdir`, `collections.deque`). Names with a leading underscore have no page, special methods that are
-written in Python do (those written in C all say the same).
+carries; a module without one has a page when there are pages below it, to list them. A page is called by the name that
+a reader imports: what a package takes over from its own modules belongs to the package (`json.JSONDecoder`, defined in
+`json.decoder`), and what a module takes over from a private one belongs to the module (`os.listdir`,
+`collections.deque`). Names with a leading underscore have no page; special methods that are written in Python do
+(those written in C all say the same).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from pippin.collection.stdlib.modules import (
 from pippin.errors import DataError
 
 Place = tuple[str, str]  # a module, and a name at its top
+HOST = "stdlib"  # a word that no query says: what stands in every url would count against the page
 WORD_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -214,8 +216,8 @@ def _imported(found: Library, aliases: dict[str, str]) -> dict[str, str]:
 
 def _page(name: str, definition: Definition, module: str, home: str) -> Page:
     section = section_of(module)
-    path = name.replace(".", "/") + (".html" if definition.kind == "function" else "/")
-    url = f"http://{section}.python.lib/{path}"
+    folder = "" if definition.kind == "function" else "/"  # what has members is their index page
+    url = f"http://{section}.{HOST}/{name.replace('.', '/')}{folder}"
     kind, doc = definition.kind, definition.doc
     return Page(name, kind, split_words(name), definition.signature, doc, section, url, home, definition.uses)
 
@@ -223,12 +225,12 @@ def _page(name: str, definition: Definition, module: str, home: str) -> Page:
 def _topics(folder: Path) -> Iterator[Page]:
     """The topics on the language. A topic begins with its heading, underlined."""
     file = folder / "pydoc_data" / "topics.py"
-    for key, text in sorted(_read_topics(file).items()):
-        text = inspect.cleandoc(text)
+    for key, raw in sorted(_read_topics(file).items()):
+        text = inspect.cleandoc(raw)
         lines = text.split("\n")
         heading = lines[0] if len(lines) > 1 and set(lines[1]) <= set("*=-~") else ""
         title = f"{split_words(key)} {heading}".strip()
-        yield Page(f"topics.{key}", "topic", title, "", text, "language", f"http://language.python.lib/{key}.html")
+        yield Page(f"topics.{key}", "topic", title, "", text, "language", f"http://language.{HOST}/{key}")
 
 
 def _read_topics(file: Path) -> dict[str, Any]:

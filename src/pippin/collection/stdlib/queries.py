@@ -30,9 +30,10 @@ SENTENCE = re.compile(r"\S.*?(?:[.!?](?=\s|$)|(?=\n\s*\n)|\Z)", re.DOTALL)
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|a\.k\.a)\.$")
 CODE = re.compile(r"->|>>>|<==>|^[\w.]+\(|=\s|::")  # a sentence that shows code instead of saying something
 EMPTY_WORDS = frozenset(
-    "a an and are as at be by can for from has have if in into is it its no not of on or that the their them then "
-    "this to was which will with you your".split()
-)
+    ["a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
+     "it", "its", "no", "not", "of", "on", "or", "that", "the", "their", "them", "then", "this", "to", "was", "which",
+     "will", "with", "you", "your"]
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def first_sentence(doc: str) -> tuple[int, int]:
 
 
 def _without_name(sentence: str, name: str) -> str:
-    """A synopsis often begins with the name of its module: `heapq -- a heap queue`. That is a label, not a word of it."""
+    """A synopsis without the label that it often begins with: `heapq -- a heap queue`."""
     last = re.escape(name.rpartition(".")[2])
     return re.sub(rf"^(?:[\w.]*\b)?{last}(?:\.py)?(?:\s+module)?\s*(?:--?|:)\s+", "", sentence, flags=re.IGNORECASE)
 

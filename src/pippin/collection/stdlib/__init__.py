@@ -10,12 +10,12 @@ that part is installed. Judgements of pages that this Python does not have stay 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from pippin.collection.collection import ANCHOR, Collection, Document
+from pippin.collection.collection import ANCHOR, Collection, Document, Link
 from pippin.collection.stdlib.links import find_links, members_of
-from pippin.collection.stdlib.pages import Pages, gather
+from pippin.collection.stdlib.pages import Page, Pages, gather
 from pippin.collection.stdlib.queries import TASKS, asks, cut, queries
 from pippin.data.trec import Judgements
 from pippin.errors import UnknownName
@@ -45,10 +45,11 @@ def stdlib(tasks: Iterable[str] | None = None) -> Collection:
     asked = [ask for ask in asks(pages.pages) if ask.task in chosen]
     found = list(queries(asked, chosen))
     rest = Pages(cut(pages.pages, asked), pages.aliases)
+    links = find_links(rest)
     return Collection(
         name="stdlib",
         streams=("body", ANCHOR, "title", "url"),
-        read=lambda: _documents(rest),
+        read=lambda: _documents(rest.pages, links),
         queries=tuple(query for query, _ in found),
         judgements=Judgements.of({query.id: judged for query, judged in found}, "stdlib"),
         unions={"whole": ("body", ANCHOR, "title", "url")},
@@ -63,10 +64,9 @@ def _library() -> Pages:
     return gather()
 
 
-def _documents(pages: Pages) -> Iterator[Document]:
-    members = members_of(pages.pages)
-    links = find_links(pages)
-    for name, page in pages.pages.items():
+def _documents(pages: Mapping[str, Page], links: Mapping[str, tuple[Link, ...]]) -> Iterator[Document]:
+    members = members_of(pages)
+    for name, page in pages.items():
         names = " ".join(member.rpartition(".")[2] for member in members.get(name, ()))
         body = "\n\n".join(part for part in (page.signature, page.doc, names) if part)
         streams = {"body": body, "title": page.title, "url": page.url.removeprefix("http://")}

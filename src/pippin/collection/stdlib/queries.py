@@ -25,10 +25,10 @@ TASKS = ("TD", "HP", "NP")
 SIZES = {"HP": 150, "NP": 150}
 KINDS = {"HP": ("module",), "NP": ("class", "function")}
 LEAST_WORDS = 3  # of a query, those that carry no meaning left out
-LEAST_REST = {"HP": 0, "NP": 12}  # words that a page keeps: a named page must still be about something
+LEAST_REST = 12  # words that a page keeps, if it lists no members: it must still be about something
 SENTENCE = re.compile(r"\S.*?(?:[.!?](?=\s|$)|(?=\n\s*\n)|\Z)", re.DOTALL)
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|a\.k\.a)\.$")
-CODE = re.compile(r"->|>>>|<==>|^[\w.]+\(|=\s|::")  # a sentence that shows code instead of saying something
+CODE = re.compile(r"->|>>>|<==>|^[\w.]+\(|=\s|::|\s:\s")  # a sentence that shows code instead of saying something
 EMPTY_WORDS = frozenset(
     ["a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
      "it", "its", "no", "not", "of", "on", "or", "that", "the", "their", "them", "then", "this", "to", "was", "which",
@@ -70,9 +70,10 @@ def asks(pages: Mapping[str, Page]) -> list[Ask]:
     """The named page and home page queries, sorted by page."""
     found = []
     texts = "\n".join(f" {' '.join(words(page.signature + ' ' + page.doc))} " for page in pages.values())
+    parents = {name.rpartition(".")[0] for name in pages}
     for task, size in SIZES.items():
         drawn = sorted((page for page in pages.values() if page.kind in KINDS[task]), key=_draw)
-        some = (ask for page in drawn if (ask := _ask(page, task)) and _stands_once(ask, texts))
+        some = (ask for page in drawn if (ask := _ask(page, task, page.name in parents)) and _stands_once(ask, texts))
         found += [ask for ask, _ in zip(some, range(size), strict=False)]
     return sorted(found, key=lambda ask: (ask.task, ask.page))
 
@@ -81,19 +82,21 @@ def _draw(page: Page) -> bytes:
     return hashlib.sha256(page.name.encode()).digest()
 
 
-def _ask(page: Page, task: str) -> Ask | None:
+def _ask(page: Page, task: str, has_members: bool) -> Ask | None:
     """The query that a page's first sentence makes, if it is fit for one."""
-    start, stop = first_sentence(page.doc)
+    label = len(page.name) if page.doc.startswith(page.name + "\n") else 0  # a line of its own, as in `distutils`
+    start, stop = first_sentence(page.doc, label)
     sentence = page.doc[start:stop]
     text = " ".join(_without_name(sentence, page.name).split())
     meaning = [word for word in words(text) if word not in EMPTY_WORDS and len(word) > 1]
     rest = words(page.doc[:start] + page.doc[stop:])
-    if len(set(meaning)) < LEAST_WORDS or len(rest) < LEAST_REST[task] or CODE.search(sentence):
+    bare = len(rest) < LEAST_REST and not (task == "HP" and has_members)
+    if bare or len(set(meaning)) < LEAST_WORDS or CODE.search(sentence):
         return None
     return Ask(page.name, task, text, start, stop)
 
 
-def first_sentence(doc: str) -> tuple[int, int]:
+def first_sentence(doc: str, after: int = 0) -> tuple[int, int]:
     """Where the first sentence of a text begins and ends: at a full stop, or where its paragraph ends.
 
     >>> text = "Read a file, e.g. this one. Then close it."
@@ -101,7 +104,7 @@ def first_sentence(doc: str) -> tuple[int, int]:
     'Read a file, e.g. this one.'
     """
     start = stop = 0
-    for match in SENTENCE.finditer(doc):
+    for match in SENTENCE.finditer(doc, after):
         start, stop = (start if stop else match.start()), match.end()
         if not ABBREVIATION.search(doc[:stop]):
             break
@@ -111,7 +114,8 @@ def first_sentence(doc: str) -> tuple[int, int]:
 def _without_name(sentence: str, name: str) -> str:
     """A synopsis without the label that it often begins with: `heapq -- a heap queue`."""
     last = re.escape(name.rpartition(".")[2])
-    return re.sub(rf"^(?:[\w.]*\b)?{last}(?:\.py)?(?:\s+module)?\s*(?:--?|:)\s+", "", sentence, flags=re.IGNORECASE)
+    label = rf"(?:module\s+)?(?:[\w.]*\b)?{last}(?:\.py)?(?:\s+module)?\s*(?:--?|:)\s+"
+    return re.sub("^" + label, "", sentence, flags=re.IGNORECASE)
 
 
 def _stands_once(ask: Ask, texts: str) -> bool:

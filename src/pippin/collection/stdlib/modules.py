@@ -27,7 +27,8 @@ from pippin.errors import DataError
 LEFT_OUT = frozenset({"antigravity", "idlelib", "lib2to3", "pydoc_data", "test", "this", "turtledemo"})
 PLATFORM = frozenset({"nt", "posix"})  # seen through `os`, which exports them under its own name
 TESTS = frozenset({"test", "tests", "idle_test", "__main__", "__pycache__"})
-NOT_LOADED = frozenset({"_tkinter"})  # needs a display's libraries, and `tkinter` has all there is to read
+# `_tkinter` needs the libraries of a display, and `readline` changes how `input` reads.
+NOT_LOADED = frozenset({"_tkinter", "readline"})
 
 
 @dataclass(frozen=True, slots=True)

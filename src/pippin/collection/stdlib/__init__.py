@@ -3,7 +3,7 @@
 About 7,400 pages of the running Python (one per module, class and function, and the topics on the language), with the
 links between them, twelve sections, and three query sets. The same Python gives the same pages, links and queries
 whatever its environment. What can differ between machines: another version of Python has other pages; a build without
-an extension module (`sqlite3`, `readline`, `curses` …), or a platform without it, has no pages for what only C code
+an extension module (`sqlite3`, `curses`, `ssl` …), or a platform without it, has no pages for what only C code
 documents; and distributions that ship a part of the library apart (`tkinter`, `distutils`) have those pages only where
 that part is installed. Judgements of pages that this Python does not have stay as they are: they count as relevant.
 """

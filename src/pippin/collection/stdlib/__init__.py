@@ -15,7 +15,7 @@ from functools import cache
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link
 from pippin.collection.stdlib.links import find_links, members_of
-from pippin.collection.stdlib.pages import Page, Pages, gather
+from pippin.collection.stdlib.pages import Page, Pages, gather, split_words
 from pippin.collection.stdlib.queries import TASKS, asks, cut, queries
 from pippin.data.trec import Judgements
 from pippin.errors import UnknownName
@@ -23,7 +23,7 @@ from pippin.errors import UnknownName
 __all__ = ["TASKS", "stdlib"]
 
 DESCRIPTIONS = {
-    "body": "signature, documentation and names of the members",
+    "body": "signature, documentation, and the names of the members, split into words",
     "anchor": "the words with which other pages refer to the page",
     "title": "the qualified name, split into words",
     "url": "the section and the dotted path",
@@ -67,7 +67,7 @@ def _library() -> Pages:
 def _documents(pages: Mapping[str, Page], links: Mapping[str, tuple[Link, ...]]) -> Iterator[Document]:
     members = members_of(pages)
     for name, page in pages.items():
-        names = " ".join(member.rpartition(".")[2] for member in members.get(name, ()))
+        names = " ".join(split_words(member.rpartition(".")[2]) for member in members.get(name, ()))
         body = "\n\n".join(part for part in (page.signature, page.doc, names) if part)
         streams = {"body": body, "title": page.title, "url": page.url.removeprefix("http://")}
         yield Document(name, streams, page.url, links[name])

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from pippin.collection.collection import Link
-from pippin.collection.stdlib.pages import Page, Pages
+from pippin.collection.standard_library.pages import Page, Pages
 
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 IDENTIFIER = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]|[A-Z]{2,}[a-z]")

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import resources
 
 from pippin.collection.collection import Query
-from pippin.collection.stdlib.pages import Page
+from pippin.collection.standard_library.pages import Page
 from pippin.errors import DataError
 
 TASKS = ("TD", "HP", "NP")

@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pippin.collection.stdlib.modules import (
+from pippin.collection.standard_library.modules import (
     PLATFORM,
     Definition,
     Import,

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link
-from pippin.collection.stdlib.links import find_links, members_of
-from pippin.collection.stdlib.pages import Page, Pages, gather, split_words
-from pippin.collection.stdlib.queries import TASKS, asks, cut, queries
+from pippin.collection.standard_library.links import find_links, members_of
+from pippin.collection.standard_library.pages import Page, Pages, gather, split_words
+from pippin.collection.standard_library.queries import TASKS, asks, cut, queries
 from pippin.data.trec import Judgements
 from pippin.errors import UnknownName
 

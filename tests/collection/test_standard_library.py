@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from pippin.collection.collection import Collection, Document
-from pippin.collection.stdlib import TASKS, stdlib
-from pippin.collection.stdlib.modules import library, parse_module, source_modules
-from pippin.collection.stdlib.pages import section_of, sections
-from pippin.collection.stdlib.queries import first_sentence, topics, words
+from pippin.collection.standard_library import TASKS, stdlib
+from pippin.collection.standard_library.modules import library, parse_module, source_modules
+from pippin.collection.standard_library.pages import section_of, sections
+from pippin.collection.standard_library.queries import first_sentence, topics, words
 from pippin.errors import DataError, UnknownName
 
 
@@ -189,7 +189,7 @@ def test_another_process_says_the_same_and_runs_no_module(collection: Collection
         "import sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent.parent.parent)!r})\n"
         "import numpy, pippin.collection.collection\n"
-        "import tests.collection.test_stdlib as this_test\n"
+        "import tests.collection.test_standard_library as this_test\n"
         "before = set(sys.modules)\n"
         "print(this_test.digest(this_test.stdlib()))\n"
         "print(' '.join(sorted(set(sys.modules) - before)))\n"

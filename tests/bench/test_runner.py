@@ -30,12 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_crashes_and_memory_stop_their_own_cells_alone(folder: Path, tmp_path: Path) -> None:
     names = ("best-feature", "regression", "odd-crash", "odd-large")
     options = {"rankers": names, "imports": (ODD,), "tools": ("official", "yahoo")}
-    outcome = bench(folder, tmp_path / "two", way=None, jobs=2, memory=1200 << 20, **options)
+    outcome = bench(folder, tmp_path / "two", way=None, jobs=2, memory=900 << 20, **options)
     assert (outcome.status, outcome.computed) == (1, 3 * len(names) - 2)
     failures = outcome.results.failures()
     assert failures.select("fold", "ranker").rows() == [("Fold1", "odd-crash"), ("Fold1", "odd-large")]
     assert failures["reason"][0].startswith("the process was ended by SIGKILL, as the system does when memory")
-    assert failures["reason"][1] == "out of memory: it alone takes more than the 1.17 GB allowed"
+    assert failures["reason"][1] == "out of memory: it alone takes more than the 900 MB allowed"
     quiet = bench(folder, tmp_path / "here", rankers=names[:2], tools=("official", "yahoo"))
     for cell in quiet.results.cells:  # in other processes, on other threads, in another order: the same bytes
         twin = outcome.results.path / "cells" / cell.address

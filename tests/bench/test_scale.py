@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,33 +24,24 @@ OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_killed_worker_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     folder = write_folds(tmp_path / "small", folds=3)
-    clients: list[Any] = []
-    connected = scale.connected
+    with scale.connected("local", 2, None) as client:
 
-    @contextmanager
-    def remembered(*arguments: Any) -> Iterator[Any]:
-        with connected(*arguments) as client:
-            clients.append(client)
-            yield client
+        def way(results: Results, experiment: Experiment) -> Run:
+            run = scale.on_dask(client.scheduler.address)(results, experiment)
 
-    monkeypatch.setattr(scale, "connected", remembered)
+            def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+                for i, ended in enumerate(run(todo)):
+                    if i == 0:  # there is more than enough to do for both
+                        os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+                    yield ended
 
-    def way(results: Results, experiment: Experiment) -> Run:
-        run = scale.on_dask("local", jobs=2)(results, experiment)
+            return running
 
-        def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
-            for i, ended in enumerate(run(todo)):
-                if i == 0:  # one of the two is at its next cell now
-                    os.kill(min(clients[0].run(os.getpid).values()), signal.SIGKILL)
-                yield ended
-
-        return running
-
-    quiet = bench(folder, tmp_path / "here", **OPTIONS)
-    outcome = bench(folder, tmp_path / "dask", way=way, **OPTIONS)
+        outcome = bench(folder, tmp_path / "dask", way=way, **OPTIONS)
     assert (outcome.status, outcome.computed) == (0, 9)
+    quiet = bench(folder, tmp_path / "here", **OPTIONS)
     assert outcome.results.digest() == quiet.results.digest()
 
 

@@ -7,6 +7,7 @@ others, and a cell that ends several workers is given up with its reason.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,9 +55,11 @@ def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
     dask = _distributed()
     if address == "local":
         limit = "auto" if memory is None else memory // jobs
+        # It restarts workers that die, so there is nothing to warn of.
+        quiet = {"dashboard_address": None, "silence_logs": logging.ERROR}
         with (
             dask.LocalCluster(
-                n_workers=jobs, threads_per_worker=1, memory_limit=limit, dashboard_address=None, host="127.0.0.1"
+                n_workers=jobs, threads_per_worker=1, memory_limit=limit, host="127.0.0.1", **quiet
             ) as cluster,
             dask.Client(cluster) as client,
         ):

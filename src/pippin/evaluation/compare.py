@@ -25,7 +25,7 @@ from pippin.evaluation.significance import MeanInterval, compare_systems, system
 from pippin.evaluation.tools import Tool
 
 Step = Callable[[str], None]
-_EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
+EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Board:
     def winner(self, a: str, b: str) -> int:
         """1 where a has the higher mean, −1 where b has, 0 where they are equal."""
         difference = self.means[a] - self.means[b]
-        return 0 if abs(difference) <= _EQUAL else 1 if difference > 0 else -1
+        return 0 if abs(difference) <= EQUAL else 1 if difference > 0 else -1
 
     def significant(self, a: str, b: str) -> bool:
         """Whether the difference is significant after correction (False where the pair was not tested)."""

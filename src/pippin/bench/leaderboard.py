@@ -1,0 +1,340 @@
+"""Who leads on a data set, by how much, how surely, and what is missing?
+
+A leaderboard is one data set under one measure and one evaluation tool. A ranker's mean is LETOR's: the mean of the
+folds' means, and over seeds where there are several. Its standard error comes from the queries of every fold, averaged
+in quadrature over the folds. Every pair of rankers is tested on their queries as `compare` does. A ranker that lacks a
+cell has no mean: it is named with the reason, and never averaged over what happens to be there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pippin.errors import DataError, UnknownName
+from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
+from pippin.evaluation.scores import Scores
+from pippin.evaluation.significance import MeanInterval
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+NDCGS = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
+PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
+LETOR_MEASURES = (*NDCGS, *PRECISIONS)  # what LETOR 3.0 prints for a data set (Qin et al. 2010, Tables 5-18)
+
+
+class Grid(Protocol):
+    """What a leaderboard asks of results: three frames, as `bench.store.Results` gives them."""
+
+    def means(self) -> DataFrame:
+        """Data, fold, ranker, convention, seed, tool, measure, mean."""
+
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> DataFrame:
+        """The same columns with query and value instead of mean; null where a query does not count."""
+
+    def failures(self) -> DataFrame:
+        """Data, fold, ranker, convention, seed, reason."""
+
+
+class Place(NamedTuple):
+    """Which leaderboard."""
+
+    data: str
+    tool: str
+    measure: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A cell that is not there, and why."""
+
+    ranker: str
+    fold: str
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A ranker with all its cells."""
+
+    ranker: str
+    mean: float  # mean over folds, then over seeds
+    error: float  # standard error over queries, averaged in quadrature over the folds
+    low: float  # confidence interval of the mean at the plan's level
+    high: float
+    by_fold: Mapping[str, float]
+    seeds: int
+    spread: float  # standard deviation of the mean over seeds; NaN with one seed
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """One data set under one measure and one tool."""
+
+    data: str
+    tool: str
+    measure: str
+    convention: str  # the training convention
+    folds: tuple[str, ...]
+    standings: tuple[Standing, ...]  # best first
+    gaps: tuple[Gap, ...]
+    board: Board | None  # the tests of every pair; None where there are not two rankers and two queries to test
+
+    @cached_property
+    def by_ranker(self) -> dict[str, Standing]:
+        """The standings by name, best first."""
+        return {s.ranker: s for s in self.standings}
+
+    @property
+    def best(self) -> str | None:
+        """The ranker with the highest mean; None where no ranker has all its cells."""
+        return self.standings[0].ranker if self.standings else None
+
+    def worse_than_best(self, ranker: str) -> bool:
+        """Whether the ranker is significantly below the best, after correction over all pairs."""
+        if self.board is None or self.best is None or ranker == self.best:
+            return False
+        return self.board.winner(self.best, ranker) > 0 and self.board.significant(self.best, ranker)
+
+
+def leaderboards(
+    grid: Grid,
+    *,
+    data: Sequence[str] | None = None,
+    tools: Sequence[str] = ("official",),
+    measures: Sequence[str] = LETOR_MEASURES,
+    convention: str | None = None,
+    plan: TestPlan | None = None,
+) -> dict[Place, Leaderboard]:
+    """Every leaderboard asked for that the results can give; a tool that cannot compute a measure has none for it."""
+    import polars as pl
+
+    means, failures = grid.means(), grid.failures()
+    if means.is_empty() and failures.is_empty():
+        raise DataError("the results hold no cell yet")
+    trained = training_convention(means, failures, convention)
+    names = _known("data set", data, [*means["data"], *failures["data"]])
+    _known("tool of the results", tools, means["tool"])
+    _known("measure of the results", measures, means["measure"])
+    blind = _blind(means, failures, trained)
+    cells = ((pl.col("convention") == trained) | pl.col("ranker").is_in(blind)) & pl.col("data").is_in(names)
+    asked = pl.col("tool").is_in(list(tools)) & pl.col("measure").is_in(list(measures))
+    values = _parts(grid.values(list(tools), list(measures)).filter(cells & asked), list(Place._fields))
+    parts = _parts(means.filter(cells & asked), list(Place._fields))
+    grids = {}
+    for name in names:
+        known, failed = (frame.filter(pl.col("data") == name) for frame in (means, failures))
+        rankers = {*known["ranker"], *failed["ranker"]}
+        grids[name] = _Cells(known.filter(cells), failed.filter(cells), rankers, trained)
+    found = {}
+    for place in (Place(*p) for p in product(names, tools, measures)):
+        if place in parts or not grids[place.data].some:
+            frames = parts.get(place, means.clear()), values.get(place, means.clear())
+            found[place] = _leaderboard(place, trained, *frames, grids[place.data], plan)
+    return found
+
+
+def leaderboard(
+    grid: Grid,
+    data: str,
+    measure: str = "NDCG@10",
+    tool: str = "official",
+    *,
+    convention: str | None = None,
+    plan: TestPlan | None = None,
+) -> Leaderboard:
+    """The leaderboard of one data set under one measure and one tool."""
+    place = Place(data, tool, measure)
+    found = leaderboards(grid, data=[data], tools=[tool], measures=[measure], convention=convention, plan=plan)
+    if place not in found:
+        raise DataError(f"{tool} gives no {measure} on {data}")
+    return found[place]
+
+
+def training_convention(means: DataFrame, failures: DataFrame, wanted: str | None = None) -> str:
+    """The training convention to show: the one wanted, else official, else the only one there is."""
+    known: list[str] = sorted({*means["convention"], *failures["convention"]})
+    if wanted is not None:
+        if wanted not in known:
+            raise UnknownName("training convention of the results", wanted, known)
+        return wanted
+    if "official" in known:
+        return "official"
+    if len(known) > 1:
+        raise DataError(f"the results hold several training conventions; choose one of {', '.join(known)}")
+    return known[0]
+
+
+def _blind(means: DataFrame, failures: DataFrame, convention: str) -> list[str]:
+    """Rankers without a cell under the convention because their training looks at no measure: it is the same anyway."""
+    import polars as pl
+
+    under = pl.col("convention") == convention
+    there = {*means.filter(under)["ranker"], *failures.filter(under)["ranker"]}
+    absent = sorted({*means["ranker"], *failures["ranker"]} - there)
+    if not absent:
+        return []
+    from pippin.rankers import names, ranker
+
+    known = names()
+    return [name for name in absent if name in known and "convention" not in ranker(name)().get_params()]
+
+
+def agreement(boards: Iterable[Leaderboard]) -> Comparison | None:
+    """What several tools say of one data set and measure: verdicts, tau_b and tau_ap_b; None with nothing to compare.
+
+    Rankers without a place under some tool are left out under all, as correlation needs the same rankers everywhere.
+    """
+    tested = [b for b in boards if b.board is not None]
+    if not tested:
+        return None
+    common = [r for r in tested[0].by_ranker if all(r in b.by_ranker for b in tested)]
+    if len(common) < 2:
+        return None
+    intervals = [MeanInterval(s.ranker, s.mean, s.low, s.high) for s in tested[0].standings if s.ranker in common]
+    return compare_boards([_restricted(b, common) for b in tested], intervals)
+
+
+def _restricted(found: Leaderboard, rankers: Sequence[str]) -> Board:
+    """The board of these rankers alone; the tests stay those of all, so that a mark means the same everywhere."""
+    board = found.board
+    if board is None:
+        raise ValueError("a leaderboard without tests has no board")
+    means = {r: board.means[r] for r in rankers}
+    return Board(board.name, board.measure, board.scores, board.tested, means)
+
+
+def standard_error(by_fold: Iterable[Sequence[float]]) -> float:
+    """√(Σ_f s_f²/n_f) / F: the folds' standard errors over queries, averaged in quadrature (Busa-Fekete et al. 2012).
+
+    >>> standard_error([[0.0, 1.0], [0.0, 1.0]]) == (2 * 0.5 / 2) ** 0.5 / 2
+    True
+    """
+    squares = [_variance(values) / len(values) if values else math.nan for values in by_fold]
+    return math.sqrt(math.fsum(squares)) / len(squares) if squares else math.nan
+
+
+def _variance(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return math.nan
+    mean = math.fsum(values) / len(values)
+    return math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
+
+
+class _Cells:
+    """The cells that a data set should have: every fold of any ranker, with every seed of the ranker."""
+
+    def __init__(self, means: DataFrame, failures: DataFrame, rankers: Iterable[str], convention: str) -> None:
+        columns = ["ranker", "fold", "seed"]
+        there = set(means.select(columns).unique().iter_rows())
+        self.some = bool(there)  # or else every cell failed
+        self.reasons = {row[:3]: row[3] for row in failures.select(*columns, "reason").iter_rows()}
+        every = there | set(self.reasons)
+        self.folds = tuple(sorted({fold for _, fold, _ in every}))
+        self.rankers = tuple(sorted(rankers))
+        self.seeds = {r: sorted({seed for name, _, seed in every if name == r}) for r in self.rankers}
+        for ranker in self.rankers:
+            if not self.seeds[ranker]:
+                self.seeds[ranker] = [min(seed for _, _, seed in every)]
+                reason = f"not trained under {convention}"
+                self.reasons |= {(ranker, fold, seed): reason for fold in self.folds for seed in self.seeds[ranker]}
+
+    def expected(self, ranker: str) -> list[tuple[str, int]]:
+        """Folds and seeds of the ranker."""
+        return list(product(self.folds, self.seeds[ranker]))
+
+    def gap(self, ranker: str, fold: str, seed: int, ran: bool) -> Gap:
+        """Why the cell has no value."""
+        reason = self.reasons.get((ranker, fold, seed), "no query counts" if ran else "not run")
+        return Gap(ranker, fold, seed, reason)
+
+
+def _leaderboard(
+    place: Place, convention: str, means: DataFrame, values: DataFrame, cells: _Cells, plan: TestPlan | None
+) -> Leaderboard:
+    plan = plan or TestPlan()
+    by_cell = {row[:3]: row[3] for row in means.select("ranker", "fold", "seed", "mean").iter_rows()}
+    gaps, complete = [], {}
+    for ranker in cells.rankers:
+        found = {at: _defined(by_cell.get((ranker, *at))) for at in cells.expected(ranker)}
+        gaps += [cells.gap(ranker, *at, (ranker, *at) in by_cell) for at, v in found.items() if math.isnan(v)]
+        if not any(map(math.isnan, found.values())):
+            complete[ranker] = found
+    queries = _query_values(values, list(complete))
+    standings = [_standing(ranker, found, cells, queries[ranker], plan.alpha) for ranker, found in complete.items()]
+    standings.sort(key=lambda s: (-s.mean, s.ranker))
+    board = _board(place, {s.ranker: s.mean for s in standings}, queries, plan)
+    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), board)
+
+
+def _defined(mean: float | None) -> float:
+    return math.nan if mean is None else float(mean)
+
+
+QueryValues = dict[str, dict[str, dict[str, float]]]  # ranker → fold → query → value, averaged over seeds
+
+
+def _query_values(values: DataFrame, rankers: Sequence[str]) -> QueryValues:
+    import polars as pl
+
+    if values.is_empty():
+        return {ranker: {} for ranker in rankers}
+    kept = values.filter(pl.col("ranker").is_in(list(rankers)) & pl.col("value").is_not_null())
+    kept = kept.filter(pl.col("value").is_not_nan()).sort("seed")
+    averaged = kept.group_by("ranker", "fold", "query", maintain_order=True).agg(pl.col("value").mean())
+    found: QueryValues = {ranker: {} for ranker in rankers}
+    for ranker, fold, query, value in averaged.iter_rows():
+        found[ranker].setdefault(fold, {})[query] = value
+    return found
+
+
+def _standing(
+    ranker: str, found: Mapping[tuple[str, int], float], cells: _Cells, queries: Mapping[str, Mapping[str, float]],
+    alpha: float,
+) -> Standing:  # fmt: skip
+    from scipy import stats
+
+    seeds = cells.seeds[ranker]
+    by_fold = {f: math.fsum(found[f, s] for s in seeds) / len(seeds) for f in cells.folds}
+    by_seed = [math.fsum(found[f, s] for f in cells.folds) / len(cells.folds) for s in seeds]
+    mean = math.fsum(by_seed) / len(by_seed)
+    per_fold = [list(queries.get(f, {}).values()) for f in cells.folds]
+    error = standard_error(per_fold)
+    freedom = sum(len(v) - 1 for v in per_fold)
+    half = error * float(stats.t.isf(alpha / 2, freedom)) if freedom > 0 else math.nan
+    spread = math.sqrt(_variance(by_seed)) if len(by_seed) > 1 else math.nan
+    return Standing(ranker, mean, error, mean - half, mean + half, by_fold, len(seeds), spread)
+
+
+def _board(place: Place, means: Mapping[str, float], queries: QueryValues, plan: TestPlan) -> Board | None:
+    """The rankers' values on all queries of all folds, with a test of every pair."""
+    # A query may be in the test parts of several folds: it is then another sample, judged by another model.
+    systems = {r: {f"{fold}/{q}": v for fold, values in queries[r].items() for q, v in values.items()} for r in means}
+    if len(systems) < 2:
+        return None
+    scores = Scores.from_systems(systems, missing="drop")
+    return board_of(place.tool, place.measure, scores, plan, means) if len(scores.query_ids) > 1 else None
+
+
+def _parts(frame: DataFrame, by: list[str]) -> dict[tuple[object, ...], DataFrame]:
+    return frame.partition_by(by, as_dict=True, maintain_order=True) if len(frame) else {}
+
+
+def _known(kind: str, wanted: Sequence[str] | None, there: Iterable[str]) -> list[str]:
+    """The names wanted, each checked; all of them where none is given."""
+    known = sorted(set(there))
+    for name in wanted or ():
+        if name not in known:
+            raise UnknownName(kind, name, known)
+    return list(wanted) if wanted is not None else known
+
+
+def datasets_of(boards: Mapping[Place, Leaderboard]) -> Iterator[str]:
+    """The data sets of leaderboards, each once, in their order."""
+    return iter(dict.fromkeys(place.data for place in boards))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -18,6 +19,7 @@ class HandGrid:
 
     cells: dict[Cell, dict[tuple[str, str], dict[str, float | None]]] = field(default_factory=dict)
     failed: dict[Cell, str] = field(default_factory=dict)
+    waiting: list[Cell] = field(default_factory=list)
 
     def add(
         self, ranker: str, values: Mapping[str, float | None], *, data: str = "D", fold: str = "Fold1",
@@ -56,6 +58,9 @@ class HandGrid:
     def failures(self) -> pl.DataFrame:
         kinds = dict.fromkeys((*KEY, "reason"), pl.String) | {"seed": pl.Int64}
         return pl.DataFrame([(*cell, reason) for cell, reason in self.failed.items()], kinds, orient="row")
+
+    def missing(self) -> list[dict[str, Any]]:
+        return [dict(zip(KEY, cell, strict=True)) for cell in (*self.failed, *self.waiting)]
 
 
 def numbered(values: Sequence[float | None], first: int = 1) -> dict[str, float | None]:

@@ -72,9 +72,15 @@ def test_a_ranker_with_a_missing_fold_has_no_mean_and_says_why() -> None:
     grid.add("half", numbered([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
     grid.fail("half", "out of memory", fold="Fold2")
     grid.add("late", numbered([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
+    grid.waiting.append(("D", "Fold1", "next", "official", 1))
     board = leaderboard(grid, "D")
     assert [s.ranker for s in board.standings] == ["good", "bad"]
-    assert board.gaps == (Gap("half", "Fold2", 1, "out of memory"), Gap("late", "Fold2", 1, "not run"))
+    assert board.gaps == (
+        Gap("half", "Fold2", 1, "out of memory"),
+        Gap("late", "Fold2", 1, "not run"),
+        Gap("next", "Fold1", 1, "not run"),
+        Gap("next", "Fold2", 1, "not run"),
+    )
 
 
 def test_a_fold_in_which_no_query_counts_is_a_gap() -> None:

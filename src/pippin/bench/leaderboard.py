@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pippin.errors import DataError, UnknownName
 from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
@@ -29,7 +29,7 @@ LETOR_MEASURES = (*NDCGS, *PRECISIONS)  # what LETOR 3.0 prints for a data set (
 
 
 class Grid(Protocol):
-    """What a leaderboard asks of results: three frames, as `bench.store.Results` gives them."""
+    """What a leaderboard asks of results, as `bench.store.Results` gives it."""
 
     def means(self) -> DataFrame:
         """Data, fold, ranker, convention, seed, tool, measure, mean."""
@@ -39,6 +39,9 @@ class Grid(Protocol):
 
     def failures(self) -> DataFrame:
         """Data, fold, ranker, convention, seed, reason."""
+
+    def missing(self) -> list[dict[str, Any]]:
+        """Cells that were asked for and are not there, failed or not."""
 
 
 class Place(NamedTuple):
@@ -115,7 +118,7 @@ def leaderboards(
     """Every leaderboard asked for that the results can give; a tool that cannot compute a measure has none for it."""
     import polars as pl
 
-    means, failures = grid.means(), grid.failures()
+    means, failures = grid.means(), absent(grid)
     if means.is_empty() and failures.is_empty():
         raise DataError("the results hold no cell yet")
     trained = training_convention(means, failures, convention)
@@ -155,6 +158,18 @@ def leaderboard(
     if place not in found:
         raise DataError(f"{tool} gives no {measure} on {data}")
     return found[place]
+
+
+def absent(grid: Grid) -> DataFrame:
+    """The failures, and with the reason “not run” the cells that are still to come."""
+    import polars as pl
+
+    failures = grid.failures()
+    key = failures.columns[:5]
+    failed = set(failures.select(key).iter_rows())
+    waiting = [tuple(entry[name] for name in key) for entry in grid.missing()]
+    rows = [(*entry, "not run") for entry in waiting if entry not in failed]
+    return pl.concat([failures, pl.DataFrame(rows, failures.schema, orient="row")])
 
 
 def training_convention(means: DataFrame, failures: DataFrame, wanted: str | None = None) -> str:

@@ -29,6 +29,7 @@ COMMANDS = {
     "train": ("train", "train a ranker and write its model"),
     "rank": ("rank", "score a data set with a model"),
     "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
+    "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
     "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools, published values"),
     "study": ("study", "what training and evaluating under other tools does (Busa-Fekete et al. 2012)"),
     "convert": ("convert", "write any ranking data as any other form"),

@@ -28,6 +28,9 @@ PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
 LETOR_MEASURES = (*NDCGS, *PRECISIONS)  # what LETOR 3.0 prints for a data set (Qin et al. 2010, Tables 5-18)
 
 
+QueryValues = Mapping[str, Mapping[str, Mapping[str, float]]]  # ranker → fold → query → value, averaged over seeds
+
+
 class Grid(Protocol):
     """What a leaderboard asks of results, as `bench.store.Results` gives it."""
 
@@ -87,7 +90,21 @@ class Leaderboard:
     folds: tuple[str, ...]
     standings: tuple[Standing, ...]  # best first
     gaps: tuple[Gap, ...]
-    board: Board | None  # the tests of every pair; None where there are not two rankers and two queries to test
+    queries: QueryValues  # of the rankers with a standing
+    plan: TestPlan
+
+    @cached_property
+    def board(self) -> Board | None:
+        """The tests of every pair; None where there are not two rankers and two queries to test."""
+        if len(self.standings) < 2:
+            return None
+        means = {s.ranker: s.mean for s in self.standings}
+        scores = Scores.from_systems({r: self.by_query(r) for r in means}, missing="drop")
+        return board_of(self.tool, self.measure, scores, self.plan, means) if len(scores.query_ids) > 1 else None
+
+    def by_query(self, ranker: str) -> dict[str, float]:
+        """The ranker's values by fold and query: a query that several folds test is judged by several models."""
+        return {f"{fold}/{q}": v for fold, values in self.queries[ranker].items() for q, v in values.items()}
 
     @cached_property
     def by_ranker(self) -> dict[str, Standing]:
@@ -284,15 +301,11 @@ def _leaderboard(
     queries = _query_values(values, list(complete))
     standings = [_standing(ranker, found, cells, queries[ranker], plan.alpha) for ranker, found in complete.items()]
     standings.sort(key=lambda s: (-s.mean, s.ranker))
-    board = _board(place, {s.ranker: s.mean for s in standings}, queries, plan)
-    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), board)
+    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), queries, plan)
 
 
 def _defined(mean: float | None) -> float:
     return math.nan if mean is None else float(mean)
-
-
-QueryValues = dict[str, dict[str, dict[str, float]]]  # ranker → fold → query → value, averaged over seeds
 
 
 def _query_values(values: DataFrame, rankers: Sequence[str]) -> QueryValues:
@@ -303,7 +316,7 @@ def _query_values(values: DataFrame, rankers: Sequence[str]) -> QueryValues:
     kept = values.filter(pl.col("ranker").is_in(list(rankers)) & pl.col("value").is_not_null())
     kept = kept.filter(pl.col("value").is_not_nan()).sort("seed")
     averaged = kept.group_by("ranker", "fold", "query", maintain_order=True).agg(pl.col("value").mean())
-    found: QueryValues = {ranker: {} for ranker in rankers}
+    found: dict[str, dict[str, dict[str, float]]] = {ranker: {} for ranker in rankers}
     for ranker, fold, query, value in averaged.iter_rows():
         found[ranker].setdefault(fold, {})[query] = value
     return found
@@ -325,16 +338,6 @@ def _standing(
     half = error * float(stats.t.isf(alpha / 2, freedom)) if freedom > 0 else math.nan
     spread = math.sqrt(_variance(by_seed)) if len(by_seed) > 1 else math.nan
     return Standing(ranker, mean, error, mean - half, mean + half, by_fold, len(seeds), spread)
-
-
-def _board(place: Place, means: Mapping[str, float], queries: QueryValues, plan: TestPlan) -> Board | None:
-    """The rankers' values on all queries of all folds, with a test of every pair."""
-    # A query may be in the test parts of several folds: it is then another sample, judged by another model.
-    systems = {r: {f"{fold}/{q}": v for fold, values in queries[r].items() for q, v in values.items()} for r in means}
-    if len(systems) < 2:
-        return None
-    scores = Scores.from_systems(systems, missing="drop")
-    return board_of(place.tool, place.measure, scores, plan, means) if len(scores.query_ids) > 1 else None
 
 
 def _parts(frame: DataFrame, by: list[str]) -> dict[tuple[object, ...], DataFrame]:

@@ -11,6 +11,7 @@ from pippin.errors import DataError
 from pippin.evaluation.compare import TestPlan
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.significance import TESTS
+from pippin.evaluation.tools import TOOLS
 
 if TYPE_CHECKING:
     from pippin.bench.leaderboard import Grid, Leaderboard, Place
@@ -74,7 +75,8 @@ def render(grid: Grid, options: argparse.Namespace) -> str:
     if options.form == "csv":
         csv = report.published_csv(beside_ours) if published else report.csv_table(boards, options.per_fold)
         return csv.render("csv")
-    tools = list(dict.fromkeys([options.tool, *grid.means()["tool"]]))
+    known = set(grid.means()["tool"])
+    tools = [options.tool, *(tool for tool in TOOLS if tool in known and tool != options.tool)]
     others = leaderboards(
         grid, data=names, tools=tools, measures=[options.measure], convention=options.convention, plan=plan
     )

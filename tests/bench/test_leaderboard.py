@@ -35,11 +35,13 @@ def test_errors_are_averaged_in_quadrature() -> None:
     of_first = sum((v - 0.2) ** 2 for v in first) / 3 / 4
     of_second = sum((v - 0.25) ** 2 for v in second) / 1 / 2
     expected = math.sqrt(of_first + of_second) / 2
-    assert standard_error([first, second]) == pytest.approx(expected)
+    assert standard_error([(4 * of_first, 4), (2 * of_second, 2)]) == pytest.approx(expected)
     standing = leaderboard(two_folds(), "D").by_ranker["bad"]
     assert standing.error == pytest.approx(expected)
     assert standing.high - standing.mean == pytest.approx(2.7764451051977987 * expected)  # t of 4 degrees at 97.5 %
-    assert math.isnan(standard_error([first, [1.0]]))  # one query has no spread
+    grid = two_folds()
+    grid.add("bad", numbered([0.4], 5), fold="Fold2")
+    assert math.isnan(leaderboard(grid, "D").by_ranker["bad"].error)  # one query has no spread
 
 
 def test_a_clear_difference_is_marked_and_a_wobble_is_not() -> None:

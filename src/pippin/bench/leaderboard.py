@@ -9,9 +9,10 @@ cell has no mean: it is named with the reason, and never averaged over what happ
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -45,6 +46,30 @@ class Grid(Protocol):
 
     def missing(self) -> list[dict[str, Any]]:
         """Cells that were asked for and are not there, failed or not."""
+
+
+class Frames:
+    """What some tools say under some measures, read from results once, for several leaderboards."""
+
+    def __init__(self, grid: Grid, tools: Sequence[str], measures: Sequence[str]) -> None:
+        self._means, self._failures, self._missing = grid.means(), grid.failures(), grid.missing()
+        self._values = grid.values(tools, measures)
+
+    def means(self) -> DataFrame:
+        """All means."""
+        return self._means
+
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> DataFrame:
+        """The values of the tools and measures that were read; asking for fewer is up to the reader."""
+        return self._values
+
+    def failures(self) -> DataFrame:
+        """The failures."""
+        return self._failures
+
+    def missing(self) -> list[dict[str, Any]]:
+        """The cells that are not there."""
+        return self._missing
 
 
 class Place(NamedTuple):
@@ -90,8 +115,17 @@ class Leaderboard:
     folds: tuple[str, ...]
     standings: tuple[Standing, ...]  # best first
     gaps: tuple[Gap, ...]
-    queries: QueryValues  # of the rankers with a standing
+    values: DataFrame  # ranker, fold, query, value: averaged over seeds, without the queries that do not count
     plan: TestPlan
+
+    @cached_property
+    def queries(self) -> QueryValues:
+        """The values of the rankers with a standing."""
+        found: dict[str, dict[str, dict[str, float]]] = {s.ranker: {} for s in self.standings}
+        for ranker, fold, query, value in self.values.select("ranker", "fold", "query", "value").iter_rows():
+            if ranker in found:
+                found[ranker].setdefault(fold, {})[query] = value
+        return found
 
     @cached_property
     def board(self) -> Board | None:
@@ -145,7 +179,8 @@ def leaderboards(
     blind = _blind(means, failures, trained)
     cells = ((pl.col("convention") == trained) | pl.col("ranker").is_in(blind)) & pl.col("data").is_in(names)
     asked = pl.col("tool").is_in(list(tools)) & pl.col("measure").is_in(list(measures))
-    values = _parts(grid.values(list(tools), list(measures)).filter(cells & asked), list(Place._fields))
+    averaged = _averaged(grid.values(list(tools), list(measures)).filter(cells & asked))
+    values, errors = _parts(averaged, list(Place._fields)), _fold_spreads(averaged)
     parts = _parts(means.filter(cells & asked), list(Place._fields))
     grids = {}
     for name in names:
@@ -155,8 +190,9 @@ def leaderboards(
     found = {}
     for place in (Place(*p) for p in product(names, tools, measures)):
         if place in parts or not grids[place.data].some:
-            frames = parts.get(place, means.clear()), values.get(place, means.clear())
-            found[place] = _leaderboard(place, trained, *frames, grids[place.data], plan)
+            frames = parts.get(place, means.clear()), values.get(place, averaged.clear())
+            own = grids[place.data]
+            found[place] = _leaderboard(place, trained, *frames, own, errors.get(place, {}), plan or TestPlan())
     return found
 
 
@@ -242,21 +278,13 @@ def _restricted(found: Leaderboard, rankers: Sequence[str]) -> Board:
     return Board(board.name, board.measure, board.scores, board.tested, means)
 
 
-def standard_error(by_fold: Iterable[Sequence[float]]) -> float:
-    """√(Σ_f s_f²/n_f) / F: the folds' standard errors over queries, averaged in quadrature (Busa-Fekete et al. 2012).
+def standard_error(folds: Sequence[tuple[float, int]]) -> float:
+    """√(Σ s²/n) / F of F folds with the variance s² over n queries: averaged in quadrature (Busa-Fekete et al. 2012).
 
-    >>> standard_error([[0.0, 1.0], [0.0, 1.0]]) == (2 * 0.5 / 2) ** 0.5 / 2
+    >>> standard_error([(0.5, 2), (0.5, 2)]) == (0.5 / 2 + 0.5 / 2) ** 0.5 / 2
     True
     """
-    squares = [_variance(values) / len(values) if values else math.nan for values in by_fold]
-    return math.sqrt(math.fsum(squares)) / len(squares) if squares else math.nan
-
-
-def _variance(values: Sequence[float]) -> float:
-    if len(values) < 2:
-        return math.nan
-    mean = math.fsum(values) / len(values)
-    return math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
+    return math.sqrt(math.fsum(variance / n for variance, n in folds)) / len(folds) if folds else math.nan
 
 
 class _Cells:
@@ -287,57 +315,71 @@ class _Cells:
         return Gap(ranker, fold, seed, reason)
 
 
+Spreads = Mapping[tuple[str, str], tuple[float, int]]  # (ranker, fold) → variance over queries, their number
+
+
 def _leaderboard(
-    place: Place, convention: str, means: DataFrame, values: DataFrame, cells: _Cells, plan: TestPlan | None
+    place: Place, convention: str, means: DataFrame, values: DataFrame, cells: _Cells, spreads: Spreads, plan: TestPlan
 ) -> Leaderboard:
-    plan = plan or TestPlan()
     by_cell = {row[:3]: row[3] for row in means.select("ranker", "fold", "seed", "mean").iter_rows()}
-    gaps, complete = [], {}
+    gaps, standings = [], []
     for ranker in cells.rankers:
         found = {at: _defined(by_cell.get((ranker, *at))) for at in cells.expected(ranker)}
         gaps += [cells.gap(ranker, *at, (ranker, *at) in by_cell) for at, v in found.items() if math.isnan(v)]
         if not any(map(math.isnan, found.values())):
-            complete[ranker] = found
-    queries = _query_values(values, list(complete))
-    standings = [_standing(ranker, found, cells, queries[ranker], plan.alpha) for ranker, found in complete.items()]
+            own = [spreads.get((ranker, fold), (math.nan, 1)) for fold in cells.folds]
+            standings.append(_standing(ranker, found, cells, own, plan.alpha))
     standings.sort(key=lambda s: (-s.mean, s.ranker))
-    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), queries, plan)
+    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), values, plan)
 
 
 def _defined(mean: float | None) -> float:
     return math.nan if mean is None else float(mean)
 
 
-def _query_values(values: DataFrame, rankers: Sequence[str]) -> QueryValues:
+def _averaged(values: DataFrame) -> DataFrame:
+    """The values averaged over seeds, without the queries that do not count."""
     import polars as pl
 
-    if values.is_empty():
-        return {ranker: {} for ranker in rankers}
-    kept = values.filter(pl.col("ranker").is_in(list(rankers)) & pl.col("value").is_not_null())
-    kept = kept.filter(pl.col("value").is_not_nan()).sort("seed")
-    averaged = kept.group_by("ranker", "fold", "query", maintain_order=True).agg(pl.col("value").mean())
-    found: dict[str, dict[str, dict[str, float]]] = {ranker: {} for ranker in rankers}
-    for ranker, fold, query, value in averaged.iter_rows():
-        found[ranker].setdefault(fold, {})[query] = value
+    kept = values.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+    if kept["seed"].n_unique() < 2:
+        return kept
+    keys = [*Place._fields, "ranker", "fold", "query"]
+    return kept.sort("seed", maintain_order=True).group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+
+
+def _fold_spreads(averaged: DataFrame) -> dict[Place, dict[tuple[str, str], tuple[float, int]]]:
+    """The variance over the queries of every fold, and their number."""
+    import polars as pl
+
+    keys = [*Place._fields, "ranker", "fold"]
+    spreads = averaged.group_by(keys, maintain_order=True).agg(pl.col("value").var().alias("variance"), pl.len())
+    found: dict[Place, dict[tuple[str, str], tuple[float, int]]] = {}
+    for data, tool, measure, ranker, fold, variance, number in spreads.iter_rows():
+        found.setdefault(Place(data, tool, measure), {})[ranker, fold] = (_defined(variance), number)
     return found
 
 
 def _standing(
-    ranker: str, found: Mapping[tuple[str, int], float], cells: _Cells, queries: Mapping[str, Mapping[str, float]],
+    ranker: str, found: Mapping[tuple[str, int], float], cells: _Cells, spreads: Sequence[tuple[float, int]],
     alpha: float,
 ) -> Standing:  # fmt: skip
-    from scipy import stats
-
     seeds = cells.seeds[ranker]
     by_fold = {f: math.fsum(found[f, s] for s in seeds) / len(seeds) for f in cells.folds}
     by_seed = [math.fsum(found[f, s] for f in cells.folds) / len(cells.folds) for s in seeds]
     mean = math.fsum(by_seed) / len(by_seed)
-    per_fold = [list(queries.get(f, {}).values()) for f in cells.folds]
-    error = standard_error(per_fold)
-    freedom = sum(len(v) - 1 for v in per_fold)
-    half = error * float(stats.t.isf(alpha / 2, freedom)) if freedom > 0 else math.nan
-    spread = math.sqrt(_variance(by_seed)) if len(by_seed) > 1 else math.nan
+    error = standard_error(spreads)
+    half = error * _quantile(alpha, sum(number - 1 for _, number in spreads))
+    spread = statistics.stdev(by_seed) if len(by_seed) > 1 else math.nan
     return Standing(ranker, mean, error, mean - half, mean + half, by_fold, len(seeds), spread)
+
+
+@cache
+def _quantile(alpha: float, freedom: int) -> float:
+    """Student's t that a share alpha of its absolute values exceeds."""
+    from scipy import stats
+
+    return float(stats.t.isf(alpha / 2, freedom)) if freedom > 0 else math.nan
 
 
 def _parts(frame: DataFrame, by: list[str]) -> dict[tuple[object, ...], DataFrame]:

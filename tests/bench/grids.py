@@ -13,20 +13,32 @@ KEY = ("data", "fold", "ranker", "convention", "seed")
 Cell = tuple[str, str, str, str, int]
 
 
+@dataclass(frozen=True)
+class HandCell:
+    """A finished cell."""
+
+    key: Cell
+    given: list[float]
+
+    def scores(self) -> pl.DataFrame:
+        return pl.DataFrame({"score": self.given})
+
+
 @dataclass
 class HandGrid:
     """Cells → (tool, measure) → query → value, None where the query does not count."""
 
-    cells: dict[Cell, dict[tuple[str, str], dict[str, float | None]]] = field(default_factory=dict)
+    held: dict[Cell, dict[tuple[str, str], dict[str, float | None]]] = field(default_factory=dict)
     failed: dict[Cell, str] = field(default_factory=dict)
     waiting: list[Cell] = field(default_factory=list)
+    scored: dict[Cell, list[float]] = field(default_factory=dict)
 
     def add(
         self, ranker: str, values: Mapping[str, float | None], *, data: str = "D", fold: str = "Fold1",
         convention: str = "official", seed: int = 1, tool: str = "official", measure: str = "NDCG@10",
     ) -> None:  # fmt: skip
         """Values of one measure under one tool in one cell."""
-        self.cells.setdefault((data, fold, ranker, convention, seed), {})[tool, measure] = dict(values)
+        self.held.setdefault((data, fold, ranker, convention, seed), {})[tool, measure] = dict(values)
 
     def fail(
         self, ranker: str, reason: str, *, data: str = "D", fold: str = "Fold1", convention: str = "official",
@@ -35,9 +47,14 @@ class HandGrid:
         """A cell that failed."""
         self.failed[data, fold, ranker, convention, seed] = reason
 
+    @property
+    def cells(self) -> list[HandCell]:
+        """Cells with the scores that `scored` holds: one 0 unless it says otherwise."""
+        return [HandCell(key, self.scored.get(key, [0.0])) for key in self.held]
+
     def means(self) -> pl.DataFrame:
         rows = []
-        for cell, found in self.cells.items():
+        for cell, found in self.held.items():
             for (tool, measure), values in found.items():
                 defined = [v for v in values.values() if v is not None]
                 rows.append((*cell, tool, measure, sum(defined) / len(defined) if defined else math.nan))
@@ -47,7 +64,7 @@ class HandGrid:
     def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> pl.DataFrame:
         rows = [
             (*cell, tool, measure, query, value)
-            for cell, found in self.cells.items()
+            for cell, found in self.held.items()
             for (tool, measure), values in found.items()
             if (tools is None or tool in tools) and (measures is None or measure in measures)
             for query, value in values.items()

@@ -114,7 +114,7 @@ def test_seeds_are_averaged_and_their_spread_told() -> None:
     assert net.seeds == 2
     assert net.spread == pytest.approx(0.1 / math.sqrt(2))  # of 0.175 and 0.275
     assert math.isnan(leaderboard(grid, "D").by_ranker["good"].spread)
-    grid.cells.pop(("D", "Fold2", "net", "official", 2))
+    grid.held.pop(("D", "Fold2", "net", "official", 2))
     assert "net" not in leaderboard(grid, "D").by_ranker
 
 

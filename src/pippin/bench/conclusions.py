@@ -135,7 +135,7 @@ def collapse(study: Study) -> Conclusion:
         zeroed = max(zeroed, sum(letor[q] == 0 < official[q] for q in official) / len(official))
         drops.append(last["official"].by_ranker[ranker].mean - last["letor4"].by_ranker[ranker].mean)
         rises.append(last["official"].by_ranker[ranker].mean - before["official"].by_ranker[ranker].mean)
-        rows.append((ranker, fall, p, f"official − letor4 at {_LAST}: {drops[-1]:+.4f}"))
+        rows.append((ranker, fall, p, f"official − letor4 at {_LAST}: {signed(drops[-1])}"))
     meaning = f"official − letor4 at cutoff {_LAST}, mean over rankers"
     if not rows:
         return _unknown("collapse", statement, meaning, "No ranker has all its cells.")
@@ -143,8 +143,8 @@ def collapse(study: Study) -> Conclusion:
     falls = [e.value > 0 and e.p <= ALPHA and rise > -_EXACT for e, rise in zip(evidence, rises, strict=True)]
     drop = math.fsum(drops) / len(drops)
     words = (
-        f"From cutoff {_BEFORE} to {_LAST} letor4's NDCG falls by {_span([e.value for e in evidence])}, the "
-        f"definition's changes by {_span(rises)}. At {_LAST} letor4 gives 0 to {_percent(zeroed)} of the queries, "
+        f"From cutoff {_BEFORE} to {_LAST} letor4's NDCG changes by {_span([-e.value for e in evidence])}, the "
+        f"definition's by {_span(rises)}. At {_LAST} letor4 gives 0 to {_percent(zeroed)} of the queries, "
         "although something relevant was found."
     )
     return Conclusion("collapse", statement, _share(falls), drop, meaning, max(e.p for e in evidence), words, evidence)
@@ -184,7 +184,7 @@ def yahoo_training(study: Study) -> Conclusion:
     (found,) = own
     holds: Holds = "no" if found.value <= 0 else "yes" if found.p <= ALPHA else "partly"
     sure = "significantly" if found.p <= ALPHA else "not significantly"
-    words = f"AdaRank changes by {found.value:+.4f}, {sure}.{_controls(evidence)}"
+    words = f"AdaRank changes by {signed(found.value)}, {sure}.{_controls(evidence)}"
     return Conclusion("yahoo training", statement, holds, found.value, meaning, found.p, words, evidence)
 
 
@@ -260,13 +260,22 @@ def _share(each: Sequence[bool]) -> Holds:
 
 
 def _controls(evidence: Sequence[Evidence]) -> str:
-    shown = [f"{e.ranker} {e.value:+.4f} (p {e.p:.2g})" for e in evidence if e.ranker not in LOOKING]
+    shown = [f"{e.ranker} {signed(e.value)} (p {e.p:.2g})" for e in evidence if e.ranker not in LOOKING]
     return f" Controls: {', '.join(shown)}." if shown else ""
 
 
 def _span(values: Sequence[float]) -> str:
     low, high = min(values), max(values)
-    return f"{low:+.4f}" if high - low < 0.00005 else f"{low:+.4f} to {high:+.4f}"
+    return signed(low) if high - low < 0.00005 else f"{signed(low)} to {signed(high)}"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign.
+
+    >>> signed(-0.5), signed(math.nan)
+    ('−0.5000', '–')
+    """
+    return "–" if math.isnan(value) else f"{value:+.4f}".replace("-", "−")
 
 
 def _percent(share: float) -> str:

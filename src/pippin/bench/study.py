@@ -103,7 +103,8 @@ class Study:
                     break
             else:
                 groups.append([tool])
-        return tuple(map(tuple, groups))
+        # A group is called after the tool that the study is about.
+        return tuple(tuple(sorted(group, key=lambda tool: tool not in CONVENTIONS)) for group in groups)
 
     @cached_property
     def gaps(self) -> tuple[tuple[str, Gap], ...]:

@@ -122,7 +122,8 @@ def tools_table(comparison: Comparison) -> Table:
         row = [board.name, winner, number(board.means[winner], 4), str(flips)]
         rows.append([*row, number(tau[i], 3), number(tau_ap[i], 3)] if several else row)
     headers = ["tool", "crowns", comparison.measure, "pairs turned round"]
-    notes = [f"against {first.name}; {len(comparison.verdicts)} pairs"]
+    pairs = len(comparison.verdicts)
+    notes = [f"against {first.name}; {pairs} pair{'s' * (pairs > 1)} of rankers"]
     return Table([*headers, "tau_b", "tau_ap_b"] if several else headers, rows, names=2, notes=notes)
 
 

@@ -73,21 +73,22 @@ def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
 
 def test_training_under_letor4_hurts_all_some_or_none() -> None:
     hurt = {(r, "letor4"): -0.05 for r in RANKERS[:3]}
-    assert conclusion(study(made(hurt), "D"), "letor4 training").holds == "yes"
-    found = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "letor4 training")
+    assert conclusion(study(made(hurt), "D"), "training under letor4").holds == "yes"
+    found = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
     assert found.holds == "partly"
     by_ranker = {e.ranker: e for e in found.evidence}
     expected = -0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES  # on empty queries nothing can change
     assert by_ranker["adarank"].value == pytest.approx(expected, rel=0.05)
+    assert by_ranker["adarank"].low < expected < by_ranker["adarank"].high < 0
     assert by_ranker["ranknet"].words == "control"
-    assert conclusion(study(made(), "D"), "letor4 training").holds == "no"
-    control = conclusion(study(made({("ranknet", "letor4"): -0.05}), "D"), "letor4 training")
+    assert conclusion(study(made(), "D"), "training under letor4").holds == "no"
+    control = conclusion(study(made({("ranknet", "letor4"): -0.05}), "D"), "training under letor4")
     assert control.holds == "no"  # a control says nothing about the rankers that look at the measure
 
 
 def test_yahoo_helps_adarank_or_not() -> None:
-    assert conclusion(study(made({("adarank", "yahoo"): 0.05}), "D"), "yahoo training").holds == "yes"
-    assert conclusion(study(made({("adarank", "yahoo"): -0.05}), "D"), "yahoo training").holds == "no"
+    assert conclusion(study(made({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
+    assert conclusion(study(made({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"
 
 
 def test_models_are_held_against_each_other_bit_by_bit() -> None:
@@ -110,7 +111,7 @@ def test_without_ranklib_a_difference_may_come_from_ties() -> None:
 def test_what_was_not_trained_is_unknown() -> None:
     found = study(made(conventions=("official", "ranklib")), "D")
     assert {c.name: c.holds for c in found.conclusions if c.holds == "unknown"} == {
-        "letor4 training": "unknown", "yahoo training": "unknown", "unchanged": "unknown",
+        "training under letor4": "unknown", "training under yahoo": "unknown", "unchanged": "unknown",
     }  # fmt: skip
 
 
@@ -128,7 +129,7 @@ def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
     del grid.held["D", "Fold2", "lambdamart", "letor4", 1]
     grid.fail("lambdamart", "out of memory", fold="Fold2", convention="letor4")
     found = study(grid, "D")
-    assert "lambdamart" not in {e.ranker for e in conclusion(found, "letor4 training").evidence}
+    assert "lambdamart" not in {e.ranker for e in conclusion(found, "training under letor4").evidence}
     assert "lambdamart trained under letor4: Fold2 has no value (out of memory)" in text(found)
 
 
@@ -148,8 +149,8 @@ def test_it_is_written_in_every_form() -> None:
     assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |" in markdown
     assert len(csv_table([found]).rows) == len(found.points)
     written = record(found)
-    assert [c["name"] for c in written["conclusions"]] == ["bias", "collapse", "letor4 training", "yahoo training",
-                                                           "unchanged", "order"]  # fmt: skip
+    names = ["bias", "collapse", "training under letor4", "training under yahoo", "unchanged", "order"]
+    assert [c["name"] for c in written["conclusions"]] == names
     assert written["conclusions"][0]["p"] is None  # an identity is not tested
 
 

@@ -7,8 +7,8 @@ on paired queries, corrected over the rankers; where it is an identity, it is ch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -38,6 +38,8 @@ class Evidence:
     value: float
     p: float  # corrected over the rankers; NaN where nothing is left to chance
     words: str = ""
+    low: float = math.nan  # 95 % interval of a difference over queries, for this ranker alone
+    high: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -65,16 +67,18 @@ def _boards(study: Study, tool: str, measure: str = f"NDCG@{_LAST}") -> dict[str
     return {c: study.boards[c][Place(study.data, tool, measure)] for c in study.conventions}
 
 
-def _test(a: dict[str, float], b: dict[str, float]) -> tuple[float, float]:
-    """Mean of a − b over queries, and the p of the paired t-test; two equal columns differ by chance for certain."""
-    found = compare_pair(Scores.from_systems({"a": a, "b": b}), "a", "b", "t")
-    return found.difference, 1.0 if math.isnan(found.p) else found.p
+def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, float], words: str) -> Evidence:
+    """The difference of two columns by the paired t-test over queries; equal columns do not differ for certain."""
+    found = compare_pair(Scores.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
+    p = 1.0 if math.isnan(found.p) else found.p
+    return Evidence(ranker, value, p, words, found.low, found.high)
 
 
-def _tested(rows: Sequence[tuple[str, float, float, str]]) -> tuple[Evidence, ...]:
-    """Rows of (ranker, value, p, words) with p corrected over the rankers by Holm."""
-    corrected = adjust(np.array([p for _, _, p, _ in rows]), "holm").tolist() if rows else []
-    return tuple(Evidence(r, value, p, words) for (r, value, _, words), p in zip(rows, corrected, strict=True))
+def _corrected(rows: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """The same with p corrected over the rankers by Holm."""
+    tested = [e for e in rows if e.low != 0 or e.high != 0]  # two equal columns are no test
+    corrected = iter(adjust(np.array([e.p for e in tested]), "holm").tolist() if tested else ())
+    return tuple(replace(e, p=next(corrected)) if e in tested else e for e in rows)
 
 
 def _unknown(name: str, statement: str, meaning: str, why: str) -> Conclusion:
@@ -108,9 +112,10 @@ def bias(study: Study) -> Conclusion:
     if not rows:
         return _unknown("bias", statement, meaning, "No ranker has all its cells.")
     holds: Holds = "yes" if worst <= _EXACT else "no"
+    exactly = "exactly 1" if worst == 0 else f"1 (± {worst:.1g})"
     words = (
         f"{_percent(share)} of the queries are empty. Over all rankers, cutoffs and training conventions, yahoo less "
-        f"ranklib (the same but for empty queries) is 1 on those and 0 on the others, up to {worst:.1g}. Against "
+        f"ranklib (the same but for empty queries) is {exactly} on those and 0 on the others. Against "
         f"official, which takes ties in expectation, the mean bias departs from the share by at most {ties:.4f}."
     )
     evidence = tuple(Evidence(r, v, math.nan) for r, v in rows.items())
@@ -130,16 +135,17 @@ def collapse(study: Study) -> Conclusion:
     before = {tool: _boards(study, tool, f"NDCG@{_BEFORE}")[study.base] for tool in ("official", "letor4")}
     rows, drops, zeroed, rises = [], [], 0.0, []
     for ranker in last["official"].by_ranker:
-        fall, p = _test(before["letor4"].by_query(ranker), last["letor4"].by_query(ranker))
         official, letor = last["official"].by_query(ranker), last["letor4"].by_query(ranker)
         zeroed = max(zeroed, sum(letor[q] == 0 < official[q] for q in official) / len(official))
         drops.append(last["official"].by_ranker[ranker].mean - last["letor4"].by_ranker[ranker].mean)
         rises.append(last["official"].by_ranker[ranker].mean - before["official"].by_ranker[ranker].mean)
-        rows.append((ranker, fall, p, f"official − letor4 at {_LAST}: {signed(drops[-1])}"))
+        fall = before["letor4"].by_ranker[ranker].mean - last["letor4"].by_ranker[ranker].mean
+        words = f"official − letor4 at {_LAST}: {signed(drops[-1])}"
+        rows.append(_test(ranker, fall, before["letor4"].by_query(ranker), letor, words))
     meaning = f"official − letor4 at cutoff {_LAST}, mean over rankers"
     if not rows:
         return _unknown("collapse", statement, meaning, "No ranker has all its cells.")
-    evidence = _tested(rows)
+    evidence = _corrected(rows)
     falls = [e.value > 0 and e.p <= ALPHA and rise > -_EXACT for e, rise in zip(evidence, rises, strict=True)]
     drop = math.fsum(drops) / len(drops)
     words = (
@@ -152,14 +158,18 @@ def collapse(study: Study) -> Conclusion:
 
 def letor_training(study: Study) -> Conclusion:
     """NDCG@10 by the definition after training under `letor4`, less that after training under the base."""
-    statement = "Training under letor4 hurts the rankers that look at the measure."
+    name, statement = "training under letor4", "Training under letor4 hurts the rankers that look at the measure."
     meaning = f"NDCG@{_LAST} by the definition, trained under letor4 − under {study.base}, mean over those rankers"
     if "letor4" not in study.conventions or study.base == "letor4":
-        return _unknown("letor4 training", statement, meaning, "Nothing was trained under letor4 and another tool.")
+        return _unknown(
+            "training under letor4", statement, meaning, "Nothing was trained under letor4 and another tool."
+        )
     evidence = _trained(study, "letor4", study.base)
     looking = [e for e in evidence if e.ranker in LOOKING]
     if not looking:
-        return _unknown("letor4 training", statement, meaning, "No ranker that looks at the measure has all its cells.")
+        return _unknown(
+            "training under letor4", statement, meaning, "No ranker that looks at the measure has all its cells."
+        )
     worse = [e.value < 0 and e.p <= ALPHA for e in looking]
     better = [e for e in looking if e.value > 0 and e.p <= ALPHA]
     holds = "partly" if any(worse) and better else _share(worse)
@@ -169,23 +179,28 @@ def letor_training(study: Study) -> Conclusion:
         f"{lower} of {len(looking)} are lower after it, {sum(worse)} significantly; {len(better)} significantly higher."
         f"{_controls(evidence)}"
     )
-    return Conclusion("letor4 training", statement, holds, value, meaning, max(e.p for e in looking), words, evidence)
+    return Conclusion(
+        "training under letor4", statement, holds, value, meaning, max(e.p for e in looking), words, evidence
+    )
 
 
 def yahoo_training(study: Study) -> Conclusion:
     """AdaRank's NDCG@10 by the definition after training under `yahoo`, less that after training under its twin."""
     twin = _twin(study)
+    name = "training under yahoo"
     statement = "Training under yahoo helps AdaRank, which then gives empty queries no weight."
     meaning = f"NDCG@{_LAST} by the definition, AdaRank trained under yahoo − under {twin}"
     evidence = _trained(study, "yahoo", twin) if twin else ()
     own = [e for e in evidence if e.ranker == "adarank"]
     if not own:
-        return _unknown("yahoo training", statement, meaning, "AdaRank was not trained under yahoo and another tool.")
+        return _unknown(
+            "training under yahoo", statement, meaning, "AdaRank was not trained under yahoo and another tool."
+        )
     (found,) = own
     holds: Holds = "no" if found.value <= 0 else "yes" if found.p <= ALPHA else "partly"
     sure = "significantly" if found.p <= ALPHA else "not significantly"
     words = f"AdaRank changes by {signed(found.value)}, {sure}.{_controls(evidence)}"
-    return Conclusion("yahoo training", statement, holds, found.value, meaning, found.p, words, evidence)
+    return Conclusion(name, statement, holds, found.value, meaning, found.p, words, evidence)
 
 
 def unchanged(study: Study, cells: Sequence[Any]) -> Conclusion:
@@ -251,8 +266,8 @@ def _trained(study: Study, convention: str, against: str) -> tuple[Evidence, ...
         if ranker in boards[convention].by_ranker and ranker in boards[against].by_ranker:
             a, b = (boards[c].by_query(ranker) for c in (convention, against))
             means = [boards[c].by_ranker[ranker].mean for c in (convention, against)]
-            rows.append((ranker, means[0] - means[1], _test(a, b)[1], "" if ranker in LOOKING else "control"))
-    return _tested(rows)
+            rows.append(_test(ranker, means[0] - means[1], a, b, "" if ranker in LOOKING else "control"))
+    return _corrected(rows)
 
 
 def _share(each: Sequence[bool]) -> Holds:

@@ -26,7 +26,7 @@ def conclusions_table(study: Study) -> Table:
 def _value(c: Conclusion) -> str:
     if c.name == "order":
         return number(c.value, 0)
-    return signed(c.value) if c.name.endswith("training") else number(c.value, 4)
+    return signed(c.value) if c.name.startswith("training") else number(c.value, 4)
 
 
 def _p(p: float) -> str:
@@ -35,8 +35,9 @@ def _p(p: float) -> str:
 
 def evidence_table(conclusion: Conclusion) -> Table:
     """What each ranker says about a conclusion."""
-    rows = [[e.ranker, signed(e.value), _p(e.p), e.words] for e in conclusion.evidence]
-    return Table(["ranker", conclusion.name, "p, corrected", ""], rows, remarks=1)
+    rows = [[e.ranker, signed(e.value), f"[{signed(e.low)}, {signed(e.high)}]", _p(e.p), e.words]
+            for e in conclusion.evidence]  # fmt: skip
+    return Table(["ranker", "difference", "95% interval", "p, corrected", ""], rows, remarks=1)
 
 
 def tools_table(study: Study) -> Table:
@@ -72,12 +73,12 @@ def text(study: Study, form: str = "table") -> str:
     words = [f"{i}. {c.meaning[0].upper()}{c.meaning[1:]}: {_value(c)}. {c.words}"
              for i, c in enumerate(study.conclusions, 1)]  # fmt: skip
     parts = [
-        _heading(f"The study on {study.data}", form, "═"), _wrapped(_lead(study), form),
-        conclusions_table(study).render(form), "\n".join(_wrapped(line, form) for line in words),
+        _heading(f"The study on {study.data}", form, "═"), _wrapped(_lead(study), form, ""),
+        conclusions_table(study).render(form), "\n".join(_wrapped(line, form, "   ") for line in words),
     ]  # fmt: skip
     for c in study.conclusions:
-        if c.name.endswith("training") and c.evidence:
-            parts += [_heading(f"{c.name[0].upper()}{c.name[1:]}, by ranker", form), evidence_table(c).render(form)]
+        if c.name.startswith("training") and c.evidence:
+            parts += [_heading(f"T{c.name[1:]}, by ranker", form), evidence_table(c).render(form)]
     parts += [_heading(f"NDCG@{LAST} under every tool", form), tools_table(study).render(form)]
     if study.rankers:
         best = study.rankers[0]
@@ -95,8 +96,10 @@ def _heading(words: str, form: str, rule: str = "") -> str:
     return f"{words}\n{rule * len(words)}" if rule else words
 
 
-def _wrapped(words: str, form: str) -> str:
-    return words if form == "markdown" else textwrap.fill(words, 116, subsequent_indent="   ")
+def _wrapped(words: str, form: str, indent: str) -> str:
+    if form == "markdown":
+        return words
+    return textwrap.fill(words, 116, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _lead(study: Study) -> str:
@@ -127,8 +130,8 @@ def record(study: Study) -> dict[str, Any]:
         "conclusions": [
             {"name": c.name, "statement": c.statement, "holds": c.holds, "value": _json(c.value), "meaning": c.meaning,
              "p": _json(c.p), "words": c.words,
-             "evidence": [{"ranker": e.ranker, "value": e.value, "p": _json(e.p), "words": e.words}
-                          for e in c.evidence]}
+             "evidence": [{"ranker": e.ranker, "value": e.value, "p": _json(e.p), "words": e.words,
+                           "low": _json(e.low), "high": _json(e.high)} for e in c.evidence]}
             for c in study.conclusions
         ],
         "points": [

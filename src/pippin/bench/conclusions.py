@@ -161,15 +161,11 @@ def letor_training(study: Study) -> Conclusion:
     name, statement = "training under letor4", "Training under letor4 hurts the rankers that look at the measure."
     meaning = f"NDCG@{_LAST} by the definition, trained under letor4 − under {study.base}, mean over those rankers"
     if "letor4" not in study.conventions or study.base == "letor4":
-        return _unknown(
-            "training under letor4", statement, meaning, "Nothing was trained under letor4 and another tool."
-        )
+        return _unknown(name, statement, meaning, "Nothing was trained under letor4 and another tool.")
     evidence = _trained(study, "letor4", study.base)
     looking = [e for e in evidence if e.ranker in LOOKING]
     if not looking:
-        return _unknown(
-            "training under letor4", statement, meaning, "No ranker that looks at the measure has all its cells."
-        )
+        return _unknown(name, statement, meaning, "No ranker that looks at the measure has all its cells.")
     worse = [e.value < 0 and e.p <= ALPHA for e in looking]
     better = [e for e in looking if e.value > 0 and e.p <= ALPHA]
     holds = "partly" if any(worse) and better else _share(worse)
@@ -179,9 +175,7 @@ def letor_training(study: Study) -> Conclusion:
         f"{lower} of {len(looking)} are lower after it, {sum(worse)} significantly; {len(better)} significantly higher."
         f"{_controls(evidence)}"
     )
-    return Conclusion(
-        "training under letor4", statement, holds, value, meaning, max(e.p for e in looking), words, evidence
-    )
+    return Conclusion(name, statement, holds, value, meaning, max(e.p for e in looking), words, evidence)
 
 
 def yahoo_training(study: Study) -> Conclusion:
@@ -193,9 +187,7 @@ def yahoo_training(study: Study) -> Conclusion:
     evidence = _trained(study, "yahoo", twin) if twin else ()
     own = [e for e in evidence if e.ranker == "adarank"]
     if not own:
-        return _unknown(
-            "training under yahoo", statement, meaning, "AdaRank was not trained under yahoo and another tool."
-        )
+        return _unknown(name, statement, meaning, "AdaRank was not trained under yahoo and another tool.")
     (found,) = own
     holds: Holds = "no" if found.value <= 0 else "yes" if found.p <= ALPHA else "partly"
     sure = "significantly" if found.p <= ALPHA else "not significantly"

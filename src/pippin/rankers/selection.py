@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -22,6 +23,7 @@ class Candidate:
 
     parameters: dict[str, Any]
     value: float
+    seconds: float = 0.0  # to train it
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,11 @@ def select(
     bar = Bar(len(todo), f"selecting {ranker.name}") if verbose else None
     for parameters in todo:
         model = clone(ranker).set_params(**parameters)
+        start = time.perf_counter()
         model.fit(train, eval_set=valid)
+        seconds = time.perf_counter() - start
         value = judge.mean(model.predict(valid))
-        tried.append(Candidate(parameters, value))
+        tried.append(Candidate(parameters, value, seconds))
         if best is None or value > best[0]:
             best = (value, model, parameters)
         if bar is not None:

@@ -1,0 +1,197 @@
+"""One cell: select, train, score, evaluate under every tool; the files that are kept, as bytes, and what it cost.
+
+The bytes depend on the task and on the data alone; times and memory are told apart from them.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.bench.plan import Task
+from pippin.bench.sources import PARTS, Parts
+from pippin.bench.store import KEY, pretty
+from pippin.bench.versions import versions
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError, DataError, PippinError
+from pippin.evaluation.evaluate import Column, Rankings, evaluate_rankings
+from pippin.evaluation.tools import TOOLS
+
+if TYPE_CHECKING:
+    from pippin.rankers.base import Ranker
+    from pippin.rankers.selection import Selected
+
+Columns = Mapping[str, Mapping[str, Column]]  # tool → measure → values
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a cell's folder will hold, and what it cost."""
+
+    files: Mapping[str, bytes]
+    cost: Mapping[str, Any]
+
+
+def compute(task: Task, parts: Parts) -> Computed:
+    """Do all the work of one cell."""
+    from pippin.rankers import models, ranker
+    from pippin.rankers.selection import select
+
+    check_versions(task)
+    _reset_peak()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        chosen = select(
+            ranker(task.ranker)(**task.parameters), parts.train, parts.vali,
+            grid=task.grid, measure=task.select, convention=task.convention,
+        )  # fmt: skip
+        selected = time.perf_counter()
+        scores = chosen.ranker.predict(models.aligned(chosen.ranker, parts.test))
+        predicted = time.perf_counter()
+    columns = evaluated(task, parts.test, scores)
+    trained = next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters)
+    record = {
+        **task.record(),
+        "selected": _selection(chosen),
+        "means": {tool: {m: _number(c.mean) for m, c in own.items()} for tool, own in columns.items()},
+        "importance": _importance(chosen.ranker),
+        "warnings": list(dict.fromkeys(str(warning.message) for warning in said)),
+    }
+    files = {
+        "cell.json": pretty(record),
+        "values.parquet": _values(columns),
+        "scores.parquet": _scores(parts.test, scores),
+        **_model(chosen.ranker, task.digests["train"]),
+    }
+    cost = {
+        **dict(zip(KEY, task.key, strict=True)),
+        "select_seconds": selected - start,
+        "train_seconds": trained,
+        "predict_seconds": predicted - selected,
+        "evaluate_seconds": time.perf_counter() - predicted,
+        "peak_bytes": _peak(),
+    }
+    return Computed(files, cost)
+
+
+def check_versions(task: Task) -> None:
+    """Raise where this process has other code than the plan was made with."""
+    for name, version in versions().items():
+        if task.versions.get(name) != version:
+            raise PippinError(f"this worker has {name} {version}, and the plan was made with {task.versions.get(name)}")
+
+
+def check_digests(task: Task, parts: Parts) -> None:
+    """Raise where the data are not those the plan was made with."""
+    from pippin.data.packing import digest
+
+    for part, data in zip(PARTS, parts, strict=True):
+        if digest(data) != task.digests[part]:
+            raise DataError(f"the {part} part of {task.data} {task.fold} is not what it was when the run began")
+
+
+def evaluated(task: Task, test: Dataset, scores: NDArray[np.float64]) -> Columns:
+    """Every measure under every tool; what a tool cannot compute is left out."""
+    rankings = Rankings(test, scores)
+    columns: dict[str, dict[str, Column]] = {}
+    for tool in task.tools:
+        own = columns.setdefault(tool, {})
+        for measure in task.measures:
+            try:
+                own[measure] = evaluate_rankings(rankings, [measure], TOOLS[tool], {}, task.ranker).columns[0]
+            except ConventionError:
+                continue
+    return columns
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _selection(chosen: Selected) -> dict[str, Any]:
+    return {
+        "parameters": chosen.parameters,
+        "value": _number(chosen.value),
+        "candidates": [{"parameters": c.parameters, "value": _number(c.value)} for c in chosen.candidates],
+    }
+
+
+def _importance(model: Ranker) -> dict[str, float] | None:
+    try:
+        return {feature: float(value) for feature, value in model.importance().items()}
+    except DataError:
+        return None
+
+
+def _model(model: Ranker, data: str) -> dict[str, bytes]:
+    """The model's file by its name."""
+    from pippin.rankers import models
+
+    arrays = any(isinstance(value, np.ndarray) for value in model._state().values())
+    name = "model.safetensors" if arrays else "model.json"
+    with tempfile.TemporaryDirectory() as folder:
+        models.save(model, Path(folder) / name, data)
+        return {name: (Path(folder) / name).read_bytes()}
+
+
+def _values(columns: Columns) -> bytes:
+    """Tool, measure, query, value; null where a query does not count."""
+    flat = [(tool, measure, column) for tool, own in columns.items() for measure, column in own.items()]
+    values = np.concatenate([column.values for _, _, column in flat])
+    return _parquet({
+        "tool": [tool for tool, _, column in flat for _ in column.query_ids],
+        "measure": [measure for _, measure, column in flat for _ in column.query_ids],
+        "query": [query for _, _, column in flat for query in column.query_ids],
+        "value": np.ma.MaskedArray(values, np.isnan(values)),
+    })  # fmt: skip
+
+
+def _scores(test: Dataset, scores: NDArray[np.float64]) -> bytes:
+    queries = np.asarray(test.query_ids, object)[test.qid()]
+    documents = [None] * len(test) if test.document_ids is None else list(test.document_ids)
+    return _parquet({"query": list(queries), "document": documents, "label": test.labels, "score": scores})
+
+
+def _parquet(columns: Mapping[str, Any]) -> bytes:
+    """A table as Parquet: one writer with fixed settings, so that the same table is the same bytes."""
+    import pyarrow
+    import pyarrow.parquet
+
+    kinds = {"value": pyarrow.float64(), "score": pyarrow.float64(), "label": pyarrow.int32()}
+    arrays = {name: pyarrow.array(column, kinds.get(name, pyarrow.string())) for name, column in columns.items()}
+    out = BytesIO()
+    pyarrow.parquet.write_table(
+        pyarrow.table(arrays), out, compression="zstd", row_group_size=1 << 20, use_dictionary=True, version="2.6",
+        store_schema=False,
+    )  # fmt: skip
+    return out.getvalue()
+
+
+def _reset_peak() -> None:
+    """Forget the largest memory of this process so far, where the system can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _peak() -> int:
+    """The largest resident memory since then, in bytes."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+    except (OSError, IndexError, ValueError):
+        import resource
+
+        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,277 @@
+"""What is to be computed: an experiment, from options or a TOML file, and its cells in their order.
+
+A plan file has these keys, all but `data` optional:
+
+    data = ["OHSUMED", "mine=folder/with/folds", "all.txt"]   # paths from the plan's folder, or names of collections
+    folds = 5                        # how many are made of a plain file
+    rankers = "all"                  # or a list of names
+    conventions = ["official"]       # whose measures training and selection look at
+    tools = "all"                    # under whose conventions results are evaluated, or a list
+    measures = ["NDCG@10", "MAP"]    # default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10
+    select = "MAP"                   # the measure that chooses hyper-parameters on the validation part
+    seeds = 1                        # how many, or a list of them
+    quick = false                    # small grids and few rounds, for a first look
+    imports = ["my_rankers"]         # modules that register rankers of your own
+    [parameters.lambdamart]          # fixed parameters of one ranker
+    rounds = 300
+    [grids.ranksvm]                  # what is tried on validation instead of the ranker's own grid
+    C = [0.01, 0.1, 1.0]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pippin.bench.versions import versions
+from pippin.errors import DataError, UnknownName
+
+TEN = range(1, 11)
+MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
+OWN = ("seed", "convention")  # parameters of rankers that belong to the plan
+
+# The quick profile. Rounds are cut where a validation set chooses their number anyway, and of the grid only the
+# ranker's default point is left, except where everything hangs on one parameter.
+QUICK_LIMITS = {"rounds": 60, "patience": 15, "restarts": 1, "passes": 5}
+QUICK_GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "ranksvm": {"C": (1e-4, 1e-2, 1.0)},
+    "svmmap": {"C": (10.0, 1000.0)},
+    "regression": {"ridge": (1e-6, 1.0, 100.0)},
+}
+
+Grid = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to compute: everything that its result depends on, and so its address."""
+
+    data: str
+    fold: str
+    ranker: str
+    convention: str  # the training convention
+    seed: int
+    select: str
+    parameters: Mapping[str, Any]
+    grid: Grid
+    tools: tuple[str, ...]
+    measures: tuple[str, ...]
+    digests: Mapping[str, str]  # of train, vali and test
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int]:
+        """What a cell is called: data, fold, ranker, convention, seed."""
+        return self.data, self.fold, self.ranker, self.convention, self.seed
+
+    @cached_property
+    def address(self) -> str:
+        """SHA-256 of the record: the name of the cell's folder."""
+        return hashlib.sha256(canonical(self.record())).hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """The task as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Task:
+        """Undo `record`."""
+        lists = {name: tuple(record[name]) for name in ("tools", "measures")}
+        return cls(**{**record, **lists})
+
+
+def canonical(record: Any) -> bytes:
+    """JSON with one spelling for one content.
+
+    >>> canonical({"b": 1, "a": (1.5, None)})
+    b'{"a":[1.5,null],"b":1}'
+    """
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of cells, checked when it is made."""
+
+    data: tuple[str, ...]
+    folds: int = 5
+    rankers: tuple[str, ...] = ("all",)
+    conventions: tuple[str, ...] = ("official",)
+    tools: tuple[str, ...] = ("all",)
+    measures: tuple[str, ...] = MEASURES
+    select: str = "MAP"
+    seeds: tuple[int, ...] = (1,)
+    quick: bool = False
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grids: Mapping[str, Grid] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        from pippin.evaluation.judge import resolve
+        from pippin.evaluation.notation import parse
+        from pippin.evaluation.tools import TOOLS
+        from pippin.rankers import names, ranker
+
+        load_modules(self.imports)
+        for key, known in (("rankers", names()), ("tools", list(TOOLS))):
+            object.__setattr__(self, key, tuple(known) if "all" in getattr(self, key) else getattr(self, key))
+        for key in ("data", "rankers", "conventions", "tools", "measures", "seeds"):
+            _check_list(key, getattr(self, key))
+        for name in self.rankers:
+            ranker(name)
+        for tool in (*self.tools, *self.conventions):
+            TOOLS[tool]
+        for measure in self.measures:
+            parse(measure)
+        for convention in self.conventions:
+            resolve(self.select, convention)
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        from pippin.rankers import ranker
+
+        for kind in (self.parameters, self.grids):
+            for name, given in kind.items():
+                known = ranker(name)().get_params()
+                for parameter in given:
+                    if parameter in OWN:
+                        raise DataError(f"{parameter} of {name} is the plan's own: use its {parameter}s")
+                    if parameter not in known:
+                        raise UnknownName(f"parameter of {name}", parameter, known)
+        for name, grid in self.grids.items():
+            for parameter, values in grid.items():
+                if not isinstance(values, (list, tuple)) or not values:
+                    raise DataError(f"the grid of {name} needs a list of values for {parameter}, not {values!r}")
+
+    def record(self) -> dict[str, Any]:
+        """The plan as JSON can hold it."""
+        return asdict(self)
+
+    def tasks(self, folds: Iterable[tuple[str, str, Mapping[str, str]]]) -> Iterator[Task]:
+        """Every cell over the folds given as (data, fold, digests), in the order of the plan.
+
+        A ranker whose training looks at no measure is the same under every convention, and one without a seed for
+        every seed: each has one cell, under the first.
+        """
+        places = list(folds)
+        for data, fold, digests in places:
+            for name in self.rankers:
+                known, fixed, grid = self._settings(name)
+                for convention in self.conventions if "convention" in known else self.conventions[:1]:
+                    for seed in self.seeds if "seed" in known else self.seeds[:1]:
+                        own = {"seed": seed, "convention": convention}
+                        parameters = {**fixed, **{key: value for key, value in own.items() if key in known}}
+                        yield Task(data, fold, name, convention, seed, self.select, parameters, grid, self.tools,
+                                   self.measures, digests)  # fmt: skip
+
+    def _settings(self, name: str) -> tuple[dict[str, Any], dict[str, Any], Grid]:
+        """A ranker's parameters with their defaults, those fixed, and the grid; what is fixed is not tried."""
+        from pippin.rankers import ranker
+
+        cls = ranker(name)
+        known = cls().get_params()
+        fixed = dict(self.parameters.get(name, {}))
+        grid = self.grids.get(name)
+        if self.quick:
+            grid = QUICK_GRIDS.get(name, {}) if grid is None else grid
+            if cls.by_rounds or name == "coordinate-ascent":
+                fixed = {**_limited(known), **fixed}
+        grid = cls.grid if grid is None else grid
+        return known, fixed, {key: list(values) for key, values in grid.items() if key not in fixed}
+
+
+def _limited(known: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that the quick profile cuts.
+
+    >>> _limited({"rounds": 500, "patience": None, "seed": 1})
+    {'rounds': 60, 'patience': 15}
+    """
+    return {key: most for key, most in QUICK_LIMITS.items() if key in known and (known[key] or most + 1) > most}
+
+
+def _check_list(key: str, values: Sequence[Any]) -> None:
+    if not values:
+        raise DataError(f"the plan names no {key}")
+    if len(set(values)) != len(values):
+        again = next(value for i, value in enumerate(values) if value in values[:i])
+        raise DataError(f"the plan names {again} twice among its {key}")
+
+
+def load_modules(modules: Sequence[str]) -> None:
+    """Import the modules that register what is not Pippin's own."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise DataError(f"the module {module} cannot be imported: {error}") from None
+
+
+def read_plan(path: str | os.PathLike[str]) -> Experiment:
+    """The experiment of a TOML file; the module says which keys there are."""
+    import tomllib
+
+    file = Path(path)
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError("there is no such file", path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"this is no TOML: {error}", path) from None
+    try:
+        return Experiment(**_fitted(content, file.parent))
+    except DataError as error:
+        raise DataError(error.message, path) from None
+
+
+def _fitted(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The keys of a plan as the fields of an experiment."""
+    known = {f.name: f for f in fields(Experiment)}
+    fitted: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            raise UnknownName("key of a plan", key, known)
+        fitted[key] = _value(key, value)
+    if "data" not in fitted:
+        raise DataError("the plan names no data")
+    fitted["data"] = tuple(_beside(folder, text) for text in fitted["data"])
+    return fitted
+
+
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "folds": (int, "a whole number"), "select": (str, "a measure"), "quick": (bool, "true or false"),
+    "parameters": (dict, "tables [parameters.RANKER]"), "grids": (dict, "tables [grids.RANKER]"),
+}  # fmt: skip
+
+
+def _value(key: str, value: Any) -> Any:
+    if key in _KINDS:
+        kind, words = _KINDS[key]
+        nested = kind is not dict or (isinstance(value, dict) and all(isinstance(v, dict) for v in value.values()))
+        if type(value) is not kind or not nested:
+            raise DataError(f"{key} is {words}, not {value!r}")
+        return value
+    if key == "seeds" and type(value) is int:
+        return first_seeds(value)
+    values = [value] if isinstance(value, str) and key != "seeds" else value
+    kind = int if key == "seeds" else str
+    if not isinstance(values, list) or not all(type(v) is kind for v in values):
+        raise DataError(f"{key} is a list of {'whole numbers' if kind is int else 'names'}, not {value!r}")
+    return tuple(values)
+
+
+def first_seeds(count: int) -> tuple[int, ...]:
+    """The seeds 1 … count."""
+    return tuple(range(1, count + 1))
+
+
+def _beside(folder: Path, text: str) -> str:
+    """A path of a plan, which is written from the plan's folder; what is not there is left as a name."""
+    name, equals, path = text.rpartition("=")
+    return name + equals + (str(folder / path) if (folder / path).exists() else path)

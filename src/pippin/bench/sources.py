@@ -1,0 +1,276 @@
+"""Where the data of a benchmark come from: DATA arguments as named folds, read again wherever a cell is computed.
+
+An argument is a path, or NAME=PATH to call it otherwise: a folder with folds (a published data set or a built
+collection), a folder of S1 … S5 that are rotated as LETOR does, or a file with features, of which folds are made.
+What is no path is the name of a collection that is built first. `survey` reads everything once, refuses what cannot be
+compared, and says what the data are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pippin.bench.plan import canonical
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError
+
+PARTS = ("train", "vali", "test")
+VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
+
+
+class Parts(NamedTuple):
+    """The three parts of a fold."""
+
+    train: Dataset
+    vali: Dataset
+    test: Dataset
+
+
+@dataclass(frozen=True)
+class Place:
+    """One fold of one data set and where it stands: enough to read it in another process."""
+
+    data: str
+    fold: str
+    form: str  # "folder" of folds, "fifths" (S1 … S5), or "file"
+    path: str
+    folds: int = 5
+    check: bool = True  # compare with the counts that a published data set declares
+
+    def read(self) -> Parts:
+        """Read the three parts."""
+        if self.form == "folder":
+            from pippin.data.folders import load_folder
+
+            fold = load_folder(self.path, check=self.check)[self.fold]
+            return Parts(*(fold[part] for part in PARTS))
+        return made(_whole(self.form, self.path), self.folds)[int(self.fold.removeprefix("Fold")) - 1]
+
+
+@lru_cache(maxsize=1)
+def _whole(form: str, path: str) -> Dataset | tuple[Dataset, ...]:
+    """A file, or the fifths of a folder; the last one is kept, because its folds are asked for one after the other."""
+    from pippin.data.letor import read_letor
+    from pippin.data.load import as_judged
+
+    if form == "fifths":
+        return tuple(read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt")))
+    data = as_judged(path)
+    if not isinstance(data, Dataset):
+        raise DataError("judgements have no features to learn from", path)
+    return data
+
+
+def made(data: Dataset | tuple[Dataset, ...], folds: int) -> list[Parts]:
+    """Folds by LETOR's rotation: fold i tests on one part, validates on the one before it, trains on all others."""
+    from pippin.data.audit import concatenate
+
+    if isinstance(data, Dataset):
+        data = tuple(data.select(np.arange(part, data.queries, folds)) for part in range(folds))
+    turned = [(*data[i:], *data[:i]) for i in range(len(data))]
+    return [Parts(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
+
+
+def places(arguments: Sequence[str], folds: int = 5, *, check: bool = True, cache: Path | None = None) -> list[Place]:
+    """The folds of every DATA argument, in their order."""
+    found = [place for text in arguments for place in _places(text, folds, check, cache)]
+    seen: dict[tuple[str, str], str] = {}
+    for place in found:
+        if (place.data, place.fold) in seen:
+            other = seen[place.data, place.fold]
+            raise DataError(f"{other} and {place.path} are both called {place.data}; write NAME={place.path}")
+        seen[place.data, place.fold] = place.path
+    return found
+
+
+def _places(text: str, folds: int, check: bool, cache: Path | None) -> Iterator[Place]:
+    name, _, path = text.rpartition("=")
+    if Path(text).exists():  # a path may hold a “=” of its own
+        name, path = "", text
+    if not Path(path).exists():
+        for folder in built(path, cache):
+            yield from _places(str(folder), folds, check, cache)
+        return
+    place = Path(path).resolve()
+    form, names = _form(place, folds)
+    data = name or _name(place, form)
+    for fold in names:
+        yield Place(data, fold, form, str(place), len(names), check)
+
+
+def _form(path: Path, folds: int) -> tuple[str, list[str]]:
+    """How a data set is laid out, and the names of its folds."""
+    from pippin.data.folders import load_folder
+    from pippin.data.store import is_store
+
+    if path.is_dir() and not is_store(path):
+        fifths = len(list(path.glob("S[0-9].txt")))
+        if fifths:
+            return "fifths", _made_names(fifths, path)
+        return "folder", [fold.name for fold in load_folder(path)]
+    return "file", _made_names(folds, path)
+
+
+def _made_names(folds: int, path: Path) -> list[str]:
+    if folds < 3:
+        raise DataError(f"{folds} folds cannot be made: one part trains, one validates and one tests", path)
+    return [f"Fold{i + 1}" for i in range(folds)]
+
+
+def _name(path: Path, form: str) -> str:
+    """What a data set is called by its path: the published name, or that of the folder or file."""
+    if form == "folder":
+        from pippin.data.folders import recognise
+
+        source = recognise(path)[0]
+        if source.name != "folder":
+            return source.name
+    if form == "file" and path.is_file():
+        return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    return path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
+
+
+def built(name: str, cache: Path | None) -> list[Path]:
+    """The folders with folds of a collection that is built by its name (`stdlib` gives several data sets)."""
+    raise DataError("there is no such file or folder, and no collection of that name", name)
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A fold that was read: its place, the digests of its parts, and its record."""
+
+    place: Place
+    digests: Mapping[str, str]
+    facts: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """The fold's own: of its name and its parts."""
+        return hashlib.sha256(canonical([self.place.data, self.place.fold, self.digests])).hexdigest()
+
+    def record(self, audit: Mapping[str, Any]) -> dict[str, Any]:
+        """What results keep of the fold: no path, so that it is the same on every machine."""
+        names = {"data": self.place.data, "fold": self.place.fold, "digest": self.digest}
+        return {**names, "digests": dict(self.digests), **self.facts, "audit": dict(audit)}
+
+
+def survey(
+    found: Sequence[Place], *, allow_leak: bool = False, allow_one_fold: bool = False, verbose: bool = False
+) -> Iterator[list[Surveyed]]:
+    """Read every fold once, data set by data set, and refuse what no benchmark can use."""
+    from pippin.progress import progress
+
+    with progress(len(found) if verbose else 0, "reading") as bar:
+        for data in dict.fromkeys(place.data for place in found):
+            own = [place for place in found if place.data == data]
+            if len(own) == 1 and not allow_one_fold:
+                raise DataError(f"{data} has one fold, from which no mean over folds can be taken "
+                                "(--allow-one-fold goes on)", own[0].path)  # fmt: skip
+            surveyed = []
+            for place in own:
+                surveyed.append(_survey(place, allow_leak))
+                if verbose:
+                    bar.step(f"{data} {place.fold}")
+            _check_together(surveyed)
+            yield surveyed
+
+
+def _survey(place: Place, allow_leak: bool) -> Surveyed:
+    from pippin.data.packing import digest
+
+    parts = place.read()
+    if not allow_leak:
+        check_leak(place, parts)
+    _check_width(place, parts)
+    counts = {
+        part: {"queries": data.queries, "documents": len(data), "relevant": int((data.labels > 0).sum())}
+        for part, data in zip(PARTS, parts, strict=True)
+    }
+    labels = np.concatenate([data.labels for data in parts])
+    facts = {
+        "parts": counts,
+        "features": parts.train.features.shape[1],
+        "feature_names": list(parts.train.feature_names),
+        "labels": {str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)},
+    }
+    return Surveyed(place, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
+
+
+def _check_width(place: Place, parts: Parts) -> None:
+    widths = {data.features.shape[1] for data in parts}
+    if len(widths) > 1:
+        shown = ", ".join(f"{part} {data.features.shape[1]}" for part, data in zip(PARTS, parts, strict=True))
+        raise DataError(f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path)
+
+
+def _check_together(folds: Sequence[Surveyed]) -> None:
+    """What only all folds together show."""
+    first = folds[0]
+    for other in folds[1:]:
+        for what in ("features", "feature_names"):
+            if other.facts[what] != first.facts[what]:
+                raise DataError(
+                    f"the folds of {first.place.data} differ in their features: {first.place.fold} has "
+                    f"{first.facts['features']}, {other.place.fold} has {other.facts['features']}"
+                    f"{'' if what == 'features' else ' of other names'}", first.place.path,
+                )  # fmt: skip
+    if not any(part["relevant"] for fold in folds for part in fold.facts["parts"].values()):
+        raise DataError(f"no document of {first.place.data} is relevant; there is nothing to learn", first.place.path)
+
+
+def check_leak(place: Place, parts: Parts) -> None:
+    """Raise where a test query, or another query with the very same documents, is in the training part."""
+    train, test = parts.train, parts.test
+    seen = set(train.query_ids)
+    shared = [query for query in test.query_ids if query in seen]
+    if shared:
+        what = f"query {shared[0]} is" if len(shared) == 1 else f"{len(shared)} queries, {shared[0]} among them, are"
+        raise DataError(f"{what} in both the training and the test part of {place.data} {place.fold}: a leak "
+                        "(--allow-leak goes on)", place.path)  # fmt: skip
+    contents = {content: query for query, content in _contents(train)}
+    for query, content in _contents(test):
+        if content in contents:
+            raise DataError(
+                f"test query {query} of {place.data} {place.fold} has the very documents of training query "
+                f"{contents[content]}: a leak (--allow-leak goes on)", place.path,
+            )  # fmt: skip
+
+
+def _contents(data: Dataset) -> Iterator[tuple[str, bytes]]:
+    """Queries with a digest of their labels and features; one without both relevant and other documents is left out,
+    since such short lists are alike by chance.
+    """
+    for i, query in enumerate(data.query_ids):
+        rows = slice(int(data.offsets[i]), int(data.offsets[i + 1]))
+        labels = data.labels[rows]
+        if len(labels) and labels.min() < labels.max():
+            yield query, hashlib.sha256(labels.tobytes() + np.ascontiguousarray(data.features[rows]).tobytes()).digest()
+
+
+def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:
+    """The audit of a data set, each query once, with the layout of its folds, as JSON can hold it."""
+    from pippin.data.audit import concatenate
+    from pippin.data.audit_files import Part
+    from pippin.evaluation.audit import audit
+
+    layout: dict[str, dict[str, Part]] = {}
+
+    def parts() -> Iterator[Dataset]:
+        for place in folds:
+            for name, part in zip(PARTS, place.read(), strict=True):
+                layout.setdefault(place.fold, {})[name] = Part(part.query_ids, part.features.shape[1])
+                yield part
+
+    whole = concatenate(parts())
+    found = audit(whole, layout=layout)
+    return {
+        "about": found.about, "basis": found.basis, "clean": list(found.clean),
+        "findings": [asdict(finding) for finding in found.findings],
+    }  # fmt: skip

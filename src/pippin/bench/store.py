@@ -1,0 +1,393 @@
+"""A folder of results: cells that are written at once or not at all, and the tables that are read from them.
+
+    results.json         the schema and the version that made the folder
+    plan.json            what was asked for, and which cells answer it
+    cells/ADDRESS/       cell.json, values.parquet, scores.parquet, model.json or model.safetensors
+    data/DIGEST.json     one fold of one data set: counts, digests, audit
+    costs/ADDRESS.json   seconds and memory, which differ from run to run
+    failures/ADDRESS.json  why a cell is not there
+
+`cells` and `data` are the same bytes for the same plan on every run. A cell is known by everything its result depends
+on; where a later plan asks for another cell of the same name (data, fold, ranker, convention, seed), the later one is
+shown, and the older one stays in its folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pippin import __version__
+from pippin.bench.plan import Experiment, Task
+from pippin.errors import DataError
+
+if TYPE_CHECKING:
+    import polars
+
+SCHEMA = 1
+KEY = ("data", "fold", "ranker", "convention", "seed")
+_TRIES, _WAIT = 10, 0.1  # the workers of a run that was just killed need a moment to go
+FOLDERS = ("cells", "data", "costs", "failures", ".new")
+
+
+def pretty(record: Any) -> bytes:
+    """JSON for reading, with one spelling for one content."""
+    return (json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+
+
+class DiskFull(DataError):
+    """Nothing more can be written: the run ends, and every cell that is there counts."""
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else DataError
+        words = "the disk is full" if kind is DiskFull else f"cannot be written ({error.strerror})"
+        raise kind(f"{words}; what was finished is kept, and the same command goes on from there", path) from None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One finished cell."""
+
+    path: Path
+    record: Mapping[str, Any]  # cell.json
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int]:
+        """Data, fold, ranker, convention, seed."""
+        return tuple(self.record[name] for name in KEY)  # type: ignore[return-value]
+
+    @property
+    def address(self) -> str:
+        """The name of its folder."""
+        return self.path.name
+
+    @property
+    def model(self) -> Path:
+        """The file of the model."""
+        return next(self.path.glob("model.*"))
+
+    def values(self) -> polars.DataFrame:
+        """Tool, measure, query, value."""
+        import polars
+
+        return polars.read_parquet(self.path / "values.parquet")
+
+    def scores(self) -> polars.DataFrame:
+        """Query, document, label, score, in the order of the test part."""
+        import polars
+
+        return polars.read_parquet(self.path / "scores.parquet")
+
+
+class Results:
+    """A folder of results, to read and to write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Results:
+        """A folder that is there; one of another schema is refused."""
+        folder = Path(path)
+        try:
+            record = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError("no results: there is no results.json in this folder", path) from None
+        except (OSError, ValueError):
+            raise DataError("these results are damaged: their results.json cannot be read", path) from None
+        schema = record.get("schema") if isinstance(record, dict) else None
+        if schema != SCHEMA:
+            raise DataError(f"these results have the schema {schema}, written by pippin {dict(record).get('pippin')}; "
+                            f"this is pippin {__version__}, which reads schema {SCHEMA}", path)  # fmt: skip
+        return cls(folder)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str]) -> Results:
+        """A folder that is there, or a new one; a folder with anything else in it is refused."""
+        folder = Path(path)
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not (folder / "results.json").exists():
+                if any(file.name != ".lock" for file in folder.iterdir()):
+                    raise DataError("this folder holds something else than results; name another", path)
+                _write(folder / "results.json", pretty({"schema": SCHEMA, "pippin": __version__}))
+            results = cls.open(folder)
+            for name in FOLDERS:
+                (folder / name).mkdir(exist_ok=True)
+        return results
+
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """Hold the folder alone; what a killed process left half-written is swept away.
+
+        The lock's file is for the workers to inherit: it is free when the last of them is gone.
+        """
+        with (self.path / ".lock").open("w") as lock:
+            for last in range(_TRIES, -1, -1):
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError:
+                    if not last:
+                        raise DataError("another process is writing to these results; wait for it", self.path) from None
+                    time.sleep(_WAIT)
+            for left in (self.path / ".new").iterdir():
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield lock.fileno()
+
+    # Writing
+
+    def write_cell(self, address: str, files: Mapping[str, bytes], cost: Mapping[str, Any]) -> None:
+        """Put a cell in its place at once; the cost goes first, so that a cell never lacks one."""
+        target = self.path / "cells" / address
+        with _writing(target):
+            self._put(f"costs/{address}.json", cost)
+            folder = Path(tempfile.mkdtemp(dir=self.path / ".new"))
+            try:
+                for name, content in files.items():
+                    _write(folder / name, content)
+                folder.chmod(0o755)
+                with suppress(FileExistsError):  # somebody else was faster, with the same bytes
+                    _rename_new(folder, target)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            (self.path / "failures" / f"{address}.json").unlink(missing_ok=True)
+
+    def write_failure(self, task: Task, reason: str) -> None:
+        """Say why a cell is not there."""
+        record = {**dict(zip(KEY, task.key, strict=True)), "address": task.address, "reason": reason}
+        with _writing(self.path / "failures"):
+            self._put(f"failures/{task.address}.json", record)
+
+    def write_data(self, digest: str, record: Mapping[str, Any]) -> None:
+        """Keep what a fold is."""
+        with _writing(self.path / "data"):
+            self._put(f"data/{digest}.json", record)
+
+    def has_data(self, digest: str) -> bool:
+        """Whether a fold is known."""
+        return (self.path / "data" / f"{digest}.json").is_file()
+
+    def write_plan(self, experiment: Experiment, tasks: Sequence[Task], digests: Mapping[tuple[str, str], str],
+                   command: str) -> None:  # fmt: skip
+        """Say which cells are wanted now; what another plan asked for stays, unless this one has it anew."""
+        old = self._plan_file()
+        named = {task.key for task in tasks}
+        kept = [
+            entry for entry in old["cells"]
+            if tuple(entry[name] for name in KEY) not in named
+            and (entry["data"] not in {data for data, _ in digests}
+                 or digests.get((entry["data"], entry["fold"])) == entry["digest"])
+        ]  # fmt: skip
+        new = [
+            {**dict(zip(KEY, task.key, strict=True)), "address": task.address,
+             "digest": digests[task.data, task.fold]}
+            for task in tasks
+        ]  # fmt: skip
+        run = {"command": command, "plan": experiment.record()}
+        runs = [entry for entry in old["runs"] if entry != run] + [run]
+        with _writing(self.path / "plan.json"):
+            self._put("plan.json", {"runs": runs, "cells": sorted(kept + new, key=_order)})
+
+    def _put(self, name: str, record: Mapping[str, Any]) -> None:
+        handle, temporary = tempfile.mkstemp(dir=self.path / ".new")
+        os.close(handle)
+        try:
+            _write(Path(temporary), pretty(record))
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(self.path / name)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+    def has(self, task: Task) -> bool:
+        """Whether the cell is there."""
+        return (self.path / "cells" / task.address / "cell.json").is_file()
+
+    # Reading
+
+    def _plan_file(self) -> dict[str, Any]:
+        file = self.path / "plan.json"
+        return self._read(file) if file.exists() else {"runs": [], "cells": []}
+
+    @staticmethod
+    def _read(file: Path) -> dict[str, Any]:
+        try:
+            return json.loads(file.read_bytes())  # type: ignore[no-any-return]
+        except (OSError, ValueError):
+            raise DataError("these results are damaged: this file cannot be read", file) from None
+
+    @cached_property
+    def _wanted(self) -> list[dict[str, Any]]:
+        return list(self._plan_file()["cells"])
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The finished cells of all plans, by data, fold, ranker, convention, seed."""
+        folders = [self.path / "cells" / entry["address"] for entry in self._wanted]
+        return [Cell(folder, self._read(folder / "cell.json")) for folder in folders if folder.is_dir()]
+
+    def missing(self) -> list[dict[str, Any]]:
+        """The cells that plans ask for and that are not there, failed or not yet computed."""
+        return [entry for entry in self._wanted if not (self.path / "cells" / entry["address"]).is_dir()]
+
+    def plan(self) -> dict[str, Any]:
+        """What all plans together ask for, and the commands that asked."""
+        runs = self._plan_file()["runs"]
+        merged: dict[str, Any] = {name: _unique(entry[name] for entry in self._wanted) for name in KEY}
+        for name in ("tools", "measures", "select"):
+            merged[name] = _unique(
+                value for run in runs for value in _listed(run["plan"][name])
+            )  # fmt: skip
+        return {**merged, "cells": len(self._wanted), "commands": [run["command"] for run in runs],
+                "plans": [run["plan"] for run in runs]}  # fmt: skip
+
+    @property
+    def versions(self) -> dict[str, list[str]]:
+        """Package → the versions that computed the cells."""
+        found: dict[str, list[str]] = {}
+        for cell in self.cells:
+            for name, version in cell.record["versions"].items():
+                if version not in found.setdefault(name, []):
+                    found[name].append(version)
+        return found
+
+    def means(self) -> polars.DataFrame:
+        """Data, fold, ranker, convention, seed, tool, measure, mean."""
+        rows = [
+            (*cell.key, tool, measure, mean)
+            for cell in self.cells for tool, means in cell.record["means"].items() for measure, mean in means.items()
+        ]  # fmt: skip
+        return _frame(rows, tool=str, measure=str, mean=float)
+
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> polars.DataFrame:
+        """The same per query; the value is null where a query does not count under the tool."""
+        import polars
+
+        wanted = [polars.col(name).is_in(list(names)) for name, names in (("tool", tools), ("measure", measures))
+                  if names is not None]  # fmt: skip
+        frames = []
+        for cell in self.cells:
+            own = [polars.lit(value).alias(name) for name, value in zip(KEY[:-1], cell.key[:-1], strict=True)]
+            seed = polars.lit(cell.key[-1], polars.Int64).alias("seed")
+            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()) if wanted
+                          else cell.values().select(*own, seed, polars.all()))  # fmt: skip
+        empty = _frame([], tool=str, measure=str, query=str, value=float)
+        return polars.concat([empty, *frames])
+
+    def costs(self) -> polars.DataFrame:
+        """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes."""
+        names = ("select_seconds", "train_seconds", "predict_seconds", "peak_bytes")
+        rows = []
+        for cell in self.cells:
+            cost = self._read(self.path / "costs" / f"{cell.address}.json")
+            rows.append((*cell.key, *(cost[name] for name in names)))
+        return _frame(rows, select_seconds=float, train_seconds=float, predict_seconds=float, peak_bytes=int)
+
+    def failures(self) -> polars.DataFrame:
+        """Why cells that are asked for are not there."""
+        rows = []
+        for entry in self.missing():
+            file = self.path / "failures" / f"{entry['address']}.json"
+            if file.exists():
+                rows.append((*(entry[name] for name in KEY), self._read(file)["reason"]))
+        return _frame(rows, reason=str)
+
+    def importances(self) -> polars.DataFrame:
+        """How much each feature counts in each model that says so."""
+        rows = [
+            (*cell.key, feature, importance)
+            for cell in self.cells for feature, importance in (cell.record["importance"] or {}).items()
+        ]  # fmt: skip
+        return _frame(rows, feature=str, importance=float)
+
+    def _data(self) -> list[dict[str, Any]]:
+        digests = _unique(entry["digest"] for entry in self._wanted)
+        return [self._read(self.path / "data" / f"{digest}.json") for digest in digests]
+
+    def datasets(self) -> polars.DataFrame:
+        """The folds: their digests, and how many queries, documents and features they and their parts have."""
+        import polars
+
+        rows = []
+        for record in self._data():
+            parts = record["parts"]
+            row = {name: record[name] for name in ("data", "fold", "digest")}
+            row |= {what: sum(part[what] for part in parts.values()) for what in ("queries", "documents", "relevant")}
+            row["features"] = record["features"]
+            row |= {f"{part}_{what}": counts[what] for part, counts in parts.items() for what in counts}
+            row |= {f"{part}_digest": digest for part, digest in record["digests"].items()}
+            rows.append(row)
+        return polars.DataFrame(rows)
+
+    def audits(self) -> dict[str, dict[str, Any]]:
+        """Data → its audit: about, basis, findings, clean."""
+        return {record["data"]: record["audit"] for record in self._data()}
+
+    def feature_names(self) -> dict[str, list[str]]:
+        """Data → the names of its features."""
+        return {record["data"]: record["feature_names"] for record in self._data()}
+
+    def digest(self) -> str:
+        """SHA-256 over everything that must be the same bytes on every run."""
+        hashed = hashlib.sha256()
+        files = [file for name in ("cells", "data") for file in (self.path / name).rglob("*") if file.is_file()]
+        for name, file in sorted((file.relative_to(self.path).as_posix(), file) for file in files):
+            hashed.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+        return hashed.hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _rename_new(folder: Path, target: Path) -> None:
+    """Rename, unless the target is there."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise FileExistsError(target) from None
+        raise
+
+
+def _order(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (*(entry[name] for name in KEY), entry["address"])
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _unique(values: Any) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+_TYPES: Mapping[type, Callable[[Any], Any]] = {str: lambda p: p.String, float: lambda p: p.Float64, int: lambda p: p.Int64}
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> polars.DataFrame:
+    """Rows that begin with a cell's key, as a table."""
+    import polars
+
+    kinds = {**dict.fromkeys(KEY[:-1], str), "seed": int, **columns}
+    return polars.DataFrame(rows, {name: _TYPES[kind](polars) for name, kind in kinds.items()}, orient="row")

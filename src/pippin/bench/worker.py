@@ -1,0 +1,99 @@
+"""The process that computes cells, one after the other: tasks come in as lines of JSON, answers go out the same way.
+
+Started by the runner as `python -m pippin.bench.worker`. It ends when its input ends, so that no worker outlives the
+process that feeds it, not even one that was killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TextIO
+
+from pippin.bench.cell import check_digests, compute
+from pippin.bench.plan import Task, load_modules
+from pippin.bench.sources import Parts, Place
+from pippin.bench.store import DiskFull, Results
+from pippin.errors import PippinError
+
+_PR_SET_PDEATHSIG = 1
+
+
+@lru_cache(maxsize=2)
+def parts_of(place: Place) -> Parts:
+    """A fold; the last two are kept, because many cells in a row want the same one."""
+    return place.read()
+
+
+@lru_cache(maxsize=2)
+def _checked(place: Place, digests: tuple[str, ...]) -> bool:
+    """Whether the digests of a fold were compared: once is enough."""
+    return bool(digests)
+
+
+def answer(results: Results, asked: dict[str, Any]) -> dict[str, Any]:
+    """Compute one cell and keep it; what went wrong, as a sentence, where it did."""
+    task, place = Task.of(asked["task"]), Place(**asked["place"])
+    try:
+        known = _checked.cache_info().misses
+        parts = parts_of(place)
+        _checked(place, tuple(task.digests.values()))
+        if _checked.cache_info().misses > known:
+            check_digests(task, parts)
+        computed = compute(task, parts)
+        results.write_cell(task.address, computed.files, computed.cost)
+    except DiskFull as error:
+        return {"ok": False, "stop": True, "reason": str(error)}
+    except Exception as error:  # whatever a ranker does must not take the other cells with it
+        return {"ok": False, "reason": reason_of(error)}
+    return {"ok": True}
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a cell failed, in a sentence.
+
+    >>> reason_of(MemoryError()), reason_of(KeyError("x"))
+    ('out of memory', "KeyError: 'x'")
+    """
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return str(error) if isinstance(error, PippinError) else f"{type(error).__name__}: {error}"
+
+
+def _die_with_parent() -> None:
+    """Ask the system (Linux) to end this process when its parent ends, though it be deep in a native function."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _feed(source: TextIO, tasks: queue.SimpleQueue[str]) -> None:
+    for line in source:
+        tasks.put(line)
+    os._exit(0)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    _die_with_parent()
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print must not stand between the answers
+    tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_feed, args=(sys.stdin, tasks), daemon=True).start()
+    first = json.loads(tasks.get())
+    load_modules(first["imports"])
+    results = Results.open(Path(first["results"]))
+    while True:
+        reply = answer(results, json.loads(tasks.get()))
+        out.write(json.dumps(reply) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

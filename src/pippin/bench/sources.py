@@ -9,6 +9,7 @@ compared, and says what the data are.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ import numpy as np
 
 from pippin.bench.plan import canonical
 from pippin.data.dataset import Dataset
+from pippin.data.sources import SOURCES
 from pippin.errors import DataError
 
 PARTS = ("train", "vali", "test")
@@ -51,7 +53,8 @@ class Place:
 
             fold = load_folder(self.path, check=self.check)[self.fold]
             return Parts(*(fold[part] for part in PARTS))
-        return made(_whole(self.form, self.path), self.folds)[int(self.fold.removeprefix("Fold")) - 1]
+        fold = made(_whole(self.form, self.path), self.folds)
+        return fold[int(self.fold.removeprefix("Fold")) - 1]
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +76,9 @@ def made(data: Dataset | tuple[Dataset, ...], folds: int) -> list[Parts]:
     from pippin.data.audit import concatenate
 
     if isinstance(data, Dataset):
-        data = tuple(data.select(np.arange(part, data.queries, folds)) for part in range(folds))
+        if data.queries < folds:
+            raise DataError(f"{data.queries} queries cannot be cut into {folds} folds", data.name)
+        data = tuple(data.select(part) for part in np.array_split(np.arange(data.queries), folds))
     turned = [(*data[i:], *data[:i]) for i in range(len(data))]
     return [Parts(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
 
@@ -134,7 +139,13 @@ def _name(path: Path, form: str) -> str:
             return source.name
     if form == "file" and path.is_file():
         return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-    return path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
+    named = path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
+    published = {_plain(alias): source.name for source in SOURCES.values() for alias in (source.name, *source.aliases)}
+    return published.get(_plain(named), named)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def built(name: str, cache: Path | None) -> list[Path]:
@@ -198,7 +209,9 @@ def _survey(place: Place, allow_leak: bool) -> Surveyed:
         "parts": counts,
         "features": parts.train.features.shape[1],
         "feature_names": list(parts.train.feature_names),
-        "labels": {str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)},
+        "labels": {
+            str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)
+        },
     }
     return Surveyed(place, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
 
@@ -207,7 +220,9 @@ def _check_width(place: Place, parts: Parts) -> None:
     widths = {data.features.shape[1] for data in parts}
     if len(widths) > 1:
         shown = ", ".join(f"{part} {data.features.shape[1]}" for part, data in zip(PARTS, parts, strict=True))
-        raise DataError(f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path)
+        raise DataError(
+            f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path
+        )
 
 
 def _check_together(folds: Sequence[Surveyed]) -> None:
@@ -252,6 +267,15 @@ def _contents(data: Dataset) -> Iterator[tuple[str, bytes]]:
         labels = data.labels[rows]
         if len(labels) and labels.min() < labels.max():
             yield query, hashlib.sha256(labels.tobytes() + np.ascontiguousarray(data.features[rows]).tobytes()).digest()
+
+
+def check_digests(place: Place, parts: Parts, digests: Mapping[str, str]) -> None:
+    """Raise where the data are not those that were surveyed."""
+    from pippin.data.packing import digest
+
+    for part, data in zip(PARTS, parts, strict=True):
+        if digest(data) != digests[part]:
+            raise DataError(f"the {part} part of {place.data} {place.fold} is not what it was when the run began")
 
 
 def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:

@@ -43,8 +43,8 @@ FOLDERS = ("cells", "data", "costs", "failures", ".new")
 
 
 def pretty(record: Any) -> bytes:
-    """JSON for reading, with one spelling for one content."""
-    return (json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+    """JSON for reading, in the order of the record."""
+    return (json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
 class DiskFull(DataError):
@@ -286,8 +286,7 @@ class Results:
         for cell in self.cells:
             own = [polars.lit(value).alias(name) for name, value in zip(KEY[:-1], cell.key[:-1], strict=True)]
             seed = polars.lit(cell.key[-1], polars.Int64).alias("seed")
-            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()) if wanted
-                          else cell.values().select(*own, seed, polars.all()))  # fmt: skip
+            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()))
         empty = _frame([], tool=str, measure=str, query=str, value=float)
         return polars.concat([empty, *frames])
 
@@ -371,7 +370,8 @@ def _rename_new(folder: Path, target: Path) -> None:
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (*(entry[name] for name in KEY), entry["address"])
+    """By key; Fold10 comes after Fold2."""
+    return entry["data"], len(entry["fold"]), *(entry[name] for name in KEY), entry["address"]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -382,7 +382,11 @@ def _unique(values: Any) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-_TYPES: Mapping[type, Callable[[Any], Any]] = {str: lambda p: p.String, float: lambda p: p.Float64, int: lambda p: p.Int64}
+_TYPES: Mapping[type, Callable[[Any], Any]] = {
+    str: lambda p: p.String,
+    float: lambda p: p.Float64,
+    int: lambda p: p.Int64,
+}
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> polars.DataFrame:

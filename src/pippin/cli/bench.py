@@ -128,12 +128,19 @@ def summary(outcome: Outcome) -> str:
     addresses = {task.key for task in outcome.tasks}
     means = outcome.results.means()
     tool = "official" if "official" in means["tool"] else (means["tool"][0] if len(means) else "")
-    shown = [m for m in ("NDCG@10", "MAP") if m in means["measure"]] or list(means["measure"].unique(maintain_order=True))[:2]
+    shown = [m for m in ("NDCG@10", "MAP") if m in means["measure"]] or list(
+        means["measure"].unique(maintain_order=True)
+    )[:2]
     rows = []
     if shown:
         names = ["data", "ranker", "convention"]
         wanted = means.filter(polars.col("tool") == tool, polars.col("measure").is_in(shown))
-        wanted = wanted.filter([tuple(row) in addresses for row in wanted.select("data", "fold", "ranker", "convention", "seed").iter_rows()])
+        wanted = wanted.filter(
+            [
+                tuple(row) in addresses
+                for row in wanted.select("data", "fold", "ranker", "convention", "seed").iter_rows()
+            ]
+        )
         board = wanted.group_by(*names, "measure", maintain_order=True).agg(polars.col("mean").mean(), polars.len())
         table = board.pivot("measure", index=[*names, "len"], values="mean")
         table = table.sort(["data", shown[-1]], descending=[False, True], nulls_last=True)
@@ -142,7 +149,11 @@ def summary(outcome: Outcome) -> str:
     done = len(outcome.tasks) - len(outcome.failed)
     note = (f"{done} of {len(outcome.tasks)} cells are in {Path(outcome.results.path)} "
             f"({outcome.computed} computed now); means over folds under {tool}")  # fmt: skip
-    return Table(["data", "ranker", "trained under", "cells", *shown], rows, names=3, notes=[note]).render() if rows else note
+    return (
+        Table(["data", "ranker", "trained under", "cells", *shown], rows, names=3, notes=[note]).render()
+        if rows
+        else note
+    )
 
 
 def _shown(value: float | None) -> str:
@@ -155,4 +166,6 @@ def failures(outcome: Outcome) -> list[str]:
     for task in outcome.tasks:
         if task.address in outcome.failed:
             where.setdefault(outcome.failed[task.address], []).append(f"{task.ranker} on {task.data} {task.fold}")
-    return [f"{len(cells)} failed ({cells[0]}{' …' if len(cells) > 1 else ''}): {reason}" for reason, cells in where.items()]
+    return [
+        f"{len(cells)} failed ({cells[0]}{' …' if len(cells) > 1 else ''}): {reason}" for reason, cells in where.items()
+    ]

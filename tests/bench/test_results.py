@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars
 import pytest
+from tests.bench.small import CHEAP, bench, whole, write_folds
 
 from pippin.bench.plan import MEASURES
 from pippin.bench.sources import places
@@ -16,7 +17,6 @@ from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.tools import TOOLS
 from pippin.rankers import models
-from tests.bench.small import CHEAP, bench, whole, write_folds
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_other_things_is_no_results(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no results: there is no results.json"):
+    with pytest.raises(DataError, match="no results: there is no results"):
         Results.open(tmp_path)
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(DataError, match="holds something else than results"):

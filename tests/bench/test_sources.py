@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.bench.small import whole, write_fold, write_folds
 
 from pippin.bench.sources import audit_folds, check_digests, made, places, survey
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.errors import DataError
-from tests.bench.small import whole, write_fold, write_folds
 
 
 def surveyed(path: Path, **options: bool) -> None:
@@ -102,15 +102,15 @@ def test_folds_with_different_features(tmp_path: Path) -> None:
 
 def leaky(folder: Path, rename: str = "") -> Path:
     """Folds of which the first tests on a training query, perhaps under another name."""
-    for i, (train, vali, test) in enumerate(made(whole(), 5)):
-        if i == 0:
-            stolen = train.select([0])
-            both = (stolen, test)
-            ids = (rename or stolen.query_ids[0], *test.query_ids)
-            offsets = np.concatenate((stolen.offsets, test.offsets[1:] + len(stolen)))
-            features, labels = (np.concatenate([getattr(part, name) for part in both]) for name in ("features", "labels"))
-            test = Dataset(features, labels, offsets, ids)
-        write_fold(folder / f"Fold{i + 1}", train, vali, test)
+    first, *others = made(whole(), 5)
+    stolen, test = first.train.select([0]), first.test
+    leaked = Dataset(
+        np.concatenate((stolen.features, test.features)), np.concatenate((stolen.labels, test.labels)),
+        np.concatenate((stolen.offsets, test.offsets[1:] + len(stolen))),
+        (rename or stolen.query_ids[0], *test.query_ids),
+    )  # fmt: skip
+    for i, parts in enumerate([first._replace(test=leaked), *others]):
+        write_fold(folder / f"Fold{i + 1}", *parts)
     return folder
 
 
@@ -147,4 +147,4 @@ def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["MQ2008", "OHSUMED/QueryLevelNorm"])
 def test_published_data_have_no_leak(shared: Path, name: str) -> None:
     folds = next(survey(places([str(shared / "data" / name)])))
-    assert [fold.place.data for fold in folds] == [name.split("/")[0].lower()] * 5
+    assert [fold.place.data for fold in folds] == [name.partition("/")[0].lower()] * 5

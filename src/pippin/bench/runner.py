@@ -267,28 +267,24 @@ class Pool:
             looked = time.monotonic()
             while self.workers:
                 for key, _ in selector.select(_LOOK):
-                    worker = key.data
-                    job, line = worker.job, worker.output.readline()
-                    if line.endswith("\n"):
-                        ended = self._ended(json.loads(line))
-                    else:
-                        ended = None if worker.too_large else worker.last_words()
+                    worker = cast(Worker, key.data)
+                    job, line = cast(Job, worker.job), worker.output.readline()
+                    alive = line.endswith("\n")
+                    reason = self._reason(json.loads(line)) if alive else worker.last_words()
+                    if not alive or not waiting:
                         self._remove(worker, selector)
-                        worker = self._start(selector) if waiting else None
-                    if worker is not None and waiting:
-                        worker.give(waiting.popleft())
-                    elif worker is not None:
-                        self._remove(worker, selector)
-                    if key.data.too_large:
+                    if waiting:
+                        (worker if alive else self._start(selector)).give(waiting.popleft())
+                    if worker.too_large:
                         large.append(job)
                     else:
-                        yield job, ended
+                        yield job, reason
                 if self.memory is not None and time.monotonic() - looked >= _LOOK:
                     self._check_memory()
                     looked = time.monotonic()
 
     @staticmethod
-    def _ended(reply: Mapping[str, Any]) -> str | None:
+    def _reason(reply: Mapping[str, Any]) -> str | None:
         if reply.get("stop"):
             raise DiskFull(reply["reason"])
         return None if reply["ok"] else str(reply["reason"])

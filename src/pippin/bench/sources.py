@@ -53,8 +53,8 @@ class Place:
 
             fold = load_folder(self.path, check=self.check)[self.fold]
             return Parts(*(fold[part] for part in PARTS))
-        fold = made(_whole(self.form, self.path), self.folds)
-        return fold[int(self.fold.removeprefix("Fold")) - 1]
+        folds = made(_whole(self.form, self.path), self.folds)
+        return folds[int(self.fold.removeprefix("Fold")) - 1]
 
 
 @lru_cache(maxsize=1)

@@ -71,7 +71,7 @@ class Cell:
     @property
     def key(self) -> tuple[str, str, str, str, int]:
         """Data, fold, ranker, convention, seed."""
-        return tuple(self.record[name] for name in KEY)  # type: ignore[return-value]
+        return tuple(self.record[name] for name in KEY)
 
     @property
     def address(self) -> str:

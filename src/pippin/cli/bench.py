@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how it runs")
     how.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
     how.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G; beyond it a cell fails")
+    how.add_argument("--dask", metavar="ADDRESS", help="on the Dask cluster of this scheduler, or local")
     how.add_argument("--allow-leak", action="store_true", help="go on where training holds test queries")
     how.add_argument("--allow-one-fold", action="store_true", help="go on where a data set has one fold")
     how.add_argument("--no-check", action="store_true", help="do not compare a published data set with its counts")
@@ -56,11 +57,16 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.runner import parse_size
     from pippin.bench.runner import run as run_bench
 
+    memory = None if options.memory is None else parse_size(options.memory)
+    way = None
+    if options.dask is not None:
+        from pippin.bench.scale import on_dask
+
+        way = on_dask(options.dask, options.jobs, memory)
     outcome = run_bench(
-        experiment(options), options.output, jobs=options.jobs,
-        memory=None if options.memory is None else parse_size(options.memory), allow_leak=options.allow_leak,
+        experiment(options), options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
-        command=shlex.join(["pippin", *sys.argv[1:]]),
+        command=shlex.join(["pippin", *sys.argv[1:]]), way=way,
     )  # fmt: skip
     print(summary(outcome))
     for line in failures(outcome):

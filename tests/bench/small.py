@@ -11,10 +11,11 @@ import numpy as np
 
 from pippin.bench.plan import Experiment
 from pippin.bench.runner import Job, Outcome, Run, run
-from pippin.bench.sources import made
+from pippin.bench.sources import Parts
 from pippin.bench.store import Results
 from pippin.bench.worker import answer
 from pippin.data.dataset import Dataset
+from pippin.data.folds import PARTS, make_folds
 from pippin.data.letor import write_letor
 from pippin.data.synthetic import make
 
@@ -25,6 +26,11 @@ def whole(queries: int = 30, *, seed: int = 1, null: bool = False) -> Dataset:
     """A synthetic data set, without its NULLs unless they are asked for."""
     data = make(queries, documents=8, features=5, seed=seed)
     return data if null else replace(data, features=np.nan_to_num(data.features))
+
+
+def made(data: Dataset, folds: int) -> list[Parts]:
+    """Folds of a data set."""
+    return [Parts(*(fold[part] for part in PARTS)) for fold in make_folds(data, folds)]
 
 
 def write_fold(folder: Path, train: Dataset, vali: Dataset, test: Dataset) -> None:

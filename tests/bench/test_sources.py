@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.bench.small import whole, write_fold, write_folds
+from tests.bench.small import made, whole, write_fold, write_folds
 
-from pippin.bench.sources import audit_folds, check_digests, made, places, survey
+from pippin.bench.sources import audit_folds, check_digests, places, survey
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
-from pippin.errors import DataError
+from pippin.errors import DataError, PippinError
 
 
 def surveyed(path: Path, **options: bool) -> None:
@@ -63,11 +63,18 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         places([str(tmp_path / "nothing")])
 
 
-@pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 folds")])
+@pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 parts")])
 def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
     write_letor(whole(), tmp_path / "all.txt")
-    with pytest.raises(DataError, match=sentence):
+    with pytest.raises(PippinError, match=sentence):
         list(survey(places([str(tmp_path / "all.txt")], folds)))
+
+
+def test_fifths_that_share_a_query(tmp_path: Path) -> None:
+    for i in range(5):
+        write_letor(whole(4), tmp_path / f"S{i + 1}.txt")
+    with pytest.raises(DataError, match="a query is in more than one of S1, S2 …"):
+        surveyed(tmp_path)
 
 
 def test_judgements_are_no_data_to_learn_from(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ import numpy as np
 
 from pippin.bench.plan import canonical
 from pippin.data.dataset import Dataset
+from pippin.data.folds import PARTS, MadeFolds, make_folds
 from pippin.data.sources import SOURCES
 from pippin.errors import DataError
 
-PARTS = ("train", "vali", "test")
 VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
 
 
@@ -53,34 +53,34 @@ class Place:
 
             fold = load_folder(self.path, check=self.check)[self.fold]
             return Parts(*(fold[part] for part in PARTS))
-        folds = made(_whole(self.form, self.path), self.folds)
-        return folds[int(self.fold.removeprefix("Fold")) - 1]
+        made = _fifths(self.path) if self.form == "fifths" else _made(self.path, self.folds)
+        return Parts(*(made[self.fold][part] for part in PARTS))
 
 
+# The last one is kept, because its folds are asked for one after the other.
 @lru_cache(maxsize=1)
-def _whole(form: str, path: str) -> Dataset | tuple[Dataset, ...]:
-    """A file, or the fifths of a folder; the last one is kept, because its folds are asked for one after the other."""
-    from pippin.data.letor import read_letor
+def _made(path: str, folds: int) -> MadeFolds:
+    """Folds of a file."""
     from pippin.data.load import as_judged
 
-    if form == "fifths":
-        return tuple(read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt")))
     data = as_judged(path)
     if not isinstance(data, Dataset):
         raise DataError("judgements have no features to learn from", path)
-    return data
+    return make_folds(data, folds)
 
 
-def made(data: Dataset | tuple[Dataset, ...], folds: int) -> list[Parts]:
-    """Folds by LETOR's rotation: fold i tests on one part, validates on the one before it, trains on all others."""
+@lru_cache(maxsize=1)
+def _fifths(path: str) -> MadeFolds:
+    """Folds of a folder of S1.txt, S2.txt …, rotated."""
     from pippin.data.audit import concatenate
+    from pippin.data.letor import read_letor
 
-    if isinstance(data, Dataset):
-        if data.queries < folds:
-            raise DataError(f"{data.queries} queries cannot be cut into {folds} folds", data.name)
-        data = tuple(data.select(part) for part in np.array_split(np.arange(data.queries), folds))
-    turned = [(*data[i:], *data[:i]) for i in range(len(data))]
-    return [Parts(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
+    parts = [read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt"))]
+    ends = np.cumsum([part.queries for part in parts])
+    whole = concatenate(parts)
+    if whole.queries != ends[-1]:
+        raise DataError("a query is in more than one of S1, S2 …: a leak between the folds", path)
+    return MadeFolds(whole, tuple(np.split(np.arange(whole.queries), ends[:-1])))
 
 
 def places(arguments: Sequence[str], folds: int = 5, *, check: bool = True, cache: Path | None = None) -> list[Place]:

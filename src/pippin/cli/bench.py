@@ -7,7 +7,6 @@ import ast
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pippin.errors import DataError
@@ -126,44 +125,31 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Rankers by the mean over folds, per data set, and where the results are."""
-    import polars
-
+    """Rankers by the mean over the cells of this run, per data set, and where the results are."""
     from pippin.report.tables import Table
 
-    addresses = {task.key for task in outcome.tasks}
-    means = outcome.results.means()
-    tool = "official" if "official" in means["tool"] else (means["tool"][0] if len(means) else "")
-    shown = [m for m in ("NDCG@10", "MAP") if m in means["measure"]] or list(
-        means["measure"].unique(maintain_order=True)
-    )[:2]
+    tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
+    measures = [m for m in ("NDCG@10", "MAP") if m in outcome.tasks[0].measures] or list(outcome.tasks[0].measures[:2])
+    wanted = {task.key for task in outcome.tasks}
+    boards: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
+    for cell in outcome.results.cells:
+        if cell.key in wanted:
+            data, _, ranker, convention, _ = cell.key
+            means = cell.record["means"][tool]
+            if all(means.get(measure) is not None for measure in measures):
+                own = boards.setdefault(data, {}).setdefault((ranker, convention), [])
+                own.append([means[measure] for measure in measures])
     rows = []
-    if shown:
-        names = ["data", "ranker", "convention"]
-        wanted = means.filter(polars.col("tool") == tool, polars.col("measure").is_in(shown))
-        wanted = wanted.filter(
-            [
-                tuple(row) in addresses
-                for row in wanted.select("data", "fold", "ranker", "convention", "seed").iter_rows()
-            ]
-        )
-        board = wanted.group_by(*names, "measure", maintain_order=True).agg(polars.col("mean").mean(), polars.len())
-        table = board.pivot("measure", index=[*names, "len"], values="mean")
-        table = table.sort(["data", shown[-1]], descending=[False, True], nulls_last=True)
-        rows = [[*map(str, row[:4]), *(_shown(v) for v in row[4:])] for row in table.iter_rows()]
-        shown = table.columns[4:]
+    for data, board in boards.items():
+        means_of = {
+            name: [sum(column) / len(column) for column in zip(*own, strict=True)] for name, own in board.items()
+        }
+        for name in sorted(means_of, key=lambda name: -means_of[name][-1]):
+            rows.append([data, *name, str(len(board[name])), *(f"{mean:.4f}" for mean in means_of[name])])
     done = len(outcome.tasks) - len(outcome.failed)
-    note = (f"{done} of {len(outcome.tasks)} cells are in {Path(outcome.results.path)} "
-            f"({outcome.computed} computed now); means over folds under {tool}")  # fmt: skip
-    return (
-        Table(["data", "ranker", "trained under", "cells", *shown], rows, names=3, notes=[note]).render()
-        if rows
-        else note
-    )
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    note = (f"{done} of {len(outcome.tasks)} cells are in {outcome.results.path} ({outcome.computed} computed now); "
+            f"means over folds under {tool}")  # fmt: skip
+    return Table(["data", "ranker", "trained under", "cells", *measures], rows, names=3, notes=[note]).render()
 
 
 def failures(outcome: Outcome) -> list[str]:

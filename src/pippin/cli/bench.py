@@ -129,7 +129,8 @@ def summary(outcome: Outcome) -> str:
     from pippin.report.tables import Table
 
     tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
-    measures = [m for m in ("NDCG@10", "MAP") if m in outcome.tasks[0].measures] or list(outcome.tasks[0].measures[:2])
+    asked = outcome.tasks[0].measures
+    measures = [m for m in asked if m in ("NDCG@10", "MAP")] or asked[:2]
     wanted = {task.key for task in outcome.tasks}
     boards: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
     for cell in outcome.results.cells:

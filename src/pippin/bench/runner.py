@@ -104,10 +104,14 @@ def run(
         if way is not None:
             running = way(results, experiment)
         else:
-            running = Pool(results, experiment.imports, jobs or len(os.sched_getaffinity(0)), memory, lock).run
+            running = Pool(results, experiment.imports, _cores() if jobs is None else jobs, memory, lock).run
         failed = _record(results, experiment, todo, running, verbose)
     tasks = tuple(job.task for job in all_jobs)
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _survey(

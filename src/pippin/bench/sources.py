@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -178,7 +179,7 @@ def survey(
     """Read every fold once, data set by data set, and refuse what no benchmark can use."""
     from pippin.progress import progress
 
-    with progress(len(found) if verbose else 0, "reading") as bar:
+    with progress(len(found), "reading") if verbose else nullcontext() as bar:
         for data in dict.fromkeys(place.data for place in found):
             own = [place for place in found if place.data == data]
             if len(own) == 1 and not allow_one_fold:
@@ -187,7 +188,7 @@ def survey(
             surveyed = []
             for place in own:
                 surveyed.append(_survey(place, allow_leak))
-                if verbose:
+                if bar is not None:
                     bar.step(f"{data} {place.fold}")
             _check_together(surveyed)
             yield surveyed

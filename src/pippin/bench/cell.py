@@ -5,11 +5,13 @@ The bytes depend on the task and on the data alone; times and memory are told ap
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -18,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.bench.plan import Task
-from pippin.bench.sources import PARTS, Parts
+from pippin.bench.plan import Task, canonical
+from pippin.bench.sources import Parts
 from pippin.bench.store import KEY, pretty
 from pippin.bench.versions import versions
 from pippin.data.dataset import Dataset
@@ -62,7 +64,7 @@ def compute(task: Task, parts: Parts) -> Computed:
     columns = evaluated(task, parts.test, scores)
     trained = next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters)
     record = {
-        **task.record(),
+        **json.loads(canonical(task.record())),  # in one order, whatever order the options had
         "selected": _selection(chosen),
         "means": {tool: {m: _number(c.mean) for m, c in own.items()} for tool, own in columns.items()},
         "importance": _importance(chosen.ranker),
@@ -92,27 +94,23 @@ def check_versions(task: Task) -> None:
             raise PippinError(f"this worker has {name} {version}, and the plan was made with {task.versions.get(name)}")
 
 
-def check_digests(task: Task, parts: Parts) -> None:
-    """Raise where the data are not those the plan was made with."""
-    from pippin.data.packing import digest
-
-    for part, data in zip(PARTS, parts, strict=True):
-        if digest(data) != task.digests[part]:
-            raise DataError(f"the {part} part of {task.data} {task.fold} is not what it was when the run began")
-
-
 def evaluated(task: Task, test: Dataset, scores: NDArray[np.float64]) -> Columns:
     """Every measure under every tool; what a tool cannot compute is left out."""
     rankings = Rankings(test, scores)
     columns: dict[str, dict[str, Column]] = {}
     for tool in task.tools:
-        own = columns.setdefault(tool, {})
-        for measure in task.measures:
-            try:
-                own[measure] = evaluate_rankings(rankings, [measure], TOOLS[tool], {}, task.ranker).columns[0]
-            except ConventionError:
-                continue
+        try:
+            own = evaluate_rankings(rankings, task.measures, TOOLS[tool], {}, task.ranker).columns
+        except ConventionError:
+            own = tuple(_one_by_one(rankings, task, tool))
+        columns[tool] = {column.asked: column for column in own}
     return columns
+
+
+def _one_by_one(rankings: Rankings, task: Task, tool: str) -> Iterator[Column]:
+    for measure in task.measures:
+        with suppress(ConventionError):
+            yield from evaluate_rankings(rankings, [measure], TOOLS[tool], {}, task.ranker).columns
 
 
 def _number(value: float) -> float | None:

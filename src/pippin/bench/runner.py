@@ -20,8 +20,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.sources import Place, Surveyed, audit_folds, places, survey
@@ -30,9 +31,12 @@ from pippin.errors import DataError
 from pippin.progress import Bar
 
 _LOOK = 0.1  # seconds between looks at the workers' memory
-_ONE = {name: "1" for name in (
-    "PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS",
-)}  # fmt: skip
+_ALONE = ("PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+# Milliseconds of a round (or of a whole training, where there are none) on three fifths of OHSUMED, for a guess.
+_MILLISECONDS = {
+    "adarank": 1, "approxndcg": 1, "best-feature": 80, "coordinate-ascent": 3000, "frank": 70, "lambdarank": 25,
+    "listmle": 2, "listnet": 1, "rankboost": 2, "ranknet": 9, "ranksvm": 30, "regression": 20, "svmmap": 170,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -43,15 +47,17 @@ class Job:
     place: Place
     documents: int  # to train on
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """A guess of its time, good enough to begin with the longest: points × rounds × documents."""
         from pippin.rankers import ranker
 
-        known = ranker(self.task.ranker)().get_params() | dict(self.task.parameters)
+        cls = ranker(self.task.ranker)
+        known = cls().get_params() | dict(self.task.parameters)
         points = math.prod(map(len, self.task.grid.values()))
         bags = max(self.task.grid.get("bags", [known.get("bags", 1)]))
-        return float(points * bags * known.get("rounds", 1) * self.documents)
+        rounds = known["rounds"] if cls.by_rounds else 1
+        return float(_MILLISECONDS.get(self.task.ranker, 5) * points * bags * rounds * self.documents)
 
 
 @dataclass(frozen=True)
@@ -98,10 +104,14 @@ def run(
         if way is not None:
             running = way(results, experiment)
         else:
-            running = Pool(results, experiment.imports, jobs or len(os.sched_getaffinity(0)), memory, lock).run
+            running = Pool(results, experiment.imports, _cores() if jobs is None else jobs, memory, lock).run
         failed = _record(results, experiment, todo, running, verbose)
     tasks = tuple(job.task for job in all_jobs)
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _survey(
@@ -176,11 +186,12 @@ class Worker:
     """One process and the job it is at."""
 
     def __init__(self, results: Results, imports: Sequence[str], lock: int) -> None:
-        self.errors: IO[bytes] = tempfile.TemporaryFile()
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, **dict.fromkeys(_ALONE, "1"), "PYTHONPATH": paths}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pippin.bench.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.errors, text=True, env={**os.environ, **_ONE, "PYTHONPATH": paths}, pass_fds=[lock],
+            stderr=self.errors, text=True, env=environment, pass_fds=[lock],
             process_group=0,  # Ctrl-C is for the runner, not for training that would take it as an early stop
         )  # fmt: skip
         self.job: Job | None = None
@@ -188,10 +199,10 @@ class Worker:
         self._send({"results": str(results.path.resolve()), "imports": list(imports)})
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        assert self.process.stdin is not None
+        pipe = cast(IO[str], self.process.stdin)
         with suppress(BrokenPipeError):  # it is dead already, which its output will tell
-            self.process.stdin.write(json.dumps(message) + "\n")
-            self.process.stdin.flush()
+            pipe.write(json.dumps(message) + "\n")
+            pipe.flush()
 
     def give(self, job: Job) -> None:
         """Begin a job."""
@@ -201,8 +212,7 @@ class Worker:
     @property
     def output(self) -> IO[str]:
         """Where its answers come from."""
-        assert self.process.stdout is not None
-        return self.process.stdout
+        return cast(IO[str], self.process.stdout)
 
     def resident(self) -> int:
         """Its memory now, in bytes."""
@@ -261,28 +271,24 @@ class Pool:
             looked = time.monotonic()
             while self.workers:
                 for key, _ in selector.select(_LOOK):
-                    worker = key.data
-                    job, line = worker.job, worker.output.readline()
-                    if line.endswith("\n"):
-                        ended = self._ended(json.loads(line))
-                    else:
-                        ended = None if worker.too_large else worker.last_words()
+                    worker = cast(Worker, key.data)
+                    job, line = cast(Job, worker.job), worker.output.readline()
+                    alive = line.endswith("\n")
+                    reason = self._reason(json.loads(line)) if alive else worker.last_words()
+                    if not alive or not waiting:
                         self._remove(worker, selector)
-                        worker = self._start(selector) if waiting else None
-                    if worker is not None and waiting:
-                        worker.give(waiting.popleft())
-                    elif worker is not None:
-                        self._remove(worker, selector)
-                    if key.data.too_large:
+                    if waiting:
+                        (worker if alive else self._start(selector)).give(waiting.popleft())
+                    if worker.too_large:
                         large.append(job)
                     else:
-                        yield job, ended
+                        yield job, reason
                 if self.memory is not None and time.monotonic() - looked >= _LOOK:
                     self._check_memory()
                     looked = time.monotonic()
 
     @staticmethod
-    def _ended(reply: Mapping[str, Any]) -> str | None:
+    def _reason(reply: Mapping[str, Any]) -> str | None:
         if reply.get("stop"):
             raise DiskFull(reply["reason"])
         return None if reply["ok"] else str(reply["reason"])

@@ -9,7 +9,9 @@ compared, and says what the data are.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,9 +21,10 @@ import numpy as np
 
 from pippin.bench.plan import canonical
 from pippin.data.dataset import Dataset
+from pippin.data.folds import PARTS, MadeFolds, make_folds
+from pippin.data.sources import SOURCES
 from pippin.errors import DataError
 
-PARTS = ("train", "vali", "test")
 VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
 
 
@@ -51,31 +54,34 @@ class Place:
 
             fold = load_folder(self.path, check=self.check)[self.fold]
             return Parts(*(fold[part] for part in PARTS))
-        return made(_whole(self.form, self.path), self.folds)[int(self.fold.removeprefix("Fold")) - 1]
+        made = _fifths(self.path) if self.form == "fifths" else _made(self.path, self.folds)
+        return Parts(*(made[self.fold][part] for part in PARTS))
 
 
+# The last one is kept, because its folds are asked for one after the other.
 @lru_cache(maxsize=1)
-def _whole(form: str, path: str) -> Dataset | tuple[Dataset, ...]:
-    """A file, or the fifths of a folder; the last one is kept, because its folds are asked for one after the other."""
-    from pippin.data.letor import read_letor
+def _made(path: str, folds: int) -> MadeFolds:
+    """Folds of a file."""
     from pippin.data.load import as_judged
 
-    if form == "fifths":
-        return tuple(read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt")))
     data = as_judged(path)
     if not isinstance(data, Dataset):
         raise DataError("judgements have no features to learn from", path)
-    return data
+    return make_folds(data, folds)
 
 
-def made(data: Dataset | tuple[Dataset, ...], folds: int) -> list[Parts]:
-    """Folds by LETOR's rotation: fold i tests on one part, validates on the one before it, trains on all others."""
+@lru_cache(maxsize=1)
+def _fifths(path: str) -> MadeFolds:
+    """Folds of a folder of S1.txt, S2.txt …, rotated."""
     from pippin.data.audit import concatenate
+    from pippin.data.letor import read_letor
 
-    if isinstance(data, Dataset):
-        data = tuple(data.select(np.arange(part, data.queries, folds)) for part in range(folds))
-    turned = [(*data[i:], *data[:i]) for i in range(len(data))]
-    return [Parts(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
+    parts = [read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt"))]
+    ends = np.cumsum([part.queries for part in parts])
+    whole = concatenate(parts)
+    if whole.queries != ends[-1]:
+        raise DataError("a query is in more than one of S1, S2 …: a leak between the folds", path)
+    return MadeFolds(whole, tuple(np.split(np.arange(whole.queries), ends[:-1])))
 
 
 def places(arguments: Sequence[str], folds: int = 5, *, check: bool = True, cache: Path | None = None) -> list[Place]:
@@ -134,7 +140,13 @@ def _name(path: Path, form: str) -> str:
             return source.name
     if form == "file" and path.is_file():
         return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-    return path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
+    named = path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
+    published = {_plain(alias): source.name for source in SOURCES.values() for alias in (source.name, *source.aliases)}
+    return published.get(_plain(named), named)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def built(name: str, cache: Path | None) -> list[Path]:
@@ -167,7 +179,7 @@ def survey(
     """Read every fold once, data set by data set, and refuse what no benchmark can use."""
     from pippin.progress import progress
 
-    with progress(len(found) if verbose else 0, "reading") as bar:
+    with progress(len(found), "reading") if verbose else nullcontext() as bar:
         for data in dict.fromkeys(place.data for place in found):
             own = [place for place in found if place.data == data]
             if len(own) == 1 and not allow_one_fold:
@@ -176,7 +188,7 @@ def survey(
             surveyed = []
             for place in own:
                 surveyed.append(_survey(place, allow_leak))
-                if verbose:
+                if bar is not None:
                     bar.step(f"{data} {place.fold}")
             _check_together(surveyed)
             yield surveyed
@@ -198,7 +210,9 @@ def _survey(place: Place, allow_leak: bool) -> Surveyed:
         "parts": counts,
         "features": parts.train.features.shape[1],
         "feature_names": list(parts.train.feature_names),
-        "labels": {str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)},
+        "labels": {
+            str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)
+        },
     }
     return Surveyed(place, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
 
@@ -207,7 +221,9 @@ def _check_width(place: Place, parts: Parts) -> None:
     widths = {data.features.shape[1] for data in parts}
     if len(widths) > 1:
         shown = ", ".join(f"{part} {data.features.shape[1]}" for part, data in zip(PARTS, parts, strict=True))
-        raise DataError(f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path)
+        raise DataError(
+            f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path
+        )
 
 
 def _check_together(folds: Sequence[Surveyed]) -> None:
@@ -252,6 +268,15 @@ def _contents(data: Dataset) -> Iterator[tuple[str, bytes]]:
         labels = data.labels[rows]
         if len(labels) and labels.min() < labels.max():
             yield query, hashlib.sha256(labels.tobytes() + np.ascontiguousarray(data.features[rows]).tobytes()).digest()
+
+
+def check_digests(place: Place, parts: Parts, digests: Mapping[str, str]) -> None:
+    """Raise where the data are not those that were surveyed."""
+    from pippin.data.packing import digest
+
+    for part, data in zip(PARTS, parts, strict=True):
+        if digest(data) != digests[part]:
+            raise DataError(f"the {part} part of {place.data} {place.fold} is not what it was when the run began")
 
 
 def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
 SCHEMA = 1
 KEY = ("data", "fold", "ranker", "convention", "seed")
 _TRIES, _WAIT = 10, 0.1  # the workers of a run that was just killed need a moment to go
-FOLDERS = ("cells", "data", "costs", "failures", ".new")
+FOLDERS = ("cells", "data", "costs", "failures")
 
 
 def pretty(record: Any) -> bytes:
-    """JSON for reading, with one spelling for one content."""
-    return (json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+    """JSON for reading, in the order of the record."""
+    return (json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
 class DiskFull(DataError):
@@ -71,7 +70,7 @@ class Cell:
     @property
     def key(self) -> tuple[str, str, str, str, int]:
         """Data, fold, ranker, convention, seed."""
-        return tuple(self.record[name] for name in KEY)  # type: ignore[return-value]
+        return tuple(self.record[name] for name in KEY)
 
     @property
     def address(self) -> str:
@@ -112,10 +111,12 @@ class Results:
             raise DataError("no results: there is no results.json in this folder", path) from None
         except (OSError, ValueError):
             raise DataError("these results are damaged: their results.json cannot be read", path) from None
-        schema = record.get("schema") if isinstance(record, dict) else None
-        if schema != SCHEMA:
-            raise DataError(f"these results have the schema {schema}, written by pippin {dict(record).get('pippin')}; "
-                            f"this is pippin {__version__}, which reads schema {SCHEMA}", path)  # fmt: skip
+        written = record if isinstance(record, dict) else {}
+        if written.get("schema") != SCHEMA:
+            raise DataError(
+                f"these results have the schema {written.get('schema')}, written by pippin {written.get('pippin')}; "
+                f"this is pippin {__version__}, which reads schema {SCHEMA}", path,
+            )  # fmt: skip
         return cls(folder)
 
     @classmethod
@@ -123,11 +124,11 @@ class Results:
         """A folder that is there, or a new one; a folder with anything else in it is refused."""
         folder = Path(path)
         with _writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ".new").mkdir(parents=True, exist_ok=True)
             if not (folder / "results.json").exists():
-                if any(file.name != ".lock" for file in folder.iterdir()):
+                if any(not file.name.startswith(".") for file in folder.iterdir()):
                     raise DataError("this folder holds something else than results; name another", path)
-                _write(folder / "results.json", pretty({"schema": SCHEMA, "pippin": __version__}))
+                cls(folder)._put("results.json", {"schema": SCHEMA, "pippin": __version__})
             results = cls.open(folder)
             for name in FOLDERS:
                 (folder / name).mkdir(exist_ok=True)
@@ -159,11 +160,11 @@ class Results:
         target = self.path / "cells" / address
         with _writing(target):
             self._put(f"costs/{address}.json", cost)
-            folder = Path(tempfile.mkdtemp(dir=self.path / ".new"))
+            folder = self.path / ".new" / f"{address}.{os.getpid()}"
             try:
+                folder.mkdir()
                 for name, content in files.items():
                     _write(folder / name, content)
-                folder.chmod(0o755)
                 with suppress(FileExistsError):  # somebody else was faster, with the same bytes
                     _rename_new(folder, target)
             finally:
@@ -189,12 +190,11 @@ class Results:
                    command: str) -> None:  # fmt: skip
         """Say which cells are wanted now; what another plan asked for stays, unless this one has it anew."""
         old = self._plan_file()
-        named = {task.key for task in tasks}
+        named, present = {task.key for task in tasks}, {data for data, _ in digests}
         kept = [
             entry for entry in old["cells"]
             if tuple(entry[name] for name in KEY) not in named
-            and (entry["data"] not in {data for data, _ in digests}
-                 or digests.get((entry["data"], entry["fold"])) == entry["digest"])
+            and (entry["data"] not in present or digests.get((entry["data"], entry["fold"])) == entry["digest"])
         ]  # fmt: skip
         new = [
             {**dict(zip(KEY, task.key, strict=True)), "address": task.address,
@@ -207,14 +207,12 @@ class Results:
             self._put("plan.json", {"runs": runs, "cells": sorted(kept + new, key=_order)})
 
     def _put(self, name: str, record: Mapping[str, Any]) -> None:
-        handle, temporary = tempfile.mkstemp(dir=self.path / ".new")
-        os.close(handle)
+        temporary = self.path / ".new" / f"{name.replace('/', '-')}.{os.getpid()}"
         try:
-            _write(Path(temporary), pretty(record))
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(self.path / name)
+            _write(temporary, pretty(record))
+            temporary.replace(self.path / name)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def has(self, task: Task) -> bool:
         """Whether the cell is there."""
@@ -286,8 +284,7 @@ class Results:
         for cell in self.cells:
             own = [polars.lit(value).alias(name) for name, value in zip(KEY[:-1], cell.key[:-1], strict=True)]
             seed = polars.lit(cell.key[-1], polars.Int64).alias("seed")
-            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()) if wanted
-                          else cell.values().select(*own, seed, polars.all()))  # fmt: skip
+            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()))
         empty = _frame([], tool=str, measure=str, query=str, value=float)
         return polars.concat([empty, *frames])
 
@@ -371,7 +368,8 @@ def _rename_new(folder: Path, target: Path) -> None:
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (*(entry[name] for name in KEY), entry["address"])
+    """By key; Fold10 comes after Fold2."""
+    return entry["data"], len(entry["fold"]), *(entry[name] for name in KEY), entry["address"]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -382,7 +380,11 @@ def _unique(values: Any) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-_TYPES: Mapping[type, Callable[[Any], Any]] = {str: lambda p: p.String, float: lambda p: p.Float64, int: lambda p: p.Int64}
+_TYPES: Mapping[type, Callable[[Any], Any]] = {
+    str: lambda p: p.String,
+    float: lambda p: p.Float64,
+    int: lambda p: p.Int64,
+}
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> polars.DataFrame:

@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from pippin.bench.cell import check_digests, compute
+from pippin.bench.cell import compute
 from pippin.bench.plan import Task, load_modules
-from pippin.bench.sources import Parts, Place
+from pippin.bench.sources import Parts, Place, check_digests
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import PippinError
 
@@ -27,27 +27,18 @@ _PR_SET_PDEATHSIG = 1
 
 
 @lru_cache(maxsize=2)
-def parts_of(place: Place) -> Parts:
-    """A fold; the last two are kept, because many cells in a row want the same one."""
-    return place.read()
-
-
-@lru_cache(maxsize=2)
-def _checked(place: Place, digests: tuple[str, ...]) -> bool:
-    """Whether the digests of a fold were compared: once is enough."""
-    return bool(digests)
+def parts_of(place: Place, digests: tuple[tuple[str, str], ...]) -> Parts:
+    """A fold, compared with its digests; the last two are kept, because many cells in a row want the same one."""
+    parts = place.read()
+    check_digests(place, parts, dict(digests))
+    return parts
 
 
 def answer(results: Results, asked: dict[str, Any]) -> dict[str, Any]:
     """Compute one cell and keep it; what went wrong, as a sentence, where it did."""
     task, place = Task.of(asked["task"]), Place(**asked["place"])
     try:
-        known = _checked.cache_info().misses
-        parts = parts_of(place)
-        _checked(place, tuple(task.digests.values()))
-        if _checked.cache_info().misses > known:
-            check_digests(task, parts)
-        computed = compute(task, parts)
+        computed = compute(task, parts_of(place, tuple(task.digests.items())))
         results.write_cell(task.address, computed.files, computed.cost)
     except DiskFull as error:
         return {"ok": False, "stop": True, "reason": str(error)}

@@ -7,7 +7,6 @@ import ast
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pippin.errors import DataError
@@ -45,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how it runs")
     how.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
     how.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G; beyond it a cell fails")
+    how.add_argument("--dask", metavar="ADDRESS", help="on the Dask cluster of this scheduler, or local")
     how.add_argument("--allow-leak", action="store_true", help="go on where training holds test queries")
     how.add_argument("--allow-one-fold", action="store_true", help="go on where a data set has one fold")
     how.add_argument("--no-check", action="store_true", help="do not compare a published data set with its counts")
@@ -56,11 +56,16 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.runner import parse_size
     from pippin.bench.runner import run as run_bench
 
+    memory = None if options.memory is None else parse_size(options.memory)
+    way = None
+    if options.dask is not None:
+        from pippin.bench.scale import on_dask
+
+        way = on_dask(options.dask, options.jobs, memory)
     outcome = run_bench(
-        experiment(options), options.output, jobs=options.jobs,
-        memory=None if options.memory is None else parse_size(options.memory), allow_leak=options.allow_leak,
+        experiment(options), options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
-        command=shlex.join(["pippin", *sys.argv[1:]]),
+        command=shlex.join(["pippin", *sys.argv[1:]]), way=way,
     )  # fmt: skip
     print(summary(outcome))
     for line in failures(outcome):
@@ -120,33 +125,32 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Rankers by the mean over folds, per data set, and where the results are."""
-    import polars
-
+    """Rankers by the mean over the cells of this run, per data set, and where the results are."""
     from pippin.report.tables import Table
 
-    addresses = {task.key for task in outcome.tasks}
-    means = outcome.results.means()
-    tool = "official" if "official" in means["tool"] else (means["tool"][0] if len(means) else "")
-    shown = [m for m in ("NDCG@10", "MAP") if m in means["measure"]] or list(means["measure"].unique(maintain_order=True))[:2]
+    tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
+    asked = outcome.tasks[0].measures
+    measures = [m for m in asked if m in ("NDCG@10", "MAP")] or asked[:2]
+    wanted = {task.key for task in outcome.tasks}
+    boards: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
+    for cell in outcome.results.cells:
+        if cell.key in wanted:
+            data, _, ranker, convention, _ = cell.key
+            means = cell.record["means"][tool]
+            if all(means.get(measure) is not None for measure in measures):
+                own = boards.setdefault(data, {}).setdefault((ranker, convention), [])
+                own.append([means[measure] for measure in measures])
     rows = []
-    if shown:
-        names = ["data", "ranker", "convention"]
-        wanted = means.filter(polars.col("tool") == tool, polars.col("measure").is_in(shown))
-        wanted = wanted.filter([tuple(row) in addresses for row in wanted.select("data", "fold", "ranker", "convention", "seed").iter_rows()])
-        board = wanted.group_by(*names, "measure", maintain_order=True).agg(polars.col("mean").mean(), polars.len())
-        table = board.pivot("measure", index=[*names, "len"], values="mean")
-        table = table.sort(["data", shown[-1]], descending=[False, True], nulls_last=True)
-        rows = [[*map(str, row[:4]), *(_shown(v) for v in row[4:])] for row in table.iter_rows()]
-        shown = table.columns[4:]
+    for data, board in boards.items():
+        means_of = {
+            name: [sum(column) / len(column) for column in zip(*own, strict=True)] for name, own in board.items()
+        }
+        for name in sorted(means_of, key=lambda name: -means_of[name][-1]):
+            rows.append([data, *name, str(len(board[name])), *(f"{mean:.4f}" for mean in means_of[name])])
     done = len(outcome.tasks) - len(outcome.failed)
-    note = (f"{done} of {len(outcome.tasks)} cells are in {Path(outcome.results.path)} "
-            f"({outcome.computed} computed now); means over folds under {tool}")  # fmt: skip
-    return Table(["data", "ranker", "trained under", "cells", *shown], rows, names=3, notes=[note]).render() if rows else note
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    note = (f"{done} of {len(outcome.tasks)} cells are in {outcome.results.path} ({outcome.computed} computed now); "
+            f"means over folds under {tool}")  # fmt: skip
+    return Table(["data", "ranker", "trained under", "cells", *measures], rows, names=3, notes=[note]).render()
 
 
 def failures(outcome: Outcome) -> list[str]:
@@ -155,4 +159,6 @@ def failures(outcome: Outcome) -> list[str]:
     for task in outcome.tasks:
         if task.address in outcome.failed:
             where.setdefault(outcome.failed[task.address], []).append(f"{task.ranker} on {task.data} {task.fold}")
-    return [f"{len(cells)} failed ({cells[0]}{' …' if len(cells) > 1 else ''}): {reason}" for reason, cells in where.items()]
+    return [
+        f"{len(cells)} failed ({cells[0]}{' …' if len(cells) > 1 else ''}): {reason}" for reason, cells in where.items()
+    ]

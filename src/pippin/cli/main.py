@@ -28,6 +28,7 @@ COMMANDS = {
     "measures": ("measures", "the measures, or all about one"),
     "train": ("train", "train a ranker and write its model"),
     "rank": ("rank", "score a data set with a model"),
+    "features": ("features", "the learning features and their sets, or all about one"),
     "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
     "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
     "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools, published values"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -132,6 +133,34 @@ def _packed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     # No time and no name inside, so that the same data give the same bytes.
     with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         yield cast(IO[bytes], packed)
+
+
+@contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """A new folder beside `target` that takes its place when all is written, and vanishes when something fails."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent))
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror})", target) from None
+    try:
+        yield folder
+        folder.chmod(0o777 & ~_umask())  # mkdtemp makes folders that only their owner can open
+        old = folder.with_suffix(".old")
+        had = target.exists()
+        if had:
+            target.rename(old)
+        try:
+            folder.rename(target)
+        except BaseException:
+            if had:
+                old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror})", target) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _umask() -> int:

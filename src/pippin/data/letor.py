@@ -99,7 +99,7 @@ def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:
             for piece in _stretches(data.lines):
                 file.write(piece)
             return
-        query_ids, comments = _text_ids(data)
+        query_ids, comments = text_ids(data)
         features = np.ascontiguousarray(data.features)
         for first in range(0, len(data), ROWS_AT_ONCE):
             last = min(first + ROWS_AT_ONCE, len(data))
@@ -120,7 +120,7 @@ def _stretches(lines: Lines) -> list[memoryview | bytes]:
     return pieces
 
 
-def _text_ids(data: Dataset) -> tuple[Texts, Texts]:
+def text_ids(data: Dataset) -> tuple[Texts, Texts]:
     """Query ids, and what stands after `#`: the comment, or `docid = D`, or nothing."""
     for query in data.query_ids:
         if not query or any(c <= " " for c in query):

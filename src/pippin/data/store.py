@@ -9,13 +9,9 @@ takes its name at the end, so that nobody ever sees half a store.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin import __version__
+from pippin.data.buffers import atomic_folder
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, digest, kind_of, parts
 from pippin.data.texts import Texts
@@ -66,7 +63,7 @@ def write_store(data: Data, path: str | os.PathLike[str]) -> None:
         manifest["feature_names"] = list(data.feature_names)
     if isinstance(data, Run):
         manifest["tag"] = data.tag
-    with _replacing(target) as folder:
+    with atomic_folder(target) as folder:
         manifest["columns"] = {
             name: _write_column(folder, name, column) for name, column in parts(data).items() if column is not None
         }
@@ -77,40 +74,6 @@ def write_store(data: Data, path: str | os.PathLike[str]) -> None:
 
 def _is_empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
-
-
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` that takes its place when all is written, and vanishes when something fails."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent))
-    except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", target) from None
-    try:
-        yield folder
-        folder.chmod(0o777 & ~_umask())  # mkdtemp makes folders that only their owner can open
-        old = folder.with_suffix(".old")
-        had = target.exists()
-        if had:
-            target.rename(old)
-        try:
-            folder.rename(target)
-        except BaseException:
-            if had:
-                old.rename(target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", target) from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_column(folder: Path, name: str, column: NDArray[Any] | Texts) -> dict[str, Any]:

@@ -1,0 +1,114 @@
+"""Where one machine ends: the same cells as tasks of a Dask cluster, with the same bytes as results.
+
+Every worker reads the data from a path that all of them share and keeps the fold it works on; what it computes comes
+home as bytes, and this process alone writes. Workers may join, leave or be killed: the scheduler gives their cells to
+others, and a cell that ends several workers is given up with its reason.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from pippin.bench.plan import Experiment, Task, load_modules
+from pippin.bench.runner import Job, Run
+from pippin.bench.sources import Place
+from pippin.bench.store import Results
+from pippin.errors import DataError, MissingExtra
+
+_PATIENCE = 10  # seconds until a scheduler that does not answer is not there
+_one_at_a_time = threading.Lock()  # a worker with several threads: warnings and memory belong to one cell only
+
+
+def on_dask(address: str, jobs: int | None = None, memory: int | None = None) -> Callable[[Results, Experiment], Run]:
+    """A way to run cells: on the cluster of the scheduler at `address`, or on one made here (`local`)."""
+    if address != "local" and (jobs is not None or memory is not None):
+        raise DataError("how many cells run at a time, and their memory, is for the cluster's own workers to say")
+
+    def way(results: Results, experiment: Experiment) -> Run:
+        def run(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+            if todo:
+                with connected(address, jobs or len(os.sched_getaffinity(0)), memory) as client:
+                    yield from _run(client, results, experiment, todo)
+
+        return run
+
+    return way
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtra("distributed", "a Dask cluster", "pippin[scale]") from None
+    return distributed
+
+
+@contextmanager
+def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
+    """A client of the cluster."""
+    dask = _distributed()
+    if address == "local":
+        limit = "auto" if memory is None else memory // jobs
+        with (
+            dask.LocalCluster(
+                n_workers=jobs, threads_per_worker=1, memory_limit=limit, dashboard_address=None, host="127.0.0.1"
+            ) as cluster,
+            dask.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = dask.Client(address, timeout=_PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise DataError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
+    with client:
+        yield client
+
+
+def _run(
+    client: Any, results: Results, experiment: Experiment, todo: Sequence[Job]
+) -> Iterator[tuple[Job, str | None]]:
+    futures = {
+        client.submit(
+            compute_cell, job.task.record(), asdict(job.place), experiment.imports, key=f"cell-{job.task.address}"
+        ): job
+        for job in todo
+    }
+    for future in _distributed().as_completed(futures):
+        job = futures.pop(future)
+        if future.status == "finished":
+            reply = future.result()
+            if "files" in reply:
+                results.write_cell(job.task.address, reply["files"], reply["cost"])
+            yield job, reply.get("reason")
+        else:
+            error = future.exception() if future.status == "error" else None
+            yield job, _why(error)
+        future.release()
+
+
+def _why(error: BaseException | None) -> str:
+    if type(error).__name__ == "KilledWorker":
+        return "the workers that computed it ended, again and again, as the system does when memory runs out"
+    return "the scheduler gave it up" if error is None else f"{type(error).__name__}: {error}"
+
+
+def compute_cell(task: Mapping[str, Any], place: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
+    """What a worker does: one cell, as the bytes of its files, or why there are none."""
+    from pippin.bench.cell import compute
+    from pippin.bench.worker import parts_of, reason_of
+
+    os.environ["PIPPIN_THREADS"] = "1"
+    asked = Task.of(task)
+    with _one_at_a_time:
+        try:
+            load_modules(imports)
+            computed = compute(asked, parts_of(Place(**place), tuple(asked.digests.items())))
+        except Exception as error:  # whatever a ranker does must not take the other cells with it
+            return {"reason": reason_of(error)}
+    return {"files": dict(computed.files), "cost": dict(computed.cost)}

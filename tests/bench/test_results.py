@@ -1,0 +1,200 @@
+"""What a run leaves: the content of cells, the tables read from them, and that nothing is computed twice."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import polars
+import pytest
+from tests.bench.small import CHEAP, bench, whole, write_folds
+
+from pippin.bench.plan import MEASURES
+from pippin.bench.sources import places
+from pippin.bench.store import KEY, Results
+from pippin.errors import DataError
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.tools import TOOLS
+from pippin.rankers import models
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folds(tmp_path_factory.mktemp("data") / "small")
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    outcome = bench(folder, tmp_path_factory.mktemp("results") / "r")
+    assert (outcome.computed, outcome.status) == (10, 0)
+    return outcome.results
+
+
+def test_cells_are_in_their_order(results: Results) -> None:
+    assert [cell.key for cell in results.cells] == [
+        ("small", f"Fold{fold}", ranker, "official", 1) for fold in range(1, 6) for ranker in CHEAP
+    ]
+    assert all(cell.address == cell.path.name for cell in results.cells)
+    assert not results.missing()
+
+
+def test_a_cell_holds_what_its_model_gives(results: Results, folder: Path) -> None:
+    test = places([str(folder)])[0].read().test
+    cell = results.cells[1]
+    model = models.load(cell.model)
+    assert model.name == "regression"
+    assert model.ridge == cell.record["selected"]["parameters"]["ridge"]
+    scores = cell.scores()
+    assert scores["score"].to_list() == model.predict(test).tolist()
+    assert scores["label"].to_list() == test.labels.tolist()
+    assert scores["query"].unique(maintain_order=True).to_list() == list(test.query_ids)
+
+
+def test_values_and_means_are_those_of_evaluate(results: Results, folder: Path) -> None:
+    test = places([str(folder)])[0].read().test
+    cell = results.cells[1]
+    for tool, measure in (("official", "NDCG@10"), ("letor4", "P@3"), ("yahoo", "MAP"), ("gdeval", "NDCG@5")):
+        expected = evaluate(test, cell.scores()["score"].to_numpy(), [measure], tool)
+        kept = cell.values().filter(polars.col("tool") == tool, polars.col("measure") == measure)
+        values = dict(zip(kept["query"], kept["value"], strict=True))
+        assert values == {
+            query: None if math.isnan(value) else value for query, value in expected.per_query[measure].items()
+        }
+        assert cell.record["means"][tool][measure] == expected.mean[measure]
+    assert None in values.values()  # gdeval leaves queries without a relevant document out
+
+
+def test_the_choice_is_the_first_best_on_validation(results: Results) -> None:
+    chosen = results.cells[1].record["selected"]
+    values = [candidate["value"] for candidate in chosen["candidates"]]
+    assert len(values) == 3
+    assert chosen["value"] == max(values)
+    assert chosen["parameters"] == chosen["candidates"][values.index(max(values))]["parameters"]
+
+
+def test_tables(results: Results) -> None:
+    means = results.means()
+    assert means.columns == [*KEY, "tool", "measure", "mean"]
+    assert set(means["measure"]) == set(MEASURES)
+    assert set(means["tool"]) == set(TOOLS)
+    assert len(means.filter(polars.col("tool") == "official")) == 10 * len(MEASURES)
+    catboost = set(means.filter(polars.col("tool") == "catboost")["measure"])
+    assert catboost == set(MEASURES) - {"ERR@10"}  # labels above 1 are no probabilities
+    values = results.values(tools=["official"], measures=["MAP"])
+    assert values.columns == [*KEY, "tool", "measure", "query", "value"]
+    assert len(values) == 2 * 30  # every query is tested once by each ranker
+    mean = values.filter(polars.col("fold") == "Fold1", polars.col("ranker") == "regression")["value"].mean()
+    assert mean == pytest.approx(means.filter(
+        polars.col("fold") == "Fold1", polars.col("ranker") == "regression", polars.col("tool") == "official",
+        polars.col("measure") == "MAP",
+    )["mean"].item(), rel=1e-12)  # fmt: skip
+    costs = results.costs()
+    assert len(costs) == 10
+    assert (costs["train_seconds"] <= costs["select_seconds"]).all()
+    assert (costs["peak_bytes"] > 10 << 20).all()
+    assert len(results.failures()) == 0
+    assert set(results.importances()["feature"]) == {"1", "2", "3", "4", "5"}
+    data = results.datasets()
+    assert data["queries"].to_list() == [30] * 5
+    assert data["fold"].to_list() == [f"Fold{i}" for i in range(1, 6)]
+    assert "findings" in results.audits()["small"]
+    plan = results.plan()
+    assert (plan["data"], plan["ranker"], plan["select"]) == (["small"], list(CHEAP), ["MAP"])
+    assert results.versions["pippin"] == ["0.1.0"]
+
+
+def test_nothing_is_computed_twice_and_bytes_are_the_same(results: Results, folder: Path, tmp_path: Path) -> None:
+    assert bench(folder, results.path).computed == 0
+    again = bench(folder, tmp_path / "again", rankers=tuple(reversed(CHEAP)))
+    assert again.computed == 10
+    assert again.results.digest() == results.digest()
+    (again.results.cells[0].path / "cell.json").write_text("{}")
+    assert again.results.digest() != results.digest()
+
+
+def test_a_later_plan_adds_to_an_earlier_one_or_takes_its_place(folder: Path, tmp_path: Path) -> None:
+    def means() -> dict[str, int]:
+        shown = Results.open(tmp_path / "r").means().filter(polars.col("tool") == "official")
+        return dict(shown.filter(polars.col("measure") == "MAP").group_by("ranker").len().iter_rows())
+
+    bench(folder, tmp_path / "r", rankers=("best-feature",))
+    bench(folder, tmp_path / "r", rankers=("regression",), command="second")
+    assert means() == {"best-feature": 5, "regression": 5}
+    other = bench(folder, tmp_path / "r", rankers=("regression",), parameters={"regression": {"ridge": 1.0}})
+    assert other.computed == 5
+    assert means() == {"best-feature": 5, "regression": 5}
+    assert len(list((tmp_path / "r" / "cells").iterdir())) == 15
+    # The same name with other folds: those of before would be compared with something else, and are not shown.
+    more = write_folds(tmp_path / "small", whole(20, seed=3), folds=4)
+    bench(more, tmp_path / "r", rankers=("regression",))
+    assert means() == {"regression": 4}
+    assert "second" in Results.open(tmp_path / "r").plan()["commands"]
+
+
+def test_a_ranker_that_takes_no_null_fails_with_its_sentence_and_is_tried_again(tmp_path: Path) -> None:
+    data = write_folds(tmp_path / "null", whole(null=True))
+    for _ in range(2):
+        outcome = bench(data, tmp_path / "r")
+        assert (outcome.status, len(outcome.failed)) == (1, 5)
+    failures = outcome.results.failures()
+    assert failures.columns == [*KEY, "reason"]
+    assert set(failures["ranker"]) == {"regression"}
+    assert "regression cannot take NULL (NaN) features" in failures["reason"][0]
+    assert len(outcome.results.cells) == 5
+    assert len(outcome.results.missing()) == 5
+
+
+def test_a_cell_that_comes_at_last_is_no_failure(folder: Path, tmp_path: Path) -> None:
+    outcome = bench(folder, tmp_path / "r", rankers=("best-feature",))
+    results, cell = outcome.results, outcome.results.cells[0]
+    kept = {file.name: file.read_bytes() for file in cell.path.iterdir()}
+    for file in cell.path.iterdir():
+        file.unlink()
+    cell.path.rmdir()
+    results.write_failure(outcome.tasks[0], "bad luck")
+    fresh = Results.open(results.path)
+    assert fresh.failures()["reason"].to_list() == ["bad luck"]
+    assert bench(folder, tmp_path / "r", rankers=("best-feature",)).computed == 1
+    fresh = Results.open(results.path)
+    assert not len(fresh.failures())
+    assert not list((fresh.path / "failures").iterdir())
+    assert {file.name: file.read_bytes() for file in cell.path.iterdir()} == kept
+
+
+def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(json.dumps({"schema": 2, "pippin": "9.0"}))
+    for use in (Results.open, Results.create):
+        with pytest.raises(DataError, match=r"these results have the schema 2, written by pippin 9\.0"):
+            use(tmp_path)
+    (tmp_path / "results.json").write_text("[]")
+    with pytest.raises(DataError, match="schema None"):
+        Results.open(tmp_path)
+    (tmp_path / "results.json").write_text("{")
+    with pytest.raises(DataError, match="damaged"):
+        Results.open(tmp_path)
+
+
+def test_a_folder_of_other_things_is_no_results(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no results: there is no results"):
+        Results.open(tmp_path)
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(DataError, match="holds something else than results"):
+        Results.create(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written"):
+        Results.create(tmp_path / "file" / "r")
+
+
+def test_two_processes_on_one_folder(tmp_path: Path) -> None:
+    results = Results.create(tmp_path / "r")
+    (results.path / ".new" / "left").mkdir()
+    with results.locked():
+        assert not list((results.path / ".new").iterdir())  # what a killed process left is gone
+        with pytest.raises(DataError, match="another process is writing to these results"), results.locked():
+            pass
+    with results.locked():
+        pass

@@ -1,0 +1,116 @@
+"""Real workers: killed, crashing, too large, on a full disk; the results are the same bytes all the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.bench import odd_rankers
+from tests.bench.small import bench, write_folds
+
+from pippin.bench.runner import parse_size
+from pippin.bench.store import DiskFull, Results
+from pippin.cli.main import main
+from pippin.errors import DataError
+
+ODD = odd_rankers.__name__
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folds(tmp_path_factory.mktemp("data") / "small", folds=3)
+
+
+def test_crashes_and_memory_stop_their_own_cells_alone(folder: Path, tmp_path: Path) -> None:
+    names = ("best-feature", "regression", "odd-crash", "odd-large")
+    options = {"rankers": names, "imports": (ODD,), "tools": ("official", "yahoo")}
+    outcome = bench(folder, tmp_path / "two", way=None, jobs=2, memory=1200 << 20, **options)
+    assert (outcome.status, outcome.computed) == (1, 3 * len(names) - 2)
+    failures = outcome.results.failures()
+    assert failures.select("fold", "ranker").rows() == [("Fold1", "odd-crash"), ("Fold1", "odd-large")]
+    assert failures["reason"][0].startswith("the process was ended by SIGKILL, as the system does when memory")
+    assert failures["reason"][1] == "out of memory: it alone takes more than the 1.17 GB allowed"
+    quiet = bench(folder, tmp_path / "here", rankers=names[:2], tools=("official", "yahoo"))
+    for cell in quiet.results.cells:  # in other processes, on other threads, in another order: the same bytes
+        twin = outcome.results.path / "cells" / cell.address
+        assert {f.name: f.read_bytes() for f in twin.iterdir()} == {f.name: f.read_bytes() for f in cell.path.iterdir()}
+
+
+def test_a_full_disk_ends_the_run_with_a_sentence(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DiskFull, match="the disk is full; what was finished is kept"):
+        bench(folder, tmp_path / "r", rankers=("odd-full",), imports=(ODD,), way=None, jobs=1)
+    results = Results.open(tmp_path / "r")
+    assert not results.cells
+    assert not list((results.path / ".new").iterdir())
+
+
+def command(folder: Path, output: Path) -> list[str]:
+    rankers = ["--rankers", "odd-slow,best-feature", "--import", ODD, "--tools", "official,letor4", "--jobs", "2"]
+    return [sys.executable, "-m", "pippin", "bench", str(folder), *rankers, "-o", str(output)]
+
+
+def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    quiet = bench(folder, tmp_path / "quiet", rankers=("odd-slow", "best-feature"), imports=(ODD,), quick=False,
+                  tools=("official", "letor4"))  # fmt: skip
+    cells = tmp_path / "r" / "cells"
+    process = subprocess.Popen(command(folder, tmp_path / "r"), env=environment, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not (cells.is_dir() and any(cells.iterdir())) and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = len(list(cells.iterdir()))
+    assert 1 <= done < 6
+    last = subprocess.run(command(folder, tmp_path / "r"), env=environment, capture_output=True, text=True, check=False)
+    assert last.returncode == 0, last.stderr
+    assert int(re.findall(r"\((\d+) computed now\)", last.stdout)[0]) <= 6 - done
+    assert Results.open(tmp_path / "r").digest() == quiet.results.digest()
+
+
+def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'data = ["{folder}"]\nrankers = ["regression"]\nquick = true\ntools = ["official"]\n')
+    output = ["-o", str(tmp_path / "r"), "--jobs", "1"]
+    assert main(["bench", str(plan), *output, "--set", "regression.ridge=1.0"]) == 0
+    shown = capsys.readouterr().out
+    assert "NDCG@10" in shown
+    assert "3 of 3 cells are in" in shown
+    assert Results.open(tmp_path / "r").cells[0].record["parameters"] == {"ridge": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere"], "nowhere: there is no such file or folder"),
+        (["plan.toml", "other"], "a plan names its data itself"),
+        (["nowhere", "--set", "ranksvm=1"], "--set takes RANKER.NAME=VALUE, not 'ranksvm=1'"),
+        (["nowhere", "--rankers", "lamdamart"], "did you mean lambdamart"),
+        (["nowhere", "--memory", "lots"], "a size of memory is a number with K, M, G or T"),
+        (["nowhere", "--seeds", "0"], "the plan names no seeds"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *arguments, "-o", str(tmp_path / "r")]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_sizes() -> None:
+    assert parse_size("1.5GiB") == 1.5 * 2**30
+    with pytest.raises(DataError):
+        parse_size("-1G")
+
+
+def test_at_least_one_job(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="at least one job is needed, not -1"):
+        bench(folder, tmp_path / "r", way=None, jobs=-1)

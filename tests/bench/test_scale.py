@@ -1,0 +1,72 @@
+"""The bench on a Dask cluster: a worker is killed while it works, and the bytes are the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.bench import odd_rankers
+from tests.bench.small import bench, write_folds
+
+from pippin.bench import scale
+from pippin.bench.plan import Experiment
+from pippin.bench.runner import Job, Run
+from pippin.bench.store import Results
+from pippin.errors import DataError
+
+pytest.importorskip("distributed")
+OPTIONS: dict[str, Any] = {
+    "rankers": ("odd-slow", "best-feature", "regression"), "imports": (odd_rankers.__name__,), "tools": ("official",),
+}  # fmt: skip
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_folds(tmp_path / "small", folds=3)
+    clients: list[Any] = []
+    connected = scale.connected
+
+    @contextmanager
+    def remembered(*arguments: Any) -> Iterator[Any]:
+        with connected(*arguments) as client:
+            clients.append(client)
+            yield client
+
+    monkeypatch.setattr(scale, "connected", remembered)
+
+    def way(results: Results, experiment: Experiment) -> Run:
+        run = scale.on_dask("local", jobs=2)(results, experiment)
+
+        def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+            for i, ended in enumerate(run(todo)):
+                if i == 0:  # one of the two is at its next cell now
+                    os.kill(min(clients[0].run(os.getpid).values()), signal.SIGKILL)
+                yield ended
+
+        return running
+
+    quiet = bench(folder, tmp_path / "here", **OPTIONS)
+    outcome = bench(folder, tmp_path / "dask", way=way, **OPTIONS)
+    assert (outcome.status, outcome.computed) == (0, 9)
+    assert outcome.results.digest() == quiet.results.digest()
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "_PATIENCE", 0.5)
+    sentence = "no Dask scheduler answers at tcp://127.0.0.1:1"
+    with pytest.raises(DataError, match=sentence), scale.connected("tcp://127.0.0.1:1", 1, None):
+        pass
+    with (
+        pytest.raises(DataError, match="no Dask scheduler answers at nonsense://"),
+        scale.connected("nonsense://", 1, None),
+    ):
+        pass
+
+
+def test_a_cluster_has_its_own_limits() -> None:
+    with pytest.raises(DataError, match="is for the cluster's own workers to say"):
+        scale.on_dask("tcp://127.0.0.1:1", jobs=4)

@@ -1,0 +1,157 @@
+"""DATA arguments: what is found, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.bench.small import made, whole, write_fold, write_folds
+
+from pippin.bench.sources import audit_folds, check_digests, places, survey
+from pippin.data.dataset import Dataset
+from pippin.data.letor import write_letor
+from pippin.errors import DataError, PippinError
+
+
+def surveyed(path: Path, **options: bool) -> None:
+    list(survey(places([str(path)]), **options))
+
+
+def test_folds_of_a_file_are_a_rotation() -> None:
+    data = whole(23)
+    folds = made(data, 5)
+    assert [fold.test.queries for fold in folds] == [4, 5, 5, 5, 4]  # 5 + 5 + 5 + 4 + 4, the last part tests first
+    assert {query for fold in folds for query in fold.test.query_ids} == set(data.query_ids)
+    for i, fold in enumerate(folds):
+        assert fold.vali.query_ids == folds[i - 1].test.query_ids
+        assert {*fold.train.query_ids, *fold.vali.query_ids, *fold.test.query_ids} == set(data.query_ids)
+        assert fold.train.queries + fold.vali.queries + fold.test.queries == 23
+
+
+def test_a_file_a_folder_of_folds_and_one_of_fifths_are_the_same_data(tmp_path: Path) -> None:
+    data = whole(20)
+    write_folds(tmp_path / "folds", data)
+    write_letor(data, tmp_path / "all.txt")
+    (tmp_path / "fifths").mkdir()
+    for i in range(5):
+        write_letor(data.select(slice(4 * i, 4 * i + 4)), tmp_path / "fifths" / f"S{i + 1}.txt")
+    kinds = [[place.read() for place in places([str(tmp_path / name)])] for name in ("folds", "all.txt", "fifths")]
+    for one, two, three in zip(*kinds, strict=True):
+        for a, b, c in zip(one, two, three, strict=True):
+            assert a.query_ids == b.query_ids == c.query_ids
+            assert np.array_equal(a.features, b.features)
+            assert np.array_equal(a.features, c.features)
+
+
+def test_data_sets_have_names(tmp_path: Path) -> None:
+    (tmp_path / "MQ2008").mkdir()
+    write_folds(tmp_path / "mine" / "QueryLevelNorm")
+    write_letor(whole(), tmp_path / "all.txt")
+    for i in range(5):
+        write_letor(whole(4), tmp_path / "MQ2008" / f"S{i + 1}.txt")
+    arguments = [tmp_path / "mine" / "QueryLevelNorm", tmp_path / "all.txt", tmp_path / "MQ2008"]
+    found = places([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
+    assert list(dict.fromkeys(place.data for place in found)) == ["mine", "all", "mq2008", "other"]
+    with pytest.raises(DataError, match=r"are both called all; write NAME="):
+        places([str(tmp_path / "all.txt")] * 2)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such file or folder"):
+        places([str(tmp_path / "nothing")])
+
+
+@pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 parts")])
+def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
+    write_letor(whole(), tmp_path / "all.txt")
+    with pytest.raises(PippinError, match=sentence):
+        list(survey(places([str(tmp_path / "all.txt")], folds)))
+
+
+def test_fifths_that_share_a_query(tmp_path: Path) -> None:
+    for i in range(5):
+        write_letor(whole(4), tmp_path / f"S{i + 1}.txt")
+    with pytest.raises(DataError, match="a query is in more than one of S1, S2 …"):
+        surveyed(tmp_path)
+
+
+def test_judgements_are_no_data_to_learn_from(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n")
+    with pytest.raises(DataError, match="judgements have no features"):
+        surveyed(tmp_path / "qrels.txt")
+
+
+def test_one_fold_is_refused_unless_allowed(tmp_path: Path) -> None:
+    write_fold(tmp_path / "one" / "Fold1", *made(whole(), 3)[0])
+    with pytest.raises(DataError, match="one has one fold"):
+        surveyed(tmp_path / "one")
+    surveyed(tmp_path / "one", allow_one_fold=True)
+
+
+def test_nothing_relevant(tmp_path: Path) -> None:
+    data = whole()
+    write_folds(tmp_path / "none", replace(data, labels=np.zeros(len(data), np.int32)))
+    with pytest.raises(DataError, match="no document of none is relevant"):
+        surveyed(tmp_path / "none")
+
+
+def test_folds_with_different_features(tmp_path: Path) -> None:
+    data = whole()
+    narrow = replace(data, features=data.features[:, :4].copy(), feature_names=())
+    folds = [made(data, 5)[0], *made(narrow, 5)[1:]]
+    for i, parts in enumerate(folds):
+        write_fold(tmp_path / "odd" / f"Fold{i + 1}", *parts)
+    with pytest.raises(DataError, match="the folds of odd differ in their features: Fold1 has 5, Fold2 has 4"):
+        surveyed(tmp_path / "odd")
+
+
+def leaky(folder: Path, rename: str = "") -> Path:
+    """Folds of which the first tests on a training query, perhaps under another name."""
+    first, *others = made(whole(), 5)
+    stolen, test = first.train.select([0]), first.test
+    leaked = Dataset(
+        np.concatenate((stolen.features, test.features)), np.concatenate((stolen.labels, test.labels)),
+        np.concatenate((stolen.offsets, test.offsets[1:] + len(stolen))),
+        (rename or stolen.query_ids[0], *test.query_ids),
+    )  # fmt: skip
+    for i, parts in enumerate([first._replace(test=leaked), *others]):
+        write_fold(folder / f"Fold{i + 1}", *parts)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("rename", "sentence"),
+    [("", "query 10000 is in both the training and the test part of leak Fold1: a leak"),
+     ("7", "test query 7 of leak Fold1 has the very documents of training query 10000: a leak")],
+)  # fmt: skip
+def test_a_leak_is_refused_unless_allowed(tmp_path: Path, rename: str, sentence: str) -> None:
+    leaky(tmp_path / "leak", rename)
+    with pytest.raises(DataError, match=sentence):
+        surveyed(tmp_path / "leak")
+    surveyed(tmp_path / "leak", allow_leak=True)
+
+
+def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
+    write_letor(whole(), tmp_path / "all.txt")
+    place = places([str(tmp_path / "all.txt")])[0]
+    fold = next(survey([place], allow_one_fold=True))[0]
+    check_digests(place, place.read(), fold.digests)
+    with pytest.raises(DataError, match="the train part of all Fold1 is not what it was"):
+        check_digests(place, made(whole(seed=2), 5)[0], fold.digests)
+
+
+def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> None:
+    write_folds(tmp_path / "folds", whole(30))
+    found = audit_folds(places([str(tmp_path / "folds")]))
+    assert found["about"].startswith("30 queries")
+    keys = {finding["key"] for finding in found["findings"]}
+    assert "empty" in keys
+    assert not keys & {"leak", "rotation", "feature_numbers"}
+
+
+@pytest.mark.parametrize("name", ["MQ2008", "OHSUMED/QueryLevelNorm"])
+def test_published_data_have_no_leak(shared: Path, name: str) -> None:
+    folds = next(survey(places([str(shared / "data" / name)])))
+    assert [fold.place.data for fold in folds] == [name.partition("/")[0].lower()] * 5

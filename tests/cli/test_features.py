@@ -1,0 +1,41 @@
+"""`pippin features` lists what there is, shows a set, and tells all about one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pippin.cli.main import main
+from pippin.collection.features import FEATURES, SETS
+
+
+def test_the_list_has_every_feature_and_every_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features"]) == 0
+    first = {line.split(" ")[0] for line in capsys.readouterr().out.splitlines()}
+    assert set(FEATURES) <= first
+    assert set(SETS) <= first
+
+
+def test_a_set_shows_its_features_by_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "ohsumed@name+text+whole", "-f", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("45,lmir_abs(delta=0.5)@whole,Q-D,")
+    assert any(line.startswith("16,tf@text,Q-D,") for line in lines)
+
+
+def test_one_feature_tells_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "bm25(k1=0.9)@title"]) == 0
+    shown = capsys.readouterr().out
+    assert "bm25(k1=0.9)@title — Okapi BM25" in shown
+    assert "where the stream holds no word of the query" in shown
+    assert "Feature-min puts 0 there" in shown
+    assert ["k1", "0.9", "2.5", "[0,", "inf)"] in [line.split() for line in shown.splitlines()]
+
+
+def test_what_is_left_out_of_a_set_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "gov_text"]) == 0
+    assert "left out 41–60: links and urls" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "bm52"]) == 2
+    assert capsys.readouterr().err.startswith("pippin: no feature is called 'bm52'; did you mean bm25")

@@ -1,0 +1,105 @@
+"""What holds for every registered feature of a stream, whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.collection.features.drawing import draw_candidates
+
+from pippin.collection.candidates import Candidates, Positions, StreamCounts
+from pippin.collection.features import FEATURES, BoundFeature
+
+NAMES = [kept.name for kept in FEATURES.values() if kept.needs_stream]
+WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
+
+
+def taken(candidates: Candidates, rows: list[int]) -> Candidates:
+    """These candidates, in this order."""
+    streams = {name: taken_stream(stream, rows) for name, stream in candidates.streams.items()}
+    ids = tuple(candidates.document_ids[i] for i in rows)
+    return replace(candidates, document_ids=ids, labels=candidates.labels[rows], streams=streams)
+
+
+def taken_stream(stream: StreamCounts, rows: list[int]) -> StreamCounts:
+    def positions() -> Positions:
+        assert stream.positions is not None
+        found = stream.positions()
+        pieces = [np.arange(found.offsets[i], found.offsets[i + 1]) for i in rows]
+        entries = np.concatenate([np.zeros(0, np.int64), *pieces])
+        offsets = np.concatenate(([0], np.cumsum([len(piece) for piece in pieces]))).astype(np.int64)
+        return Positions(offsets, found.position[entries], found.word[entries])
+
+    return replace(
+        stream,
+        tf=np.ascontiguousarray(stream.tf[:, rows]),
+        length=stream.length[rows],
+        unique=stream.unique[rows],
+        positions=positions,
+    )
+
+
+def values(name: str, candidates: Candidates) -> np.ndarray:
+    return BoundFeature(FEATURES[name], "title").values(candidates)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_number_per_candidate_the_same_every_time(name: str) -> None:
+    first, second = (values(name, draw_candidates(40, WORDS)) for _ in range(2))
+    assert first.dtype == np.float64
+    assert first.shape == (40,)
+    assert first.tobytes() == second.tobytes()
+    assert not np.isinf(first).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_depends_on_no_other_candidate(name: str) -> None:
+    candidates = draw_candidates(40, WORDS)
+    whole = values(name, candidates)
+    order = np.random.default_rng(1).permutation(40).tolist()
+    assert values(name, taken(candidates, order)).tobytes() == whole[order].tobytes()
+    for row in range(5):
+        assert values(name, taken(candidates, [row])).tobytes() == whole[[row]].tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_written_into_the_counts(name: str) -> None:
+    candidates = draw_candidates(5, WORDS)
+    stream = candidates.streams["title"]
+    for array in (stream.tf, stream.length, stream.unique, stream.df, stream.cf):
+        array.flags.writeable = False
+    out = values(name, candidates)
+    out[:] = 0  # the caller's own
+    assert stream.length.sum() > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", ["no words", "no documents", "empty streams", "empty collection", "everywhere"])
+def test_the_edges_give_numbers_or_null_without_a_warning(name: str, case: str) -> None:
+    documents = 0 if case == "no documents" else 4
+    words = () if case == "no words" else ("a", "b", "a")
+    candidates = draw_candidates(documents, words)
+    stream = candidates.streams["title"]
+    nothing: dict[str, Any] = {"tf": stream.tf * 0, "length": stream.length * 0, "unique": stream.unique * 0}
+    none = Positions(np.zeros(documents + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    if case == "empty streams":
+        stream = replace(stream, **nothing, positions=lambda: none)
+    elif case == "empty collection":
+        counts: dict[str, Any] = {"df": stream.df * 0, "cf": stream.cf * 0, "total": 0, "average": 0.0}
+        stream = replace(stream, **nothing, **counts, positions=lambda: none)
+    elif case == "everywhere":  # each word in every document of the collection
+        stream = replace(stream, df=np.full(3, float(stream.documents)))
+    out = values(name, replace(candidates, streams={"title": stream}))
+    assert out.shape == (documents,)
+    assert not np.isinf(out).any()
+    if FEATURES[name].null == "never":
+        assert not np.isnan(out).any()
+    if case in {"empty streams", "empty collection"} and FEATURES[name].null != "never":
+        assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if FEATURES[name].kind == "Q"])
+def test_a_feature_of_the_query_is_the_same_for_all(name: str) -> None:
+    assert len(set(values(name, draw_candidates(20, WORDS)).tolist())) == 1

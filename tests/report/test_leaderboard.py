@@ -74,7 +74,13 @@ def test_the_spread_over_seeds_is_shown_where_there_are_several() -> None:
 
 
 def test_gaps_are_told_once_with_their_reason() -> None:
-    assert gap_notes(leaderboards(filled()).values()) == ["D, half: no mean, as Fold2 has no value (out of memory)"]
+    grid = filled()
+    grid.fail("none", "refused", fold="Fold1")
+    grid.fail("none", "refused", fold="Fold2")
+    assert gap_notes(leaderboards(grid).values()) == [
+        "D, half: no mean, for it has no value in Fold2 (out of memory)",
+        "D, none: no mean, for it has no value in any fold (refused)",
+    ]
 
 
 @pytest.mark.parametrize("rankers", [2, 3])

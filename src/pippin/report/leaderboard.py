@@ -89,25 +89,19 @@ def _level(board: Leaderboard) -> str:
 
 def gap_notes(boards: Iterable[Leaderboard]) -> list[str]:
     """One line per ranker and reason for every cell without a value; data set by data set."""
-    found: dict[tuple[str, str, str], list[Gap]] = {}
+    found: dict[tuple[str, str, str], dict[Gap, int]] = {}
     for board in boards:
         for gap in board.gaps:
-            gaps = found.setdefault((board.data, gap.ranker, gap.reason), [])
-            if gap not in gaps:
-                gaps.append(gap)
-    return [f"{data}, {ranker}: no mean, as {_places(gaps)} {_has(gaps)} no value ({reason})"
+            found.setdefault((board.data, gap.ranker, gap.reason), {})[gap] = len(board.folds)
+    return [f"{data}, {ranker}: no mean, for it has no value in {_places(gaps)} ({reason})"
             for (data, ranker, reason), gaps in found.items()]  # fmt: skip
 
 
-def _places(gaps: Sequence[Gap]) -> str:
-    seeds = {g.seed for g in gaps}
-    if len(seeds) == 1:
-        return ", ".join(g.fold for g in gaps)
-    return ", ".join(f"{g.fold} seed {g.seed}" for g in gaps)
-
-
-def _has(gaps: Sequence[Gap]) -> str:
-    return "has" if len(gaps) == 1 else "have"
+def _places(gaps: Mapping[Gap, int]) -> str:
+    if len({g.seed for g in gaps}) > 1:
+        return ", ".join(f"{g.fold} seed {g.seed}" for g in gaps)
+    folds = next(iter(gaps.values()))
+    return "any fold" if len(gaps) == folds > 1 else ", ".join(g.fold for g in gaps)
 
 
 def tools_table(comparison: Comparison) -> Table:

@@ -89,6 +89,12 @@ def test_training_under_letor4_hurts_all_some_or_none() -> None:
 def test_yahoo_helps_adarank_or_not() -> None:
     assert conclusion(study(made({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
     assert conclusion(study(made({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"
+    grid = made()
+    for query, change in (("q8", 0.02), ("q9", -0.01)):  # higher, but no more than by chance
+        values = grid.held["D", "Fold1", "adarank", "yahoo", 1]["official", "NDCG@10"]
+        values[query] = (values[query] or 0) + change
+    found = conclusion(study(grid, "D"), "training under yahoo")
+    assert (found.holds, found.value) == ("no", pytest.approx((0.02 - 0.01) / QUERIES / 2))
 
 
 def test_models_are_held_against_each_other_bit_by_bit() -> None:

@@ -189,7 +189,7 @@ def yahoo_training(study: Study) -> Conclusion:
     if not own:
         return _unknown(name, statement, meaning, "AdaRank was not trained under yahoo and another tool.")
     (found,) = own
-    holds: Holds = "no" if found.value <= 0 else "yes" if found.p <= ALPHA else "partly"
+    holds: Holds = "yes" if found.value > 0 and found.p <= ALPHA else "no"
     sure = "significantly" if found.p <= ALPHA else "not significantly"
     words = f"AdaRank changes by {signed(found.value)}, {sure}.{_controls(evidence)}"
     return Conclusion(name, statement, holds, found.value, meaning, found.p, words, evidence)

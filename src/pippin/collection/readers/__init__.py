@@ -1,0 +1,39 @@
+"""Readers of collections: from files to a `Collection`.
+
+| format  | looks like                                                   | streams                  | links        |
+|---------|--------------------------------------------------------------|--------------------------|--------------|
+| smart   | `.I 1`, then `.T .A .W` …; a file or a folder                | title, abstract          | `.X`, type 5 |
+| medline | `.I 1`, `.U`, then `.T .W .M` …; files or folders            | title, abstract          |              |
+| trec    | `<DOC><DOCNO>` … `<TEXT>`; files or folders, `.gz`           | title, body              |              |
+| trecweb | `<DOC><DOCNO><DOCHDR>` url, then HTML; files, folders, `.gz` | body, anchor, title, url | of the pages |
+| warc    | `.warc`, `.warc.gz`; files or folders                        | body, anchor, title, url | of the pages |
+| html    | a folder of `.html` files, urls in `urls.tsv`                | body, anchor, title, url | of the pages |
+| jsonl   | `.jsonl`, or a folder with `documents.jsonl`                 | every field of text      | `links`      |
+| csv     | `.csv` with headings                                         | every column             | `links`      |
+| tsv     | `.tsv` with headings, or of two columns, id and text         | every column             | `links`      |
+| parquet | `.parquet`                                                   | every column of text     | `links`      |
+| beir    | a folder: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`  | every field of text      | `links`      |
+| irds    | `irds:` and an id of ir_datasets                             | every field of text      |              |
+
+More streams where asked for by `streams`: author, source, keywords, categories, note and anchor (smart); mesh, author,
+source, type (medline); headings (trecweb, warc, html). Where there are several streams, `whole` is their union.
+The id of a record is called id, _id, docno, doc_id, docid, document_id or pid. Queries (`queries.*`, `topics.*`; SMART:
+`*.qry`, `query.text`) and judgements (`qrels.*`; SMART: `*rel`, `qrels.text`) are found beside the documents, or named.
+"""
+
+from pippin.collection.readers import (  # noqa: F401  (each puts itself on the shelf)
+    beir,
+    html_folder,
+    irds,
+    jsonl,
+    medline,
+    parquet,
+    separated,
+    smart,
+    trec,
+    trecweb,
+    warc,
+)
+from pippin.collection.readers.base import READERS, Reader, read_collection
+
+__all__ = ["READERS", "Reader", "read_collection"]

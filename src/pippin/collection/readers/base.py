@@ -1,0 +1,167 @@
+"""Which format is this, and what does reading it need? The shelf of readers, and `read_collection` on top of it.
+
+A reader says by name and first bytes whether a path is its own, and makes a `Collection` of it whose documents are read
+anew, one after the other, each time they are asked for. What all formats share stands here: how queries and judgements
+are found beside the documents, how streams are chosen, and what is checked when all is together.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pippin.collection.collection import ANCHOR, Collection, Document, Query
+from pippin.collection.files import head
+from pippin.collection.readers.judged import read_judged
+from pippin.collection.topics import read_queries
+from pippin.data.irds import PREFIX, is_id
+from pippin.data.trec import Judgements
+from pippin.errors import DataError, UnknownName
+from pippin.registry import Registry
+
+WHOLE, HEADINGS = "whole", "headings"
+WEB_STREAMS = ("body", ANCHOR, "title", "url")
+DESCRIPTIONS = {
+    "title": "the title of the document",
+    "abstract": "the abstract of the document",
+    "body": "the text of the document without its title",
+    HEADINGS: "the headings of the document",
+    ANCHOR: "the texts of the links that point to the document",
+    "url": "the address of the document without its scheme",
+}
+# Not pages of a folder of pages that happen to be called so.
+QUERY_FILES = r"(?!.*\.html?$)((queries|topics)(\.[\w.-]+)?|.*\.(queries|topics))"
+JUDGEMENT_FILES = r"(?!.*\.html?$)(qrels(\.[\w.-]+)?|.*\.qrels)"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `read_collection` was asked for."""
+
+    path: Path
+    queries: Path | None
+    judgements: Path | None
+    name: str
+    streams: tuple[str, ...] | None
+    query_field: str | None
+
+    @property
+    def folder(self) -> Path:
+        """Where files beside the documents are looked for."""
+        return self.path if self.path.is_dir() else self.path.parent
+
+    def beside(self, pattern: str, what: str) -> Path | None:
+        """The one file of the folder whose whole name matches, in any case; several are an error."""
+        if is_id(str(self.path)):
+            return None
+        matching = re.compile(pattern, re.IGNORECASE).fullmatch
+        found = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
+        if len(found) > 1:
+            names = ", ".join(p.name for p in found)
+            raise DataError(f"several files may hold the {what} ({names}); name one", self.folder)
+        return found[0] if found else None
+
+    def choose(self, offered: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
+        """The streams asked for, in that order, or the usual ones."""
+        for name in self.streams or ():
+            if name not in offered:
+                raise UnknownName("stream", name, offered)
+        return tuple(dict.fromkeys(self.streams)) if self.streams else tuple(usual)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format: how it looks, in words and to a program, and how a collection is made of it."""
+
+    looks: str
+    recognise: Callable[[Path], bool]
+    open: Callable[[Wanted], Collection]
+
+
+READERS: Registry[Reader] = Registry("collection format")
+
+
+def read_collection(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    queries: str | os.PathLike[str] | None = None,
+    judgements: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    streams: Sequence[str] | None = None,
+    query_field: str | None = None,
+) -> Collection:
+    """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
+
+    `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
+    are found. `streams` chooses and orders the streams, `query_field` the part of the topics that is searched.
+    """
+    place = Path(path)
+    if not is_id(os.fspath(path)) and not place.exists():
+        raise DataError("there is no such file or folder", place)
+    if place.is_file() and not place.stat().st_size:
+        raise DataError("the file is empty", place)
+    wanted = Wanted(
+        place,
+        None if queries is None else Path(queries),
+        None if judgements is None else Path(judgements),
+        name or _name_of(place),
+        None if streams is None else tuple(streams),
+        query_field,
+    )
+    return READERS[format or recognise(place)].open(wanted)
+
+
+def recognise(path: Path) -> str:
+    """The one format that a path looks like; none or several are an error that says what there is."""
+    fitting = [name for name in READERS if READERS[name].recognise(path)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise DataError(f"this may be {' or '.join(fitting)}: name the format", path)
+    known = "; ".join(f"{name}: {READERS[name].looks}" for name in READERS)
+    raise DataError(f"no format is recognised ({known})", path)
+
+
+def _name_of(path: Path) -> str:
+    """The folder's name, the file's up to the first dot, or the id."""
+    if is_id(str(path)):
+        return str(path).removeprefix(PREFIX)
+    name = path.resolve().name
+    return name if path.is_dir() else name.lstrip(".").partition(".")[0] or name
+
+
+def starts_with(path: Path, *starts: bytes) -> bool:
+    """Whether a file begins with one of these bytes, in any case."""
+    return path.is_file() and head(path)[: max(map(len, starts))].lower().startswith(starts)
+
+
+def collect(
+    wanted: Wanted,
+    streams: tuple[str, ...],
+    documents: Callable[[], Iterator[Document]],
+    *,
+    queries: tuple[Query, ...] | None = None,
+    judgements: Judgements | None = None,
+    descriptions: Mapping[str, str] = DESCRIPTIONS,
+    judged_as: str = "sparse",
+) -> Collection:
+    """A collection of what was read; queries and judgements that are not given are those named, or those beside."""
+    if queries is None:
+        file = wanted.queries or wanted.beside(QUERY_FILES, "queries")
+        queries = read_queries(file, wanted.query_field) if file else ()
+    if judgements is None:
+        file = wanted.judgements or wanted.beside(JUDGEMENT_FILES, "judgements")
+        judgements = read_judged(file) if file else None
+    if queries and judgements and not {query.id for query in queries} & set(judgements.query_ids):
+        raise DataError(
+            f"none of the judged queries ({judgements.query_ids[0]} …) is among the queries ({queries[0].id} …)",
+            judgements.file or judgements.name,
+        )
+    members = tuple(stream for stream in streams if stream != HEADINGS)  # these are part of the body already
+    unions = {WHOLE: members} if len(members) > 1 and WHOLE not in streams else {}
+    described = {name: text for name, text in descriptions.items() if name in streams}
+    return Collection(wanted.name, streams, documents, queries, judgements, unions, described, judged_as=judged_as)

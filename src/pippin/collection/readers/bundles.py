@@ -1,0 +1,57 @@
+"""Bundles of `<DOC>` … `</DOC>`, plain or packed, as TREC hands out texts and web pages: cut into documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pippin.collection.files import files_under, first_files, head, split_records
+from pippin.errors import DataError
+
+START, END = b"<DOC>", b"</DOC>"
+SEAM = re.compile(rb"</DOC>\s*<DOC>")  # on one line; marks at the start of a line have cut already
+NUMBER = re.compile(rb"<DOCNO>\s*(\S+)\s*</DOCNO>", re.IGNORECASE)
+HEADER = b"<DOCHDR>"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One document of a bundle: where it stands, its number, and the bytes after that."""
+
+    file: Path
+    line: int
+    id: str
+    data: bytes
+
+
+def bundles(path: Path, web: bool) -> list[Path]:
+    """The bundles of a file or a folder, of web pages (those have a `<DOCHDR>`) or of texts."""
+    return [file for file in files_under(path) if file.stat().st_size and _is_bundle(file, web)]
+
+
+def _is_bundle(path: Path, web: bool) -> bool:
+    start = head(path)
+    return start.startswith(START) and (HEADER in start.upper()) == web
+
+
+def pieces(files: list[Path]) -> Iterator[Piece]:
+    """The documents of all bundles in order."""
+    for file in files:
+        for line, record in split_records(file, b"\n" + START):
+            body, end, rest = record.rpartition(END)
+            if not end:
+                raise DataError("the file is truncated: a <DOC> without its </DOC>", file, line)
+            if rest.strip():
+                raise DataError("after </DOC> the next <DOC> is expected", file, line + body.count(b"\n"))
+            for data in SEAM.split(body):
+                number = NUMBER.search(data)
+                if number is None:
+                    raise DataError("the document has no <DOCNO>", file, line)
+                yield Piece(file, line, number[1].decode("utf-8", "replace"), data[number.end() :])
+
+
+def recogniser(web: bool) -> Callable[[Path], bool]:
+    """Whether a path holds bundles, judged by the first files of a folder."""
+    return lambda path: any(_is_bundle(file, web) for file in first_files(path))

@@ -1,0 +1,62 @@
+"""A folder of HTML files, with the urls they came from in `urls.tsv` (`file<TAB>url` per line) if there is one.
+
+With a list, the documents are the files it names, in its order. Without one, they are all `.html` and `.htm` files, and
+the path in the folder is the url. The id is the path in the folder, with `%20` for a blank, which ids cannot have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from pippin.collection.collection import Collection, Document
+from pippin.collection.files import LOOK, files_under, lines, open_stream
+from pippin.collection.readers.base import READERS, Reader, Wanted, collect
+from pippin.collection.readers.web import page_document, web_streams
+from pippin.errors import DataError
+
+ENDINGS = (".html", ".htm", ".xhtml", ".shtml")
+LISTS = r"urls\.(tsv|txt)"
+
+
+def _recognise(path: Path) -> bool:
+    return path.is_dir() and any(file.suffix.lower() in ENDINGS for file in islice(files_under(path), LOOK))
+
+
+def _listed(path: Path, urls: Path) -> list[tuple[str, str]]:
+    found = []
+    for number, line in lines(urls):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) != 2 or not all(cells):
+            raise DataError("two columns separated by a tab are expected: file, url", urls, number)
+        if not (path / cells[0]).is_file():
+            raise DataError(f"there is no file {cells[0]}", urls, number)
+        found.append((cells[0], cells[1]))
+    return found
+
+
+def _documents(path: Path, pages: list[tuple[str, str]], streams: tuple[str, ...]) -> Iterator[Document]:
+    for file, url in pages:
+        with open_stream(path / file) as stream:
+            data = stream.read()
+        yield page_document("%20".join(file.split()), url, data, streams)
+
+
+def _open(wanted: Wanted) -> Collection:
+    if not wanted.path.is_dir():
+        raise DataError("a folder of HTML files is expected", wanted.path)
+    urls = wanted.beside(LISTS, "urls")
+    if urls:
+        pages = _listed(wanted.path, urls)
+    else:
+        files = [file for file in files_under(wanted.path) if file.suffix.lower() in ENDINGS]
+        names = [file.relative_to(wanted.path).as_posix() for file in files]
+        pages = list(zip(names, names, strict=True))
+    if not pages:
+        raise DataError(f"the folder has no HTML file ({', '.join(ENDINGS)})", wanted.path)
+    streams = web_streams(wanted)
+    return collect(wanted, streams, lambda: _documents(wanted.path, pages, streams))
+
+
+READERS.register("html", Reader("a folder of `.html` files, urls in `urls.tsv`", _recognise, _open))

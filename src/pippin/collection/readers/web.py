@@ -1,0 +1,36 @@
+"""From a page of HTML to a document, for all formats that hold pages.
+
+Streams are body, anchor, title and url, headings where asked for. The anchor stays empty here: it is gathered from the
+links of all pages. Links stand as written, unless the page names another base.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from urllib.parse import urljoin
+
+from pippin.collection.collection import Document, Link
+from pippin.collection.html import parse_html
+from pippin.collection.readers.base import HEADINGS, WEB_STREAMS, Wanted
+from pippin.collection.readers.fields import without_scheme
+
+
+def web_streams(wanted: Wanted) -> tuple[str, ...]:
+    """The streams of web pages that were asked for."""
+    return wanted.choose((*WEB_STREAMS, HEADINGS), WEB_STREAMS)
+
+
+def page_document(name: str, url: str, data: bytes, streams: tuple[str, ...], charset: str | None = None) -> Document:
+    """The document that a page is."""
+    page = parse_html(data, encoding=charset)
+    said = {"body": page.body, "title": page.title, "url": without_scheme(url)}
+    if HEADINGS in streams:
+        said[HEADINGS] = " ".join(text for _, text in page.headings)
+    links = tuple(_resolve(link, url, page.base) for link in page.links) if page.base else page.links
+    return Document(name, {stream: text for stream, text in said.items() if stream in streams}, url, links)
+
+
+def _resolve(link: Link, url: str, base: str) -> Link:
+    with suppress(ValueError):  # brackets that are no address: the link stays as written
+        return Link(urljoin(urljoin(url, base), link.target), link.text)
+    return link

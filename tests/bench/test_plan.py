@@ -75,7 +75,7 @@ def test_the_quick_profile_is_smaller_and_fits(name: str) -> None:
     for values in task.grid.values():
         tried *= len(values)
     assert tried <= 3
-    assert task.parameters.get("rounds", 0) <= 60
+    assert task.parameters.get("rounds", 0) <= 100
 
 
 def test_a_plan_file(tmp_path: Path) -> None:

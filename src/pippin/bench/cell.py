@@ -10,7 +10,7 @@ import math
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import pippin
 from pippin.bench.plan import Task, canonical
 from pippin.bench.sources import Parts
 from pippin.bench.store import KEY, pretty
@@ -62,16 +63,8 @@ def compute(task: Task, parts: Parts) -> Computed:
         scores = chosen.ranker.predict(models.aligned(chosen.ranker, parts.test))
         predicted = time.perf_counter()
     columns = evaluated(task, parts.test, scores)
-    trained = next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters)
-    record = {
-        **json.loads(canonical(task.record())),  # in one order, whatever order the options had
-        "selected": _selection(chosen),
-        "means": {tool: {m: _number(c.mean) for m, c in own.items()} for tool, own in columns.items()},
-        "importance": _importance(chosen.ranker),
-        "warnings": list(dict.fromkeys(str(warning.message) for warning in said)),
-    }
     files = {
-        "cell.json": pretty(record),
+        "cell.json": pretty(_record(task, chosen, columns, said)),
         "values.parquet": _values(columns),
         "scores.parquet": _scores(parts.test, scores),
         **_model(chosen.ranker, task.digests["train"]),
@@ -79,12 +72,29 @@ def compute(task: Task, parts: Parts) -> Computed:
     cost = {
         **dict(zip(KEY, task.key, strict=True)),
         "select_seconds": selected - start,
-        "train_seconds": trained,
+        "train_seconds": next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters),
         "predict_seconds": predicted - selected,
         "evaluate_seconds": time.perf_counter() - predicted,
         "peak_bytes": _peak(),
     }
     return Computed(files, cost)
+
+
+def _record(task: Task, chosen: Selected, columns: Columns, said: Sequence[warnings.WarningMessage]) -> dict[str, Any]:
+    """What cell.json holds."""
+    return {
+        **json.loads(canonical(task.record())),  # in one order, whatever order the options had
+        "selected": _selection(chosen),
+        "means": {tool: {m: _number(c.mean) for m, c in own.items()} for tool, own in columns.items()},
+        "importance": _importance(chosen.ranker),
+        "warnings": list(dict.fromkeys(str(warning.message) for warning in said if _is_own(warning))),
+    }
+
+
+def _is_own(warning: warnings.WarningMessage) -> bool:
+    """Whether Pippin warns. Libraries do so when they are first imported, which is in another cell on every run."""
+    own = Path(pippin.__file__).parent in Path(warning.filename).parents
+    return own and issubclass(warning.category, UserWarning | RuntimeWarning)
 
 
 def check_versions(task: Task) -> None:

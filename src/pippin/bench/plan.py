@@ -39,7 +39,7 @@ OWN = ("seed", "convention")  # parameters of rankers that belong to the plan
 
 # The quick profile. Rounds are cut where a validation set chooses their number anyway, and of the grid only the
 # ranker's default point is left, except where everything hangs on one parameter.
-QUICK_LIMITS = {"rounds": 60, "patience": 15, "restarts": 1, "passes": 5, "thresholds": 63}
+QUICK_LIMITS = {"rounds": 100, "patience": 25, "restarts": 1, "passes": 5, "thresholds": 63}
 QUICK_GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "ranksvm": {"C": (1e-4, 1e-2, 1.0)},
     "svmmap": {"C": (10.0, 1000.0)},
@@ -191,7 +191,7 @@ def _limited(known: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that the quick profile cuts.
 
     >>> _limited({"rounds": 500, "patience": None, "seed": 1})
-    {'rounds': 60, 'patience': 15}
+    {'rounds': 100, 'patience': 25}
     """
     return {key: most for key, most in QUICK_LIMITS.items() if key in known and (known[key] or most + 1) > most}
 

@@ -280,13 +280,13 @@ class Results:
 
         wanted = [polars.col(name).is_in(list(names)) for name, names in (("tool", tools), ("measure", measures))
                   if names is not None]  # fmt: skip
-        frames = []
+        frames = [_frame([], tool=str, measure=str, query=str, value=float).lazy()]
         for cell in self.cells:
-            own = [polars.lit(value).alias(name) for name, value in zip(KEY[:-1], cell.key[:-1], strict=True)]
-            seed = polars.lit(cell.key[-1], polars.Int64).alias("seed")
-            frames.append(cell.values().filter(*wanted).select(*own, seed, polars.all()))
-        empty = _frame([], tool=str, measure=str, query=str, value=float)
-        return polars.concat([empty, *frames])
+            own = {name: polars.lit(value) for name, value in zip(KEY, cell.key, strict=True)}
+            own["seed"] = polars.lit(cell.key[-1], polars.Int64)
+            rows = polars.scan_parquet(cell.path / "values.parquet").filter(*wanted)
+            frames.append(rows.select(**own, tool="tool", measure="measure", query="query", value="value"))
+        return polars.concat(frames).collect()
 
     def costs(self) -> polars.DataFrame:
         """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes."""

@@ -86,9 +86,9 @@ def embedded(data: Any) -> str:
     """Data as JSON that a script element can hold, whatever texts are in it.
 
     >>> embedded({"a": "</script>"})
-    '{"a":"<\\\\/script>"}'
+    '{"a":"\\\\u003c/script>"}'
     """
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def asset(name: str) -> str:

@@ -1,0 +1,295 @@
+"""Which numbers does the page of a benchmark hold?
+
+Everything that the page shows is computed here, once, from the leaderboards of `bench`: means, intervals, tests,
+agreement between tools, winning numbers, sentences. The page only selects, sorts and draws. Numbers travel as packed
+arrays; values per query as ten-thousandths, which is what the page prints, and once for all tools that agree on them.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.bench.leaderboard import Leaderboard, Place, agreement, leaderboards
+from pippin.bench.published import Published, beside
+from pippin.bench.winning import means_of, winning_numbers
+from pippin.evaluation.notation import parse
+from pippin.report.bench_words import finding, overall_finding
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+    from pippin.bench.store import Results
+
+Boards = Mapping[Place, Leaderboard]
+ABSENT = 65_535  # a value per query that is not there
+SHOWN_FEATURES = 20
+
+
+@dataclass(frozen=True)
+class Names:
+    """What there is to choose from, in the order in which it is shown."""
+
+    data: tuple[str, ...]
+    tools: tuple[str, ...]
+    measures: tuple[str, ...]
+    rankers: tuple[str, ...]
+    conventions: tuple[str, ...]
+
+    @property
+    def tool(self) -> str:
+        """The tool that others are held against."""
+        return "official" if "official" in self.tools else self.tools[0]
+
+
+def names_of(results: Results) -> Names:
+    """The names in results; tools and measures in their own order, the rest by name."""
+    from pippin.evaluation.tools import TOOLS
+
+    means, failures = results.means(), results.failures()
+    known = set(means["tool"])
+    tools = [t for t in TOOLS if t in known] + sorted(t for t in known if t not in TOOLS)
+    measures = sorted(set(means["measure"]), key=measure_order)
+    both = {c: tuple(sorted({*means[c], *failures[c]})) for c in ("data", "ranker", "convention")}
+    return Names(both["data"], tuple(tools), tuple(measures), both["ranker"], both["convention"])
+
+
+def measure_order(measure: str) -> tuple[int, str, int]:
+    """NDCG first, then P, MAP, the rest; by cutoff.
+
+    >>> sorted(["MAP", "P@1", "NDCG@10", "NDCG@5"], key=measure_order)
+    ['NDCG@5', 'NDCG@10', 'P@1', 'MAP']
+    """
+    family, _, cutoff = measure.partition("@")
+    order = ("NDCG", "P", "MAP", "MRR", "ERR")
+    return (order.index(family) if family in order else len(order), family, int(cutoff or 0))
+
+
+def all_boards(results: Results, names: Names, step: Callable[[str], None] = lambda _: None) -> dict[str, Boards]:
+    """Training convention → every leaderboard of the results."""
+    found: dict[str, Boards] = {}
+    for convention in names.conventions:
+        boards: dict[Place, Leaderboard] = {}
+        for measure in names.measures:
+            boards |= leaderboards(results, tools=names.tools, measures=[measure], convention=convention)
+            step(measure)
+        found[convention] = boards
+    return found
+
+
+def bench_data(
+    results: Results, published: Sequence[Published] = (), step: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Everything that the page holds, as JSON can hold it."""
+    names = names_of(results)
+    boards = all_boards(results, names, step)
+    values = results.values()
+    return {
+        "data": names.data,
+        "tools": names.tools,
+        "tool": names.tool,
+        "measures": names.measures,
+        "families": families(names.measures),
+        "rankers": names.rankers,
+        "conventions": names.conventions,
+        "absent": ABSENT,
+        "panels": {
+            c: {d: _panel(results, names, boards[c], c, d, values, published) for d in names.data}
+            for c in names.conventions
+        },
+        "overall": {c: _overall(names, boards[c]) for c in names.conventions} if len(names.data) > 1 else {},
+    }
+
+
+def families(measures: Sequence[str]) -> dict[str, list[int]]:
+    """Family → cutoffs; none where the measure has no cutoff.
+
+    >>> families(["NDCG@1", "NDCG@10", "MAP"])
+    {'NDCG': [1, 10], 'MAP': []}
+    """
+    found: dict[str, list[int]] = {}
+    for measure in measures:
+        family, _, cutoff = measure.partition("@")
+        found.setdefault(family, []).extend([int(cutoff)] if cutoff else [])
+    return found
+
+
+def pack(array: NDArray[Any]) -> dict[str, Any]:
+    """An array as text: little-endian bytes, deflated, in base 64.
+
+    >>> pack(np.zeros(3, np.uint16))["type"], pack(np.zeros((2, 3)))["shape"]
+    ('uint16', [2, 3])
+    """
+    plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
+    data = base64.b64encode(zlib.compress(plain.tobytes(), 9)).decode()
+    return {"type": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def _panel(
+    results: Results, names: Names, boards: Boards, convention: str, data: str, values: DataFrame,
+    published: Sequence[Published],
+) -> dict[str, Any]:  # fmt: skip
+    """All there is to say of one data set under one training convention."""
+    import polars as pl
+
+    mine = {place: board for place, board in boards.items() if place.data == data}
+    here = (pl.col("data") == data) & (pl.col("convention") == convention)
+    any_board = next(iter(mine.values()))
+    by_measure = [[mine[p] for t in names.tools if (p := Place(data, t, m)) in mine] for m in names.measures]
+    return {
+        "folds": any_board.folds,
+        "gaps": [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in any_board.gaps],
+        "findings": [finding(tools, names.tool) if tools else "" for tools in by_measure],
+        **_standings(names, mine, any_board.folds),
+        **_agreements(names, by_measure),
+        **_query_values(names, values.filter(here), any_board.folds),
+        "costs": _costs(names, results.costs().filter(here)),
+        "importance": _importance(results.importances().filter(here)),
+        "published": _published(mine, published, names.tool),
+    }
+
+
+def _standings(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, Any]:
+    """Means, intervals, values by fold, and the corrected p of each ranker against the best; NaN: not there."""
+    shape = (len(names.tools), len(names.measures), len(names.rankers))
+    means, low, high, p = (np.full(shape, np.nan) for _ in range(4))
+    by_fold = np.full((*shape, len(folds)), np.nan)
+    worse = np.zeros(shape, np.uint8)
+    for place, board in boards.items():
+        for standing in board.standings:
+            at = (names.tools.index(place.tool), names.measures.index(place.measure),
+                  names.rankers.index(standing.ranker))  # fmt: skip
+            means[at], low[at], high[at] = standing.mean, standing.low, standing.high
+            by_fold[at] = [standing.by_fold[fold] for fold in folds]
+            worse[at] = board.worse_than_best(standing.ranker)
+            if board.board is not None and board.best is not None and standing.ranker != board.best:
+                p[at] = board.board.tested.pair(board.best, standing.ranker).p_adjusted
+    return {"means": pack(means), "low": pack(low), "high": pack(high), "by_fold": pack(by_fold),
+            "p": pack(p.astype(np.float32)), "worse": pack(worse)}  # fmt: skip
+
+
+def _agreements(names: Names, by_measure: Sequence[Sequence[Leaderboard]]) -> dict[str, Any]:
+    """tau_b and tau_ap_b between the leaderboards of every two tools, for each measure."""
+    shape = (len(names.measures), len(names.tools), len(names.tools))
+    found = {c: np.full(shape, np.nan, np.float32) for c in ("tau_b", "tau_ap_b")}
+    for m, boards in enumerate(by_measure):
+        comparison = agreement(boards)
+        if comparison is not None:
+            at = [names.tools.index(b.name) for b in comparison.boards]
+            for coefficient, table in found.items():
+                table[m][np.ix_(at, at)] = comparison.agreement(coefficient)
+    return {coefficient: pack(table) for coefficient, table in found.items()}
+
+
+def _query_values(names: Names, values: DataFrame, folds: Sequence[str]) -> dict[str, Any]:
+    """The values of every query, averaged over seeds: for each measure one table ranker × query per way in which
+    tools count it; `ways` says which table is a tool's.
+    """
+    import polars as pl
+
+    queries = values.select("fold", "query").unique(maintain_order=True)
+    queries = queries.sort(pl.col("fold").replace_strict(folds, range(len(folds)), return_dtype=pl.Int64),
+                           maintain_order=True).with_row_index("at")  # fmt: skip
+    average = values.group_by("tool", "measure", "ranker", "fold", "query").agg(pl.col("value").mean())
+    parts = average.join(queries, on=["fold", "query"]).partition_by("measure", "tool", as_dict=True)
+    ways = np.full((len(names.measures), len(names.tools)), 255, np.uint8)
+    starts, tables = [], []
+    size = len(names.rankers) * len(queries)
+    for m, measure in enumerate(names.measures):
+        starts.append(len(tables))
+        seen: dict[bytes, int] = {}
+        for t, tool in enumerate(names.tools):
+            part = parts.get((measure, tool))
+            if part is None:
+                continue
+            table = np.full(size, np.nan)
+            ranker = part["ranker"].replace_strict(names.rankers, range(len(names.rankers)), return_dtype=pl.Int64)
+            table[ranker.to_numpy() * len(queries) + part["at"].to_numpy()] = part["value"].to_numpy()
+            whole = ten_thousandths(table)
+            ways[m, t] = seen.setdefault(whole.tobytes(), len(seen))
+            if ways[m, t] == len(tables) - starts[m]:
+                tables.append(whole)
+    packed = pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16))
+    fold_of = [folds.index(fold) for fold in queries["fold"]]
+    return {"queries": queries["query"].to_list(), "fold_of": fold_of, "ways": pack(ways), "starts": starts,
+            "values": packed}  # fmt: skip
+
+
+def ten_thousandths(values: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """Values as four printed decimals hold them, in whole numbers; ABSENT where there is none.
+
+    >>> ten_thousandths(np.array([0.5, 0.12345, np.nan, 1.0])).tolist()
+    [5000, 1235, 65535, 10000]
+    """
+    distinct, at = np.unique(values, return_inverse=True)
+    printed = [ABSENT if np.isnan(v) else int(f"{v:.4f}".replace(".", "")) for v in distinct]
+    return np.array(printed, np.uint16)[at]
+
+
+def _overall(names: Names, boards: Boards) -> dict[str, Any]:
+    """Over all data sets: the mean of the means, winning numbers and a sentence per measure."""
+    shape = (len(names.tools), len(names.measures), len(names.rankers))
+    means, wins, pairs = np.full(shape, np.nan), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    for t, tool in enumerate(names.tools):
+        frame = means_of(boards, tool)
+        for found in winning_numbers(frame):
+            at = t, names.measures.index(found.measure), names.rankers.index(found.ranker)
+            wins[at], pairs[at] = found.wins, found.pairs
+        for measure, ranker, value, sets in _means_over_data(frame):
+            if sets == len(names.data):
+                means[t, names.measures.index(measure), names.rankers.index(ranker)] = value
+    first = names.tools.index(names.tool)
+    sentences = [
+        overall_finding(m, names.tool, names.rankers, wins[first, i], pairs[first, i], len(names.data))
+        for i, m in enumerate(names.measures)
+    ]
+    return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": sentences}
+
+
+def _means_over_data(frame: DataFrame) -> list[tuple[str, str, float, int]]:
+    import polars as pl
+
+    grouped = frame.group_by("measure", "ranker").agg(pl.col("value").mean(), pl.len())
+    return [(str(m), str(r), float(v), int(n)) for m, r, v, n in grouped.iter_rows()]
+
+
+def _costs(names: Names, costs: DataFrame) -> dict[str, dict[str, float]]:
+    """Ranker → seconds of a fold on average, and the most memory."""
+    import polars as pl
+
+    seconds = ["select_seconds", "train_seconds", "predict_seconds"]
+    found = costs.group_by("ranker").agg(*(pl.col(s).mean() for s in seconds), pl.col("peak_bytes").max())
+    return {row.pop("ranker"): row for row in found.to_dicts()}
+
+
+def _importance(importances: DataFrame) -> dict[str, list[tuple[str, float]]]:
+    """Ranker → its most important features with their share, the mean over folds and seeds of |importance| / Σ."""
+    import polars as pl
+
+    cell = ["fold", "ranker", "seed"]
+    size = pl.col("importance").abs()
+    shares = importances.with_columns(share=size / size.sum().over(cell)).filter(pl.col("share").is_finite())
+    cells = shares.group_by("ranker").agg(cells=pl.struct("fold", "seed").n_unique())
+    found = shares.group_by("ranker", "feature").agg(pl.col("share").sum()).join(cells, on="ranker")
+    found = found.with_columns(pl.col("share") / pl.col("cells")).sort(["share", "feature"], descending=[True, False])
+    tops: dict[str, list[tuple[str, float]]] = {}
+    for ranker, feature, share in found.select("ranker", "feature", "share").iter_rows():
+        if len(tops.setdefault(ranker, [])) < SHOWN_FEATURES:
+            tops[ranker].append((feature, round(share, 6)))
+    return tops
+
+
+def _published(boards: Boards, published: Sequence[Published], tool: str) -> dict[str, list[tuple[str, str, float]]]:
+    """Measure → (our ranker, the published algorithm, its value)."""
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for one in beside(boards, published, tool):
+        if one.published.ranker is not None:
+            row = (one.published.ranker, one.published.algorithm, one.published.value)
+            found.setdefault(str(parse(one.published.measure)), []).append(row)
+    return found

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pippin.bench.leaderboard import Leaderboard, Place, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning import means_of, winning_numbers
-from pippin.evaluation.notation import parse
 from pippin.report.bench_words import finding, overall_finding
 
 if TYPE_CHECKING:
@@ -73,13 +72,10 @@ def measure_order(measure: str) -> tuple[int, str, int]:
 
 def all_boards(results: Results, names: Names, step: Callable[[str], None] = lambda _: None) -> dict[str, Boards]:
     """Training convention → every leaderboard of the results."""
-    found: dict[str, Boards] = {}
+    found = {}
     for convention in names.conventions:
-        boards: dict[Place, Leaderboard] = {}
-        for measure in names.measures:
-            boards |= leaderboards(results, tools=names.tools, measures=[measure], convention=convention)
-            step(measure)
-        found[convention] = boards
+        found[convention] = leaderboards(results, tools=names.tools, measures=names.measures, convention=convention)
+        step(convention)
     return found
 
 
@@ -291,5 +287,5 @@ def _published(boards: Boards, published: Sequence[Published], tool: str) -> dic
     for one in beside(boards, published, tool):
         if one.published.ranker is not None:
             row = (one.published.ranker, one.published.algorithm, one.published.value)
-            found.setdefault(str(parse(one.published.measure)), []).append(row)
+            found.setdefault(one.published.measure, []).append(row)
     return found

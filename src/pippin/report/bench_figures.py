@@ -32,8 +32,7 @@ def page_figures(rankers: Sequence[str], tools: Sequence[str]) -> dict[str, Spec
 
 
 def _figure(rows: Rows, height: int, **parts: Any) -> Spec:
-    schema = "https://vega.github.io/schema/vega-lite/v5.json"
-    return {"$schema": schema, "width": "container", "height": height, "data": {"values": list(rows)}, **parts}
+    return {"width": "container", "height": height, "data": {"values": list(rows)}, **parts}
 
 
 def _colour(rankers: Sequence[str], legend: bool = True) -> Spec:

@@ -97,9 +97,10 @@ def asset(name: str) -> str:
 
 
 def drawing_library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script."""
+    """Vega, Vega-Lite and vega-embed as one script, which adds no other name than vegaEmbed."""
     try:
         import vl_convert
     except ImportError:
         raise MissingExtra("vl-convert-python", "a page with figures", "pippin[report]") from None
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    return f"(() => {{{bundle}}})();"

@@ -110,11 +110,11 @@ def time_and_quality(rows: Rows, rankers: Sequence[str], title: str) -> Spec:
     y = {"field": "mean", "type": "quantitative", "title": title, "scale": {"zero": False, "padding": 16}}
     x = {"field": "seconds", "type": "quantitative", "title": "seconds to select and train, a fold (log scale)",
          "scale": {"type": "log", "nice": False, "padding": 34},
-         "axis": {"grid": False, "tickCount": 5, "format": "~s"}}  # fmt: skip
-    tooltip = [{"field": "ranker"}, {"field": "mean", "format": ".4f"}, {"field": "seconds", "format": ",.3~s"},
+         "axis": {"grid": False, "tickCount": 5, "format": "~g"}}  # fmt: skip
+    tooltip = [{"field": "ranker"}, {"field": "mean", "format": ".4f"}, {"field": "seconds", "format": ".3~g"},
                {"field": "memory", "format": ".3~s", "title": "peak bytes"}]  # fmt: skip
     return _figure(
-        rows, 320,
+        rows, 405,
         encoding={"x": x, "y": y, "color": _colour(rankers, legend=False), "tooltip": tooltip},
         layer=[
             {"params": [_zoom("x", "y")], "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "clip": True}},
@@ -138,16 +138,15 @@ def importance(rows: Rows) -> Spec:
 
 
 def query_differences(rows: Rows, title: str) -> Spec:
-    """A bar per query, sorted by the difference of two rankers; rows: at, query, fold, a, b, difference."""
+    """A bar per query, sorted by the difference of two rankers; rows: at, to, query, fold, a, b, difference."""
     ahead = {"condition": {"test": "datum.difference > 0", "value": "#2f8f56"}, "value": "#d98e2b"}
     return _figure(
-        rows, 240, params=[_zoom("x")], mark={"type": "bar", "clip": True, "width": {"band": 1}},
+        rows, 240, params=[_zoom("x")], mark={"type": "bar", "clip": True},
         encoding={
             "x": {"field": "at", "type": "quantitative", "title": "queries, from A's greatest gain to B's",
                   "scale": {"nice": False, "zero": False}, "axis": {"grid": False, "labels": False, "ticks": False}},
             "x2": {"field": "to"},
-            "y": {"field": "difference", "type": "quantitative", "title": title},
-            "color": ahead,
+            "y": {"field": "difference", "type": "quantitative", "title": title}, "y2": {"datum": 0}, "color": ahead,
             "tooltip": [{"field": "query"}, {"field": "fold"}, {"field": "a", "format": ".4f", "title": "A"},
                         {"field": "b", "format": ".4f", "title": "B"}, {"field": "difference", "format": "+.4f"}],
         },

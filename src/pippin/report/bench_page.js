@@ -84,12 +84,14 @@ function withCutoff(family) {
   return cutoffs.length ? `${family}@${cutoffs.includes(now) ? now : cutoffs.at(-1)}` : family;
 }
 
+const behindBest = r => state.data !== ALL && panel(state.data).worse.at(tool(), measure(), BENCH.rankers.indexOf(r)) === 1;
+
 // The leaderboard: a column has a head, a key to sort by, and a cell.
 function columns() {
   const first = BENCH.tools.indexOf(BENCH.tool), now = places(), before = places(first), best = ranked()[0];
   const place = { id: "place", head: "#", key: r => now[r] ?? Infinity, cell: r => now[r] ?? "–", kind: "dim" };
   const name = { id: "ranker", head: "Ranker", key: r => r, cell: r => `<button type="button" class="open" aria-expanded="${opened.has(r)}" data-open="${escaped(r)}"><span><i class="swatch" style="background:${COLOUR[r]}"></i>${escaped(r)}</span></button>`, row: true };
-  const value = { id: "mean", head: state.data === ALL ? `Mean ${state.measure}` : state.measure, key: r => mean(r), cell: r => four(mean(r)), kind: "value" };
+  const value = { id: "mean", head: state.data === ALL ? `Mean ${state.measure}` : state.measure, key: r => mean(r), cell: r => four(mean(r)) + (behindBest(r) ? '<span class="narrow">†</span>' : ""), kind: "value" };
   const moved = { id: "moved", head: `Place vs ${BENCH.tool}`, key: r => (before[r] ?? NaN) - (now[r] ?? NaN), kind: "wide", cell: r => {
     const by = (before[r] ?? NaN) - (now[r] ?? NaN);
     return Number.isNaN(by) ? "–" : by === 0 ? '<span class="dim">=</span>' : by > 0 ? `<span class="up" aria-label="up ${by}">▲ ${by}</span>` : `<span class="down" aria-label="down ${-by}">▼ ${-by}</span>`; } };
@@ -102,11 +104,11 @@ function columns() {
   const interval = { id: "low", head: "95 % interval", key: r => here.low.at(...at(r)), cell: bars(), kind: "bar" };
   const behind = { id: "behind", head: "Behind the best", key: r => mean(best) - mean(r), kind: "wide", cell: r => {
     if (r === best) return '<span class="dim">best</span>';
-    const p = here.p.at(...at(r)), proven = here.worse.at(...at(r));
-    return `${four(mean(r) - mean(best))}<span title="p = ${p.toPrecision(2)}, corrected">${proven ? " †" : ' <span class="dim">≈</span>'}</span>`; } };
+    const p = here.p.at(...at(r));
+    return `${four(mean(r) - mean(best))}<span title="p = ${p.toPrecision(2)}, corrected">${behindBest(r) ? " †" : ' <span class="dim">≈</span>'}</span>`; } };
   const spent = { id: "seconds", head: "Seconds", key: r => seconds(state.data, r), kind: "wide dim", cell: r => duration(seconds(state.data, r)) };
   const known = here.published[state.measure] ?? [], own = r => known.filter(row => row[0] === r);
-  const published = { id: "published", head: "Published", key: r => own(r)[0]?.[2] ?? NaN, kind: "wide", cell: r => own(r).map(([, name, v]) => `<span title="${escaped(name)}">${four(v)}</span> <span class="dim">${signed(mean(r) - v)}</span>`).join("<br>") || "–" };
+  const published = { id: "published", head: "Published", key: r => own(r)[0]?.[2] ?? NaN, kind: "wide", cell: r => own(r).map(([, name, v], i, all) => `<span title="${escaped(name)}">${all.length > 1 ? `<small class="dim">${escaped(name)}</small> ` : ""}${four(v)}</span> <span class="dim">${signed(mean(r) - v)}</span>`).join("<br>") || "–" };
   return [place, name, value, interval, behind, ...(BENCH.tools.length > 1 ? [moved] : []), ...(known.length ? [published] : []), spent];
 }
 const duration = s => Number.isNaN(s) ? "–" : s >= 100 ? s.toFixed(0) : s >= 1 ? s.toFixed(1) : s.toFixed(2);
@@ -131,13 +133,12 @@ function drawBoard() {
   $("board").tHead.innerHTML = "<tr>" + all.map(c => `<th scope="col" class="${c.kind ?? ""}${c.row ? " name" : ""}"${c === sorted ? ` aria-sort="${state.order}"` : ""}><button type="button" data-sort="${escaped(c.id)}">${escaped(c.head)}</button></th>`).join("") + "</tr>";
   const wanted = state.filter.trim().toLowerCase().split(/[\s,]+/).filter(Boolean);
   const rows = present().filter(r => !wanted.length || wanted.some(w => r.toLowerCase().includes(w))).sort(sorter(sorted));
-  const worse = r => state.data !== ALL && panel(state.data).worse.at(tool(), measure(), BENCH.rankers.indexOf(r));
-  $("board").tBodies[0].innerHTML = rows.map(r => `<tr data-ranker="${escaped(r)}" class="${r === best ? "leader" : worse(r) ? "behind" : ""}">` + all.map(c => c.row ? `<th scope="row">${c.cell(r)}</th>` : `<td class="${c.kind ?? ""}">${c.cell(r)}</td>`).join("") + "</tr>" + (opened.has(r) ? `<tr class="more"><td colspan="${all.length}">${more(r)}</td></tr>` : "")).join("") || `<tr><td colspan="${all.length}" class="name">No ranker matches.</td></tr>`;
+  $("board").tBodies[0].innerHTML = rows.map(r => `<tr data-ranker="${escaped(r)}" class="${r === best ? "leader" : behindBest(r) ? "behind" : ""}">` + all.map(c => c.row ? `<th scope="row">${c.cell(r)}</th>` : `<td class="${c.kind ?? ""}">${c.cell(r)}</td>`).join("") + "</tr>" + (opened.has(r) ? `<tr class="more"><td colspan="${all.length}">${more(r)}</td></tr>` : "")).join("") || `<tr><td colspan="${all.length}" class="name">No ranker matches.</td></tr>`;
   const where = state.data || "all data sets", trained = BENCH.conventions.length > 1 ? `, trained under ${state.convention}` : "";
   $("board-caption").textContent = `${state.measure} of ${present().length} rankers on ${where} under ${state.tool}${trained}`;
   $("board-words").textContent = state.data === ALL ? `Means over the data sets under ${state.tool}${trained}; wins count how often a ranker is ahead of another on a data set.`
     : `${state.measure} on ${where} as ${state.tool} computes it${trained}: the mean over ${panel(state.data).folds.length} folds, with its 95 % interval over queries. Open a row for its folds.`;
-  $("board-notes").textContent = [...(state.data === ALL ? [] : ["† significantly behind the best after Holm's correction over all pairs; ≈ not significantly", ...(panel(state.data).published[state.measure] ? ["published: beside it ours minus theirs, whatever tool is chosen"] : [])]), ...gaps()].join(". ") + ".";
+  $("board-notes").textContent = [...(state.data === ALL ? [] : ["† significantly behind the best after Holm's correction over all pairs; ≈ not significantly", ...(panel(state.data).published[state.measure] ? ["Published: as printed there, and ours under the chosen tool minus it"] : [])]), ...gaps()].join(". ") + ".";
 }
 function gaps() {
   return shownData().flatMap(d => { const out = [...new Set(panel(d).gaps.map(g => g.ranker))]; return out.length ? [`Without a place on ${d}, as a cell is missing: ${listed(out)} (see Data)`] : []; });
@@ -157,6 +158,7 @@ function draw(id, figure, rows, label, change = () => {}) {
   const place = $(id); place.setAttribute("aria-label", label);
   place.waiting = () => {
     const spec = structuredClone(FIGURES[figure]); spec.data = { values: rows }; change(spec);
+    if (spec.encoding?.color?.field === "ranker" && spec.encoding.color.legend !== null) spec.encoding.color.legend = { values: BENCH.rankers.filter(r => rows.some(row => row.ranker === r)) };
     const columns = Math.max(2, Math.floor(place.clientWidth / 135));
     spec.config = { legend: { orient: "bottom", columns, symbolStrokeWidth: 2, offset: 8 }, ...(place.clientWidth < 420 ? { axis: { labelFontSize: 9 } } : {}) };
     embed(place, spec);
@@ -169,8 +171,10 @@ function drawFigures() {
   $("curves-title").textContent = lined ? `${lined} by cutoff, under ${state.tool}` : "By cutoff";
   const overCutoffs = value => cutoffs.flatMap(k => { const m = BENCH.measures.indexOf(`${lined}@${k}`); return present(tool(), m).map(r => ({ ranker: r, cutoff: k, measure: `${lined}@${k}`, ...value(r, m) })); });
   draw("curves", "curves", overCutoffs((r, m) => ({ mean: mean(r, tool(), m) })), `${lined} of every ranker by cutoff under ${state.tool} on ${where}`, s => { s.encoding.y.title = lined; });
+  const level = t => { const i = BENCH.tools.indexOf(t); return Math.max(...present(i).map(r => mean(r, i))); };  // tools side by side by what they give the best
+  const byLevel = BENCH.tools.filter((t, i) => present(i).length).sort((x, y) => level(x) - level(y));
   const across = BENCH.tools.flatMap((t, i) => { const place = places(i); return present(i).map(r => ({ ranker: r, tool: t, mean: mean(r, i), place: place[r] })); });
-  draw("across", state.across, across, `${state.measure} of every ranker under every tool on ${where}`, s => { s.encoding.y.title = state.across === "place" ? "place" : state.measure; });
+  draw("across", state.across, across, `${state.measure} of every ranker under every tool on ${where}`, s => { s.encoding.y.title = state.across === "place" ? "place" : state.measure; s.encoding.x.sort = byLevel; });
   drawAgreement();
   const data = shownData(), spent = r => data.reduce((sum, d) => sum + seconds(d, r), 0) / data.length;
   draw("time", "time", present().filter(r => spent(r) > 0).map(r => ({ ranker: r, seconds: spent(r), mean: mean(r), memory: Math.max(...data.map(d => panel(d).costs[r].peak_bytes)) })), `Seconds against ${state.measure} under ${state.tool} on ${where}`, s => { s.encoding.y.title = state.measure; });
@@ -211,15 +215,15 @@ function drawQueries() {
     return x === null ? [] : here.queries.flatMap((query, i) => x[i] === BENCH.absent || y[i] === BENCH.absent ? [] : [{ query, fold: here.folds[here.fold_of[i]], data, a: x[i] / 1e4, b: y[i] / 1e4, difference: (x[i] - y[i]) / 1e4 }]); });
   rows.sort((p, q) => q.difference - p.difference);
   const wins = rows.filter(r => r.difference > 0).length, losses = rows.filter(r => r.difference < 0).length, decisive = Math.abs(mean(a) - mean(b));
-  $("query-words").textContent = a === b ? "Choose two different rankers." : `${a} is better on ${wins} queries, ${b} on ${losses}; on ${rows.length - wins - losses} of ${rows.length} they are equal. Their means differ by ${four(decisive)}${rows.length ? `; ${carriers(rows, mean(a) - mean(b))}` : ""}.`;
+  $("query-words").textContent = a === b ? "Choose two different rankers." : `${a} is better on ${wins} queries, ${b} on ${losses}; on ${rows.length - wins - losses} of ${rows.length} they are equal. Their means differ by ${four(decisive)}${rows.length ? `; ${carriers(rows)}` : ""}.`;
   const shown = rows.length > 2000 ? [...rows.slice(0, 1000), ...rows.slice(-1000)] : rows;
   draw("query-figure", "queries", shown.map((r, i) => ({ ...r, at: i, to: i + 1 })), `Difference of ${state.measure} between ${a} and ${b} on every query`, s => { s.encoding.y.title = `A ${MINUS} B`; if (rows.length > 2000) s.encoding.x.title = "the 1000 queries where A gains most, and the 1000 where B does"; });
   const several = state.data === ALL, largest = rows.filter(r => r.difference).sort((p, q) => Math.abs(q.difference) - Math.abs(p.difference)).slice(0, 12);
   $("query-table").tHead.innerHTML = `<tr><th scope="col" class="name">Query</th>${several ? '<th scope="col" class="name">Data set</th>' : ""}<th scope="col" class="name">Fold</th><th scope="col">${escaped(a)}</th><th scope="col">${escaped(b)}</th><th scope="col">A ${MINUS} B</th></tr>`;
   $("query-table").tBodies[0].innerHTML = largest.map(r => `<tr><th scope="row">${escaped(r.query)}</th>${several ? `<td class="name">${escaped(r.data)}</td>` : ""}<td class="name">${escaped(r.fold)}</td><td>${four(r.a)}</td><td>${four(r.b)}</td><td class="${r.difference > 0 ? "up" : "down"}">${signed(r.difference)}</td></tr>`).join("");
 }
-function carriers(rows, difference) {  // how few queries carry the lead: without them it would be gone
-  const ahead = difference > 0 ? rows : rows.slice().reverse(), total = Math.abs(rows.reduce((sum, r) => sum + r.difference, 0));
+function carriers(rows) {  // how few queries carry the lead: without them it would be gone
+  const sign = rows.reduce((sum, r) => sum + r.difference, 0), total = Math.abs(sign), ahead = sign > 0 ? rows : rows.slice().reverse();
   let sum = 0, count = 0;
   while (count < ahead.length && sum < total) sum += Math.abs(ahead[count++].difference);
   return total ? `the ${count === 1 ? "query that favours" : `${count} queries that favour`} the better one most carr${count === 1 ? "ies" : "y"} as much as the whole difference` : "over all queries together they are level";
@@ -228,7 +232,7 @@ function carriers(rows, difference) {  // how few queries carry the lead: withou
 // Where each number comes from: the chosen tool's convention in words.
 function drawConvention() {
   const own = BENCH.conventions_of[state.tool];
-  $("convention-words").textContent = `${state.tool} is ${own.title}, version ${own.version} (${own.source}). Every number above follows these choices; green ones differ from ${BENCH.tool}.`;
+  $("convention-words").textContent = `${state.tool} is ${own.title}, version ${own.version} (${own.source}). Every number above follows these choices${state.tool === BENCH.tool ? "" : `; green ones differ from ${BENCH.tool}`}.`;
   $("axes").tHead.innerHTML = '<tr><th scope="col">Choice</th><th scope="col">Value</th><th scope="col">What it decides</th></tr>';
   $("axes").tBodies[0].innerHTML = own.axes.map(([axis, value, meaning, other]) => `<tr class="${other ? "other" : ""}"><th scope="row">${escaped(axis)}</th><td>${escaped(value)}</td><td>${escaped(meaning)}</td></tr>`).join("");
   $("traps").textContent = [...own.variants, ...own.traps].map(t => t[0].toUpperCase() + t.slice(1)).join(". ") + (own.traps.length + own.variants.length ? "." : "");

@@ -15,6 +15,7 @@ from pippin.evaluation.convention import AXES
 from pippin.evaluation.tools import TOOLS
 from pippin.report.bench_data import bench_data
 from pippin.report.bench_figures import page_figures
+from pippin.report.bench_words import listed
 from pippin.report.page import asset, drawing_library, embedded
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def bench_page(
     data["conventions_of"] = {name: tool_record(name, data["tool"]) for name in data["tools"]}
     data["cells"] = [_cell(cell.record) for cell in results.cells]
     return Template(asset("bench_page.html")).substitute(
-        title=escape(title or f"Rankers on {_listed(data['data'])}"),
+        title=escape(title or f"Rankers on {listed(data['data'])}"),
         facts=escape(" · ".join(facts(data, results))),
         style=asset("page.css") + asset("bench_page.css"),
         theme=asset("theme.js"),
@@ -43,10 +44,6 @@ def bench_page(
         figures=embedded(page_figures(data["rankers"], data["tools"])),
         script=asset("bench_page.js"),
     )
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words)
 
 
 def facts(data: Mapping[str, Any], results: Results) -> list[str]:
@@ -71,20 +68,20 @@ def tool_record(name: str, first: str) -> dict[str, Any]:
     """A tool's convention, choice by choice: the axis, its value, what it decides, whether it differs from `first`."""
     tool = TOOLS[name]
     own, other = tool.convention.as_dict(), TOOLS[first].convention.as_dict()
-    axes = [(axis, _choice(own[axis]), meaning, own[axis] != other[axis]) for axis, (_, meaning) in AXES.items()]
+    axes = [(axis, _choice(axis, own[axis]), what, own[axis] != other[axis]) for axis, (_, what) in AXES.items()]
     variants = [f"{variant.why} ({_pairs(variant.changes)})" for variant in tool.variants]
     return {"title": tool.title, "version": tool.version, "source": tool.source, "axes": axes, "traps": tool.traps,
             "variants": variants}  # fmt: skip
 
 
-def _choice(value: Any) -> str:
+def _choice(axis: str, value: Any) -> str:
     if value is None:
-        return "left out"
+        return "left out" if axis == "empty" else "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _pairs(record: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {_choice(value)}" for key, value in record.items())
+    return ", ".join(f"{key} {_choice(key, value)}" for key, value in record.items())
 
 
 def _cell(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +147,7 @@ def plain_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]
         for row in rows
     )
     return (
-        f'<div class="scroll" tabindex="0"><table class="plain"><caption>{escape(caption)}</caption>'
+        f'<div class="scroll" tabindex="0"><table class="plain"><caption class="hidden">{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

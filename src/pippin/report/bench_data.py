@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Boards = Mapping[Place, Leaderboard]
 ABSENT = 65_535  # a value per query that is not there
+NO_WAY = 255  # a tool that does not compute a measure
 SHOWN_FEATURES = 20
 
 
@@ -70,22 +71,14 @@ def measure_order(measure: str) -> tuple[int, str, int]:
     return (order.index(family) if family in order else len(order), family, int(cutoff or 0))
 
 
-def all_boards(results: Results, names: Names, step: Callable[[str], None] = lambda _: None) -> dict[str, Boards]:
-    """Training convention → every leaderboard of the results."""
-    found = {}
-    for convention in names.conventions:
-        found[convention] = leaderboards(results, tools=names.tools, measures=names.measures, convention=convention)
-        step(convention)
-    return found
-
-
 def bench_data(
     results: Results, published: Sequence[Published] = (), step: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Everything that the page holds, as JSON can hold it."""
     names = names_of(results)
-    boards = all_boards(results, names, step)
-    values = results.values()
+    boards = {
+        c: leaderboards(results, tools=names.tools, measures=names.measures, convention=c) for c in names.conventions
+    }
     return {
         "data": names.data,
         "tools": names.tools,
@@ -96,7 +89,7 @@ def bench_data(
         "conventions": names.conventions,
         "absent": ABSENT,
         "panels": {
-            c: {d: _panel(results, names, boards[c], c, d, values, published) for d in names.data}
+            c: {d: _panel(results, names, boards[c], c, d, published, step) for d in names.data}
             for c in names.conventions
         },
         "overall": {c: _overall(names, boards[c]) for c in names.conventions} if len(names.data) > 1 else {},
@@ -128,27 +121,35 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _panel(
-    results: Results, names: Names, boards: Boards, convention: str, data: str, values: DataFrame,
-    published: Sequence[Published],
+    results: Results, names: Names, boards: Boards, convention: str, data: str, published: Sequence[Published],
+    step: Callable[[str], None],
 ) -> dict[str, Any]:  # fmt: skip
     """All there is to say of one data set under one training convention."""
-    import polars as pl
-
     mine = {place: board for place, board in boards.items() if place.data == data}
-    here = (pl.col("data") == data) & (pl.col("convention") == convention)
-    any_board = next(iter(mine.values()))
+    first = next(iter(mine.values()))
     by_measure = [[mine[p] for t in names.tools if (p := Place(data, t, m)) in mine] for m in names.measures]
+    gaps = [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in first.gaps]
     return {
-        "folds": any_board.folds,
-        "gaps": [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in any_board.gaps],
+        "folds": first.folds,
+        "gaps": gaps,
+        **_agreements(names, by_measure, step),
+        **_standings(names, mine, first.folds),
+        **_query_values(names, mine, first.folds),
         "findings": [finding(tools, names.tool) if tools else "" for tools in by_measure],
-        **_standings(names, mine, any_board.folds),
-        **_agreements(names, by_measure),
-        **_query_values(names, values.filter(here), any_board.folds),
-        "costs": _costs(names, results.costs().filter(here)),
-        "importance": _importance(results.importances().filter(here)),
+        "costs": costs_of(results, data, convention),
+        "importance": importance_of(results, data, convention),
+        "chosen": _chosen(results, data, convention),
         "published": _published(mine, published, names.tool),
     }
+
+
+def _under(frame: DataFrame, data: str, convention: str) -> DataFrame:
+    """The rows of a data set under a training convention; a ranker that looks at none has its rows under another."""
+    import polars as pl
+
+    here = frame.filter(pl.col("data") == data)
+    own = here.filter(pl.col("convention") == convention)
+    return pl.concat([own, here.filter(~pl.col("ranker").is_in(own["ranker"].to_list()))])
 
 
 def _standings(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, Any]:
@@ -170,7 +171,9 @@ def _standings(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, 
             "p": pack(p.astype(np.float32)), "worse": pack(worse)}  # fmt: skip
 
 
-def _agreements(names: Names, by_measure: Sequence[Sequence[Leaderboard]]) -> dict[str, Any]:
+def _agreements(
+    names: Names, by_measure: Sequence[Sequence[Leaderboard]], step: Callable[[str], None]
+) -> dict[str, Any]:
     """tau_b and tau_ap_b between the leaderboards of every two tools, for each measure."""
     shape = (len(names.measures), len(names.tools), len(names.tools))
     found = {c: np.full(shape, np.nan, np.float32) for c in ("tau_b", "tau_ap_b")}
@@ -180,41 +183,52 @@ def _agreements(names: Names, by_measure: Sequence[Sequence[Leaderboard]]) -> di
             at = [names.tools.index(b.name) for b in comparison.boards]
             for coefficient, table in found.items():
                 table[m][np.ix_(at, at)] = comparison.agreement(coefficient)
+        step(names.measures[m])
     return {coefficient: pack(table) for coefficient, table in found.items()}
 
 
-def _query_values(names: Names, values: DataFrame, folds: Sequence[str]) -> dict[str, Any]:
-    """The values of every query, averaged over seeds: for each measure one table ranker × query per way in which
-    tools count it; `ways` says which table is a tool's.
+def _query_values(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, Any]:
+    """The values of every query: for each measure one table ranker × query per way in which tools count it; `ways`
+    says which table is a tool's, `starts` where a measure's tables begin.
     """
-    import polars as pl
-
-    queries = values.select("fold", "query").unique(maintain_order=True)
-    queries = queries.sort(pl.col("fold").replace_strict(folds, range(len(folds)), return_dtype=pl.Int64),
-                           maintain_order=True).with_row_index("at")  # fmt: skip
-    average = values.group_by("tool", "measure", "ranker", "fold", "query").agg(pl.col("value").mean())
-    parts = average.join(queries, on=["fold", "query"]).partition_by("measure", "tool", as_dict=True)
-    ways = np.full((len(names.measures), len(names.tools)), 255, np.uint8)
+    queries = _queries(boards, folds)
+    ways = np.full((len(names.measures), len(names.tools)), NO_WAY, np.uint8)
     starts, tables = [], []
-    size = len(names.rankers) * len(queries)
     for m, measure in enumerate(names.measures):
         starts.append(len(tables))
         seen: dict[bytes, int] = {}
         for t, tool in enumerate(names.tools):
-            part = parts.get((measure, tool))
-            if part is None:
+            board = next((b for p, b in boards.items() if (p.tool, p.measure) == (tool, measure)), None)
+            if board is None or board.values.is_empty():
                 continue
-            table = np.full(size, np.nan)
-            ranker = part["ranker"].replace_strict(names.rankers, range(len(names.rankers)), return_dtype=pl.Int64)
-            table[ranker.to_numpy() * len(queries) + part["at"].to_numpy()] = part["value"].to_numpy()
-            whole = ten_thousandths(table)
-            ways[m, t] = seen.setdefault(whole.tobytes(), len(seen))
+            table = ten_thousandths(_table(names, board.values, queries))
+            ways[m, t] = seen.setdefault(table.tobytes(), len(seen))
             if ways[m, t] == len(tables) - starts[m]:
-                tables.append(whole)
-    packed = pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16))
-    fold_of = [folds.index(fold) for fold in queries["fold"]]
-    return {"queries": queries["query"].to_list(), "fold_of": fold_of, "ways": pack(ways), "starts": starts,
-            "values": packed}  # fmt: skip
+                tables.append(table)
+    return {
+        "queries": queries["query"].to_list(), "fold_of": queries["fold"].replace_strict(
+            folds, list(range(len(folds)))).to_list(), "ways": pack(ways), "starts": starts,
+        "values": pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16)),
+    }  # fmt: skip
+
+
+def _queries(boards: Boards, folds: Sequence[str]) -> DataFrame:
+    """Every fold and query that counts under some tool, numbered, fold by fold."""
+    import polars as pl
+
+    found = pl.concat([b.values.select("fold", "query") for b in boards.values()]).unique(maintain_order=True)
+    return pl.concat([found.filter(pl.col("fold") == fold) for fold in folds]).with_row_index("at")
+
+
+def _table(names: Names, values: DataFrame, queries: DataFrame) -> NDArray[np.float64]:
+    """The values ranker by ranker, each over all queries; NaN where there is none."""
+    import polars as pl
+
+    row = pl.col("ranker").replace_strict(names.rankers, list(range(len(names.rankers))), return_dtype=pl.Int64)
+    placed = values.join(queries, on=["fold", "query"]).select(to=row * len(queries) + pl.col("at"), value="value")
+    table = np.full(len(names.rankers) * len(queries), np.nan)
+    table[placed["to"].to_numpy()] = placed["value"].to_numpy()
+    return table
 
 
 def ten_thousandths(values: NDArray[np.float64]) -> NDArray[np.uint16]:
@@ -255,30 +269,52 @@ def _means_over_data(frame: DataFrame) -> list[tuple[str, str, float, int]]:
     return [(str(m), str(r), float(v), int(n)) for m, r, v, n in grouped.iter_rows()]
 
 
-def _costs(names: Names, costs: DataFrame) -> dict[str, dict[str, float]]:
+def costs_of(results: Results, data: str, convention: str) -> dict[str, dict[str, float]]:
     """Ranker → seconds of a fold on average, and the most memory."""
     import polars as pl
 
-    seconds = ["select_seconds", "train_seconds", "predict_seconds"]
-    found = costs.group_by("ranker").agg(*(pl.col(s).mean() for s in seconds), pl.col("peak_bytes").max())
-    return {row.pop("ranker"): row for row in found.to_dicts()}
+    seconds = [pl.col(f"{what}_seconds").mean() for what in ("select", "train", "predict")]
+    found = _under(results.costs(), data, convention).group_by("ranker").agg(*seconds, pl.col("peak_bytes").max())
+    return {row.pop("ranker"): row for row in found.sort("ranker").to_dicts()}
 
 
-def _importance(importances: DataFrame) -> dict[str, list[tuple[str, float]]]:
+def importance_of(results: Results, data: str, convention: str) -> dict[str, list[tuple[str, float]]]:
     """Ranker → its most important features with their share, the mean over folds and seeds of |importance| / Σ."""
     import polars as pl
 
-    cell = ["fold", "ranker", "seed"]
-    size = pl.col("importance").abs()
-    shares = importances.with_columns(share=size / size.sum().over(cell)).filter(pl.col("share").is_finite())
+    cell, size = ["fold", "ranker", "seed"], pl.col("importance").abs()
+    shares = _under(results.importances(), data, convention).with_columns(share=size / size.sum().over(cell))
+    shares = shares.filter(pl.col("share").is_finite())
     cells = shares.group_by("ranker").agg(cells=pl.struct("fold", "seed").n_unique())
     found = shares.group_by("ranker", "feature").agg(pl.col("share").sum()).join(cells, on="ranker")
-    found = found.with_columns(pl.col("share") / pl.col("cells")).sort(["share", "feature"], descending=[True, False])
+    found = found.with_columns(pl.col("share") / pl.col("cells"))
+    found = found.sort("ranker", "share", "feature", descending=[False, True, False])
     tops: dict[str, list[tuple[str, float]]] = {}
     for ranker, feature, share in found.select("ranker", "feature", "share").iter_rows():
-        if len(tops.setdefault(ranker, [])) < SHOWN_FEATURES:
+        if len(tops.setdefault(ranker, [])) < SHOWN_FEATURES and share > 0:
             tops[ranker].append((feature, round(share, 6)))
     return tops
+
+
+def _chosen(results: Results, data: str, convention: str) -> dict[str, dict[str, list[str]]]:
+    """Ranker → fold → the parameters that validation chose, a text for each seed."""
+    cells = [cell.record for cell in results.cells if cell.record["data"] == data]
+    looking = {c["ranker"] for c in cells if c["convention"] == convention}
+    found: dict[str, dict[str, list[str]]] = {}
+    for c in cells:
+        if c["convention"] == convention or c["ranker"] not in looking:
+            text = parameters_text(c["selected"]["parameters"])
+            found.setdefault(c["ranker"], {}).setdefault(c["fold"], []).append(text)
+    return found
+
+
+def parameters_text(parameters: Mapping[str, Any]) -> str:
+    """Chosen parameters in words.
+
+    >>> parameters_text({"C": 0.1, "depth": 3}), parameters_text({})
+    ('C 0.1, depth 3', 'no choice')
+    """
+    return ", ".join(f"{name} {value}" for name, value in parameters.items()) or "no choice"
 
 
 def _published(boards: Boards, published: Sequence[Published], tool: str) -> dict[str, list[tuple[str, str, float]]]:

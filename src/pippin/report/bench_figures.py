@@ -117,7 +117,8 @@ def time_and_quality(rows: Rows, rankers: Sequence[str], title: str) -> Spec:
         rows, 405,
         encoding={"x": x, "y": y, "color": _colour(rankers, legend=False), "tooltip": tooltip},
         layer=[
-            {"params": [_zoom("x", "y")], "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "clip": True}},
+            {"params": [_zoom("x", "y")],
+             "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "clip": True}},
             {"mark": {"type": "text", "dy": -11, "fontSize": 11, "clip": True},
              "encoding": {"text": {"field": "ranker"}, "color": {"value": "var(--ink)"}}},
         ],

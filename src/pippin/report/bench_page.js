@@ -145,9 +145,7 @@ function gaps() {
 }
 function more(r) {
   const at = [tool(), measure(), BENCH.rankers.indexOf(r)];
-  return shownData().map(d => { const here = panel(d), cells = BENCH.cells.filter(c => c.data === d && c.ranker === r && c.convention === state.convention);
-    const chosen = fold => cells.filter(c => c.fold === fold).map(c => Object.entries(c.chosen).map(([k, v]) => `${k} ${v}`).join(", ") || "no choice").join("; ") || "–";
-    const spent = here.costs[r];
+  return shownData().map(d => { const here = panel(d), spent = here.costs[r], chosen = fold => here.chosen[r]?.[fold]?.join("; ") ?? "–";
     return `<p><b>${escaped(r)}</b> on ${escaped(d)}${spent ? ` · ${duration(spent.select_seconds)} s to select and train a fold, ${duration(spent.predict_seconds)} s to predict, ${(spent.peak_bytes / 2 ** 20).toFixed(0)} MiB at most` : ""}</p><table><thead><tr><th scope="col" class="name">Fold</th><th scope="col">${escaped(state.measure)}</th><th scope="col" class="name">Chosen on validation</th></tr></thead><tbody>` +
       here.folds.map((fold, f) => `<tr><th scope="row">${escaped(fold)}</th><td>${four(here.by_fold.at(...at, f))}</td><td class="name">${escaped(chosen(fold))}</td></tr>`).join("") + "</tbody></table>"; }).join("");
 }

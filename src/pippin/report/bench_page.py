@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pippin import __version__
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.tools import TOOLS
-from pippin.report.bench_data import bench_data
+from pippin.report.bench_data import bench_data, parameters_text
 from pippin.report.bench_figures import page_figures
 from pippin.report.bench_words import listed
 from pippin.report.page import asset, drawing_library, embedded
@@ -31,7 +31,6 @@ def bench_page(
     library = drawing_library()
     data = bench_data(results, published, step)
     data["conventions_of"] = {name: tool_record(name, data["tool"]) for name in data["tools"]}
-    data["cells"] = [_cell(cell.record) for cell in results.cells]
     return Template(asset("bench_page.html")).substitute(
         title=escape(title or f"Rankers on {listed(data['data'])}"),
         facts=escape(" · ".join(facts(data, results))),
@@ -84,12 +83,6 @@ def _pairs(record: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {_choice(key, value)}" for key, value in record.items())
 
 
-def _cell(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page tells of a cell when its row is opened."""
-    key = {name: record[name] for name in ("data", "fold", "ranker", "convention", "seed")}
-    return {**key, "chosen": record["selected"]["parameters"]}
-
-
 def audit_html(results: Results) -> str:
     """The data sets in words and counts, and the cells that failed."""
     parts = []
@@ -97,8 +90,12 @@ def audit_html(results: Results) -> str:
     for data, audit in results.audits().items():
         own = [row for row in folds.to_dicts() if row["data"] == data]
         items = "".join(_finding(finding) for finding in audit["findings"])
-        clean = f'<p class="note">Looked for in vain: {escape(", ".join(audit["clean"]))}.</p>' if audit["clean"] else ""
-        findings = f'<ul class="findings">{items}</ul>' if items else "<p>Nothing was found that bears on a comparison.</p>"
+        clean = (
+            f'<p class="note">Looked for in vain: {escape(", ".join(audit["clean"]))}.</p>' if audit["clean"] else ""
+        )
+        findings = (
+            f'<ul class="findings">{items}</ul>' if items else "<p>Nothing was found that bears on a comparison.</p>"
+        )
         parts.append(f"<h3>{escape(data)}</h3><p>{escape(audit['about'])}.</p>{findings}{clean}{_folds(own, data)}")
     return "".join(parts) + _failures(results)
 
@@ -175,6 +172,6 @@ def _cell_row(address: str, record: Mapping[str, Any]) -> list[str]:
     value = record["selected"]["value"]
     return [
         address[:16], record["data"], record["fold"], record["ranker"], record["convention"], str(record["seed"]),
-        _pairs(record["selected"]["parameters"]) or "no choice", "–" if value is None else f"{value:.4f}",
+        parameters_text(record["selected"]["parameters"]), "–" if value is None else f"{value:.4f}",
         record["digests"]["test"][:16],
     ]  # fmt: skip

@@ -193,7 +193,8 @@ def _query_values(names: Names, boards: Boards, folds: Sequence[str]) -> dict[st
     """
     queries = _queries(boards, folds)
     ways = np.full((len(names.measures), len(names.tools)), NO_WAY, np.uint8)
-    starts, tables = [], []
+    starts: list[int] = []
+    tables: list[NDArray[np.uint16]] = []
     for m, measure in enumerate(names.measures):
         starts.append(len(tables))
         seen: dict[bytes, int] = {}

@@ -90,13 +90,10 @@ def audit_html(results: Results) -> str:
     for data, audit in results.audits().items():
         own = [row for row in folds.to_dicts() if row["data"] == data]
         items = "".join(_finding(finding) for finding in audit["findings"])
-        clean = (
-            f'<p class="note">Looked for in vain: {escape(", ".join(audit["clean"]))}.</p>' if audit["clean"] else ""
-        )
-        findings = (
-            f'<ul class="findings">{items}</ul>' if items else "<p>Nothing was found that bears on a comparison.</p>"
-        )
-        parts.append(f"<h3>{escape(data)}</h3><p>{escape(audit['about'])}.</p>{findings}{clean}{_folds(own, data)}")
+        findings = f'<ul class="findings">{items}</ul>' if items else "<p>Nothing that bears on a comparison.</p>"
+        clean = escape(", ".join(audit["clean"]))
+        vain = f'<p class="note">Looked for in vain: {clean}.</p>' if clean else ""
+        parts.append(f"<h3>{escape(data)}</h3><p>{escape(audit['about'])}.</p>{findings}{vain}{_folds(own, data)}")
     return "".join(parts) + _failures(results)
 
 

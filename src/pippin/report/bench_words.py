@@ -57,7 +57,8 @@ def overall_finding(
         return f"No ranker is ahead of another by {measure} under {tool}."
     best = [r for r, w in zip(rankers, wins, strict=True) if w == most]
     who = f"{listed(best)} {'wins' if len(best) == 1 else 'win'}"
-    return f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {int(pairs[wins == most][0])} comparisons."
+    of = int(pairs[wins == most][0])
+    return f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {of} comparisons."
 
 
 def listed(words: Sequence[str]) -> str:

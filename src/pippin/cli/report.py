@@ -11,7 +11,7 @@ from pippin.progress import progress
 
 if TYPE_CHECKING:
     from pippin.bench.published import Published
-    from pippin.bench.store import Results
+    from pippin.report.bench_data import Gathered
 
 HELP = """Make the page of benchmark results, and tables and figures for a paper.
 
@@ -38,47 +38,47 @@ def run(options: argparse.Namespace) -> int:
     """Make what was asked for, or everything."""
     from pippin.bench.published import read_published
     from pippin.bench.store import Results
+    from pippin.report.bench_data import Gathered
 
     output = Path(options.output)
     alone = output.suffix.lower() in (".html", ".htm")
     if alone and (options.tables or options.figures):
         raise ConventionError("tables and figures go into a folder; name one with -o, or leave them out")
     published = [] if options.published is None else read_published(options.published)
-    results = Results.open(options.results)
+    gathered = Gathered(Results.open(options.results))
     everything = not (options.page or options.tables or options.figures)
     kinds = options.figures.split(",") if options.figures else ["svg", "pdf"] if everything and not alone else []
     if alone or options.page or everything:
-        _page(results, output if alone else output / "index.html", options.title, published)
+        _page(gathered, output if alone else output / "index.html", options.title, published)
     if options.tables or (everything and not alone):
-        _tables(results, output / "tables", published, options.convention)
+        _tables(gathered, output / "tables", published, options.convention)
     if kinds:
-        _figures(results, output / "figures", kinds, options.convention)
+        _figures(gathered, output / "figures", kinds, options.convention)
     return 0
 
 
-def _page(results: Results, path: Path, title: str, published: list[Published]) -> None:
+def _page(gathered: Gathered, path: Path, title: str, published: list[Published]) -> None:
     from pippin.data.buffers import atomic_write
-    from pippin.report.bench_data import names_of
     from pippin.report.bench_page import bench_page
 
-    names = names_of(results)
+    names = gathered.names
     with progress(len(names.conventions) * len(names.data) * len(names.measures), "page") as bar:
-        text = bench_page(results, title=title, published=published, step=bar.step)
+        text = bench_page(gathered, title=title, published=published, step=bar.step)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as out:
         out.write(text.encode())
     print(path)
 
 
-def _tables(results: Results, folder: Path, published: list[Published], convention: str | None) -> None:
+def _tables(gathered: Gathered, folder: Path, published: list[Published], convention: str | None) -> None:
     from pippin.report.export import write_tables
 
-    print(f"{folder}: {len(write_tables(results, folder, published, convention))} tables")
+    print(f"{folder}: {len(write_tables(gathered, folder, published, convention))} tables")
 
 
-def _figures(results: Results, folder: Path, kinds: list[str], convention: str | None) -> None:
+def _figures(gathered: Gathered, folder: Path, kinds: list[str], convention: str | None) -> None:
     from pippin.report.export import write_figures
 
     with progress(0, "figures") as bar:
-        written = write_figures(results, folder, kinds, convention, bar.step)
+        written = write_figures(gathered, folder, kinds, convention, bar.step)
     print(f"{folder}: {len(written)} figures")

@@ -48,6 +48,23 @@ class Names:
         return "official" if "official" in self.tools else self.tools[0]
 
 
+class Gathered:
+    """Results with their names and all their leaderboards, each made and tested once."""
+
+    def __init__(self, results: Results) -> None:
+        self.results, self.names = results, names_of(results)
+        self._boards: dict[str, Boards] = {}
+
+    def boards(self, convention: str) -> Boards:
+        """Every leaderboard of rankers trained under a convention."""
+        if convention not in self._boards:
+            names = self.names
+            self._boards[convention] = leaderboards(
+                self.results, tools=names.tools, measures=names.measures, convention=convention
+            )
+        return self._boards[convention]
+
+
 def names_of(results: Results) -> Names:
     """The names in results; tools and measures in their own order, the rest by name."""
     from pippin.evaluation.tools import TOOLS
@@ -72,13 +89,11 @@ def measure_order(measure: str) -> tuple[int, str, int]:
 
 
 def bench_data(
-    results: Results, published: Sequence[Published] = (), step: Callable[[str], None] = lambda _: None
+    gathered: Gathered, published: Sequence[Published] = (), step: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Everything that the page holds, as JSON can hold it."""
-    names = names_of(results)
-    boards = {
-        c: leaderboards(results, tools=names.tools, measures=names.measures, convention=c) for c in names.conventions
-    }
+    results, names = gathered.results, gathered.names
+    boards = {c: gathered.boards(c) for c in names.conventions}
     return {
         "data": names.data,
         "tools": names.tools,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pippin import __version__
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.tools import TOOLS
-from pippin.report.bench_data import bench_data, parameters_text
+from pippin.report.bench_data import Gathered, bench_data, parameters_text
 from pippin.report.bench_figures import page_figures
 from pippin.report.bench_words import listed
 from pippin.report.page import asset, drawing_library, embedded
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 
 def bench_page(
-    results: Results, *, title: str = "", published: Sequence[Published] = (),
+    gathered: Gathered, *, title: str = "", published: Sequence[Published] = (),
     step: Callable[[str], None] = lambda _: None,
 ) -> str:  # fmt: skip
     """The whole page as one text."""
     library = drawing_library()
-    data = bench_data(results, published, step)
+    results = gathered.results
+    data = bench_data(gathered, published, step)
     data["conventions_of"] = {name: tool_record(name, data["tool"]) for name in data["tools"]}
     return Template(asset("bench_page.html")).substitute(
         title=escape(title or f"Rankers on {listed(data['data'])}"),

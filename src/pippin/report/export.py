@@ -9,20 +9,17 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, leaderboards
+from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, training_convention
 from pippin.bench.published import Published, beside
 from pippin.bench.winning import Winning, means_of, winning_numbers
 from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError, MissingExtra
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
-from pippin.report.bench_data import Names, costs_of, importance_of, names_of
+from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
 from pippin.report.tables import Table
-
-if TYPE_CHECKING:
-    from pippin.bench.store import Results
 
 Boards = Mapping[Place, Leaderboard]
 Step = Callable[[str], None]
@@ -32,28 +29,30 @@ _PAPER = {"background": "white", "font": "Helvetica, Arial, sans-serif", "view":
 
 
 def write_tables(
-    results: Results, folder: Path, published: Sequence[Published] = (), convention: str | None = None,
-    step: Step = lambda _: None,
-) -> list[Path]:  # fmt: skip
+    gathered: Gathered, folder: Path, published: Sequence[Published] = (), convention: str | None = None
+) -> list[Path]:
     """Write every data set's tables, the winning numbers and the published values; the files' paths."""
-    names = names_of(results)
+    names, whole = gathered.names, gathered.boards(trained(gathered, convention))
     measures = [m for m in LETOR_MEASURES if m in names.measures] or list(names.measures)
-    boards = leaderboards(results, tools=[names.tool], measures=measures, convention=convention)
-    every = leaderboards(results, tools=names.tools, measures=[main_measure(names)], convention=convention)
+    boards = {p: b for p, b in whole.items() if p.tool == names.tool and p.measure in measures}
+    every = {p: b for p, b in whole.items() if p.measure == main_measure(names)}
     written = []
     for form, ending in FORMS.items():
         for name, tables in _tables(names, boards, every, published):
             written.append(folder / f"{name}.{ending}")
             _write(written[-1], "\n\n".join(table.render(form) for table in tables) + "\n")
-    whole = leaderboards(results, tools=names.tools, measures=names.measures, convention=convention)
     found = {"leaderboards": report.csv_table(whole, per_fold=True)}
     if published:
         found["published"] = report.published_csv(beside(boards, published, names.tool))
     for name, table in found.items():
         written.append(folder / f"{name}.csv")
         _write(written[-1], table.render("csv") + "\n")
-    step("tables")
     return written
+
+
+def trained(gathered: Gathered, wanted: str | None) -> str:
+    """The training convention of tables and figures."""
+    return training_convention(gathered.results.means(), gathered.results.failures(), wanted)
 
 
 def _tables(
@@ -89,7 +88,7 @@ def file_name(text: str) -> str:
 
 
 def write_figures(
-    results: Results, folder: Path, kinds: Sequence[str] = ("svg", "pdf"), convention: str | None = None,
+    gathered: Gathered, folder: Path, kinds: Sequence[str] = ("svg", "pdf"), convention: str | None = None,
     step: Step = lambda _: None,
 ) -> list[Path]:  # fmt: skip
     """Draw every figure of the page under the first tool, in each of the kinds; the files' paths."""
@@ -97,7 +96,7 @@ def write_figures(
         if kind not in DRAWINGS:
             raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, not as {kind}")
     written = []
-    for name, spec in paper_figures(results, convention):
+    for name, spec in paper_figures(gathered, convention):
         for kind in kinds:
             written.append(folder / f"{name}.{kind}")
             _write(written[-1], drawn(spec, kind))
@@ -105,12 +104,12 @@ def write_figures(
     return written
 
 
-def paper_figures(results: Results, convention: str | None = None) -> Iterator[tuple[str, figures.Spec]]:
+def paper_figures(gathered: Gathered, convention: str | None = None) -> Iterator[tuple[str, figures.Spec]]:
     """File name → figure with its rows."""
-    names = names_of(results)
+    results, names, convention = gathered.results, gathered.names, trained(gathered, convention)
     main = main_measure(names)
     lined = [m for m in names.measures if m.partition("@")[0] == main.partition("@")[0]]
-    boards = leaderboards(results, tools=names.tools, measures=lined, convention=convention)
+    boards = {place: board for place, board in gathered.boards(convention).items() if place.measure in lined}
     for data in names.data:
         here = {place: board for place, board in boards.items() if place.data == data}
         own = {m: here[place] for m in lined if (place := Place(data, names.tool, m)) in here}
@@ -121,9 +120,9 @@ def paper_figures(results: Results, convention: str | None = None) -> Iterator[t
         yield f"{file}-places", figures.across(_tool_rows(by_tool), rankers, names.tools, "place", "place")
         yield f"{file}-agreement", figures.agreement(_agreement_rows(list(by_tool.values())), names.tools)
         board = own[main]
-        costs = costs_of(results, data, board.convention)
+        costs = costs_of(results, data, convention)
         yield f"{file}-time", figures.time_and_quality(_time_rows(board, costs), rankers, main)
-        tops = importance_of(results, data, board.convention)
+        tops = importance_of(results, data, convention)
         best = next((s.ranker for s in board.standings if s.ranker in tops), None)
         if best is not None:
             rows = [{"feature": feature, "share": share} for feature, share in tops[best]]

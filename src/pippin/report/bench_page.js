@@ -123,10 +123,10 @@ function bars() {  // one scale for all rows: from the lowest end of an interval
   };
 }
 function sorter(column) {
-  const down = state.order === "descending" ? -1 : 1;
+  const down = state.order === "descending" ? -1 : 1, now = places();
   return (x, y) => { const [a, b] = [column.key(x), column.key(y)];
     if (typeof a === "string") return down * a.localeCompare(b);
-    return Number.isNaN(a) - Number.isNaN(b) || down * (a - b) || (places()[x] ?? 999) - (places()[y] ?? 999); };
+    return Number.isNaN(a) - Number.isNaN(b) || down * (a - b) || (now[x] ?? Infinity) - (now[y] ?? Infinity); };
 }
 function drawBoard() {
   const all = columns(), sorted = all.find(c => c.id === state.sort) ?? all[0], best = ranked()[0];
@@ -141,7 +141,10 @@ function drawBoard() {
   $("board-notes").textContent = [...(state.data === ALL ? [] : ["† significantly behind the best after Holm's correction over all pairs; ≈ not significantly", ...(panel(state.data).published[state.measure] ? ["Published: as printed there, and ours under the chosen tool minus it"] : [])]), ...gaps()].join(". ") + ".";
 }
 function gaps() {
-  return shownData().flatMap(d => { const out = [...new Set(panel(d).gaps.map(g => g.ranker))]; return out.length ? [`Without a place on ${d}, as a cell is missing: ${listed(out)} (see Data)`] : []; });
+  return shownData().flatMap(d => {
+    const here = panel(d), out = BENCH.rankers.filter((r, i) => Number.isNaN(here.means.at(tool(), measure(), i)) && (here.chosen[r] || here.gaps.some(g => g.ranker === r)));
+    const why = r => here.gaps.find(g => g.ranker === r)?.reason ?? `${state.tool} cannot compute it in every fold`;
+    return out.map(r => `Without a place on ${d}: ${r} (${why(r)})`); });
 }
 function more(r) {
   const at = [tool(), measure(), BENCH.rankers.indexOf(r)];

@@ -44,7 +44,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         filled = type(data)(np.nan_to_num(data.features), data.labels, data.offsets, data.query_ids, data.document_ids)
         write_letor(filled, folder / f"{name}.txt")
     files = [str(folder / "one.txt"), str(folder / "two.txt")]
-    grid = ["--rankers", ",".join(RANKERS), "--tools", TOOLS_ASKED, "--measures", ",".join(MEASURES), "--folds", "3"]
+    grid = ["--rankers", ",".join(RANKERS), "--tools", TOOLS_ASKED, "--measures", ",".join(MEASURES), "--folds", "3",
+            "--conventions", "official,yahoo"]  # fmt: skip
     code = main(["bench", *files, *grid, "--quick", "--jobs", "1", "-q", "-o", str(folder / "results")])
     assert code == 0
     return Results.open(folder / "results")
@@ -101,10 +102,11 @@ def seen(browser: Any) -> Iterator[Seen]:
     page.close()
 
 
-def means(results: Results, data: str, tool: str, measure: str) -> dict[str, str]:
+def means(results: Results, data: str, tool: str, measure: str, convention: str = "official") -> dict[str, str]:
     """Ranker → the mean over folds, as printed, straight from the results."""
     here = (pl.col("data") == data) & (pl.col("tool") == tool) & (pl.col("measure") == measure)
-    rows = results.means().filter(here).group_by("ranker").agg(pl.col("mean").mean())
+    own = (pl.col("convention") == convention) | (pl.col("ranker") != "best-feature")  # which alone looks at a measure
+    rows = results.means().filter(here & own).group_by("ranker").agg(pl.col("mean").mean())
     return {ranker: f"{mean:.4f}" for ranker, mean in rows.iter_rows()}
 
 
@@ -144,6 +146,16 @@ def test_all_data_sets_together(seen: Seen, file: Path, results: Results) -> Non
     assert dict(zip(seen.column(2), seen.column(5), strict=True)) == two
     wins = {r: sum(float(t[r]) > float(t[o]) for t in (one, two) for o in RANKERS) for r in RANKERS}
     assert dict(zip(seen.column(2), seen.column(6), strict=True)) == {r: f"{w} of 4" for r, w in wins.items()}
+
+
+def test_training_conventions_can_be_switched(seen: Seen, file: Path, results: Results) -> None:
+    page = seen.open(file, "#tool=letor4")
+    page.select_option("#convention", "yahoo")
+    expected = means(results, "one", "letor4", "NDCG@10", "yahoo")
+    assert dict(zip(seen.column(2), seen.column(3), strict=True)) == expected
+    assert "trained under yahoo" in page.locator("#board-words").inner_text()
+    page.click("[data-open=regression]")
+    assert "s to select and train" in page.locator("tr.more").inner_text()
 
 
 def test_a_row_opens_to_its_folds(seen: Seen, file: Path, results: Results) -> None:

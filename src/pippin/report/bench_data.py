@@ -271,9 +271,10 @@ def _overall(names: Names, boards: Boards) -> dict[str, Any]:
             if sets == len(names.data):
                 means[t, names.measures.index(measure), names.rankers.index(ranker)] = value
     first = names.tools.index(names.tool)
+    by_measure = [[b for d in names.data if (b := boards.get(Place(d, names.tool, m)))] for m in names.measures]
     sentences = [
-        overall_finding(m, names.tool, names.rankers, wins[first, i], pairs[first, i], len(names.data))
-        for i, m in enumerate(names.measures)
+        overall_finding(own, names.rankers, wins[first, i], pairs[first, i]) if own else ""
+        for i, own in enumerate(by_measure)
     ]
     return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": sentences}
 

@@ -138,7 +138,7 @@ function drawBoard() {
   $("board-caption").textContent = `${state.measure} of ${present().length} rankers on ${where} under ${state.tool}${trained}`;
   $("board-words").textContent = state.data === ALL ? `Means over the data sets under ${state.tool}${trained}; wins count how often a ranker is ahead of another on a data set.`
     : `${state.measure} on ${where} as ${state.tool} computes it${trained}: the mean over ${panel(state.data).folds.length} folds, with its 95 % interval over queries. Open a row for its folds.`;
-  $("board-notes").textContent = [...(state.data === ALL ? [] : ["† significantly behind the best after Holm's correction over all pairs; ≈ not significantly", ...(panel(state.data).published[state.measure] ? ["Published: as printed there, and ours under the chosen tool minus it"] : [])]), ...gaps()].join(". ") + ".";
+  $("board-notes").textContent = [...(state.data === ALL ? [] : ["† significantly behind the best after Holm's correction over all pairs; ≈ not significantly", ...(panel(state.data).published[state.measure] ? ["Published: as printed there, and ours under the chosen tool minus it"] : [])]), ...gaps()].map(note => note + ".").join(" ");
 }
 function gaps() {
   return shownData().flatMap(d => {
@@ -162,7 +162,7 @@ function draw(id, figure, rows, label, change = () => {}) {
     if (spec.encoding?.color?.field === "ranker" && spec.encoding.color.legend !== null) spec.encoding.color.legend = { values: BENCH.rankers.filter(r => rows.some(row => row.ranker === r)) };
     const columns = Math.max(2, Math.floor(place.clientWidth / 135));
     spec.config = { legend: { orient: "bottom", columns, symbolStrokeWidth: 2, offset: 8 }, ...(place.clientWidth < 420 ? { axis: { labelFontSize: 9 } } : {}) };
-    embed(place, spec);
+    place.drawn?.finalize(); embed(place, spec).then(drawn => { place.drawn = drawn; });
   };
   near.unobserve(place); near.observe(place);
 }
@@ -244,7 +244,7 @@ function drawFinding() {
 }
 
 function drawAll() {
-  theme.choose(state.theme || null);
+  theme.choose(state.theme || null); $("vg-tooltip-element")?.classList.remove("visible");
   drawSwitches(); drawFinding(); drawBoard(); drawFigures(); drawQueries(); drawConvention();
   $("filter").value = state.filter;
   for (const input of document.getElementsByName("across")) input.checked = input.value === state.across;

@@ -49,16 +49,19 @@ def _crowns(own: Leaderboard, others: Sequence[Leaderboard]) -> str:
 
 
 def overall_finding(
-    measure: str, tool: str, rankers: Sequence[str], wins: NDArray[np.int32], pairs: NDArray[np.int32], sets: int
+    boards: Sequence[Leaderboard], rankers: Sequence[str], wins: NDArray[np.int32], pairs: NDArray[np.int32]
 ) -> str:
-    """Who wins most comparisons over all data sets."""
+    """Who wins most comparisons over all data sets, and who leads on which; a board for each data set."""
+    measure, tool, sets = boards[0].measure, boards[0].tool, len(boards)
     most = int(wins.max())
     if most == 0:
         return f"No ranker is ahead of another by {measure} under {tool}."
     best = [r for r, w in zip(rankers, wins, strict=True) if w == most]
     who = f"{listed(best)} {'wins' if len(best) == 1 else 'win'}"
     of = int(pairs[wins == most][0])
-    return f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {of} comparisons."
+    leads = "; ".join(f"on {b.data} {b.best} leads with {b.standings[0].mean:.4f}" for b in boards if b.best)
+    summary = f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {of} comparisons."
+    return f"{summary} {leads[:1].upper()}{leads[1:]}."
 
 
 def listed(words: Sequence[str]) -> str:

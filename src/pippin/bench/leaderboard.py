@@ -133,7 +133,10 @@ class Leaderboard:
         if len(self.standings) < 2:
             return None
         means = {s.ranker: s.mean for s in self.standings}
-        scores = Scores.from_systems({r: self.by_query(r) for r in means}, missing="drop")
+        wide = self.values.pivot(on="ranker", index=["fold", "query"], values="value")
+        ids = [f"{fold}/{query}" for fold, query in wide.select("fold", "query").iter_rows()]
+        table = wide.select(list(means)).to_numpy()  # null, where a query does not count for a ranker, becomes NaN
+        scores = Scores.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
         return board_of(self.tool, self.measure, scores, self.plan, means) if len(scores.query_ids) > 1 else None
 
     def by_query(self, ranker: str) -> dict[str, float]:

@@ -315,6 +315,25 @@ def test_the_finding_says_who_wins_and_who_disagrees(results: Results) -> None:
     assert text.endswith("All 2 tools crown the same winner." if same else f"letor4 crowns {boards[1].best}.")
 
 
+def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp_path: Path) -> None:
+    copied = tmp_path / "results"
+    shutil.copytree(results.path, copied)
+    cell = next(c for c in results.cells if c.key[:3] == ("one", "Fold1", "ranksvm"))
+    shutil.rmtree(copied / "cells" / cell.address)
+    (copied / "failures" / f"{cell.address}.json").write_text(json.dumps({"reason": "the memory <ran> out"}))
+    file = tmp_path / "page.html"
+    file.write_text(bench_page(Gathered(Results.open(copied))), encoding="utf-8")
+    page = seen.open(file)
+    assert set(seen.column(2)) == set(RANKERS) - {"ranksvm"}
+    assert "Without a place on one: ranksvm (the memory <ran> out)." in page.locator("#board-notes").inner_text()
+    assert "the memory <ran> out" in page.locator("#audit").inner_text()
+    assert "1 failed" in page.locator("header .facts").inner_text()
+    assert page.locator("h1").inner_text() == "Rankers on one and two"
+    page.select_option("#data", "two")
+    assert set(seen.column(2)) == set(RANKERS)
+    assert seen.said == []
+
+
 def test_the_data_of_the_page_are_json(results: Results) -> None:
     data = bench_data(Gathered(results))
     assert json.loads(json.dumps(data, allow_nan=False))["families"] == {"NDCG": [1, 5, 10], "P": [5], "MAP": []}

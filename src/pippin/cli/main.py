@@ -31,6 +31,9 @@ COMMANDS = {
     "features": ("features", "the learning features and their sets, or all about one"),
     "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
     "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
+    "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools, published values"),
+    "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
+    "study": ("study", "what training and evaluating under other tools does (Busa-Fekete et al. 2012)"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -25,7 +25,7 @@ from pippin.evaluation.significance import MeanInterval, compare_systems, system
 from pippin.evaluation.tools import Tool
 
 Step = Callable[[str], None]
-_EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
+EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Board:
     def winner(self, a: str, b: str) -> int:
         """1 where a has the higher mean, −1 where b has, 0 where they are equal."""
         difference = self.means[a] - self.means[b]
-        return 0 if abs(difference) <= _EQUAL else 1 if difference > 0 else -1
+        return 0 if abs(difference) <= EQUAL else 1 if difference > 0 else -1
 
     def significant(self, a: str, b: str) -> bool:
         """Whether the difference is significant after correction (False where the pair was not tested)."""
@@ -156,10 +156,20 @@ def compare(
 
 def compare_scores(scores: Scores, name: str, plan: TestPlan) -> Comparison:
     """Compare systems from a matrix of per-query values, without judgements and so without tools."""
-    tested = _test(scores, plan)
-    means = dict(zip(scores.systems, scores.means.tolist(), strict=True))
-    board = Board(name, name, scores, tested, means)
-    return Comparison(name, (board,), _intervals(scores, plan), tuple(_verdicts([board])))
+    return compare_boards([board_of(name, name, scores, plan)], _intervals(scores, plan))
+
+
+def board_of(
+    name: str, measure: str, scores: Scores, plan: TestPlan, means: Mapping[str, float] | None = None
+) -> Board:
+    """A board from per-query values; `means` where they are not the plain means over queries."""
+    plain = dict(zip(scores.systems, scores.means.tolist(), strict=True))
+    return Board(name, measure, scores, _test(scores, plan), plain if means is None else means)
+
+
+def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = ()) -> Comparison:
+    """What boards of the same systems under one measure say together; the first orders the tables."""
+    return Comparison(boards[0].measure, tuple(boards), tuple(intervals), tuple(_verdicts(boards)))
 
 
 def _test(scores: Scores, plan: TestPlan) -> Tested:

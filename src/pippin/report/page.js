@@ -1,4 +1,4 @@
-// A click on a header (or Enter in it) sorts by that column; figures follow the reader's light or dark.
+// A click on a header (or Enter in it) sorts by that column.
 for (const head of document.querySelectorAll("thead th")) {
   const sort = () => {
     const table = head.closest("table"), body = table.tBodies[0], at = [...head.parentNode.children].indexOf(head);
@@ -15,13 +15,4 @@ for (const head of document.querySelectorAll("thead th")) {
   head.tabIndex = 0; head.addEventListener("click", sort);
   head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
 }
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const draw = () => { for (const [id, spec] of Object.entries(FIGURES)) {
-  const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
-  const line = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
-  const config = { background: "transparent", axis: { labelColor: ink, titleColor: ink, gridColor: line, domainColor: line,
-    tickColor: line }, legend: { labelColor: ink, titleColor: ink }, title: { color: ink }, header: { labelColor: ink,
-    titleColor: ink }, text: { color: ink }, view: { stroke: line }, font: "system-ui" };
-  vegaEmbed("#" + id, spec, { actions: false, config, renderer: "svg" }).catch(error => { document.body.dataset.error = error; });
-} };
-dark.addEventListener("change", draw); draw();
+for (const [id, spec] of Object.entries(FIGURES)) embed("#" + id, spec);

@@ -35,15 +35,15 @@ def page(title: str, lead: str, sections: Sequence[Section], provenance: Sequenc
     figures = {f"figure{i}": s.figure for i, s in enumerate(sections) if s.figure is not None}
     body = "\n".join(_section(s, f"figure{i}") for i, s in enumerate(sections))
     facts = " · ".join(escape(p) for p in (f"Pippin {__version__}", *provenance))
-    library = f"<script>{_library()}</script>" if figures else ""
-    data = json.dumps(figures).replace("</", "<\\/")
+    library = f"<script>{drawing_library()}</script>" if figures else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">\n'
-        f"<style>{_file('page.css')}</style></head>\n<body>\n<main><h1>{escape(title)}</h1>\n"
+        f"<style>{asset('page.css')}</style><script>{asset('theme.js')}</script></head>\n"
+        f"<body>\n<main><h1>{escape(title)}</h1>\n"
         f'<p class="lead">{escape(lead)}</p>\n{body}\n</main>\n'
         f"<footer>{facts}</footer>\n{library}\n"
-        f"<script>const FIGURES = {data};\n{_file('page.js')}</script>\n</body></html>\n"
+        f"<script>const FIGURES = {embedded(figures)};\n{asset('page.js')}</script>\n</body></html>\n"
     )
 
 
@@ -82,14 +82,25 @@ def _cell(cell: str, row: int, column: int, table: Table, best: set[tuple[int, i
     return f"<td{kind}>{escape(cell)}</td>"
 
 
-def _file(name: str) -> str:
+def embedded(data: Any) -> str:
+    """Data as JSON that a script element can hold, whatever texts are in it.
+
+    >>> embedded({"a": "</script>"})
+    '{"a":"\\\\u003c/script>"}'
+    """
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def asset(name: str) -> str:
+    """The text of a style sheet, script or template of this room."""
     return (files("pippin.report") / name).read_text(encoding="utf-8")
 
 
-def _library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script."""
+def drawing_library() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, which adds no other name than vegaEmbed."""
     try:
         import vl_convert
     except ImportError:
         raise MissingExtra("vl-convert-python", "a page with figures", "pippin[report]") from None
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    return f"(() => {{{bundle}}})();"

@@ -1,0 +1,84 @@
+"""`pippin report`: results as a page, as tables and as figures for a paper."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pippin.errors import ConventionError
+from pippin.progress import progress
+
+if TYPE_CHECKING:
+    from pippin.bench.published import Published
+    from pippin.report.bench_data import Gathered
+
+HELP = """Make the page of benchmark results, and tables and figures for a paper.
+
+  pippin report RESULTS                        everything, in the folder report
+  pippin report RESULTS -o page.html           the page alone
+  pippin report RESULTS -o paper --tables --figures pdf --published letor3_tables.csv"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("results", metavar="RESULTS", help="the folder that `pippin bench` wrote")
+    parser.add_argument("-o", "--output", default="report", metavar="PATH", help="a folder, or the name of a page that "
+                        "ends in .html (default: report)")  # fmt: skip
+    parser.add_argument("--page", action="store_true", help="the page (index.html)")
+    parser.add_argument("--tables", action="store_true", help="tables: Markdown, LaTeX and CSV")
+    parser.add_argument("--figures", metavar="svg,pdf,png", help="figures, in these formats")
+    parser.add_argument("--published", metavar="FILE", help="CSV with dataset, ranker, measure, value to set beside")
+    parser.add_argument("--convention", metavar="T", help="tables and figures of rankers trained under this tool "
+                        "(default: official; the page has all)")  # fmt: skip
+    parser.add_argument("--title", default="", help="of the page")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make what was asked for, or everything."""
+    from pippin.bench.published import read_published
+    from pippin.bench.store import Results
+    from pippin.report.bench_data import Gathered
+
+    output = Path(options.output)
+    alone = output.suffix.lower() in (".html", ".htm")
+    if alone and (options.tables or options.figures):
+        raise ConventionError("tables and figures go into a folder; name one with -o, or leave them out")
+    published = [] if options.published is None else read_published(options.published)
+    gathered = Gathered(Results.open(options.results))
+    everything = not (options.page or options.tables or options.figures)
+    kinds = options.figures.split(",") if options.figures else ["svg", "pdf"] if everything and not alone else []
+    if alone or options.page or everything:
+        _page(gathered, output if alone else output / "index.html", options.title, published)
+    if options.tables or (everything and not alone):
+        _tables(gathered, output / "tables", published, options.convention)
+    if kinds:
+        _figures(gathered, output / "figures", kinds, options.convention)
+    return 0
+
+
+def _page(gathered: Gathered, path: Path, title: str, published: list[Published]) -> None:
+    from pippin.data.buffers import atomic_write
+    from pippin.report.bench_page import bench_page
+
+    names = gathered.names
+    with progress(len(names.conventions) * len(names.data) * len(names.measures), "page") as bar:
+        text = bench_page(gathered, title=title, published=published, step=bar.step)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as out:
+        out.write(text.encode())
+    print(path)
+
+
+def _tables(gathered: Gathered, folder: Path, published: list[Published], convention: str | None) -> None:
+    from pippin.report.export import write_tables
+
+    print(f"{folder}: {len(write_tables(gathered, folder, published, convention))} tables")
+
+
+def _figures(gathered: Gathered, folder: Path, kinds: list[str], convention: str | None) -> None:
+    from pippin.report.export import write_figures
+
+    with progress(0, "figures") as bar:
+        written = write_figures(gathered, folder, kinds, convention, bar.step)
+    print(f"{folder}: {len(written)} figures")

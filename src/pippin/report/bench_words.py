@@ -1,0 +1,73 @@
+"""What does a benchmark say, in a sentence or two that need no table?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.bench.leaderboard import Leaderboard
+
+
+def finding(boards: Sequence[Leaderboard], first: str) -> str:
+    """Who wins under the tool `first`, how surely, and whether another tool crowns another winner."""
+    told = [b for b in boards if b.best is not None]
+    if not told:
+        return f"No ranker has all its cells on {boards[0].data}."
+    own = next((b for b in told if b.tool == first), told[0])
+    return f"{_winner(own)} {_crowns(own, [b for b in told if b is not own])}"
+
+
+def _winner(board: Leaderboard) -> str:
+    level = [s.ranker for s in board.standings[1:] if not board.worse_than_best(s.ranker)]
+    others = len(board.standings) - 1
+    where = f"On {board.data}, {board.best} has the best {board.measure} under {board.tool}"
+    value = f"{board.standings[0].mean:.4f}"
+    if not others:
+        return f"{where}: {value}. There is no other ranker to compare it with."
+    if not level:
+        return f"{where}: {value}, significantly ahead of all {others} others."
+    if len(level) == others:
+        return f"{where}: {value}, but significantly ahead of none."
+    lead = f"{level[0]} is" if len(level) == 1 else f"{len(level)} of the {others} others are"
+    return f"{where}: {value}; {lead} not significantly behind."
+
+
+def _crowns(own: Leaderboard, others: Sequence[Leaderboard]) -> str:
+    if not others:
+        return "No other tool was asked."
+    crowned: dict[str, list[str]] = {}
+    for board in others:
+        crowned.setdefault(board.best or "", []).append(board.tool)
+    same = crowned.pop(own.best or "", [])
+    if not crowned:
+        return f"All {len(others) + 1} tools crown the same winner."
+    parts = [f"{listed(tools)} {'crowns' if len(tools) == 1 else 'crown'} {best}" for best, tools in crowned.items()]
+    agree = f"{len(same) + 1} of {len(others) + 1} tools agree; " if same else "No other tool agrees: "
+    return f"{agree}{'; '.join(parts)}."
+
+
+def overall_finding(
+    boards: Sequence[Leaderboard], rankers: Sequence[str], wins: NDArray[np.int32], pairs: NDArray[np.int32]
+) -> str:
+    """Who wins most comparisons over all data sets, and who leads on which; a board for each data set."""
+    measure, tool, sets = boards[0].measure, boards[0].tool, len(boards)
+    most = int(wins.max())
+    if most == 0:
+        return f"No ranker is ahead of another by {measure} under {tool}."
+    best = [r for r, w in zip(rankers, wins, strict=True) if w == most]
+    who = f"{listed(best)} {'wins' if len(best) == 1 else 'win'}"
+    of = int(pairs[wins == most][0])
+    leads = "; ".join(f"on {b.data} {b.best} leads with {b.standings[0].mean:.4f}" for b in boards if b.best)
+    summary = f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {of} comparisons."
+    return f"{summary} {leads[:1].upper()}{leads[1:]}."
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,222 @@
+"""Tables and figures of a benchmark for a paper: LaTeX, Markdown, CSV; SVG, PDF, PNG.
+
+Tables are those that `pippin leaderboard` prints, figures those of the page, drawn without a browser.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, training_convention
+from pippin.bench.published import Published, beside
+from pippin.bench.winning import Winning, means_of, winning_numbers
+from pippin.data.buffers import atomic_write
+from pippin.errors import ConventionError, MissingExtra
+from pippin.report import bench_figures as figures
+from pippin.report import leaderboard as report
+from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
+from pippin.report.tables import Table
+
+Boards = Mapping[Place, Leaderboard]
+Step = Callable[[str], None]
+FORMS = {"markdown": "md", "latex": "tex"}
+DRAWINGS = ("svg", "pdf", "png")
+_PAPER = {"background": "white", "font": "Helvetica, Arial, sans-serif", "view": {"stroke": None}}
+
+
+def write_tables(
+    gathered: Gathered, folder: Path, published: Sequence[Published] = (), convention: str | None = None
+) -> list[Path]:
+    """Write every data set's tables, the winning numbers and the published values; the files' paths."""
+    names, whole = gathered.names, gathered.boards(trained(gathered, convention))
+    measures = [m for m in LETOR_MEASURES if m in names.measures] or list(names.measures)
+    boards = {p: b for p, b in whole.items() if p.tool == names.tool and p.measure in measures}
+    every = {p: b for p, b in whole.items() if p.measure == main_measure(names)}
+    written = []
+    for form, ending in FORMS.items():
+        for name, tables in _tables(names, boards, every, published):
+            written.append(folder / f"{name}.{ending}")
+            _write(written[-1], "\n\n".join(table.render(form) for table in tables) + "\n")
+    found = {"leaderboards": report.csv_table(whole, per_fold=True)}
+    if published:
+        found["published"] = report.published_csv(beside(boards, published, names.tool))
+    for name, table in found.items():
+        written.append(folder / f"{name}.csv")
+        _write(written[-1], table.render("csv") + "\n")
+    return written
+
+
+def trained(gathered: Gathered, wanted: str | None) -> str:
+    """The training convention of tables and figures."""
+    return training_convention(gathered.results.means(), gathered.results.failures(), wanted)
+
+
+def _tables(
+    names: Names, boards: Boards, every: Boards, published: Sequence[Published]
+) -> Iterator[tuple[str, list[Table]]]:
+    """File name → what stands in it."""
+    main = main_measure(names)
+    for data in names.data:
+        tables = report.letor_tables(boards, data, names.tool)
+        tables.append(report.board_table(every[Place(data, names.tool, main)], per_fold=True))
+        compared = agreement([board for place, board in every.items() if place.data == data])
+        if compared is not None and len(compared.boards) > 1:
+            tables.append(report.tools_table(compared))
+        yield file_name(data), tables
+    if len(names.data) > 1:
+        yield "winning", [report.winning_table(winning_numbers(means_of(boards, names.tool)))]
+    for data, table in report.published_tables(beside(boards, published, names.tool), names.tool):
+        yield f"published-{file_name(data)}", [table]
+
+
+def main_measure(names: Names) -> str:
+    """The measure that stands for all."""
+    return "NDCG@10" if "NDCG@10" in names.measures else names.measures[0]
+
+
+def file_name(text: str) -> str:
+    """A name that every file system takes.
+
+    >>> file_name("MQ2008/a b")
+    'MQ2008-a-b'
+    """
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "data"
+
+
+def write_figures(
+    gathered: Gathered, folder: Path, kinds: Sequence[str] = ("svg", "pdf"), convention: str | None = None,
+    step: Step = lambda _: None,
+) -> list[Path]:  # fmt: skip
+    """Draw every figure of the page under the first tool, in each of the kinds; the files' paths."""
+    for kind in kinds:
+        if kind not in DRAWINGS:
+            raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, not as {kind}")
+    written = []
+    for name, spec in paper_figures(gathered, convention):
+        for kind in kinds:
+            written.append(folder / f"{name}.{kind}")
+            _write(written[-1], drawn(spec, kind))
+        step(name)
+    return written
+
+
+def paper_figures(gathered: Gathered, convention: str | None = None) -> Iterator[tuple[str, figures.Spec]]:
+    """File name → figure with its rows."""
+    results, names, convention = gathered.results, gathered.names, trained(gathered, convention)
+    main = main_measure(names)
+    lined = [m for m in names.measures if m.partition("@")[0] == main.partition("@")[0]]
+    boards = {place: board for place, board in gathered.boards(convention).items() if place.measure in lined}
+    for data in names.data:
+        here = {place: board for place, board in boards.items() if place.data == data}
+        own = {m: here[place] for m in lined if (place := Place(data, names.tool, m)) in here}
+        by_tool = {t: here[place] for t in names.tools if (place := Place(data, t, main)) in here}
+        file, rankers = file_name(data), names.rankers
+        yield f"{file}-curves", figures.curves(_curve_rows(own), rankers, main.partition("@")[0])
+        yield f"{file}-tools", figures.across(_tool_rows(by_tool), rankers, names.tools, "mean", main)
+        yield f"{file}-places", figures.across(_tool_rows(by_tool), rankers, names.tools, "place", "place")
+        yield f"{file}-agreement", figures.agreement(_agreement_rows(list(by_tool.values())), names.tools)
+        board = own[main]
+        costs = costs_of(results, data, convention)
+        yield f"{file}-time", figures.time_and_quality(_time_rows(board, costs), rankers, main)
+        tops = importance_of(results, data, convention)
+        best = next((s.ranker for s in board.standings if s.ranker in tops), None)
+        if best is not None:
+            rows = [{"feature": feature, "share": share} for feature, share in tops[best]]
+            yield f"{file}-importance-{file_name(best)}", figures.importance(rows)
+    if len(names.data) > 1:
+        wins = _winning_rows(winning_numbers(means_of(boards, names.tool)))
+        yield "winning", figures.curves(wins, names.rankers, "winning number", "wins")
+
+
+def _cutoff(measure: str) -> int:
+    return int(measure.partition("@")[2] or 0)
+
+
+def _curve_rows(boards: Mapping[str, Leaderboard]) -> list[dict[str, Any]]:
+    return [
+        {"ranker": s.ranker, "cutoff": _cutoff(m), "measure": m, "mean": s.mean}
+        for m, board in boards.items()
+        for s in board.standings
+    ]
+
+
+def _tool_rows(boards: Mapping[str, Leaderboard]) -> list[dict[str, Any]]:
+    return [
+        {"ranker": s.ranker, "tool": tool, "mean": s.mean, "place": place}
+        for tool, board in boards.items()
+        for place, s in enumerate(board.standings, 1)
+    ]
+
+
+def _agreement_rows(boards: Sequence[Leaderboard]) -> list[dict[str, Any]]:
+    compared = agreement(boards)
+    if compared is None:
+        return []
+    names = [board.name for board in compared.boards]
+    tau, tau_ap = (compared.agreement(c) for c in ("tau_b", "tau_ap_b"))
+    return [
+        {"row": a, "column": b, "tau_b": tau[i][j], "tau_ap_b": tau_ap[i][j]}
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+        if tau[i][j] == tau[i][j]  # two leaderboards of ties have no correlation
+    ]
+
+
+def _time_rows(board: Leaderboard, costs: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+    return [
+        {"ranker": s.ranker, "seconds": costs[s.ranker]["select_seconds"], "mean": s.mean,
+         "memory": costs[s.ranker]["peak_bytes"]}
+        for s in board.standings if s.ranker in costs
+    ]  # fmt: skip
+
+
+def _winning_rows(found: Sequence[Winning]) -> list[dict[str, Any]]:
+    return [
+        {"ranker": w.ranker, "cutoff": _cutoff(w.measure), "measure": w.measure, "wins": w.wins}
+        for w in found
+        if w.pairs
+    ]
+
+
+def drawn(spec: figures.Spec, kind: str) -> bytes:
+    """A figure of the page as a file for a paper: black on white, a column wide."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("vl-convert-python", "drawing figures", "pippin[report]") from None
+    paper = on_paper(spec)
+    if kind == "svg":
+        return str(vl_convert.vegalite_to_svg(paper)).encode()
+    draw = vl_convert.vegalite_to_pdf if kind == "pdf" else vl_convert.vegalite_to_png
+    return bytes(draw(paper, scale=2) if kind == "png" else draw(paper))
+
+
+def on_paper(spec: figures.Spec, width: int = 440) -> figures.Spec:
+    """The figure with a width of its own, and without what only a page knows: its colours, and pointing at things.
+
+    >>> on_paper({"width": "container", "mark": {"stroke": "var(--card)"}})["mark"]
+    {'stroke': '#ffffff'}
+    """
+    paper: figures.Spec = _paper_colours(copy.deepcopy(spec))
+    for part in (paper, *paper.get("layer", ())):
+        part.pop("params", None)
+        part.get("encoding", {}).pop("opacity", None)
+    return {**paper, "width": width, "config": _PAPER}
+
+
+def _paper_colours(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _paper_colours(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_paper_colours(value) for value in part]
+    return {"var(--ink)": "#1c2024", "var(--card)": "#ffffff"}.get(part, part) if isinstance(part, str) else part
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as out:
+        out.write(content.encode() if isinstance(content, str) else content)

@@ -1,0 +1,76 @@
+"""`pippin study` and `pippin leaderboard` on one real, small grid."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pippin.cli.main import main
+from pippin.data.letor import write_letor
+from pippin.data.synthetic import make
+
+ARGUMENTS = ["--rankers", "adarank,best-feature", "--train-tools", "ranklib,yahoo", "--quick", "--quiet", "--jobs", "2"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a study of two rankers under two conventions, and what it wrote."""
+    folder = tmp_path_factory.mktemp("study")
+    data = make(queries=60, documents=12, labels=3, seed=3)
+    write_letor(replace(data, features=np.nan_to_num(data.features)), folder / "toy.txt")
+    arguments = [str(folder / "toy.txt"), *ARGUMENTS, "-o", str(folder / "results")]
+    assert main(["study", *arguments, "--form", "json", "--report", str(folder / "study.json")]) == 0
+    return folder / "results"
+
+
+def test_the_study_of_real_models(results: Path) -> None:
+    (written,) = json.loads((results.parent / "study.json").read_text())
+    found = {c["name"]: c for c in written["conclusions"]}
+    assert found["bias"]["holds"] == "yes"
+    assert found["bias"]["value"] > 0
+    assert found["unchanged"]["holds"] == "yes"  # best-feature is the same under ranklib and yahoo, bit by bit
+    assert found["training under letor4"]["holds"] == "unknown"
+    assert len(written["points"]) == 2 * 2 * len(written["tools"]) * 10
+
+
+def test_the_terminal_view(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leaderboard", str(results), "--convention", "ranklib", "--per-fold"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("ranker         NDCG@1", "P@10", "95% interval", "Fold5", "pairs turned round", "letor4"):
+        assert words in shown
+    assert "Missing" not in shown
+
+
+def test_csv_with_published_values(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = tmp_path / "theirs.csv"
+    theirs.write_text("dataset,ranker,measure,value\nTOY,AdaRank-MAP,MAP,0.5\n")
+    asked = ["leaderboard", str(results), "--convention", "yahoo", "--published", str(theirs)]
+    assert main([*asked, "--form", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert float(row["difference"]) == pytest.approx(float(row["ours"]) - 0.5)
+    assert main(asked) == 0
+    assert "beside the published values" in capsys.readouterr().out
+    theirs.write_text("dataset,ranker,measure,value\nOTHER,AdaRank-MAP,MAP,0.5\n")
+    assert main(asked) == 2
+    assert "none of the published data sets and measures is among the results" in capsys.readouterr().err
+
+
+def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        ([str(tmp_path)], "no results"),
+        ([str(results)], "several training conventions; choose one of ranklib, yahoo"),
+        ([str(results), "--convention", "yahoo", "--tool", "letr4"], "did you mean letor4"),
+        ([str(results), "--convention", "yahoo", "--measure", "NDCG@11"], "did you mean NDCG@1"),
+        ([str(results), "--convention", "yahoo", "--data", "tyo"], "did you mean toy"),
+        ([str(results), "--test", "x"], "no test is called 'x'"),
+    ):
+        assert main(["leaderboard", *arguments]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["study", "toy.txt", "--train-tools", "yaho"]) == 2
+    assert "did you mean yahoo" in capsys.readouterr().err

@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
     pippin::bind_objective(m);
     pippin::bind_boosting(m);
     pippin::bind_coordinate(m);
+    pippin::bind_index(m);
 }

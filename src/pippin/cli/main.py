@@ -34,6 +34,8 @@ COMMANDS = {
     "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools, published values"),
     "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
     "study": ("study", "what training and evaluating under other tools does (Busa-Fekete et al. 2012)"),
+    "index": ("index", "index a collection of documents"),
+    "search": ("search", "look into an index by BM25"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -1,0 +1,216 @@
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "bind.hpp"
+#include "index_build.hpp"
+#include "index_search.hpp"
+#include "parallel.hpp"
+
+namespace pippin {
+namespace {
+
+template <typename T>
+using Column = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <typename T>
+Column<T> column(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Column<T>(kept->data(), {kept->size()}, owner);
+}
+
+// The bytes of Python's strings, which must outlive the views.
+std::vector<std::string_view> views(const nb::list& texts) {
+    std::vector<std::string_view> found;
+    found.reserve(texts.size());
+    for (const nb::handle text : texts) {
+        Py_ssize_t size = 0;
+        const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+        if (!data) throw nb::python_error();
+        found.emplace_back(data, static_cast<std::size_t>(size));
+    }
+    return found;
+}
+
+nb::list strings(const Numbering& texts, std::uint32_t first) {
+    nb::list found;
+    for (std::uint32_t i = first; i < texts.size(); ++i) found.append(nb::str(texts[i].data(), texts[i].size()));
+    return found;
+}
+
+// A numbering as arrays: bytes, starts, lengths, and the numbers in the order of the texts.
+nb::tuple arrays(const Numbering& texts) {
+    std::vector<std::uint8_t> bytes(texts.bytes().begin(), texts.bytes().end());
+    std::vector<std::int64_t> starts(texts.starts().begin(), texts.starts().end() - 1);
+    std::vector<std::int32_t> lengths(texts.size());
+    for (std::uint32_t i = 0; i < texts.size(); ++i) lengths[i] = static_cast<std::int32_t>(texts[i].size());
+    return nb::make_tuple(column(std::move(bytes)), column(std::move(starts)), column(std::move(lengths)),
+                          column(sorted_numbers(texts)));
+}
+
+// A stream's arrays, kept alive together.
+class Stream {
+  public:
+    Stream(In<std::int64_t> offsets, In<std::uint32_t> documents, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu> counts,
+           In<std::uint32_t> lengths, In<std::uint32_t> most, In<std::uint32_t> shortest, double average)
+        : offsets_(std::move(offsets)), documents_(std::move(documents)), lengths_(std::move(lengths)), most_(std::move(most)),
+          shortest_(std::move(shortest)), counts_(std::move(counts)) {
+        view_ = {view(offsets_), view(documents_), {}, {}, {}, view(lengths_), view(most_), view(shortest_), average};
+        const std::size_t size = counts_.size();
+        if (counts_.dtype() == nb::dtype<std::uint8_t>()) view_.counts8 = {static_cast<const std::uint8_t*>(counts_.data()), size};
+        else if (counts_.dtype() == nb::dtype<std::uint16_t>()) view_.counts16 = {static_cast<const std::uint16_t*>(counts_.data()), size};
+        else if (counts_.dtype() == nb::dtype<std::uint32_t>()) view_.counts32 = {static_cast<const std::uint32_t*>(counts_.data()), size};
+        else throw std::invalid_argument("counts have 1, 2 or 4 bytes");
+        if (size != documents_.size() || most_.size() != shortest_.size() || offsets_.size() != most_.size() + 1 ||
+            view_.offsets.front() != 0 || view_.offsets.back() != static_cast<std::int64_t>(size))
+            throw std::invalid_argument("the arrays of a stream do not fit together");
+    }
+    const StreamView& get() const { return view_; }
+    void check(std::span<const std::uint32_t> terms) const {
+        for (const std::uint32_t term : terms)
+            if (term != kNone && term >= most_.size()) throw std::invalid_argument("no such term");
+    }
+
+  private:
+    In<std::int64_t> offsets_;
+    In<std::uint32_t> documents_, lengths_, most_, shortest_;
+    nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu> counts_;
+    StreamView view_;
+};
+
+nb::tuple hits(const std::vector<Hit>& found) {
+    std::vector<std::int64_t> numbers;
+    std::vector<double> scores;
+    for (const Hit& hit : found) {
+        numbers.push_back(hit.document);
+        scores.push_back(hit.score);
+    }
+    return nb::make_tuple(column(std::move(numbers)), column(std::move(scores)));
+}
+
+void bind_builder(nb::module_& m) {
+    nb::class_<Numbering>(m, "Numbering", "Texts without repetition, numbered in the order they came.")
+        .def(nb::init<>())
+        .def("__len__", &Numbering::size)
+        .def("add", [](Numbering& numbering, const nb::list& texts) -> std::int64_t {
+            // The place of the first text that was there before, or -1.
+            const auto given = views(texts);
+            for (std::size_t i = 0; i < given.size(); ++i) {
+                const std::uint32_t before = numbering.size();
+                if (numbering.add(given[i], hash_of(given[i])) != before) return static_cast<std::int64_t>(i);
+            }
+            return -1;
+        }, nb::arg("texts"))
+        .def("find", [](const Numbering& numbering, std::string_view text) -> std::int64_t {
+            const std::uint32_t found = numbering.find(text, hash_of(text));
+            return found == kNone ? -1 : static_cast<std::int64_t>(found);
+        }, nb::arg("text"))
+        .def("arrays", &arrays);
+    nb::class_<Indexer>(m, "Indexer", "Documents in, inverted files out.")
+        .def(nb::init<std::size_t, std::vector<std::vector<std::size_t>>, bool, std::uint32_t>(), nb::arg("streams"),
+             nb::arg("unions"), nb::arg("joined"), nb::arg("limit"))
+        .def("read", [](Indexer& indexer, const nb::list& texts, int threads) {
+            const auto given = views(texts);
+            {
+                const nb::gil_scoped_release release;
+                indexer.read(given, threads);
+            }
+            return strings(indexer.words(), indexer.first_new());
+        }, nb::arg("texts"), nb::arg("threads"))
+        .def("count", [](Indexer& indexer, const nb::list& terms, int threads) {
+            const auto given = views(terms);
+            const nb::gil_scoped_release release;
+            indexer.resolve(given);
+            indexer.count(threads);
+        }, nb::arg("terms"), nb::arg("threads"))
+        .def("tokens", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::tokens)); }, nb::arg("stream"))
+        .def("lengths", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::lengths)); }, nb::arg("stream"))
+        .def("uniques", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::uniques)); }, nb::arg("stream"))
+        .def("invert", [](const Indexer& indexer, std::size_t stream, int threads) {
+            std::optional<Inverted> to;
+            {
+                const nb::gil_scoped_release release;
+                to = indexer.invert(stream, threads);
+            }
+            return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)), column(std::move(to->counts)));
+        }, nb::arg("stream"), nb::arg("threads"))
+        .def("most", &Indexer::most, nb::arg("stream"))
+        .def("forget", &Indexer::forget)
+        .def("terms", [](const Indexer& indexer) { return arrays(indexer.terms()); })
+        .def_prop_ro("held", &Indexer::held)
+        .def_prop_ro("cut", &Indexer::cut);
+    m.def("place_postings",
+          [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, Out<std::int64_t> cursor,
+             Out<std::uint32_t> to_documents, Out<std::uint32_t> to_counts) {
+              place(view(sizes), view(documents), view(counts), view(cursor), view(to_documents), view(to_counts));
+          },
+          nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+          nb::arg("cursor").noconvert(), nb::arg("to_documents").noconvert(), nb::arg("to_counts").noconvert(),
+          nb::call_guard<nb::gil_scoped_release>());
+    m.def("summarise_postings",
+          [](In<std::int64_t> offsets, In<std::uint32_t> documents, In<std::uint32_t> counts, In<std::uint32_t> lengths,
+             Out<std::uint64_t> occurrences, Out<std::uint32_t> most, Out<std::uint32_t> shortest, int threads) {
+              summarise(view(offsets), view(documents), view(counts), view(lengths), view(occurrences), view(most),
+                        view(shortest), threads);
+          },
+          nb::arg("offsets").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+          nb::arg("lengths").noconvert(), nb::arg("occurrences").noconvert(), nb::arg("most").noconvert(),
+          nb::arg("shortest").noconvert(), nb::arg("threads"), nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+void bind_index(nb::module_& m) {
+    bind_builder(m);
+    nb::class_<Stream>(m, "Stream", "The arrays of one stream of an index, ready to be asked.")
+        .def(nb::init<In<std::int64_t>, In<std::uint32_t>, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu>, In<std::uint32_t>,
+                      In<std::uint32_t>, In<std::uint32_t>, double>(),
+             nb::arg("offsets").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("lengths").noconvert(), nb::arg("most").noconvert(), nb::arg("shortest").noconvert(), nb::arg("average"))
+        .def("scores", [](const Stream& stream, In<std::uint32_t> terms, double k1, double b, Out<double> scores) {
+            stream.check(view(terms));
+            const nb::gil_scoped_release release;
+            bm25_scores(stream.get(), view(terms), {k1, b}, view(scores));
+        }, nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
+        .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1, double b,
+                       In<std::uint32_t> ranks, int threads) {
+            stream.check(view(terms));
+            const std::size_t queries = offsets.size() - 1;
+            std::vector<std::vector<Hit>> found(queries);
+            {
+                const nb::gil_scoped_release release;
+                parallel_blocks(static_cast<std::int64_t>(queries), threads, 1, [&](std::int64_t first, std::int64_t last) {
+                    for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
+                        const auto from = static_cast<std::size_t>(offsets.data()[q]), to = static_cast<std::size_t>(offsets.data()[q + 1]);
+                        found[q] = bm25_top(stream.get(), view(terms).subspan(from, to - from), {k1, b}, n, view(ranks));
+                    }
+                });
+            }
+            nb::list results;
+            for (const auto& one : found) results.append(hits(one));
+            return results;
+        }, nb::arg("terms").noconvert(), nb::arg("offsets").noconvert(), nb::arg("n"), nb::arg("k1"), nb::arg("b"),
+           nb::arg("ranks").noconvert(), nb::arg("threads"));
+    m.def("count_words",
+          [](const std::vector<const Stream*>& streams, In<std::uint32_t> terms, In<std::int64_t> numbers, Out<double> counts) {
+              const std::size_t table = terms.size() * numbers.size();
+              if (counts.size() != table * streams.size()) throw std::invalid_argument("a table for every stream");
+              for (std::size_t s = 0; s < streams.size(); ++s) {
+                  streams[s]->check(view(terms));
+                  count_in(streams[s]->get(), view(terms), view(numbers), view(counts).subspan(s * table, table));
+              }
+          },
+          nb::arg("streams"), nb::arg("terms").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert());
+    m.def("find_texts",
+          [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order, const nb::list& wanted,
+             Out<std::int64_t> numbers) {
+              const auto given = views(wanted);
+              find_texts(view(bytes), view(starts), view(lengths), view(order), given, view(numbers));
+          },
+          nb::arg("bytes").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(), nb::arg("order").noconvert(),
+          nb::arg("wanted"), nb::arg("numbers").noconvert());
+}
+
+}  // namespace pippin

@@ -1,0 +1,208 @@
+#include "index_search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace pippin {
+namespace {
+
+constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the first cache
+constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
+
+// One word of a query: its postings and how much it can add.
+template <typename Count>
+struct Cursor {
+    const std::uint32_t* document;
+    const std::uint32_t* end;
+    const Count* count;
+    double weight;    // idf·(k1 + 1)
+    double bound;     // no document gets more from this word; 0 for a word that only takes away
+    double size;      // the largest addition without its sign
+
+    // Moves to the first document not before `target`: doubling steps, then halving.
+    void advance(std::uint32_t target) {
+        if (document == end || *document >= target) return;
+        std::ptrdiff_t low = 0, high = 1;
+        const std::ptrdiff_t left = end - document;
+        while (high < left && document[high] < target) low = high, high *= 2;
+        const auto* found = std::lower_bound(document + low + 1, document + std::min(high, left), target);
+        count += found - document;
+        document = found;
+    }
+};
+
+template <typename Count>
+class Query {
+  public:
+    Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
+        : lengths_(stream.lengths), fixed_(parameters.k1 * (1 - parameters.b)),
+          slope_(stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0) {
+        const auto n = static_cast<double>(stream.lengths.size());
+        for (const std::uint32_t term : terms) {
+            if (term == kNone || stream.offsets[term] == stream.offsets[term + 1]) continue;
+            const auto first = static_cast<std::size_t>(stream.offsets[term]), last = static_cast<std::size_t>(stream.offsets[term + 1]);
+            const auto df = static_cast<double>(last - first);
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first,
+                               std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
+            const double largest = addition(word.weight, stream.most[term], stream.shortest[term]);
+            word.bound = std::max(0.0, largest);
+            word.size = std::abs(largest);
+            words_.push_back(word);
+        }
+        std::stable_sort(words_.begin(), words_.end(), [](const auto& x, const auto& y) { return x.bound > y.bound; });
+    }
+
+    void all(std::span<double> scores) {
+        std::fill(scores.begin(), scores.end(), 0.0);
+        for (auto& word : words_)
+            for (; word.document != word.end; ++word.document, ++word.count) scores[*word.document] += addition(word);
+    }
+
+    std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
+        if (n == 0 || words_.empty()) return {};
+        wanted_ = n;
+        ranks_ = ranks;
+        essential_ = words_.size();
+        double slack = 0;
+        for (const auto& word : words_) slack += kSlack * word.size;
+        rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
+        for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
+        std::vector<double> sums(kWindow);
+        std::vector<std::uint64_t> marks(kWindow / 64);
+        while (true) {
+            // Only documents with one of the first words can still come among the best.
+            while (essential_ > 0 && rest_[essential_ - 1] < threshold_) --essential_;
+            std::uint32_t start = kNone;
+            for (std::size_t i = 0; i < essential_; ++i)
+                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
+            if (start == kNone) break;
+            sum_window(start, sums, marks);
+            take_window(start, sums, marks);
+        }
+        keep_best();
+        std::sort(hits_.begin(), hits_.end(), better);
+        return std::move(hits_);
+    }
+
+  private:
+    static bool better(const Hit& a, const Hit& b) { return a.score > b.score || (a.score == b.score && a.rank < b.rank); }
+
+    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
+        const auto c = static_cast<double>(count);
+        return weight * c / (c + (fixed_ + slope_ * static_cast<double>(length)));
+    }
+    double addition(const Cursor<Count>& word) const { return addition(word.weight, *word.count, lengths_[*word.document]); }
+
+    // Sums the essential words over the documents of a window.
+    void sum_window(std::uint32_t start, std::vector<double>& sums, std::vector<std::uint64_t>& marks) {
+        const std::uint64_t stop = std::uint64_t{start} + kWindow;
+        for (std::size_t i = 0; i < essential_; ++i) {
+            auto& word = words_[i];
+            for (; word.document != word.end && *word.document < stop; ++word.document, ++word.count) {
+                const std::size_t at = *word.document - start;
+                sums[at] += addition(word);
+                marks[at / 64] |= std::uint64_t{1} << (at % 64);
+            }
+        }
+    }
+
+    // Completes the sums that can still come among the best, and leaves the window empty.
+    void take_window(std::uint32_t start, std::vector<double>& sums, std::vector<std::uint64_t>& marks) {
+        for (std::size_t block = 0; block < marks.size(); ++block) {
+            for (std::uint64_t bits = marks[block]; bits; bits &= bits - 1) {
+                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+                complete(start + static_cast<std::uint32_t>(at), sums[at]);
+                sums[at] = 0;
+            }
+            marks[block] = 0;
+        }
+    }
+
+    void complete(std::uint32_t document, double sum) {
+        for (std::size_t i = essential_; i < words_.size(); ++i) {
+            if (sum + rest_[i] < threshold_) return;
+            auto& word = words_[i];
+            word.advance(document);
+            if (word.document != word.end && *word.document == document) sum += addition(word);
+        }
+        if (sum < threshold_) return;
+        hits_.push_back({sum, ranks_[document], document});
+        if (hits_.size() >= 2 * wanted_ + 64) keep_best();
+    }
+
+    // Forgets all but the best; the worst of them is the threshold for the others.
+    void keep_best() {
+        if (hits_.size() < wanted_) return;
+        const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
+        std::nth_element(hits_.begin(), nth, hits_.end(), better);
+        threshold_ = nth->score;
+        hits_.resize(wanted_);
+    }
+
+    std::vector<Cursor<Count>> words_;  // by falling bound
+    std::span<const std::uint32_t> lengths_, ranks_;
+    double fixed_, slope_;
+    std::vector<double> rest_;
+    std::vector<Hit> hits_;
+    std::size_t wanted_ = 0;
+    std::size_t essential_ = 0;
+    double threshold_ = -std::numeric_limits<double>::infinity();
+};
+
+template <typename Work>
+auto with_counts(const StreamView& stream, Work&& work) {
+    if (!stream.counts8.empty()) return work(stream.counts8);
+    if (!stream.counts16.empty()) return work(stream.counts16);
+    return work(stream.counts32);
+}
+
+}  // namespace
+
+void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::span<double> scores) {
+    with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
+        Query<Count>(stream, counts, terms, parameters).all(scores);
+    });
+}
+
+std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::size_t n,
+                          std::span<const std::uint32_t> ranks) {
+    return with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
+        return Query<Count>(stream, counts, terms, parameters).top(n, ranks);
+    });
+}
+
+void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, std::span<const std::int64_t> numbers,
+              std::span<double> counts) {
+    std::fill(counts.begin(), counts.end(), 0.0);
+    with_counts(stream, [&]<typename Count>(std::span<const Count> all) {
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            if (terms[t] == kNone) continue;
+            const auto first = static_cast<std::size_t>(stream.offsets[terms[t]]);
+            const auto last = static_cast<std::size_t>(stream.offsets[terms[t] + 1]);
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, 0, 0, 0};
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                const auto document = static_cast<std::uint32_t>(numbers[i]);
+                word.advance(document);
+                if (word.document == word.end) break;
+                if (*word.document == document) counts[t * numbers.size() + i] = static_cast<double>(*word.count);
+            }
+        }
+    });
+}
+
+void find_texts(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> starts,
+                std::span<const std::int32_t> lengths, std::span<const std::uint32_t> order,
+                std::span<const std::string_view> wanted, std::span<std::int64_t> numbers) {
+    const auto text = [&](std::uint32_t number) {
+        return std::string_view(reinterpret_cast<const char*>(bytes.data()) + starts[number], static_cast<std::size_t>(lengths[number]));
+    };
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto found = std::lower_bound(order.begin(), order.end(), wanted[i],
+                                            [&](std::uint32_t number, std::string_view value) { return text(number) < value; });
+        numbers[i] = found != order.end() && text(*found) == wanted[i] ? static_cast<std::int64_t>(*found) : -1;
+    }
+}
+
+}  // namespace pippin

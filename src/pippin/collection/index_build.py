@@ -1,0 +1,278 @@
+"""How does a collection become an index? In one pass over its documents, with a bound on memory.
+
+Batches of documents are tokenised and counted natively; tokens and lengths go to disk at once. Counts are held until
+they fill their share of `memory`, then turned round (by term, documents ascending) and spilled as a run. At the end the
+runs of each stream are merged, a range of terms at a time. Outside the bound stand the vocabulary (about 40 bytes and
+its letters per distinct word), the ids (about 20 bytes and their letters per document) and the lengths of one stream.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.collection.analysis import Analysis
+from pippin.collection.collection import Collection, Document
+from pippin.collection.index_files import ArrayWriter, is_index, write_manifest
+from pippin.data.store import _replacing
+from pippin.errors import DataError
+from pippin.kernels import index as kernel
+from pippin.progress import progress
+
+BATCH_DOCUMENTS = 8192
+BATCH_CHARACTERS = 8 << 20
+LEAST_MEMORY = 16 << 20
+RUN_ARRAYS = ("sizes", "documents", "counts")
+
+
+def write_index(collection: Collection, target: Path, analysis: Analysis, memory: int, verbose: bool) -> None:
+    """Build the index of a collection at `target`; one that stands there stays until the new one is complete."""
+    if memory < LEAST_MEMORY:
+        raise DataError(f"an index is built in at least {LEAST_MEMORY >> 20}M of memory, not {memory:,} bytes")
+    if target.exists() and not is_index(target) and not (target.is_dir() and not any(target.iterdir())):
+        raise DataError("something that is not an index stands here, and is not replaced", target)
+    with (
+        _replacing(target) as folder,
+        ArrayWriter(folder) as files,
+        progress(0, f"indexing {collection.name}") if verbose else nullcontext() as bar,
+    ):
+        build = _Build(collection, analysis, folder, files, memory)
+        for batch in _batches(collection):
+            build.add(batch)
+            if bar is not None:
+                bar.step("documents", len(batch))
+        manifest = build.finish()
+        manifest["files"] = files.close()
+        write_manifest(folder, manifest)
+
+
+def _batches(collection: Collection) -> Iterator[list[Document]]:
+    """The documents of a collection, a few thousand at a time."""
+    batch: list[Document] = []
+    characters = 0
+    documents = iter(collection)
+    while True:
+        try:
+            document = next(documents, None)
+        except OSError as error:  # not to be taken for a failure of the disk that is written to
+            raise DataError(f"the collection {collection.name} cannot be read ({error.strerror or error})") from None
+        if document is None:
+            break
+        batch.append(document)
+        characters += sum(map(len, document.streams.values()))
+        if len(batch) == BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+@dataclass
+class _Build:
+    """An index in the making."""
+
+    collection: Collection
+    analysis: Analysis
+    folder: Path
+    files: ArrayWriter
+    memory: int
+    documents: int = 0
+    runs: int = 0
+    url_bytes: int = 0
+    totals: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.streams = self.collection.streams
+        self.all_streams = self.collection.all_streams
+        self.declared = frozenset(self.streams)
+        if not self.streams or len(set(self.all_streams)) != len(self.all_streams):
+            raise DataError(f"the streams of {self.collection.name} need names, each of its own")
+        for union, members in self.collection.unions.items():
+            for member in members:
+                if member not in self.declared:
+                    raise DataError(f"the stream {union!r} is made of {member!r}, which is no stream that is read")
+        unions = [[self.streams.index(member) for member in members] for members in self.collection.unions.values()]
+        self.indexer = kernel.make_indexer(
+            len(self.streams), unions, joined=self.analysis.joined, limit=self.analysis.limit
+        )
+        self.ids = kernel.Numbering()
+        self.totals = dict.fromkeys(self.all_streams, 0)
+
+    def add(self, batch: list[Document]) -> None:
+        """Count a batch, write what is known of each document, and spill what has gathered if it is too much."""
+        self._add_names(batch)
+        prepare = self.analysis.prepare
+        texts = []
+        for document in batch:
+            streams = document.streams
+            if not streams.keys() <= self.declared:
+                unknown = min(streams.keys() - self.declared)
+                raise DataError(f"document {document.id!r} has a stream {unknown!r} that {self.collection.name} lacks")
+            for stream in self.streams:
+                text = streams.get(stream, "")
+                texts.append(text if text.isascii() else prepare(text))
+        kernel.count(self.indexer, self.analysis.terms(kernel.read(self.indexer, texts)))
+        self._write_documents()
+        self.documents += len(batch)
+        # As much again is needed to turn a stream round, and half of the memory is for all else.
+        if self.indexer.held >= self.memory // 4:
+            self._spill()
+
+    def _add_names(self, batch: list[Document]) -> None:
+        ids = [document.id for document in batch]
+        try:
+            repeated = self.ids.add(ids)
+            urls = [document.url.encode() for document in batch]
+        except UnicodeEncodeError:
+            raise DataError("an id or a url is not text: it holds half of a character pair") from None
+        if repeated >= 0:
+            first = self.ids.find(ids[repeated]) + 1
+            raise DataError(
+                f"the document {ids[repeated]!r} comes twice: as number {first:,} "
+                f"and as number {self.documents + repeated + 1:,}"
+            )
+        if "" in ids:
+            raise DataError(f"document number {self.documents + ids.index('') + 1:,} has no id")
+        lengths = np.array([len(url) for url in urls], np.int32)
+        self.files.append("urls.bytes", np.frombuffer(b"".join(urls), np.uint8))
+        self.files.append("urls.lengths", lengths)
+        self.files.append("urls.starts", self.url_bytes + np.cumsum(lengths, dtype=np.int64) - lengths)
+        self.url_bytes += int(lengths.sum())
+
+    def _write_documents(self) -> None:
+        """Tokens, lengths and uniques of the batch counted last."""
+        for s, stream in enumerate(self.all_streams):
+            lengths = self.indexer.lengths(s)
+            self.files.append(f"{s}.lengths", lengths)
+            self.files.append(f"{s}.uniques", self.indexer.uniques(s))
+            if s < len(self.streams):
+                if not self.documents:
+                    self.files.append(f"{s}.starts", np.zeros(1, np.int64))
+                self.files.append(f"{s}.starts", self.totals[stream] + np.cumsum(lengths, dtype=np.int64))
+                self.files.append(f"{s}.tokens", self.indexer.tokens(s))
+            self.totals[stream] += int(lengths.sum(dtype=np.int64))
+
+    def _spill(self) -> None:
+        """Write what is held as one run per stream."""
+        (self.folder / "runs").mkdir(exist_ok=True)
+        for s in range(len(self.all_streams)):
+            run = kernel.invert(self.indexer, s)
+            for name in RUN_ARRAYS:
+                getattr(run, name).tofile(self._run_file(self.runs, s, name))
+        self.indexer.forget()
+        self.runs += 1
+
+    def _run_file(self, run: int, stream: int, name: str) -> Path:
+        return self.folder / "runs" / f"{run}.{stream}.{name}"
+
+    def finish(self) -> dict[str, Any]:
+        """Merge the runs, write the names; what the manifest says, but for the files."""
+        if not self.documents:
+            raise DataError(f"the collection {self.collection.name} has no documents")
+        if self.runs:
+            self._spill()
+        terms = kernel.terms_of(self.indexer)
+        streams = {
+            stream: self._finish_stream(s, stream, len(terms.starts)) for s, stream in enumerate(self.all_streams)
+        }
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        self._write_names("terms", terms)
+        ids = kernel.names_of(self.ids)
+        self._write_names("ids", ids)
+        ranks = np.empty_like(ids.order)
+        ranks[ids.order] = np.arange(len(ranks), dtype=ranks.dtype)
+        self.files.append("ids.ranks", ranks)
+        return {
+            "name": self.collection.name, "documents": self.documents, "terms": len(terms.starts),
+            "documents_cut": self.indexer.cut, "analysis": self.analysis.record(), "streams": streams,
+        }  # fmt: skip
+
+    def _write_names(self, what: str, names: kernel.Names) -> None:
+        for part in ("bytes", "starts", "lengths", "order"):
+            self.files.append(f"{what}.{part}", getattr(names, part))
+
+    def _finish_stream(self, s: int, stream: str, terms: int) -> dict[str, Any]:
+        """Write the postings of a stream; what the manifest says of it."""
+        lengths = np.fromfile(self.files.flushed(f"{s}.lengths"), np.uint32)
+        sizes, merged = self._merge(s, terms)
+        offsets = np.zeros(terms + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        self.files.append(f"{s}.offsets", offsets)
+        narrow = np.min_scalar_type(self.indexer.most(s))
+        first = 0
+        for run in merged:
+            last = first + len(run.sizes)
+            local = offsets[first : last + 1] - offsets[first]
+            columns = kernel.summarise(local, run.documents, run.counts, lengths)
+            self.files.append(f"{s}.documents", run.documents)
+            self.files.append(f"{s}.counts", run.counts.astype(narrow))
+            for name, column in zip(("occurrences", "most", "shortest"), columns, strict=True):
+                self.files.append(f"{s}.{name}", column)
+            first = last
+        return {
+            "union": list(self.collection.unions[stream]) if stream in self.collection.unions else None,
+            "description": self.collection.descriptions.get(stream, ""),
+            "total": self.totals[stream], "terms": int(np.count_nonzero(sizes)), "postings": int(offsets[-1]),
+        }  # fmt: skip
+
+    def _merge(self, s: int, terms: int) -> tuple[NDArray[np.uint32], Iterable[kernel.Run]]:
+        """Postings per term of a stream, and the postings themselves by ranges of terms."""
+        if not self.runs:
+            held = kernel.invert(self.indexer, s)
+            return held.sizes, [held]
+        runs = [_RunFiles(*(self._run_file(run, s, name) for name in RUN_ARRAYS)) for run in range(self.runs)]
+        sizes = np.zeros(terms, np.uint32)
+        for run in runs:
+            found = run.sizes(0, terms)
+            sizes[: len(found)] += found
+        # A posting takes 8 bytes as read, 8 merged and up to 4 as written.
+        return sizes, _merge_runs(runs, sizes, self.memory // 2 // 20)
+
+
+@dataclass(frozen=True)
+class _RunFiles:
+    """One run of a stream on disk, read from front to back."""
+
+    sizes_file: Path
+    documents_file: Path
+    counts_file: Path
+
+    def sizes(self, first: int, last: int) -> NDArray[np.uint32]:
+        """Postings of the terms of a range; a run knows only terms that had been met when it was written."""
+        here = self.sizes_file.stat().st_size // 4
+        return _read(self.sizes_file, min(first, here), min(last, here))
+
+    def postings(self, sizes: NDArray[np.uint32], start: int) -> kernel.Run:
+        """The postings of a range of terms that begin at `start`."""
+        stop = start + int(sizes.sum(dtype=np.int64))
+        return kernel.Run(sizes, _read(self.documents_file, start, stop), _read(self.counts_file, start, stop))
+
+
+def _read(file: Path, start: int, stop: int) -> NDArray[np.uint32]:
+    return np.fromfile(file, np.uint32, stop - start, offset=4 * start)
+
+
+def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], most: int) -> Iterator[kernel.Run]:
+    """Ranges of terms with about `most` postings, each the runs' postings one after the other."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    starts = [0] * len(runs)
+    first = 0
+    while first < len(sizes):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + most, "right")))
+        total = int(ends[last - 1]) - before
+        cursor = ends[first:last] - sizes[first:last] - before
+        documents, counts = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        for r, run in enumerate(runs):
+            part = run.postings(run.sizes(first, last), starts[r])
+            starts[r] += len(part.documents)
+            kernel.place(part, cursor, documents, counts)
+        yield kernel.Run(sizes[first:last], documents, counts)
+        first = last

@@ -1,0 +1,127 @@
+"""The inverted file: counting words of documents, turning counts round, BM25 and counts of candidates.
+
+`Indexer` and `Stream` are native objects: the one gathers documents, the other holds the arrays of one stream that is
+open. Term numbers are uint32; NOWHERE is the number of a word that no document holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.kernels import native, threads
+
+F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+
+Indexer: TypeAlias = native.Indexer
+Numbering: TypeAlias = native.Numbering
+Stream: TypeAlias = native.Stream
+NOWHERE = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Postings of one stream by term: sizes[t] of term t, documents ascending."""
+
+    sizes: U32
+    documents: U32
+    counts: U32
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """Texts by number: bytes, where each begins, how long it is, and the numbers in the order of the texts."""
+
+    bytes: U8
+    starts: I64
+    lengths: I32
+    order: U32
+
+
+def make_indexer(streams: int, unions: list[list[int]], *, joined: bool, limit: int) -> Indexer:
+    """An empty indexer of so many streams, and of unions of them."""
+    return native.Indexer(streams, unions, joined, limit)
+
+
+def names_of(numbering: Numbering) -> Names:
+    """All texts of a numbering."""
+    return Names(*numbering.arrays())
+
+
+def terms_of(indexer: Indexer) -> Names:
+    """All terms met so far."""
+    return Names(*indexer.terms())
+
+
+def read(indexer: Indexer, texts: list[str]) -> list[str]:
+    """Find the words of a batch (document after document, a text per stream); those never met before."""
+    return native.Indexer.read(indexer, texts, threads())
+
+
+def count(indexer: Indexer, terms: list[str]) -> None:
+    """Count the batch, given what each new word becomes."""
+    indexer.count(terms, threads())
+
+
+def invert(indexer: Indexer, stream: int) -> Run:
+    """The documents held, by term."""
+    return Run(*indexer.invert(stream, threads()))
+
+
+def place(run: Run, cursor: I64, documents: U32, counts: U32) -> None:
+    """Copy each term's postings to its cursor, which moves on."""
+    native.place_postings(run.sizes, run.documents, run.counts, cursor, documents, counts)
+
+
+def summarise(offsets: I64, documents: U32, counts: U32, lengths: U32) -> tuple[U64, U32, U32]:
+    """Per term: occurrences, largest count, length of the shortest document that holds it."""
+    terms = len(offsets) - 1
+    occurrences = np.empty(terms, np.uint64)
+    most, shortest = np.empty(terms, np.uint32), np.empty(terms, np.uint32)
+    native.summarise_postings(offsets, documents, counts, lengths, occurrences, most, shortest, threads())
+    return occurrences, most, shortest
+
+
+def open_stream(
+    offsets: I64, documents: U32, counts: NDArray[Any], lengths: U32, most: U32, shortest: U32, average: float
+) -> Stream:
+    """A stream's arrays as one thing to ask; raises ValueError if they do not fit together."""
+    return native.Stream(offsets, documents, counts, lengths, most, shortest, average)
+
+
+def bm25(stream: Stream, terms: U32, documents: int, k1: float, b: float) -> F64:
+    """BM25 of every document, 0 where it holds none of the terms, which are distinct."""
+    scores = np.empty(documents, np.float64)
+    stream.scores(terms, k1, b, scores)
+    return scores
+
+
+def top(stream: Stream, queries: Sequence[U32], n: int, k1: float, b: float, ranks: U32) -> list[tuple[I64, F64]]:
+    """The best documents of each query, queries on several threads: numbers and scores, best first, ties by rank."""
+    offsets = np.zeros(len(queries) + 1, np.int64)
+    np.cumsum([len(terms) for terms in queries], out=offsets[1:])
+    terms = np.concatenate(queries) if len(queries) else np.empty(0, np.uint32)
+    return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(queries))))
+
+
+def count_words(streams: Sequence[Stream], terms: U32, numbers: I64) -> F64:
+    """[streams, terms, documents] occurrences in documents whose numbers ascend."""
+    counts = np.empty((len(streams), len(terms), len(numbers)), np.float64)
+    native.count_words(list(streams), terms, numbers, counts.reshape(-1))
+    return counts
+
+
+def find(names: Names, texts: Sequence[str]) -> I64:
+    """The number of each text, -1 where it is none of the names."""
+    numbers = np.empty(len(texts), np.int64)
+    native.find_texts(names.bytes, names.starts, names.lengths, names.order, list(texts), numbers)
+    return numbers

@@ -90,11 +90,10 @@ class Index:
         self._native = [self._open_stream(stream) for stream in self.streams]
 
     def _open_stream(self, stream: str) -> kernel.Stream:
+        if len(self.lengths(stream)) != self.documents:
+            raise DataError(f"the stream {stream!r} has lengths for {len(self.lengths(stream)):,} documents")
         names = ("offsets", "documents", "counts", "lengths", "most", "shortest")
-        columns = [self._column(stream, name) for name in names]
-        if len(columns[3]) != self.documents:
-            raise DataError(f"the stream {stream!r} has lengths for {len(columns[3]):,} documents")
-        return kernel.open_stream(*columns, self.average(stream))
+        return kernel.open_stream(*(self._column(stream, name) for name in names), average=self.average(stream))
 
     def _column(self, stream: str, name: str) -> NDArray[Any]:
         if stream not in self._number:
@@ -205,14 +204,14 @@ class Index:
         parts = [self._gather(member, numbers) for member in (members if members is not None else [stream])]
         if len(parts) == 1:
             return parts[0]
-        sizes = np.stack([np.diff(offsets) for offsets, _ in parts], axis=1) if parts else np.zeros((len(numbers), 0))
+        sizes = np.stack([np.diff(offsets) for offsets, _ in parts])
         offsets = np.zeros(len(numbers) + 1, np.int64)
-        np.cumsum(sizes.sum(axis=1), out=offsets[1:])
+        np.cumsum(sizes.sum(axis=0), out=offsets[1:])
         tokens = np.empty(offsets[-1], np.int32)
         begins = offsets[:-1].copy()
-        for member, (_, values) in enumerate(parts):
-            tokens[_ranges(begins, sizes[:, member])] = values
-            begins += sizes[:, member]
+        for size, (_, values) in zip(sizes, parts, strict=True):
+            tokens[_ranges(begins, size)] = values
+            begins += size
         return offsets, tokens
 
     def _gather(self, stream: str, numbers: Ints) -> tuple[Ints, NDArray[np.int32]]:

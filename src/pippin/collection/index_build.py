@@ -95,6 +95,8 @@ class _Build:
         if not self.streams or len(set(self.all_streams)) != len(self.all_streams):
             raise DataError(f"the streams of {self.collection.name} need names, each of its own")
         for union, members in self.collection.unions.items():
+            if not members:
+                raise DataError(f"the stream {union!r} is made of others, but of none")
             for member in members:
                 if member not in self.declared:
                     raise DataError(f"the stream {union!r} is made of {member!r}, which is no stream that is read")
@@ -210,11 +212,12 @@ class _Build:
         for run in merged:
             last = first + len(run.sizes)
             local = offsets[first : last + 1] - offsets[first]
-            columns = kernel.summarise(local, run.documents, run.counts, lengths)
+            occurrences, most, shortest = kernel.summarise(local, run.documents, run.counts, lengths)
             self.files.append(f"{s}.documents", run.documents)
             self.files.append(f"{s}.counts", run.counts.astype(narrow))
-            for name, column in zip(("occurrences", "most", "shortest"), columns, strict=True):
-                self.files.append(f"{s}.{name}", column)
+            self.files.append(f"{s}.occurrences", occurrences)
+            self.files.append(f"{s}.most", most)
+            self.files.append(f"{s}.shortest", shortest)
             first = last
         return {
             "union": list(self.collection.unions[stream]) if stream in self.collection.unions else None,

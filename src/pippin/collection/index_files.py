@@ -7,6 +7,7 @@ reads them.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import mmap
@@ -73,10 +74,8 @@ class ArrayWriter:
 
 def _abandon(file: IO[bytes]) -> None:
     """Close a file whose rest nobody wants: a disk that is full must not hide what went wrong first."""
-    try:
+    with contextlib.suppress(OSError):
         file.close()
-    except OSError:
-        pass
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

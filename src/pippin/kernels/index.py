@@ -92,7 +92,7 @@ def summarise(offsets: I64, documents: U32, counts: U32, lengths: U32) -> tuple[
 
 
 def open_stream(
-    offsets: I64, documents: U32, counts: NDArray[Any], lengths: U32, most: U32, shortest: U32, average: float
+    offsets: I64, documents: U32, counts: NDArray[Any], lengths: U32, most: U32, shortest: U32, *, average: float
 ) -> Stream:
     """A stream's arrays as one thing to ask; raises ValueError if they do not fit together."""
     return native.Stream(offsets, documents, counts, lengths, most, shortest, average)

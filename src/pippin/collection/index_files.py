@@ -55,8 +55,6 @@ class ArrayWriter:
         """Finish all files; what the manifest says of them."""
         records = {}
         for name, file in sorted(self._files.items()):
-            file.flush()
-            os.fsync(file.fileno())
             records[name] = {
                 "dtype": self._dtypes[name].name, "bytes": file.tell(), "sha256": self._hashes[name].hexdigest(),
             }  # fmt: skip

@@ -1,0 +1,214 @@
+"""How fast does a collection become an index, and how fast does the index answer? Ratios to bm25s, taken in one run.
+
+python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 512M] [--linear] [--only-pippin]
+
+A synthetic collection (60 words a document, Zipfian, 200,000 different words) and CACM, if PIPPIN_DATA or the folder
+beside the project has it. Both sides get the same list of texts, tokenise, leave out the same stop words, stem by
+Porter, and index; then they answer queries of four words with the best 1000 documents. bm25s keeps its index in
+memory; ours is written to disk and mapped. The peak memory is that of a fresh process that reads the texts from a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pippin.cli.index import bytes_of
+from pippin.collection.analysis import Analysis
+from pippin.collection.collection import Collection, Document
+from pippin.collection.index import Index, build_index
+
+WORDS_A_DOCUMENT, VOCABULARY, BEST = 60, 200_000, 1000
+K1, B = 2.5, 0.8
+
+
+def vocabulary(generator: np.random.Generator) -> list[str]:
+    """Different words of three to twelve letters."""
+    found: dict[str, None] = {}
+    syllables = [c + v for c in "bcdfghklmnprstvw" for v in "aeiou"]
+    while len(found) < VOCABULARY:
+        sizes = generator.integers(2, 6, 10_000)
+        parts = generator.integers(0, len(syllables), (10_000, 6)).tolist()
+        found.update(dict.fromkeys("".join(syllables[i] for i in part[:n]) + ("s", "ing", "")[n % 3]
+                                   for n, part in zip(sizes.tolist(), parts, strict=True)))  # fmt: skip
+    return list(found)[:VOCABULARY]
+
+
+def synthetic(documents: int) -> Iterator[str]:
+    """Texts whose words follow Zipf's law."""
+    generator = np.random.default_rng(11)
+    words = np.array(vocabulary(generator))
+    ends = np.cumsum(1.0 / np.arange(1, VOCABULARY + 1))
+    for first in range(0, documents, 10_000):
+        rows = min(10_000, documents - first)
+        drawn = np.searchsorted(ends, generator.random((rows, WORDS_A_DOCUMENT)) * ends[-1])
+        for row in words[drawn]:
+            yield " ".join(row.tolist())
+
+
+def cacm() -> tuple[list[str], list[str]] | None:
+    """Titles with abstracts, and queries, of CACM."""
+    folder = Path(os.environ.get("PIPPIN_DATA", Path(__file__).parent.parent.parent / "shared" / "data")) / "cacm"
+    if not folder.is_dir():
+        return None
+    return smart_texts(folder / "cacm.all"), smart_texts(folder / "query.text")
+
+
+def smart_texts(path: Path) -> list[str]:
+    """Title and abstract of each entry of a file in SMART's format."""
+    texts: list[str] = []
+    field = ""
+    for line in path.read_text(encoding="latin-1").splitlines():
+        if line.startswith(".") and line[1:2].isalpha() and (len(line) == 2 or line[2] == " "):
+            field = line[1]
+            if field == "I":
+                texts.append("")
+        elif field in "TW":
+            texts[-1] += line + "\n"
+    return texts
+
+
+def queries_from(texts: list[str], count: int) -> list[str]:
+    """Four words each, from a document each."""
+    generator = np.random.default_rng(5)
+    chosen = generator.integers(0, len(texts), count).tolist()
+    return [" ".join(generator.choice(texts[i].split(), 4, replace=False)) for i in chosen]
+
+
+def as_collection(texts: list[str]) -> Collection:
+    return Collection("bench", ("text",), lambda: (Document(f"d{i}", {"text": text}) for i, text in enumerate(texts)))
+
+
+def seconds(work: Callable[[], object], repeats: int = 1) -> tuple[float, object]:
+    """The best of a few runs, and what the last of them gave."""
+    best, result = float("inf"), None
+    for _ in range(repeats):
+        started = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - started)
+    return best, result
+
+
+def of_pippin(texts: list[str], queries: list[str], folder: str, memory: int) -> tuple[float, float, Index]:
+    built, index = seconds(lambda: build_index(as_collection(texts), f"{folder}/bench.index", memory=memory))
+    assert isinstance(index, Index)
+
+    def search() -> object:
+        return index.tops([index.analyse(query) for query in queries], BEST, stream="text", k1=K1, b=B)
+
+    return built, seconds(search, 3)[0], index
+
+
+def of_bm25s(texts: list[str], queries: list[str]) -> tuple[float, float, str]:
+    import bm25s
+    import Stemmer
+
+    stop = sorted(Analysis().stop_words)
+    stemmer = Stemmer.Stemmer("porter")
+
+    def tokens(some: list[str]) -> object:
+        return bm25s.tokenize(some, token_pattern=r"(?u)\b\w+\b", stopwords=stop, stemmer=stemmer, show_progress=False)
+
+    try:
+        import numba  # noqa: F401
+
+        backend = "numba"
+    except ImportError:
+        backend = "numpy"
+
+    def build() -> object:
+        model = bm25s.BM25(k1=K1, b=B, method="robertson", backend=backend)
+        model.index(tokens(texts), show_progress=False)
+        return model
+
+    built, model = seconds(build)
+    best = float("inf")
+    k = min(BEST, len(texts))
+    for n_threads in (0, 2):  # of which the better one counts
+
+        def search(n_threads: int = n_threads) -> object:
+            return model.retrieve(tokens(queries), k=k, n_threads=n_threads, show_progress=False)  # type: ignore[attr-defined]
+
+        best = min(best, seconds(search, 3)[0])
+    return built, best, backend
+
+
+CHILD = """
+import json, sys, time
+from pathlib import Path
+from pippin.collection.collection import Collection, Document
+from pippin.collection.index import build_index
+texts, folder, memory = sys.argv[1], sys.argv[2], int(sys.argv[3])
+read = lambda: (Document(f"d{i}", {"text": line}) for i, line in enumerate(open(texts)))
+# Not ru_maxrss, which a process inherits from the one that started it.
+peak = lambda: int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+before = peak()
+started = time.perf_counter()
+build_index(Collection("bench", ("text",), read), folder, memory=memory)
+print(json.dumps([time.perf_counter() - started, before, peak()]))
+"""
+
+
+def alone(file: Path, folder: str, memory: int) -> tuple[float, int, int]:
+    """Seconds, memory before and peak memory of a build in a process of its own."""
+    command = [sys.executable, "-c", CHILD, str(file), f"{folder}/alone.index", str(memory)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout))
+
+
+def write_texts(documents: int, folder: str) -> Path:
+    file = Path(folder) / f"{documents}.txt"
+    with file.open("w") as out:
+        out.writelines(text + "\n" for text in synthetic(documents))
+    return file
+
+
+def compare(name: str, texts: list[str], queries: list[str], folder: str, memory: int, peers: bool) -> None:
+    characters = sum(map(len, texts))
+    built, answered, index = of_pippin(texts, queries, folder, memory)
+    size = sum(record["bytes"] for record in index.manifest["files"].values())
+    print(f"{name}: {len(texts):,} documents, {characters / 1e6:,.1f} MB of text, {index.manifest['terms']:,} terms")
+    print(f"  index     pippin {built:8.2f} s  ({characters / built / 1e6:.1f} MB/s), {size / 1e6:,.1f} MB on disk")
+    print(f"  top-{BEST}  pippin {answered / len(queries) * 1e3:8.3f} ms a query")
+    if peers:
+        peer_built, peer_answered, backend = of_bm25s(texts, queries)
+        print(f"  index     bm25s  {peer_built:8.2f} s: {peer_built / built:.1f} times ours")
+        print(f"  top-{BEST}  bm25s  {peer_answered / len(queries) * 1e3:8.3f} ms a query ({backend}): "
+              f"{peer_answered / answered:.1f} times ours")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--memory", default="512M")
+    parser.add_argument("--linear", action="store_true", help="show 10^4, 10^5, 10^6 documents")
+    parser.add_argument("--only-pippin", action="store_true")
+    options = parser.parse_args()
+    memory = bytes_of(options.memory)
+    with tempfile.TemporaryDirectory() as folder:
+        real = cacm()
+        if real is not None:
+            compare("CACM", *real, folder, memory, not options.only_pippin)
+        texts = list(synthetic(options.documents))
+        queries = queries_from(texts, options.queries)
+        compare("synthetic", texts, queries, folder, memory, not options.only_pippin)
+        del texts
+        for documents in (10_000, 100_000, 1_000_000) if options.linear else (options.documents,):
+            spent, before, peak = alone(write_texts(documents, folder), folder, memory)
+            print(f"alone: {documents:>9,} documents in {spent:7.2f} s, {spent / documents * 1e6:.1f} µs each; "
+                  f"peak memory {peak / 1e6:,.0f} MB, of which {before / 1e6:,.0f} before the build "
+                  f"(limit {memory / 1e6:,.0f} MB)")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

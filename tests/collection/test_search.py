@@ -1,0 +1,171 @@
+"""The best documents are exactly those of a brute force, early stop or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pippin.cli.main import main
+from pippin.collection.analysis import Analysis
+from pippin.collection.collection import Collection, Document
+from pippin.collection.index import Index, build_index
+from pippin.errors import DataError, UnknownName
+
+PLAIN = Analysis(stop="none", stem="none")
+
+
+def indexed(texts: list[str], folder: Path, ids: list[str] | None = None) -> Index:
+    ids = ids or [f"d{i}" for i in range(len(texts))]
+    pages = [Document(id_, {"text": text}) for id_, text in zip(ids, texts, strict=True)]
+    return build_index(Collection("it", ("text",), lambda: iter(pages)), folder, analysis=PLAIN)
+
+
+def brute(texts: list[str], words: list[str], k1: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """BM25 by its formula, and which documents hold a word."""
+    tokens = [text.split() for text in texts]
+    lengths = np.array([len(t) for t in tokens], float)
+    scores, hits = np.zeros(len(texts)), np.zeros(len(texts), bool)
+    for word in dict.fromkeys(words):
+        c = np.array([t.count(word) for t in tokens], float)
+        df = np.count_nonzero(c)
+        idf = np.log((len(texts) - df + 0.5) / (df + 0.5))
+        here = c > 0
+        scores[here] += idf * c[here] * (k1 + 1) / (c[here] + k1 * (1 - b + b * lengths[here] / lengths.mean()))
+        hits |= here
+    return scores, hits
+
+
+def expected(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
+    found = np.flatnonzero(hits).tolist()
+    return sorted(found, key=lambda d: (-scores[d], ids[d]))[:n]
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_the_best_are_those_of_a_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    alphabet = [f"w{i}" for i in range(data.draw(st.integers(1, 12)))]
+    seed = data.draw(st.integers(0, 1 << 30))
+    generator = np.random.default_rng(seed)
+    chances = 1.0 / np.arange(1, len(alphabet) + 1) ** generator.uniform(0, 2)
+    texts = [
+        " ".join(generator.choice(alphabet, generator.integers(0, 8), p=chances / chances.sum()))
+        for _ in range(data.draw(st.integers(1, 300)))
+    ]
+    ids = [f"{i}" for i in generator.permutation(len(texts))]
+    words = data.draw(st.lists(st.sampled_from([*alphabet, "unknown"]), max_size=6))
+    k1, b = data.draw(st.sampled_from([(2.5, 0.8), (1.2, 0.75), (0.0, 0.5), (0.9, 0.0), (2.0, 1.0)]))
+    n = data.draw(st.integers(0, 40) | st.just(1000))
+    index = indexed(texts, tmp_path_factory.mktemp("index") / "it", ids)
+    numbers, scores = index.top(words, n, stream="text", k1=k1, b=b)
+    everything = index.bm25(words, stream="text", k1=k1, b=b)
+    by_formula, hits = brute(texts, words, k1, b)
+    np.testing.assert_allclose(everything, by_formula, rtol=1e-12, atol=1e-12)
+    assert numbers.tolist() == expected(everything, hits, ids, n)
+    assert scores.tobytes() == everything[numbers].tobytes()
+
+
+def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
+    """Enough documents for several windows, so that frequent words stop being looked at."""
+    generator = np.random.default_rng(3)
+    chances = 1.0 / np.arange(1, 3001)
+    drawn = generator.choice(3000, (20_000, 12), p=chances / chances.sum())
+    texts = [" ".join(f"w{i}" for i in row) for row in drawn.tolist()]
+    ids = [f"d{i}" for i in generator.permutation(len(texts))]
+    index = indexed(texts, tmp_path / "it", ids)
+    queries = [[f"w{i}" for i in row] for row in generator.choice(3000, (60, 4), p=chances / chances.sum()).tolist()]
+    for words, (numbers, scores) in zip(queries, index.tops(queries, 50, stream="text"), strict=True):
+        everything = index.bm25(words, stream="text")
+        hits = np.isin(drawn, [int(word[1:]) for word in words]).any(axis=1)
+        assert numbers.tolist() == expected(everything, hits, ids, 50)
+        assert scores.tobytes() == everything[numbers].tobytes()
+
+
+def test_a_word_in_most_documents_takes_away_and_is_kept(tmp_path: Path) -> None:
+    index = indexed(["a", "a", "a b", "c"], tmp_path / "it")
+    numbers, scores = index.top(["a"], 10, stream="text", k1=2.5, b=0)
+    assert numbers.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(scores, [np.log((4 - 3 + 0.5) / (3 + 0.5))] * 3)
+
+
+def test_ties_go_by_id_and_not_by_number(tmp_path: Path) -> None:
+    index = indexed(
+        ["x", "x", "x", "y", "z", "z", "z", "z"], tmp_path / "it", ["d10", "d9", "d1", "a", "b", "c", "d", "e"]
+    )
+    assert [index.ids.at(i) for i in index.top(["x"], 2, stream="text")[0].tolist()] == ["d1", "d10"]
+
+
+def test_how_often_a_word_is_said_does_not_matter(tmp_path: Path) -> None:
+    index = indexed(["x y", "x", "z", "z z", "q"], tmp_path / "it")
+    for once, twice in zip(
+        index.top(["x", "y"], 5, stream="text"), index.top(["x", "y", "x"], 5, stream="text"), strict=True
+    ):
+        assert once.tolist() == twice.tolist()
+
+
+def test_nothing_to_find(tmp_path: Path) -> None:
+    index = indexed(["x", "", "y"], tmp_path / "it")
+    assert [part.tolist() for part in index.top([], 5, stream="text")] == [[], []]
+    assert [part.tolist() for part in index.top(["zzz"], 5, stream="text")] == [[], []]
+    assert index.tops([], 5, stream="text") == []
+
+
+def test_wrong_questions(tmp_path: Path) -> None:
+    index = indexed(["x"], tmp_path / "it")
+    with pytest.raises(DataError, match="k1 from 0 on"):
+        index.top(["x"], 5, stream="text", k1=-1)
+    with pytest.raises(DataError, match="b between 0 and 1"):
+        index.bm25(["x"], stream="text", b=1.5)
+    with pytest.raises(UnknownName, match="did you mean text"):
+        index.top(["x"], 5, stream="texts")
+    with pytest.raises(DataError, match="cannot be counted"):
+        index.top(["x"], -1, stream="text")
+
+
+def test_six_pages_worked_out_by_hand(tmp_path: Path) -> None:
+    """Six pages with anchors and urls; the expected values were computed apart from this project's code."""
+    rows = [
+        ("space agency", "space agency home space", "home space agency", "a.gov/"),
+        ("mars missions", "mars rover space mission mars", "mars mars missions", "a.gov/mars/"),
+        ("rover", "mars rover", "rover rover page", "a.gov/mars/rover.html"),
+        ("health agency", "health agency", "health", "b.gov/index.html"),
+        ("space law", "space law agency", "law", "b.gov/space/law.html"),
+        ("", "unrelated", "", "c.gov/x.html"),
+    ]
+    streams = ("title", "body", "anchor", "url")
+    pages = [Document(f"d{i}", dict(zip(streams, row, strict=True))) for i, row in enumerate(rows, 1)]
+    six = Collection("six", streams, lambda: iter(pages), unions={"whole": streams})
+    index = build_index(six, tmp_path / "it", analysis=PLAIN)
+    assert index.lengths("whole").tolist() == [11, 13, 11, 9, 11, 5]
+    whole = index.bm25(["mars", "space"], stream="whole")
+    np.testing.assert_allclose(whole, [0, 1.356431, 0.875427, 0, 0, 0], atol=5e-7)
+    title = index.bm25(["mars", "space"], stream="title")
+    np.testing.assert_allclose(title, [0.493741, 1.091398, 0, 0, 0.493741, 0], atol=5e-7)
+    # `space` stands in half of the pages, so that it adds nothing; pages that hold it are found all the same.
+    assert index.top(["mars", "space"], 9, stream="whole")[0].tolist() == [1, 2, 0, 4]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = [
+        Document("p1", {"body": "red apples and pears"}, url="http://orchard.org/apples"),
+        Document("p2", {"body": "a green apple"}),
+        *(Document(f"x{i}", {"body": "nothing"}) for i in range(4)),
+    ]
+    build_index(Collection("orchard", ("body",), lambda: iter(pages)), tmp_path / "it")
+    assert main(["search", str(tmp_path / "it"), "the apples", "-n", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "orchard, body: appl (2)"
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
+    assert lines[1].endswith("p2  green appl")
+    assert lines[2].endswith("p1  http://orchard.org/apples")
+    assert main(["search", str(tmp_path / "it"), "the and of"]) == 2
+    assert "nothing of 'the and of' is left to look for" in capsys.readouterr().err
+    assert main(["search", str(tmp_path / "it"), "plums"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["orchard, body: plum (0)", "no document holds any of these words"]
+    assert main(["search", str(tmp_path / "it"), "plums", "-n", "0"]) == 2
+    assert main(["search", str(tmp_path), "plums"]) == 2
+    assert "no index" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace pippin {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the first cache
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
+constexpr std::size_t kWorth = 4;      // times that a word must be rarer than all words together to be looked at twice
 
 // One word of a query: its postings and how much it can add.
 template <typename Count>
@@ -20,6 +22,8 @@ struct Cursor {
     double weight;    // idf·(k1 + 1)
     double bound;     // no document gets more from this word; 0 for a word that only takes away
     double size;      // the largest addition without its sign
+
+    std::size_t postings() const { return static_cast<std::size_t>(end - document); }
 
     // Moves to the first document not before `target`: doubling steps, then halving.
     void advance(std::uint32_t target) {
@@ -33,12 +37,27 @@ struct Cursor {
     }
 };
 
+// What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
+struct Norm {
+    const std::uint32_t* lengths;
+    double fixed, slope;
+
+    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
+        const auto c = static_cast<double>(count);
+        return weight * c / (c + (fixed + slope * static_cast<double>(length)));
+    }
+    template <typename Count>
+    double addition(const Cursor<Count>& word) const {
+        return addition(word.weight, *word.count, lengths[*word.document]);
+    }
+};
+
 template <typename Count>
 class Query {
   public:
     Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
-        : lengths_(stream.lengths), fixed_(parameters.k1 * (1 - parameters.b)),
-          slope_(stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0) {
+        : norm_{stream.lengths.data(), parameters.k1 * (1 - parameters.b),
+                stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
         const auto n = static_cast<double>(stream.lengths.size());
         for (const std::uint32_t term : terms) {
             if (term == kNone || stream.offsets[term] == stream.offsets[term + 1]) continue;
@@ -46,7 +65,7 @@ class Query {
             const auto df = static_cast<double>(last - first);
             Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
-            const double largest = addition(word.weight, stream.most[term], stream.shortest[term]);
+            const double largest = norm_.addition(word.weight, stream.most[term], stream.shortest[term]);
             word.bound = std::max(0.0, largest);
             word.size = std::abs(largest);
             words_.push_back(word);
@@ -54,10 +73,11 @@ class Query {
         std::stable_sort(words_.begin(), words_.end(), [](const auto& x, const auto& y) { return x.bound > y.bound; });
     }
 
-    void all(std::span<double> scores) {
+    void all(std::span<double> scores) const {
         std::fill(scores.begin(), scores.end(), 0.0);
-        for (auto& word : words_)
-            for (; word.document != word.end; ++word.document, ++word.count) scores[*word.document] += addition(word);
+        const Norm norm = norm_;
+        for (Cursor<Count> word : words_)
+            for (; word.document != word.end; ++word.document, ++word.count) scores[*word.document] += norm.addition(word);
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
@@ -69,6 +89,7 @@ class Query {
         for (const auto& word : words_) slack += kSlack * word.size;
         rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
         for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
+        threshold_ = safe_threshold() - slack;
         std::vector<double> sums(kWindow);
         std::vector<std::uint64_t> marks(kWindow / 64);
         while (true) {
@@ -89,32 +110,53 @@ class Query {
   private:
     static bool better(const Hit& a, const Hit& b) { return a.score > b.score || (a.score == b.score && a.rank < b.rank); }
 
-    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
-        const auto c = static_cast<double>(count);
-        return weight * c / (c + (fixed_ + slope_ * static_cast<double>(length)));
+    // A score that `wanted_` documents reach for sure: as many get it from one word alone, whatever the words that take
+    // away take. The rarest such word gives the highest; it is not worth its postings if there are few others.
+    double safe_threshold() const {
+        const Cursor<Count>* rarest = nullptr;
+        std::size_t postings = 0;
+        double taken = 0;
+        for (const auto& word : words_) {
+            postings += word.postings();
+            if (word.bound == 0) taken += word.size;
+            else if (word.postings() >= wanted_ && (!rarest || word.postings() < rarest->postings())) rarest = &word;
+        }
+        if (!rarest || rarest->postings() * kWorth > postings) return -std::numeric_limits<double>::infinity();
+        std::vector<double> additions;
+        additions.reserve(rarest->postings());
+        for (Cursor<Count> word = *rarest; word.document != word.end; ++word.document, ++word.count)
+            additions.push_back(norm_.addition(word));
+        const auto nth = additions.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
+        std::nth_element(additions.begin(), nth, additions.end(), std::greater<>());
+        return *nth - taken;
     }
-    double addition(const Cursor<Count>& word) const { return addition(word.weight, *word.count, lengths_[*word.document]); }
 
     // Sums the essential words over the documents of a window.
-    void sum_window(std::uint32_t start, std::vector<double>& sums, std::vector<std::uint64_t>& marks) {
+    void sum_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
+        const Norm norm = norm_;
         const std::uint64_t stop = std::uint64_t{start} + kWindow;
         for (std::size_t i = 0; i < essential_; ++i) {
-            auto& word = words_[i];
+            Cursor<Count> word = words_[i];
             for (; word.document != word.end && *word.document < stop; ++word.document, ++word.count) {
                 const std::size_t at = *word.document - start;
-                sums[at] += addition(word);
+                sums[at] += norm.addition(word);
                 marks[at / 64] |= std::uint64_t{1} << (at % 64);
             }
+            words_[i] = word;
         }
     }
 
     // Completes the sums that can still come among the best, and leaves the window empty.
-    void take_window(std::uint32_t start, std::vector<double>& sums, std::vector<std::uint64_t>& marks) {
+    void take_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
+        double least = threshold_ - rest_[essential_];
         for (std::size_t block = 0; block < marks.size(); ++block) {
             for (std::uint64_t bits = marks[block]; bits; bits &= bits - 1) {
                 const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-                complete(start + static_cast<std::uint32_t>(at), sums[at]);
+                const double sum = sums[at];
                 sums[at] = 0;
+                if (sum < least) continue;
+                complete(start + static_cast<std::uint32_t>(at), sum);
+                least = threshold_ - rest_[essential_];
             }
             marks[block] = 0;
         }
@@ -125,7 +167,7 @@ class Query {
             if (sum + rest_[i] < threshold_) return;
             auto& word = words_[i];
             word.advance(document);
-            if (word.document != word.end && *word.document == document) sum += addition(word);
+            if (word.document != word.end && *word.document == document) sum += norm_.addition(word);
         }
         if (sum < threshold_) return;
         hits_.push_back({sum, ranks_[document], document});
@@ -142,8 +184,8 @@ class Query {
     }
 
     std::vector<Cursor<Count>> words_;  // by falling bound
-    std::span<const std::uint32_t> lengths_, ranks_;
-    double fixed_, slope_;
+    Norm norm_;
+    std::span<const std::uint32_t> ranks_;
     std::vector<double> rest_;
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;

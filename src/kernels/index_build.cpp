@@ -205,8 +205,8 @@ void place(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> 
         const std::size_t size = sizes[term];
         if (from + size > documents.size() || at + size > to_documents.size())
             throw std::invalid_argument("a run does not hold what it says");
-        std::copy_n(documents.begin() + static_cast<std::ptrdiff_t>(from), size, to_documents.begin() + static_cast<std::ptrdiff_t>(at));
-        std::copy_n(counts.begin() + static_cast<std::ptrdiff_t>(from), size, to_counts.begin() + static_cast<std::ptrdiff_t>(at));
+        std::ranges::copy(documents.subspan(from, size), to_documents.begin() + static_cast<std::ptrdiff_t>(at));
+        std::ranges::copy(counts.subspan(from, size), to_counts.begin() + static_cast<std::ptrdiff_t>(at));
         cursor[term] += static_cast<std::int64_t>(size);
         from += size;
     }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
+#include <utility>
 
 namespace pippin {
 namespace {
@@ -12,6 +14,17 @@ namespace {
 constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the first cache
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kWorth = 4;      // times that a word must be rarer than all words together to be looked at twice
+
+// Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is caught
+// where it is used.
+[[noreturn]] void damaged() { throw std::runtime_error("a number in it leads nowhere"); }
+
+// The stretch of a term's postings.
+std::pair<std::size_t, std::size_t> stretch(const StreamView& stream, std::uint32_t term) {
+    const std::int64_t first = stream.offsets[term], last = stream.offsets[term + 1];
+    if (first < 0 || last < first || last > static_cast<std::int64_t>(stream.documents.size())) damaged();
+    return {static_cast<std::size_t>(first), static_cast<std::size_t>(last)};
+}
 
 // One word of a query: its postings and how much it can add.
 template <typename Count>
@@ -56,12 +69,14 @@ template <typename Count>
 class Query {
   public:
     Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
-        : norm_{stream.lengths.data(), parameters.k1 * (1 - parameters.b),
+        : documents_(stream.lengths.size()),
+          norm_{stream.lengths.data(), parameters.k1 * (1 - parameters.b),
                 stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
         const auto n = static_cast<double>(stream.lengths.size());
         for (const std::uint32_t term : terms) {
-            if (term == kNone || stream.offsets[term] == stream.offsets[term + 1]) continue;
-            const auto first = static_cast<std::size_t>(stream.offsets[term]), last = static_cast<std::size_t>(stream.offsets[term + 1]);
+            if (term == kNone) continue;
+            const auto [first, last] = stretch(stream, term);
+            if (first == last) continue;
             const auto df = static_cast<double>(last - first);
             Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
@@ -77,7 +92,10 @@ class Query {
         std::fill(scores.begin(), scores.end(), 0.0);
         const Norm norm = norm_;
         for (Cursor<Count> word : words_)
-            for (; word.document != word.end; ++word.document, ++word.count) scores[*word.document] += norm.addition(word);
+            for (; word.document != word.end; ++word.document, ++word.count) {
+                if (*word.document >= documents_) damaged();
+                scores[*word.document] += norm.addition(word);
+            }
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
@@ -99,6 +117,7 @@ class Query {
             for (std::size_t i = 0; i < essential_; ++i)
                 if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
             if (start == kNone) break;
+            if (start >= documents_) damaged();
             sum_window(start, sums, marks);
             take_window(start, sums, marks);
         }
@@ -124,8 +143,10 @@ class Query {
         if (!rarest || rarest->postings() * kWorth > postings) return -std::numeric_limits<double>::infinity();
         std::vector<double> additions;
         additions.reserve(rarest->postings());
-        for (Cursor<Count> word = *rarest; word.document != word.end; ++word.document, ++word.count)
+        for (Cursor<Count> word = *rarest; word.document != word.end; ++word.document, ++word.count) {
+            if (*word.document >= documents_) damaged();
             additions.push_back(norm_.addition(word));
+        }
         const auto nth = additions.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
         std::nth_element(additions.begin(), nth, additions.end(), std::greater<>());
         return *nth - taken;
@@ -134,11 +155,12 @@ class Query {
     // Sums the essential words over the documents of a window.
     void sum_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
         const Norm norm = norm_;
-        const std::uint64_t stop = std::uint64_t{start} + kWindow;
+        const std::size_t size = std::min(kWindow, documents_ - start);
         for (std::size_t i = 0; i < essential_; ++i) {
             Cursor<Count> word = words_[i];
-            for (; word.document != word.end && *word.document < stop; ++word.document, ++word.count) {
-                const std::size_t at = *word.document - start;
+            for (; word.document != word.end; ++word.document, ++word.count) {
+                const std::uint32_t at = *word.document - start;
+                if (at >= size) break;
                 sums[at] += norm.addition(word);
                 marks[at / 64] |= std::uint64_t{1} << (at % 64);
             }
@@ -184,6 +206,7 @@ class Query {
     }
 
     std::vector<Cursor<Count>> words_;  // by falling bound
+    std::size_t documents_;
     Norm norm_;
     std::span<const std::uint32_t> ranks_;
     std::vector<double> rest_;
@@ -221,8 +244,7 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
     with_counts(stream, [&]<typename Count>(std::span<const Count> all) {
         for (std::size_t t = 0; t < terms.size(); ++t) {
             if (terms[t] == kNone) continue;
-            const auto first = static_cast<std::size_t>(stream.offsets[terms[t]]);
-            const auto last = static_cast<std::size_t>(stream.offsets[terms[t] + 1]);
+            const auto [first, last] = stretch(stream, terms[t]);
             Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, 0, 0, 0};
             for (std::size_t i = 0; i < numbers.size(); ++i) {
                 const auto document = static_cast<std::uint32_t>(numbers[i]);
@@ -234,11 +256,15 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
     });
 }
 
-void find_texts(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> starts,
+void find_texts(Bytes bytes, std::span<const std::int64_t> starts,
                 std::span<const std::int32_t> lengths, std::span<const std::uint32_t> order,
                 std::span<const std::string_view> wanted, std::span<std::int64_t> numbers) {
     const auto text = [&](std::uint32_t number) {
-        return std::string_view(reinterpret_cast<const char*>(bytes.data()) + starts[number], static_cast<std::size_t>(lengths[number]));
+        if (number >= starts.size() || starts[number] < 0 || lengths[number] < 0 ||
+            starts[number] > static_cast<std::int64_t>(bytes.size()) - lengths[number])
+            damaged();
+        const Bytes found = bytes.subspan(static_cast<std::size_t>(starts[number]), static_cast<std::size_t>(lengths[number]));
+        return std::string_view(reinterpret_cast<const char*>(found.data()), found.size());
     };
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto found = std::lower_bound(order.begin(), order.end(), wanted[i],

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "index_words.hpp"
+#include "text.hpp"
 
 namespace pippin {
 
@@ -49,7 +50,7 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
               std::span<double> counts);
 
 // The number of each text in a column sorted by `order`, or -1.
-void find_texts(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> starts,
+void find_texts(Bytes bytes, std::span<const std::int64_t> starts,
                 std::span<const std::int32_t> lengths, std::span<const std::uint32_t> order,
                 std::span<const std::string_view> wanted, std::span<std::int64_t> numbers);
 

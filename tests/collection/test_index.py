@@ -301,6 +301,26 @@ def test_damage_is_named(how: str, sentence: str, tmp_path: Path) -> None:
         open_index(tmp_path / "it", verify=how == "flipped")
 
 
+@pytest.mark.parametrize(
+    "name", ["1.offsets", "1.documents", "ids.order", "ids.starts", "terms.order", "terms.lengths"]
+)
+def test_numbers_that_lead_nowhere_lead_to_an_error(name: str, tmp_path: Path) -> None:
+    """Such damage is not seen when an index is opened without verifying it, and must not read beyond an array."""
+    build_index(collection(random_pages(200)), tmp_path / "it", analysis=PLAIN)
+    file = tmp_path / "it" / f"{name}.bin"
+    data = bytearray(file.read_bytes())
+    wide = name in ("1.offsets", "ids.starts")
+    for i in range(8, len(data) - 8, 8 if wide else 4):  # the first and the last are compared when it is opened
+        data[i + (7 if wide else 3)] = 0x7F
+    file.write_bytes(data)
+    index = open_index(tmp_path / "it")
+    words = [f"w{i}" for i in range(5)]
+    with pytest.raises(DataError, match="this index is damaged"):
+        index.top(words, 5, stream="body"), index.numbers(["d7"])
+    with pytest.raises(DataError, match="this index is damaged"):
+        index.bm25(words, stream="body"), index.numbers(["d7"])
+
+
 def test_there_is_no_index_where_nothing_is(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no index"):
         open_index(tmp_path / "nowhere")

@@ -80,7 +80,7 @@ def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
     queries = [[f"w{i}" for i in row] for row in generator.choice(3000, (60, 4), p=chances / chances.sum()).tolist()]
     for words, (numbers, scores) in zip(queries, index.tops(queries, 50, stream="text"), strict=True):
         everything = index.bm25(words, stream="text")
-        hits = np.isin(drawn, [int(word[1:]) for word in words]).any(axis=1)
+        hits = np.asarray(np.isin(drawn, [int(word[1:]) for word in words]).any(axis=1))
         assert numbers.tolist() == expected(everything, hits, ids, 50)
         assert scores.tobytes() == everything[numbers].tobytes()
 

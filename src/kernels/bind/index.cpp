@@ -21,6 +21,8 @@ Column<T> column(std::vector<T> values) {
     return Column<T>(kept->data(), {kept->size()}, owner);
 }
 
+using Counts = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu>;
+
 // The bytes of Python's strings, which must outlive the views.
 std::vector<std::string_view> views(const nb::list& texts) {
     std::vector<std::string_view> found;
@@ -53,16 +55,14 @@ nb::tuple arrays(const Numbering& texts) {
 // A stream's arrays, kept alive together.
 class Stream {
   public:
-    Stream(In<std::int64_t> offsets, In<std::uint32_t> documents, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu> counts,
-           In<std::uint32_t> lengths, In<std::uint32_t> most, In<std::uint32_t> shortest, double average)
+    Stream(In<std::int64_t> offsets, In<std::uint32_t> documents, Counts counts, In<std::uint32_t> lengths,
+           In<std::uint32_t> most, In<std::uint32_t> shortest, double average)
         : offsets_(std::move(offsets)), documents_(std::move(documents)), lengths_(std::move(lengths)), most_(std::move(most)),
           shortest_(std::move(shortest)), counts_(std::move(counts)) {
         view_ = {view(offsets_), view(documents_), {}, {}, {}, view(lengths_), view(most_), view(shortest_), average};
+        if (!(take(view_.counts8) || take(view_.counts16) || take(view_.counts32)))
+            throw std::invalid_argument("counts have 1, 2 or 4 bytes");
         const std::size_t size = counts_.size();
-        if (counts_.dtype() == nb::dtype<std::uint8_t>()) view_.counts8 = {static_cast<const std::uint8_t*>(counts_.data()), size};
-        else if (counts_.dtype() == nb::dtype<std::uint16_t>()) view_.counts16 = {static_cast<const std::uint16_t*>(counts_.data()), size};
-        else if (counts_.dtype() == nb::dtype<std::uint32_t>()) view_.counts32 = {static_cast<const std::uint32_t*>(counts_.data()), size};
-        else throw std::invalid_argument("counts have 1, 2 or 4 bytes");
         if (size != documents_.size() || most_.size() != shortest_.size() || offsets_.size() != most_.size() + 1 ||
             view_.offsets.front() != 0 || view_.offsets.back() != static_cast<std::int64_t>(size))
             throw std::invalid_argument("the arrays of a stream do not fit together");
@@ -74,9 +74,16 @@ class Stream {
     }
 
   private:
+    template <typename T>
+    bool take(std::span<const T>& counts) const {
+        if (counts_.dtype() != nb::dtype<T>()) return false;
+        counts = {static_cast<const T*>(counts_.data()), counts_.size()};
+        return true;
+    }
+
     In<std::int64_t> offsets_;
     In<std::uint32_t> documents_, lengths_, most_, shortest_;
-    nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu> counts_;
+    Counts counts_;
     StreamView view_;
 };
 
@@ -88,6 +95,10 @@ nb::tuple hits(const std::vector<Hit>& found) {
         scores.push_back(hit.score);
     }
     return nb::make_tuple(column(std::move(numbers)), column(std::move(scores)));
+}
+
+auto last_column(std::vector<std::uint32_t> StreamPart::* values) {
+    return [values](const Indexer& indexer, std::size_t stream) { return column(indexer.last(stream, values)); };
 }
 
 void bind_builder(nb::module_& m) {
@@ -125,16 +136,17 @@ void bind_builder(nb::module_& m) {
             indexer.resolve(given);
             indexer.count(threads);
         }, nb::arg("terms"), nb::arg("threads"))
-        .def("tokens", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::tokens)); }, nb::arg("stream"))
-        .def("lengths", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::lengths)); }, nb::arg("stream"))
-        .def("uniques", [](const Indexer& indexer, std::size_t s) { return column(indexer.last(s, &StreamPart::uniques)); }, nb::arg("stream"))
+        .def("tokens", last_column(&StreamPart::tokens), nb::arg("stream"))
+        .def("lengths", last_column(&StreamPart::lengths), nb::arg("stream"))
+        .def("uniques", last_column(&StreamPart::uniques), nb::arg("stream"))
         .def("invert", [](const Indexer& indexer, std::size_t stream, int threads) {
             std::optional<Inverted> to;
             {
                 const nb::gil_scoped_release release;
                 to = indexer.invert(stream, threads);
             }
-            return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)), column(std::move(to->counts)));
+            return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)),
+                                  column(std::move(to->counts)));
         }, nb::arg("stream"), nb::arg("threads"))
         .def("most", &Indexer::most, nb::arg("stream"))
         .def("forget", &Indexer::forget)
@@ -165,7 +177,7 @@ void bind_builder(nb::module_& m) {
 void bind_index(nb::module_& m) {
     bind_builder(m);
     nb::class_<Stream>(m, "Stream", "The arrays of one stream of an index, ready to be asked.")
-        .def(nb::init<In<std::int64_t>, In<std::uint32_t>, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu>, In<std::uint32_t>,
+        .def(nb::init<In<std::int64_t>, In<std::uint32_t>, Counts, In<std::uint32_t>,
                       In<std::uint32_t>, In<std::uint32_t>, double>(),
              nb::arg("offsets").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("lengths").noconvert(), nb::arg("most").noconvert(), nb::arg("shortest").noconvert(), nb::arg("average"))
@@ -174,17 +186,19 @@ void bind_index(nb::module_& m) {
             const nb::gil_scoped_release release;
             bm25_scores(stream.get(), view(terms), {k1, b}, view(scores));
         }, nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
-        .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1, double b,
-                       In<std::uint32_t> ranks, int threads) {
+        .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1,
+                       double b, In<std::uint32_t> ranks, int threads) {
             stream.check(view(terms));
+            if (ranks.size() != stream.get().lengths.size()) throw std::invalid_argument("a rank for every document");
             const std::size_t queries = offsets.size() - 1;
             std::vector<std::vector<Hit>> found(queries);
             {
                 const nb::gil_scoped_release release;
                 parallel_blocks(static_cast<std::int64_t>(queries), threads, 1, [&](std::int64_t first, std::int64_t last) {
                     for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
-                        const auto from = static_cast<std::size_t>(offsets.data()[q]), to = static_cast<std::size_t>(offsets.data()[q + 1]);
-                        found[q] = bm25_top(stream.get(), view(terms).subspan(from, to - from), {k1, b}, n, view(ranks));
+                        const auto from = static_cast<std::size_t>(view(offsets)[q]);
+                        const auto size = static_cast<std::size_t>(view(offsets)[q + 1]) - from;
+                        found[q] = bm25_top(stream.get(), view(terms).subspan(from, size), {k1, b}, n, view(ranks));
                     }
                 });
             }
@@ -204,13 +218,14 @@ void bind_index(nb::module_& m) {
           },
           nb::arg("streams"), nb::arg("terms").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert());
     m.def("find_texts",
-          [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order, const nb::list& wanted,
-             Out<std::int64_t> numbers) {
+          [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order,
+             const nb::list& wanted, Out<std::int64_t> numbers) {
               const auto given = views(wanted);
+              if (starts.size() != lengths.size()) throw std::invalid_argument("a length for every start");
               find_texts(view(bytes), view(starts), view(lengths), view(order), given, view(numbers));
           },
-          nb::arg("bytes").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(), nb::arg("order").noconvert(),
-          nb::arg("wanted"), nb::arg("numbers").noconvert());
+          nb::arg("bytes").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(),
+          nb::arg("order").noconvert(), nb::arg("wanted"), nb::arg("numbers").noconvert());
 }
 
 }  // namespace pippin

@@ -6,13 +6,15 @@ open. Term numbers are uint32; NOWHERE is the number of a word that no document 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.errors import DataError
 from pippin.kernels import native, threads
 
 F64 = NDArray[np.float64]
@@ -26,6 +28,15 @@ Indexer: TypeAlias = native.Indexer
 Numbering: TypeAlias = native.Numbering
 Stream: TypeAlias = native.Stream
 NOWHERE = 0xFFFFFFFF
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Numbers of a mapped array that lead out of another one, as a `DataError`."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise DataError(f"this index is damaged: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +112,8 @@ def open_stream(
 def bm25(stream: Stream, terms: U32, documents: int, k1: float, b: float) -> F64:
     """BM25 of every document, 0 where it holds none of the terms, which are distinct."""
     scores = np.empty(documents, np.float64)
-    stream.scores(terms, k1, b, scores)
+    with _whole():
+        stream.scores(terms, k1, b, scores)
     return scores
 
 
@@ -110,18 +122,21 @@ def top(stream: Stream, queries: Sequence[U32], n: int, k1: float, b: float, ran
     offsets = np.zeros(len(queries) + 1, np.int64)
     np.cumsum([len(terms) for terms in queries], out=offsets[1:])
     terms = np.concatenate(queries) if len(queries) else np.empty(0, np.uint32)
-    return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(queries))))
+    with _whole():
+        return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(queries))))
 
 
 def count_words(streams: Sequence[Stream], terms: U32, numbers: I64) -> F64:
     """[streams, terms, documents] occurrences in documents whose numbers ascend."""
     counts = np.empty((len(streams), len(terms), len(numbers)), np.float64)
-    native.count_words(list(streams), terms, numbers, counts.reshape(-1))
+    with _whole():
+        native.count_words(list(streams), terms, numbers, counts.reshape(-1))
     return counts
 
 
 def find(names: Names, texts: Sequence[str]) -> I64:
     """The number of each text, -1 where it is none of the names."""
     numbers = np.empty(len(texts), np.int64)
-    native.find_texts(names.bytes, names.starts, names.lengths, names.order, list(texts), numbers)
+    with _whole():
+        native.find_texts(names.bytes, names.starts, names.lengths, names.order, list(texts), numbers)
     return numbers

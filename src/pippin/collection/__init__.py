@@ -9,20 +9,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pippin.collection.analysis import Analysis
     from pippin.collection.collection import Collection, Document, Link, Query
+    from pippin.collection.index import Index, build_index, open_index
     from pippin.collection.readers import read_collection
     from pippin.collection.standard_library import stdlib
 
 _HOMES = {
+    "Analysis": "analysis",
     "Collection": "collection",
     "Document": "collection",
+    "Index": "index",
     "Link": "collection",
     "Query": "collection",
+    "build_index": "index",
+    "open_index": "index",
     "read_collection": "readers",
     "stdlib": "standard_library",
 }
 
-__all__ = ["Collection", "Document", "Link", "Query", "read_collection", "stdlib"]
+__all__ = [
+    "Analysis", "Collection", "Document", "Index", "Link", "Query", "build_index", "open_index", "read_collection",
+    "stdlib",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

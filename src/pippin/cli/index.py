@@ -72,7 +72,7 @@ def bytes_of(text: str) -> int:
 def open_collection(name: str, form: str | None) -> Collection:
     """The collection of that name."""
     if name == STDLIB and not Path(name).exists():
-        from pippin.collection.stdlib import stdlib
+        from pippin.collection.standard_library import stdlib
 
         return stdlib()
     from pippin.collection.readers import read_collection

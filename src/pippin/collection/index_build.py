@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index_files import ArrayWriter, is_index, write_manifest
-from pippin.data.store import _replacing
+from pippin.data.buffers import atomic_folder
 from pippin.errors import DataError
 from pippin.kernels import index as kernel
 from pippin.progress import progress
@@ -39,7 +39,7 @@ def write_index(collection: Collection, target: Path, analysis: Analysis, memory
     if target.exists() and not is_index(target) and not (target.is_dir() and not any(target.iterdir())):
         raise DataError("something that is not an index stands here, and is not replaced", target)
     with (
-        _replacing(target) as folder,
+        atomic_folder(target) as folder,
         ArrayWriter(folder) as files,
         progress(0, f"indexing {collection.name}") if verbose else nullcontext() as bar,
     ):

@@ -38,13 +38,19 @@ struct Cursor {
 
     std::size_t postings() const { return static_cast<std::size_t>(end - document); }
 
-    // Moves to the first document not before `target`: doubling steps, then halving.
+    // Moves to the first document not before `target`: doubling steps, then halving without branches.
     void advance(std::uint32_t target) {
         if (document == end || *document >= target) return;
-        std::ptrdiff_t low = 0, high = 1;
-        const std::ptrdiff_t left = end - document;
+        // Documents ascend, so that the place is at most as far away as the numbers are apart.
+        const std::size_t left = std::min<std::size_t>(postings(), target - *document);
+        std::size_t low = 0, high = 1;
         while (high < left && document[high] < target) low = high, high *= 2;
-        const auto* found = std::lower_bound(document + low + 1, document + std::min(high, left), target);
+        const std::uint32_t* found = document + low + 1;
+        for (std::size_t size = std::min(high, left) - low - 1; size > 0;) {
+            const std::size_t half = (size + 1) / 2;
+            found += found[half - 1] < target ? half : 0;
+            size -= half;
+        }
         count += found - document;
         document = found;
     }

@@ -1,0 +1,142 @@
+// The index kernels under the sanitizers: words of random bytes, counting in batches against a plain map, and the best
+// documents against all of them.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "index_build.hpp"
+#include "index_search.hpp"
+
+using namespace pippin;
+
+namespace {
+
+struct Generator {
+    std::uint64_t state = 88172645463325252ULL;
+    std::size_t below(std::size_t n) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return static_cast<std::size_t>(state % n);
+    }
+};
+
+std::vector<std::string> words_of(std::string_view text, bool joined) {
+    std::vector<std::string> found;
+    std::string room;
+    each_word(text, joined, room, [&](std::string_view word, std::uint64_t hash) {
+        CHECK(hash == hash_of(word));
+        found.emplace_back(word);
+    });
+    return found;
+}
+
+void test_words() {
+    using Words = std::vector<std::string>;
+    CHECK(words_of("What's in a-b_c'", true) == Words{"whats", "in", "a", "b", "c"});
+    CHECK(words_of("What's", false) == Words{"what", "s"});
+    CHECK(words_of("'' ' x'' y", true) == Words{"x", "y"});
+    CHECK(words_of("caf\xc3\xa9's", true) == Words{"caf\xc3\xa9s"});
+    CHECK(words_of("", true).empty());
+    Generator random;
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<char> bytes(random.below(40));  // of exactly its size, so that a byte behind it would be seen
+        for (char& byte : bytes) byte = random.below(3) ? "a'B -"[random.below(5)] : static_cast<char>(random.below(256));
+        for (const std::string& word : words_of({bytes.data(), bytes.size()}, true)) CHECK(!word.empty());
+    }
+}
+
+void test_numbering() {
+    Numbering numbers;
+    for (int round = 0; round < 2; ++round)
+        for (std::uint32_t i = 0; i < 5000; ++i) {
+            const std::string text = std::to_string(i * 7919 % 5003);
+            CHECK(numbers.add(text, hash_of(text)) == i);
+        }
+    CHECK(numbers.size() == 5000);
+    CHECK(numbers.find("x", hash_of("x")) == kNone);
+    const auto order = sorted_numbers(numbers);
+    CHECK(std::is_sorted(order.begin(), order.end(), [&](auto a, auto b) { return numbers[a] < numbers[b]; }));
+}
+
+using Counts = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // (term, document)
+
+// Random documents through an indexer, and their counts by a map.
+Inverted indexed(int threads, Counts& expected, std::vector<std::uint32_t>& lengths, std::size_t& terms) {
+    Generator random;
+    Indexer indexer(2, {{0, 1}}, true, 1000);
+    std::uint32_t document = 0;
+    for (int batch = 0; batch < 3; ++batch) {
+        std::vector<std::string> texts(2 * 700);
+        for (std::string& text : texts)
+            for (std::size_t n = random.below(12); n > 0; --n) text += "w" + std::to_string(random.below(1 + random.below(60))) + " ";
+        const std::vector<std::string_view> views(texts.begin(), texts.end());
+        indexer.read(views, threads);
+        std::vector<std::string_view> stems;
+        for (std::uint32_t i = indexer.first_new(); i < indexer.words().size(); ++i) stems.push_back(indexer.words()[i]);
+        indexer.resolve(stems);
+        indexer.count(threads);
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            for (const std::string& word : words_of(texts[i], true))
+                ++expected[{indexer.terms().find(word, hash_of(word)), document + static_cast<std::uint32_t>(i / 2)}];
+        document += 700;
+        const auto last = indexer.last(2, &StreamPart::lengths);
+        lengths.insert(lengths.end(), last.begin(), last.end());
+    }
+    terms = indexer.terms().size();
+    return indexer.invert(2, threads);
+}
+
+void test_counts_and_search() {
+    Counts expected;
+    std::vector<std::uint32_t> lengths;
+    std::size_t terms = 0;
+    const Inverted inverted = indexed(3, expected, lengths, terms);
+    std::size_t at = 0;
+    std::vector<std::int64_t> offsets = {0};
+    for (std::uint32_t term = 0; term < terms; ++term) {
+        for (const std::size_t end = at + inverted.sizes[term]; at < end; ++at) {
+            const auto found = expected.find({term, inverted.documents[at]});
+            CHECK(found != expected.end() && found->second == inverted.counts[at]);
+        }
+        offsets.push_back(static_cast<std::int64_t>(at));
+    }
+    CHECK(at == expected.size());
+    std::vector<std::uint64_t> occurrences(terms);
+    std::vector<std::uint32_t> most(terms), shortest(terms), ranks(lengths.size());
+    summarise(offsets, inverted.documents, inverted.counts, lengths, occurrences, most, shortest, 2);
+    double total = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) ranks[i] = static_cast<std::uint32_t>(lengths.size() - i), total += lengths[i];
+    const StreamView stream{offsets, inverted.documents, {}, {}, inverted.counts, lengths, most, shortest,
+                            total / static_cast<double>(lengths.size())};
+    Generator random;
+    for (int round = 0; round < 200; ++round) {
+        std::vector<std::uint32_t> query;
+        for (std::uint32_t term = 0; term < terms; ++term)
+            if (random.below(15) == 0) query.push_back(term);
+        query.push_back(kNone);
+        std::vector<double> scores(lengths.size());
+        bm25_scores(stream, query, {2.5, 0.8}, scores);
+        const std::size_t n = 1 + random.below(300);
+        const auto hits = bm25_top(stream, query, {2.5, 0.8}, n, ranks);
+        std::vector<Hit> all;
+        for (std::uint32_t d = 0; d < lengths.size(); ++d)
+            if (std::any_of(query.begin(), query.end(), [&](std::uint32_t term) { return expected.contains({term, d}); }))
+                all.push_back({scores[d], ranks[d], d});
+        std::sort(all.begin(), all.end(), [](const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.rank < b.rank; });
+        all.resize(std::min(n, all.size()));
+        CHECK(std::equal(hits.begin(), hits.end(), all.begin(), all.end(),
+                         [](const Hit& a, const Hit& b) { return a.document == b.document && a.score == b.score; }));
+    }
+}
+
+}  // namespace
+
+int main() {
+    test_words();
+    test_numbering();
+    test_counts_and_search();
+    return check::summary();
+}

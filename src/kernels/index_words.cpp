@@ -39,12 +39,6 @@ std::uint32_t Numbering::add(std::string_view text, std::uint64_t hash) {
     return number;
 }
 
-void Numbering::clear() {
-    bytes_.clear();
-    starts_.assign(1, 0);
-    slots_.assign(64, Slot{});
-}
-
 void Numbering::grow() {
     slots_.assign(slots_.size() * 2, Slot{});
     const std::size_t mask = slots_.size() - 1;

@@ -35,7 +35,6 @@ class Numbering {
     std::uint32_t find(std::string_view text, std::uint64_t hash) const;
     // The number of a text, which is size() before the call if it is new.
     std::uint32_t add(std::string_view text, std::uint64_t hash);
-    void clear();
 
   private:
     struct Slot {

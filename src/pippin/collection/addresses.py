@@ -1,6 +1,6 @@
 """Which document does a link mean? Ids and urls of a collection, looked up as links write them.
 
-A target is looked for (1) resolved against the page's url, where the page has one, (2) as an id, (3) as a url of its own.
+A target is looked for (1) resolved against the page's url, where the page has one, (2) as an id, (3) as a url as it is.
 A url that no document has by the letter may still be that of a directory whose index page is there, with or without
 the slash at its end: servers lead to the same page (our choice). Of several documents with one url the first is meant.
 """

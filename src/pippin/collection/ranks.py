@@ -48,14 +48,15 @@ def pagerank(graph: Graph, *, damping: float = DAMPING, tolerance: float = 1e-12
     x(p) = (1−d)/N + d·(Σ_{q→p} x(q)/|Out(q)| + D/N), D the mass on pages without links. Stops at an L1 change of at
     most `tolerance`.
     """
+    return _stationary(pull_matrix(graph), graph.outdegree == 0, damping, tolerance, rounds, "PageRank")
+
+
+def pull_matrix(graph: Graph) -> Any:
+    """1/|Out(q)| in row p and column q where q points to p (SciPy CSR): what a page takes in from those before it."""
     from scipy.sparse import csr_array
 
-    outdegree = graph.outdegree
-    with np.errstate(divide="ignore"):
-        share = 1.0 / outdegree
-    columns = graph.in_sources
-    pull = csr_array((share[columns], columns, index_dtype(graph.in_offsets)), shape=(graph.pages, graph.pages))
-    return _stationary(pull, outdegree == 0, damping, tolerance, rounds, "PageRank")
+    share, columns = 1.0 / np.maximum(graph.outdegree, 1), graph.in_sources
+    return csr_array((share[columns], columns, index_dtype(graph.in_offsets)), shape=(graph.pages, graph.pages))
 
 
 def _stationary(
@@ -79,10 +80,11 @@ def _stationary(
         x = y
         if residual <= tolerance:
             return Rank(x / x.sum(), done, residual)
-    raise _restless(name, rounds, residual, tolerance)
+    raise restless(name, rounds, residual, tolerance)
 
 
-def _restless(name: str, rounds: int, residual: float, tolerance: float) -> DataError:
+def restless(name: str, rounds: int, residual: float, tolerance: float) -> DataError:
+    """The error of an iteration that did not stand still."""
     return DataError(f"{name} still changes by {residual:.3g} after {rounds} rounds (asked for {tolerance:g})")
 
 
@@ -105,20 +107,20 @@ def hostrank(
     """
     from scipy.sparse import csr_array
 
-    hosts = np.asarray(hosts, np.int64)
-    number = int(hosts.max()) + 1 if len(hosts) else 0
-    source = np.repeat(hosts, graph.outdegree)
-    target = hosts[graph.out_targets]
+    home: Ints = np.asarray(hosts, np.int64)
+    number = int(home.max()) + 1 if len(home) else 0
+    source = np.repeat(home, graph.outdegree)
+    target = home[graph.out_targets]
     across = source != target
     weights = csr_array((np.ones(int(across.sum())), (target[across], source[across])), shape=(number, number))
     total = np.bincount(source[across], minlength=number).astype(np.float64)
     weights.data /= total[weights.indices]
     rank = _stationary(weights, total == 0, damping, tolerance, rounds, "HostRank")
-    values = rank.values[hosts]
+    values = rank.values[home]
     if distributed:
         if sitemap is None:
             raise DataError("HostRank shared out among the pages needs the sitemap")
-        values = values * _shares(graph, hosts, number, sitemap, theta)
+        values = values * _shares(graph, home, number, sitemap, theta)
     return Rank(values, rank.rounds, rank.residual)
 
 
@@ -152,21 +154,22 @@ def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
         if residual <= tolerance:
             return Hits(authority, hub, done, residual)
     authority = _lanczos(links, back, authority)
-    hub = _unit(links @ authority)
+    hub = unit(links @ authority)
     authority, hub, residual = _hits_round(links, back, authority, hub)
     if residual > tolerance:
-        raise _restless("HITS", rounds, residual, tolerance)
+        raise restless("HITS", rounds, residual, tolerance)
     return Hits(authority, hub, rounds + 1, residual)
 
 
 def _hits_round(links: Any, back: Any, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
-    new_authority = _unit(back @ hub)
-    new_hub = _unit(links @ new_authority)
+    new_authority = unit(back @ hub)
+    new_hub = unit(links @ new_authority)
     changed = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
     return new_authority, new_hub, changed
 
 
-def _unit(vector: Floats) -> Floats:
+def unit(vector: Floats) -> Floats:
+    """The vector scaled to length 1; 0 stays 0."""
     length = float(np.sqrt(vector @ vector))
     return vector / length if length > 0 else vector
 

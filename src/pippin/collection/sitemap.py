@@ -89,7 +89,8 @@ class Sitemap:
         """The other pages right below the parent of `page`."""
         above = int(self.parent[page])
         beside = self.children(above) if above >= 0 else self.child_pages[:0]
-        return beside[beside != page]
+        others: Numbers = beside[beside != page]
+        return others
 
     def with_ancestors(self, pages: Ints) -> Ints:
         """These pages and all above them, ascending."""

@@ -1,8 +1,8 @@
 """Which page does an address mean, and what does the address alone say of the page?
 
 Canonical form (choices of ours where the sources are silent): the scheme, user, default port and fragment are dropped,
-the host is lower-cased ("www." stays), `//`, `/./` and `/../` are collapsed, %XX of plain characters is decoded, an empty
-path becomes `/`. Upper and lower case of the path, the query and its order stay as they are.
+the host is lower-cased ("www." stays), `//`, `/./` and `/../` are collapsed, %XX of plain characters is decoded, an
+empty path becomes `/`. Upper and lower case of the path, the query and its order stay as they are.
 
 >>> canonical("HTTP://A.gov:80/x/../mars//rover.html#top")
 'a.gov/mars/rover.html'
@@ -21,7 +21,9 @@ _NO_PAGE = re.compile(r"(?:mailto|javascript|ftp|ftps|data|tel|news|about|irc|sm
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _INDEX = re.compile(r"(?:index|default|home|main|welcome)\.(?:html?|shtml|asp|jsp|cfm|php)", re.IGNORECASE)
-_SESSION = re.compile(r"(?:^|(?<=&))(?:sid|session_?id|phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken)=[^&]*&?", re.I)
+_SESSION = re.compile(
+    r"(?:^|(?<=&))(?:sid|session_?id|phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken)=[^&]*&?", re.I
+)
 _PATH_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
 _PORTS = {"": "80", "http": "80", "https": "443"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,12 +99,12 @@ class Graph:
         """How many edges there are."""
         return len(self.out_targets)
 
-    @property
+    @cached_property
     def outdegree(self) -> Ints:
         """[n] pages that each page points to."""
         return np.diff(self.out_offsets)
 
-    @property
+    @cached_property
     def indegree(self) -> Ints:
         """[n] pages that point to each page."""
         return np.diff(self.in_offsets)

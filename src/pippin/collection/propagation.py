@@ -88,34 +88,40 @@ class Neighbourhood:
             inside[some] = 1
         self.pages: Ints = np.flatnonzero(inside)
         inside[self.pages] = np.arange(1, len(self.pages) + 1)
-        self.graph = graph
         self.slots: Ints = inside[candidates].astype(np.int64) - 1  # where each candidate stands in `pages`
-        self._row, self._target = gather(graph.out_offsets, graph.out_targets, self.pages)
-        self._column = inside[self._target] - 1
+        self._degree = graph.outdegree[self.pages]
+        row, self._targets = gather(graph.out_offsets, graph.out_targets, self.pages)
+        column = inside[self._targets]
+        self._inside = np.flatnonzero(column)  # of all links of these pages, those that stay among them
+        self._row, self._column = row[self._inside], column[self._inside] - 1
 
-    def _matrix(self, data: Floats) -> Any:
-        """A matrix on the links among the pages from a weight per link (zeros are left out)."""
+    def _matrix(self, row: Ints, column: NDArray[np.int32], data: Floats) -> Any:
         from scipy.sparse import csr_array
 
-        kept = (self._column >= 0) & (data != 0)
         size = len(self.pages)
         offsets = np.zeros(size + 1, np.int64)
-        np.cumsum(np.bincount(self._row[kept], minlength=size), out=offsets[1:])
-        return csr_array((data[kept], self._column[kept], index_dtype(offsets)), shape=(size, size))
+        np.cumsum(np.bincount(row, minlength=size), out=offsets[1:])
+        return csr_array((data, column, index_dtype(offsets)), shape=(size, size))
 
     def links(self) -> Any:
         """1 where the row's page points to the column's."""
-        return self._matrix(np.ones(len(self._row)))
+        return self._matrix(self._row, self._column, np.ones(len(self._row)))
 
     def uniform(self) -> Any:
         """ω(p, q) = 1/|Out(p)|."""
-        return self._matrix(1.0 / self.graph.outdegree[self.pages][self._row])
+        return self._matrix(self._row, self._column, (1.0 / np.maximum(self._degree, 1))[self._row])
 
     def weighted(self, scores: Floats) -> Any:
         """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u); `scores` are those of all pages of the collection.
 
         Its transpose is the weighting by in-links: what q takes in from p that points to it.
         """
-        good = np.maximum(scores[self._target], 0.0)
-        total = np.bincount(self._row, good, len(self.pages))[self._row]
-        return self._matrix(np.divide(good, total, out=np.zeros_like(good), where=total > 0))
+        good = np.maximum(scores[self._targets], 0.0)
+        total = np.zeros(len(self.pages))
+        has = self._degree > 0  # reduceat gives an empty list the next one's first value
+        if has.any():
+            total[has] = np.add.reduceat(good, (np.cumsum(self._degree) - self._degree)[has])
+        good = good[self._inside]
+        kept = np.flatnonzero(good)  # where S⁺(q) > 0, the sum is too
+        row = self._row[kept]
+        return self._matrix(row, self._column[kept], good[kept] / total[row])

@@ -109,12 +109,13 @@ def hostrank(
 
     home: Ints = np.asarray(hosts, np.int64)
     number = int(home.max()) + 1 if len(home) else 0
-    source = np.repeat(home, graph.outdegree)
-    target = home[graph.out_targets]
-    across = source != target
-    weights = csr_array((np.ones(int(across.sum())), (target[across], source[across])), shape=(number, number))
-    total = np.bincount(source[across], minlength=number).astype(np.float64)
-    weights.data /= total[weights.indices]
+    edge = home[graph.out_targets] * number + np.repeat(home, graph.outdegree)
+    edge, count = np.unique(edge, return_counts=True)
+    target, source = np.divmod(edge, max(number, 1))
+    count[target == source] = 0  # links inside a host do not count
+    total = np.bincount(source, count, number)
+    share = count / np.maximum(total, 1.0)[source]
+    weights = csr_array((share, (target, source)), shape=(number, number))
     rank = _stationary(weights, total == 0, damping, tolerance, rounds, "HostRank")
     values = rank.values[home]
     if distributed:
@@ -168,9 +169,14 @@ def _hits_round(links: Any, back: Any, authority: Floats, hub: Floats) -> tuple[
     return new_authority, new_hub, changed
 
 
+def norm(vector: Floats) -> float:
+    """The length of a vector; summed in one thread, so that it is the same however busy the machine."""
+    return float(np.sqrt(np.sum(vector * vector)))
+
+
 def unit(vector: Floats) -> Floats:
     """The vector scaled to length 1; 0 stays 0."""
-    length = float(np.sqrt(vector @ vector))
+    length = norm(vector)
     return vector / length if length > 0 else vector
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +78,7 @@ class Sitemap:
         """How many pages have no parent."""
         return int(np.count_nonzero(self.parent < 0))
 
-    @property
+    @cached_property
     def child_counts(self) -> Ints:
         """[n] direct children (feature 60)."""
         return np.diff(self.child_offsets)
@@ -94,12 +96,14 @@ class Sitemap:
 
     def with_ancestors(self, pages: Ints) -> Ints:
         """These pages and all above them, ascending."""
-        level = found = np.unique(pages)
+        inside = np.zeros(self.pages, np.bool_)
+        level: NDArray[Any] = pages
         while len(level):
+            inside[level] = True
             above = self.parent[level]
-            level = np.setdiff1d(above[above >= 0], found)
-            found = np.union1d(found, level)
-        return found.astype(np.int64)
+            above = above[above >= 0]
+            level = above[~inside[above]]
+        return np.flatnonzero(inside)
 
 
 def _parent(number: int, url: str, page_of: dict[str, int], super_domains: bool) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
-from pippin.collection.ranks import DAMPING, Hits, Rank, hits, pull_matrix, restless
+from pippin.collection.ranks import DAMPING, Hits, Rank, norm, pull_matrix, restless
 from pippin.errors import DataError
 
 CHUNK = 1 << 14  # pages classified at once
@@ -202,7 +202,7 @@ def topical_pagerank(
 
 @dataclass(frozen=True, eq=False)
 class TopicalHits:
-    """Authorities and hubs per topic [n, k]; their sums over topics are those of HITS."""
+    """Authorities and hubs per topic [n, k]; where topics are all, their sums over topics are those of HITS."""
 
     authority: Floats
     hub: Floats
@@ -211,38 +211,27 @@ class TopicalHits:
 
 
 def topical_hits(
-    links: Any,
-    topics: Floats,
-    *,
-    alpha: float = 0.5,
-    tolerance: float = 1e-10,
-    rounds: int = 1000,
-    plain: Hits | None = None,
+    links: Any, plain: Hits, topics: Floats, *, alpha: float = 0.5, tolerance: float = 1e-10, rounds: int = 1000
 ) -> TopicalHits:
     """Topical HITS (Nie, Davison, Qi 2006) of a graph given as a sparse matrix, without division by degrees.
 
     A(u_i) = Σ_{v→u} (α·H(v_i) + (1−α)·C(u_i)·H(v)) and H(u_i) = Σ_{u→v} (α·A(v_i) + (1−α)·C(u_i)·A(v)), scaled so that
-    the vectors A(u) = Σ_i A(u_i) and H(u) have length 1. Summed over topics this is HITS, from which it starts;
-    `plain` hands that over where it is known.
+    A(u) = Σ_i A(u_i) and H(u) have length 1. Summed over topics this is HITS, so that `plain` gives A(u) and H(u), and
+    what is left is linear in C: each column of `topics` [n, k] is on its own. For the values of one query a single
+    column Σ_i C(q_i)·C(u_i) therefore does.
     """
-    plain = hits(links, tolerance=tolerance) if plain is None else plain
     authority, hub = topics * plain.authority[:, None], topics * plain.hub[:, None]
     if not links.nnz:
         return TopicalHits(authority, hub, 0, 0.0)
-    back, residual = links.T.tocsr(), np.inf
+    back = links.T.tocsr()
+    keep_authority, keep_hub = (1 - alpha) * authority, (1 - alpha) * hub
+    pass_on = alpha / norm(back @ plain.hub), alpha / norm(links @ plain.authority)
+    residual = np.inf
     for done in range(1, rounds + 1):
-        new_authority = _topical_step(back, hub, topics, alpha)
-        new_hub = _topical_step(links, new_authority, topics, alpha)
+        new_authority = pass_on[0] * (back @ hub) + keep_authority
+        new_hub = pass_on[1] * (links @ new_authority) + keep_hub
         residual = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
         authority, hub = new_authority, new_hub
         if residual <= tolerance:
             return TopicalHits(authority, hub, done, residual)
     raise restless("topical HITS", rounds, residual, tolerance)
-
-
-def _topical_step(links: Any, given: Floats, topics: Floats, alpha: float) -> Floats:
-    taken: Floats = links @ given
-    total = taken.sum(axis=1)
-    length = float(np.sqrt(total @ total))
-    step: Floats = (alpha * taken + (1 - alpha) * topics * total[:, None]) / length
-    return step

@@ -21,7 +21,7 @@ from pippin import __version__
 from pippin.collection.addresses import Addresses
 from pippin.collection.candidates import Floats
 from pippin.collection.collection import Collection
-from pippin.collection.graph import Graph, Ints, Numbers
+from pippin.collection.graph import Graph, Numbers
 from pippin.collection.ranks import DAMPING, Rank, hostrank, pagerank
 from pippin.collection.sitemap import Sitemap
 from pippin.collection.topical import Forward, Topics, learn_topics, topical_pagerank
@@ -123,21 +123,6 @@ class Web:
         named = bool(np.any(self.url_lengths > 0))
         return (*topical, *(() if named else ("sitemap_term", "sitemap_score", "hostrank", "slashes", "url_length",
                                              "children")))  # fmt: skip
-
-    @cached_property
-    def indegree(self) -> Ints:
-        """[n] feature 56."""
-        return self.graph.indegree
-
-    @cached_property
-    def outdegree(self) -> Ints:
-        """[n] feature 57."""
-        return self.graph.outdegree
-
-    @cached_property
-    def child_counts(self) -> Ints:
-        """[n] feature 60."""
-        return self.sitemap.child_counts
 
     @cached_property
     def _by_name(self) -> dict[str, int]:

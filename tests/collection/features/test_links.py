@@ -54,8 +54,3 @@ def test_the_worked_example_to_six_digits(candidates: Candidates, name: str) -> 
     assert np.abs(values - WORKED[name]).max() <= 5.1e-7
 
 
-def test_topical_hits_of_one_topic_are_hits(candidates: Candidates) -> None:
-    one = PlainIndex(MICRO).candidates("mars space", range(6), micro_web())
-    topical = workspace(one).topical_hits(0.5)
-    assert np.allclose(topical.authority.sum(axis=1), workspace(one).hits.authority, atol=1e-9)
-    assert np.allclose(topical.hub.sum(axis=1), workspace(one).hits.hub, atol=1e-9)

@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pippin.collection.candidates import Candidates, Floats, Ints
-from pippin.collection.features.base import feature
+from pippin.collection.features.base import feature, total
 from pippin.collection.propagation import LINK_ALPHA, SITEMAP_ALPHA, Neighbourhood, propagate, sitemap_weights
 from pippin.collection.ranks import Hits, hits
 from pippin.collection.topical import BEST, TopicalHits, topical_hits
@@ -71,8 +72,10 @@ class Workspace:
     @cached_property
     def matched(self) -> Ints:
         """The pages with a word of the query, ascending."""
-        found = [numbers for numbers, _ in self.postings]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        inside = np.zeros(self.web.pages, np.bool_)
+        for numbers, _ in self.postings:
+            inside[numbers] = True
+        return np.flatnonzero(inside)
 
     def _gains(self, counts: Floats, pages: Ints) -> Floats:
         """c(k1+1)/(c + k1(1−b + b·|d|/avgdl)) of counts [m] or [m, u]; 0 where the count is 0."""
@@ -83,8 +86,7 @@ class Workspace:
 
     def bm25(self, counts: Floats) -> Floats:
         """BM25 of the candidates with other counts [n, u] in place of c(w,d); lengths and idf stay."""
-        score: Floats = self._gains(counts, self.numbers) @ self.idf
-        return score
+        return total((self._gains(counts, self.numbers) * self.idf).T)
 
     @cached_property
     def scores(self) -> Floats:
@@ -138,7 +140,7 @@ class Workspace:
 
         def make() -> Floats:
             sitemap = self.web.sitemap
-            pages = sitemap.with_ancestors(np.union1d(self.matched, self.numbers))
+            pages = sitemap.with_ancestors(np.concatenate((self.matched, self.numbers)))
             weights, self_weighs = sitemap_weights(sitemap, pages), bool(alpha_is_self)
             h = propagate(weights, self.table(pages), alpha, alpha_is_self=self_weighs, levels=levels or None)
             return h[np.searchsorted(pages, self.numbers)]
@@ -160,16 +162,25 @@ class Workspace:
     def topics(self) -> Floats:
         """[k] the topics of the query."""
         scores = self.scores[self.matched]
-        best = self.matched[np.lexsort((self.matched, -scores))[:BEST]]
+        enough = np.partition(scores, -BEST)[-BEST] if len(scores) > BEST else -np.inf
+        top = np.flatnonzero(scores >= enough)
+        best = self.matched[top[np.lexsort((top, -scores[top]))]][:BEST]
         return self.web.topics.of_query(self.index, self.words, best)
 
     def topical_hits(self, topic_alpha: float) -> TopicalHits:
-        """Topical HITS on the neighbourhood."""
-        own = self.web.topics.pages[self.around.pages]
-        found: TopicalHits = self.keep(
-            ("topical", topic_alpha), lambda: topical_hits(self.links, own, alpha=topic_alpha, plain=self.hits)
-        )
+        """Topical HITS on the neighbourhood, summed over topics as the query weighs them."""
+
+        def make() -> TopicalHits:
+            own = weigh(self.web.topics.pages[self.around.pages], self.topics)
+            return topical_hits(self.links, self.hits, own[:, None], alpha=topic_alpha)
+
+        found: TopicalHits = self.keep(("topical", topic_alpha), make)
         return found
+
+
+def weigh(shares: Floats, topics: Floats) -> Floats:
+    """[n] Σ_i C(q_i)·A(p_i)."""
+    return total((shares * topics).T)
 
 
 def web_of(candidates: Candidates) -> Web:
@@ -280,15 +291,14 @@ def hostrank(candidates: Candidates) -> Floats:
 def topical_pagerank(candidates: Candidates, *, stream: str = "whole") -> Floats:
     """PageRank of the page in the query's topics (53)."""
     space = workspace(candidates, stream)
-    values: Floats = 1e5 * (space.web.topical[space.numbers] @ space.topics)
-    return values
+    return 1e5 * weigh(space.web.topical[space.numbers], space.topics)
 
 
 @feature("topical_authority", kind="Q-D", formula="Σ_i C(q_i)·A(p_i), HITS by topics", source=_NIE, limits=_LIMITS)
 def topical_authority(candidates: Candidates, *, topic_alpha: float = 0.5, stream: str = "whole") -> Floats:
     """HITS' authority of the page in the query's topics (54)."""
     space = workspace(candidates, stream)
-    values: Floats = space.topical_hits(topic_alpha).authority[space.around.slots] @ space.topics
+    values: Floats = space.topical_hits(topic_alpha).authority[space.around.slots, 0]
     return values
 
 
@@ -296,23 +306,24 @@ def topical_authority(candidates: Candidates, *, topic_alpha: float = 0.5, strea
 def topical_hub(candidates: Candidates, *, topic_alpha: float = 0.5, stream: str = "whole") -> Floats:
     """HITS' hub of the page in the query's topics (55)."""
     space = workspace(candidates, stream)
-    values: Floats = space.topical_hits(topic_alpha).hub[space.around.slots] @ space.topics
+    values: Floats = space.topical_hits(topic_alpha).hub[space.around.slots, 0]
     return values
 
 
-def _looked_up(name: str, formula: str, meaning: str, column: str) -> None:
+def _looked_up(name: str, formula: str, meaning: str, column: Callable[[Web], NDArray[Any]]) -> None:
     """A feature that is a column of the web."""
 
     def value(candidates: Candidates) -> Floats:
-        values: Floats = getattr(web_of(candidates), column)[candidates.numbers].astype(np.float64)
-        return values
+        return column(web_of(candidates))[candidates.numbers].astype(np.float64)
 
     value.__doc__ = meaning
     feature(name, kind="D", formula=formula, source=_LETOR3)(value)
 
 
-_looked_up("inlinks", "|{q : q→p}|", "Pages that point to the page (56).", "indegree")
-_looked_up("outlinks", "|{q : p→q}|", "Pages that the page points to (57).", "outdegree")
-_looked_up("slashes", "slashes of the url without scheme", "Slashes in the url (58).", "slashes")
-_looked_up("url_length", "characters of the url without scheme", "Length of the url (59).", "url_lengths")
-_looked_up("children", "|Child(p)| in the sitemap", "Pages right below the page (60).", "child_counts")
+_looked_up("inlinks", "|{q : q→p}|", "Pages that point to the page (56).", lambda web: web.graph.indegree)
+_looked_up("outlinks", "|{q : p→q}|", "Pages that the page points to (57).", lambda web: web.graph.outdegree)
+_looked_up("slashes", "slashes of the url without scheme", "Slashes in the url (58).", lambda web: web.slashes)
+_looked_up("url_length", "characters of the url without scheme", "Length of the url (59).", lambda web: web.url_lengths)
+_looked_up(
+    "children", "|Child(p)| in the sitemap", "Pages right below the page (60).", lambda web: web.sitemap.child_counts
+)

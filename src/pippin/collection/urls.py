@@ -2,12 +2,16 @@
 
 Canonical form (choices of ours where the sources are silent): the scheme, user, default port and fragment are dropped,
 the host is lower-cased ("www." stays), `//`, `/./` and `/../` are collapsed, %XX of plain characters is decoded, an
-empty path becomes `/`. Upper and lower case of the path, the query and its order stay as they are.
+empty path becomes `/`. Upper and lower case of the path, the query and its order stay as they are. What has no
+scheme is an address of the web if its first part looks like a host's name, else a path (as of files in a folder) on a
+host without name.
 
 >>> canonical("HTTP://A.gov:80/x/../mars//rover.html#top")
 'a.gov/mars/rover.html'
 >>> resolve("http://a.gov/mars/", "../b.html"), resolve("http://a.gov/", "mailto:me@a.gov")
 ('a.gov/b.html', '')
+>>> canonical("a.gov/x.html"), canonical("x/index.html"), resolve("x/index.html", "../y.html")
+('a.gov/x.html', '/x/index.html', '/y.html')
 """
 
 from __future__ import annotations
@@ -18,6 +22,11 @@ from urllib.parse import urljoin, urlsplit
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _NO_PAGE = re.compile(r"(?:mailto|javascript|ftp|ftps|data|tel|news|about|irc|sms|blob|gopher):", re.IGNORECASE)
+# A name with a dot whose last part is of letters and no file's ending; or localhost, or four numbers; perhaps a port.
+_HOST = re.compile(
+    r"(?:[^/?#:@\s]*\.(?!(?:s?html?|xhtml|php|asp|jsp|cfm|cgi|txt|pdf|xml|json|md|rst)(?:[/?#:]|$))[A-Za-z]{2,}\.?|localhost|\d+(?:\.\d+){3})"
+    r"(?::\d*)?(?:[/?#]|$)", re.IGNORECASE,
+)  # fmt: skip
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _INDEX = re.compile(r"(?:index|default|home|main|welcome)\.(?:html?|shtml|asp|jsp|cfm|php)", re.IGNORECASE)
@@ -38,7 +47,7 @@ def canonical(url: str, *, drop_sessions: bool = False) -> str:
     if not url or _NO_PAGE.match(url):
         return ""
     try:
-        parts = urlsplit(url if _SCHEME.match(url) else "//" + url.lstrip("/"))
+        parts = urlsplit(_with_scheme(url))
         port = parts.port
     except ValueError:
         return ""
@@ -51,6 +60,12 @@ def canonical(url: str, *, drop_sessions: bool = False) -> str:
     if drop_sessions:
         path, query = _PATH_SESSION.sub("", path), _SESSION.sub("", query).rstrip("&")
     return f"{host}{_collapse(path)}" + (f"?{query}" if query else "")
+
+
+def _with_scheme(url: str) -> str:
+    if _SCHEME.match(url) or url.startswith("//"):
+        return url
+    return "//" + url if _HOST.match(url) else "file:///" + url.lstrip("/")
 
 
 def _plain(path: str) -> str:

@@ -324,6 +324,4 @@ _looked_up("inlinks", "|{q : q→p}|", "Pages that point to the page (56).", lam
 _looked_up("outlinks", "|{q : p→q}|", "Pages that the page points to (57).", lambda web: web.graph.outdegree)
 _looked_up("slashes", "slashes of the url without scheme", "Slashes in the url (58).", lambda web: web.slashes)
 _looked_up("url_length", "characters of the url without scheme", "Length of the url (59).", lambda web: web.url_lengths)
-_looked_up(
-    "children", "|Child(p)| in the sitemap", "Pages right below the page (60).", lambda web: web.sitemap.child_counts
-)
+_looked_up("children", "|Child(p)| in the sitemap", "Pages right below it (60).", lambda web: web.sitemap.child_counts)

@@ -30,6 +30,7 @@ COMMANDS = {
     "rank": ("rank", "score a data set with a model"),
     "features": ("features", "the learning features and their sets, or all about one"),
     "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
+    "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -140,7 +140,7 @@ class Web:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the web as a folder of plain arrays; one that stands there is replaced."""
         target = Path(os.path.normpath(os.fspath(path)))
-        if target.exists() and not _is_web(target) and not (target.is_dir() and not any(target.iterdir())):
+        if target.exists() and not is_web(target) and not (target.is_dir() and not any(target.iterdir())):
             raise DataError("something that is not a web of Pippin's stands here, and is not replaced", target)
         manifest: dict[str, Any] = {
             "format": FORMAT, "version": VERSION, "pippin": __version__, "name": self.name,
@@ -160,7 +160,7 @@ class Web:
     def open(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Web:
         """Open a saved web by memory map; `verify` reads it all and compares the digests."""
         folder = Path(path)
-        if not _is_web(folder):
+        if not is_web(folder):
             raise DataError("no web of Pippin's: the folder has no manifest.json that says so", path)
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest.get("version") != VERSION:
@@ -184,7 +184,8 @@ def _ended(rank: Rank) -> dict[str, float]:
     return {"rounds": rank.rounds, "residual": rank.residual}
 
 
-def _is_web(folder: Path) -> bool:
+def is_web(folder: Path) -> bool:
+    """Whether a folder holds a web written by `save`."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -26,7 +26,8 @@ from pippin.collection.ranks import DAMPING, Rank, hostrank, pagerank
 from pippin.collection.sitemap import Sitemap
 from pippin.collection.topical import Forward, Topics, learn_topics, topical_pagerank
 from pippin.collection.urls import host, length, slashes
-from pippin.data.store import MANIFEST, _read_column, _replacing, _write_column
+from pippin.data.buffers import atomic_folder
+from pippin.data.store import MANIFEST, _read_column, _write_column
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -151,7 +152,7 @@ class Web:
             "topics_stream": self.topics.stream, "parameters": dict(self.parameters),
             "convergence": {name: dict(end) for name, end in self.convergence.items()}, "proxies": list(self.proxies),
         }  # fmt: skip
-        with _replacing(target) as folder:
+        with atomic_folder(target) as folder:
             manifest["columns"] = {name: _write_column(folder, name, column) for name, column in _columns(self).items()}
             text = json.dumps(manifest, indent=1, ensure_ascii=False)
             (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pippin.collection.collection import Collection, Link
-from pippin.collection.urls import canonical, directory, is_index, resolve
+from pippin.collection.urls import canonical, directory, follow, is_index
 from pippin.errors import DataError
 
 
@@ -39,8 +39,14 @@ class Addresses:
         >>> [book.find(book.urls[0], target) for target in ("mars", "d1", "http://b.gov/")]
         [1, 0, -1]
         """
-        ids, written = tuple(ids), tuple(urls)
+        written = tuple(urls)
         pages = tuple(map(canonical, written))
+        return cls.of_pages(ids, pages, sum(bool(w) and not p for w, p in zip(written, pages, strict=True)))
+
+    @classmethod
+    def of_pages(cls, ids: Iterable[str], pages: Iterable[str], unparsed: int = 0) -> Addresses:
+        """The addresses of documents with these ids and canonical urls."""
+        ids, pages = tuple(ids), tuple(pages)
         by_id: dict[str, int] = {}
         for number, name in enumerate(ids):
             if by_id.setdefault(name, number) != number:
@@ -51,15 +57,17 @@ class Addresses:
                 by_url.setdefault(page, number)
         for number in _directory_pages(pages):  # after all urls: what stands there by the letter goes first
             by_url.setdefault(directory(pages[number]), number)
-        return cls(ids, pages, sum(bool(w) and not p for w, p in zip(written, pages, strict=True)), by_id, by_url)
+        return cls(ids, pages, unparsed, by_id, by_url)
 
     def find(self, page: str, target: str) -> int:
         """The number of the document that a link on page `page` (canonical url, or empty) leads to; −1 if outside."""
         if page:
-            found = self._at(resolve(page, target))
+            found = self._at(follow(page, target))
             if found >= 0:
                 return found
         found = self._by_id.get(target, -1)
+        if found < 0:
+            found = self._by_url.get(target, -1)
         return found if found >= 0 else self._at(canonical(target))
 
     def _at(self, url: str) -> int:

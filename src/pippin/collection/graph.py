@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pippin.collection.addresses import Addresses
 from pippin.collection.collection import Collection
-from pippin.collection.urls import resolve
+from pippin.collection.urls import follow
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -163,5 +163,5 @@ def gather(offsets: Ints, columns: Numbers, rows: Ints, limit: int | None = None
 
 def _elsewhere(page: str, target: str) -> str:
     """What a link that leads outside is counted under; empty where it leads to no page (mail, scripts, a fragment)."""
-    place = resolve(page, target) if page else target.strip()
+    place = follow(page, target) if page else target.strip()
     return "" if place == page else place

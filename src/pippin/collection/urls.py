@@ -35,7 +35,7 @@ _SESSION = re.compile(
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
-_PORTS = {"": "80", "http": "80", "https": "443"}
+_USUAL_PORTS = (80, 443)  # whichever: the scheme is dropped too
 
 
 def canonical(url: str, *, drop_sessions: bool = False) -> str:
@@ -54,7 +54,7 @@ def canonical(url: str, *, drop_sessions: bool = False) -> str:
     host = (parts.hostname or "").rstrip(".")
     if not host and parts.scheme != "file":
         return ""
-    if port is not None and str(port) != _PORTS.get(parts.scheme):
+    if port is not None and port not in _USUAL_PORTS:
         host = f"{host}:{port}"
     path, query = _plain(parts.path), parts.query
     if drop_sessions:
@@ -96,12 +96,20 @@ def _collapse(path: str) -> str:
 
 def resolve(base: str, target: str) -> str:
     """The canonical address that a link written on page `base` leads to; empty if it is none of a page."""
+    return follow(canonical(base), target)
+
+
+def follow(page: str, target: str) -> str:
+    """The same for a page whose canonical address is at hand.
+
+    >>> follow("intranet/x", "y")
+    'intranet/y'
+    """
     target = target.strip()
     if _NO_PAGE.match(target):
         return ""
-    home = canonical(base)
     try:
-        return canonical(urljoin("http://" + home if not home.startswith("/") else "file://" + home, target))
+        return canonical(urljoin("file://" + page if page.startswith("/") else "http://" + page, target))
     except ValueError:
         return ""
 

@@ -126,14 +126,12 @@ class Web:
                                              "children")))  # fmt: skip
 
     @cached_property
-    def _by_name(self) -> dict[str, int]:
-        urls = {url: number for number, url in reversed(list(enumerate(self.urls))) if url}
-        return {**urls, **{name: number for number, name in enumerate(self.ids)}}
+    def _addresses(self) -> Addresses:
+        return Addresses.of_pages(self.ids, self.urls)
 
     def find(self, page: str) -> int:
         """The number of a page by its id or url."""
-        addresses = Addresses.given(self.ids, self.urls) if page not in self._by_name else None
-        found = self._by_name[page] if addresses is None else addresses.find("", page)
+        found = self._addresses.find("", page)
         if found < 0:
             raise DataError(f"no page has the id or url {page!r}")
         return found

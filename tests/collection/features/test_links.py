@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
+from tests.collection.micro import micro_candidates
 
 from pippin.collection.candidates import Candidates
 from pippin.collection.features import extract
-from pippin.collection.features.bm25 import bm25
-from pippin.collection.features.links import workspace
-from pippin.errors import ConventionError
-from tests.collection.micro import MICRO, PlainIndex, micro_candidates, micro_web
 
 WORKED = {
     "sitemap_term": (0.352347, 1.322520, 0.822901, 0, 0, 0),
@@ -52,5 +46,3 @@ def test_the_index_of_the_worked_example_counts_as_it_should(candidates: Candida
 def test_the_worked_example_to_six_digits(candidates: Candidates, name: str) -> None:
     values = extract(candidates, name)[:, 0]
     assert np.abs(values - WORKED[name]).max() <= 5.1e-7
-
-

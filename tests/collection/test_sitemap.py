@@ -12,7 +12,8 @@ from pippin.errors import DataError
 
 
 def parents(*urls: str, super_domains: bool = False) -> list[int]:
-    return Sitemap.of_urls(urls, super_domains=super_domains).parent.tolist()
+    found: list[int] = Sitemap.of_urls(urls, super_domains=super_domains).parent.tolist()
+    return found
 
 
 def test_the_nearest_directory_with_a_page_is_the_parent() -> None:

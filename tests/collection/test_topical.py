@@ -56,9 +56,9 @@ def test_a_querys_topics_by_hand() -> None:
     plain = chances / chances.sum()
     nothing = np.zeros(0, np.int64)
     assert topics.of_query(index, ["apple"], nothing) == pytest.approx(plain)
-    best = np.array([1, 3])
-    assert topics.of_query(index, ["apple"], best) == pytest.approx((plain + [1, 0]) / 2)
-    assert topics.of_query(index, ["apple", "unheard"], best) == pytest.approx((2 * plain + [1, 0]) / 3)
+    best, best_are = np.array([1, 3]), np.array([1.0, 0.0])
+    assert topics.of_query(index, ["apple"], best) == pytest.approx((plain + best_are) / 2)
+    assert topics.of_query(index, ["apple", "unheard"], best) == pytest.approx((2 * plain + best_are) / 3)
     assert topics.of_query(index, ["unheard"], nothing) == pytest.approx([0.5, 0.5])
 
 

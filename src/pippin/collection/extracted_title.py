@@ -262,7 +262,8 @@ def _score(lines: list[Line], position: int, title: str) -> float:
     """The score without what the size of all lines adds."""
     line = lines[position]
     look = line.format
-    after = lines[position + 1].format.size if position + 1 < len(lines) else look.size
+    sizes = (other.format.size for other in lines[position + 1 : position + 1 + MOST_JOINED])
+    after = next((size for size in sizes if size != look.size), look.size)  # a title may go on in the same size
     return (
         1.0 * look.bold
         + {1: 1.5, 2: 1.0}.get(look.heading, 0.0)

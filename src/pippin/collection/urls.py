@@ -34,6 +34,7 @@ _SESSION = re.compile(
     r"(?:^|(?<=&))(?:sid|session_?id|phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken)=[^&]*&?", re.I
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
+_SPACE = re.compile(r"[\s\x00-\x20]")
 _TOKEN = re.compile(r"[^\W_]+")
 _USUAL_PORTS = (80, 443)  # whichever: the scheme is dropped too
 
@@ -56,7 +57,7 @@ def canonical(url: str, *, drop_sessions: bool = False) -> str:
         return ""
     if port is not None and port not in _USUAL_PORTS:
         host = f"{host}:{port}"
-    path, query = _plain(parts.path), parts.query
+    path, query = _plain(_SPACE.sub("%20", parts.path)), _SPACE.sub("%20", parts.query)
     if drop_sessions:
         path, query = _PATH_SESSION.sub("", path), _SESSION.sub("", query).rstrip("&")
     return f"{host}{_collapse(path)}" + (f"?{query}" if query else "")

@@ -73,7 +73,7 @@ def load_web(name: str, reader: str | None = None) -> Web:
 def load_collection(name: str, reader: str | None) -> Collection:
     """The collection of that name or path."""
     if name == "stdlib":
-        from pippin.collection.stdlib import stdlib
+        from pippin.collection import stdlib
 
         return stdlib()
     from pippin.collection.readers import read_collection

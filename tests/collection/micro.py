@@ -25,7 +25,9 @@ class PlainIndex:
 
     def __init__(self, collection: Collection, streams: Sequence[str] = MEMBERS) -> None:
         self.words: list[list[str]] = []
+        self.ids: list[str] = []
         for document in collection:
+            self.ids.append(document.id)
             self.words.append([w for s in streams for w in tokens_of(s, document)])
         self.vocabulary = sorted({word for words in self.words for word in words})
         self.number = {word: i for i, word in enumerate(self.vocabulary)}

@@ -182,9 +182,12 @@ def unit(vector: Floats) -> Floats:
 
 def _lanczos(links: Any, back: Any, start: Floats) -> Floats:
     """The dominant eigenvector of AᵀA that `start` leads to."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     square = LinearOperator(back.shape, matvec=lambda x: back @ (links @ x), dtype=np.float64)
-    _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
+    try:
+        _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
+    except ArpackNoConvergence:
+        return start  # the next round shows how far it is from standing still
     found: Floats = np.abs(vectors[:, 0])
     return found

@@ -11,7 +11,7 @@ topics are the classifier's on its words (each weighing 1) and the mean of its t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,6 +30,10 @@ BEST = 10  # pages that smooth a query's topics
 
 class Forward(Postings, Protocol):
     """What the classifier asks of an index (`Index` offers it)."""
+
+    @property
+    def ids(self) -> Iterable[str]:
+        """The documents' ids, in the order of their numbers."""
 
     def terms(self, stream: str) -> int:
         """Distinct words of the stream."""

@@ -71,8 +71,8 @@ class Web:
     ) -> Web:
         """The web of a collection; the index is needed to classify pages where only some have a topic."""
         addresses = Addresses.of(collection)
-        if index is not None and index.documents != len(addresses.ids):
-            raise DataError(f"the index has {index.documents:,} documents, the collection {len(addresses.ids):,}")
+        if index is not None and tuple(index.ids) != addresses.ids:
+            raise DataError("the index is of other documents, or has them in another order")
         graph = Graph.of_collection(collection, addresses)
         given = collection.topics if topical else {}
         topics = learn_topics(given, addresses.ids, index, stream=stream)

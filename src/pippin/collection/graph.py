@@ -157,7 +157,8 @@ def gather(offsets: Ints, columns: Numbers, rows: Ints, limit: int | None = None
         counts = np.minimum(counts, limit)
     ends = np.cumsum(counts)
     position = np.repeat(np.arange(len(rows)), counts)
-    place = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
+    place = np.repeat(first - (ends - counts), counts)
+    place += np.arange(len(place))
     return position, columns[place]
 
 

@@ -206,7 +206,7 @@ def topical_pagerank(
 
 @dataclass(frozen=True, eq=False)
 class TopicalHits:
-    """Authorities and hubs per topic [n, k]; where topics are all, their sums over topics are those of HITS."""
+    """Authorities and hubs per topic, in the shape of the topics; their sums over all topics are those of HITS."""
 
     authority: Floats
     hub: Floats
@@ -222,9 +222,10 @@ def topical_hits(
     A(u_i) = Σ_{v→u} (α·H(v_i) + (1−α)·C(u_i)·H(v)) and H(u_i) = Σ_{u→v} (α·A(v_i) + (1−α)·C(u_i)·A(v)), scaled so that
     A(u) = Σ_i A(u_i) and H(u) have length 1. Summed over topics this is HITS, so that `plain` gives A(u) and H(u), and
     what is left is linear in C: each column of `topics` [n, k] is on its own. For the values of one query a single
-    column Σ_i C(q_i)·C(u_i) therefore does.
+    column Σ_i C(q_i)·C(u_i), given as [n], therefore does.
     """
-    authority, hub = topics * plain.authority[:, None], topics * plain.hub[:, None]
+    wide = (slice(None), None) if topics.ndim == 2 else slice(None)
+    authority, hub = topics * plain.authority[wide], topics * plain.hub[wide]
     if not links.nnz:
         return TopicalHits(authority, hub, 0, 0.0)
     back = links.T.tocsr()

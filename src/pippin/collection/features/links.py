@@ -172,7 +172,7 @@ class Workspace:
 
         def make() -> TopicalHits:
             own = weigh(self.web.topics.pages[self.around.pages], self.topics)
-            return topical_hits(self.links, self.hits, own[:, None], alpha=topic_alpha)
+            return topical_hits(self.links, self.hits, own, alpha=topic_alpha)
 
         found: TopicalHits = self.keep(("topical", topic_alpha), make)
         return found
@@ -298,7 +298,7 @@ def topical_pagerank(candidates: Candidates, *, stream: str = "whole") -> Floats
 def topical_authority(candidates: Candidates, *, topic_alpha: float = 0.5, stream: str = "whole") -> Floats:
     """HITS' authority of the page in the query's topics (54)."""
     space = workspace(candidates, stream)
-    values: Floats = space.topical_hits(topic_alpha).authority[space.around.slots, 0]
+    values: Floats = space.topical_hits(topic_alpha).authority[space.around.slots]
     return values
 
 
@@ -306,7 +306,7 @@ def topical_authority(candidates: Candidates, *, topic_alpha: float = 0.5, strea
 def topical_hub(candidates: Candidates, *, topic_alpha: float = 0.5, stream: str = "whole") -> Floats:
     """HITS' hub of the page in the query's topics (55)."""
     space = workspace(candidates, stream)
-    values: Floats = space.topical_hits(topic_alpha).hub[space.around.slots, 0]
+    values: Floats = space.topical_hits(topic_alpha).hub[space.around.slots]
     return values
 
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "study": ("study", "what training and evaluating under other tools does (Busa-Fekete et al. 2012)"),
     "index": ("index", "index a collection of documents"),
     "search": ("search", "look into an index by BM25"),
+    "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -1,0 +1,195 @@
+"""Links at web scale: PageRank per round against one pass over the links, memory, peers, and a query's link features.
+
+python benchmarks/links.py [--pages 1000000] [--links 20000000] [--candidates 1000] [--peer-pages 100000] [--no-peers]
+
+The graph is synthetic: out-degrees log-normal, targets drawn from a power law over shuffled pages, urls of three levels
+on hosts of very different sizes. Seconds are the processor's; nothing here has more than one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.collection.addresses import Addresses
+from pippin.collection.candidates import Candidates, StreamCounts
+from pippin.collection.collection import Query
+from pippin.collection.features import parse_features
+from pippin.collection.graph import Graph
+from pippin.collection.ranks import pagerank, pull_matrix
+from pippin.collection.topical import Topics
+from pippin.collection.web import Web
+
+LINK_FEATURES = (
+    "sitemap_term", "sitemap_score", "score_in", "score_out", "score_uniform", "feature_in", "feature_out",
+    "feature_uniform", "authority", "hub", "pagerank", "hostrank", "topical_pagerank", "topical_authority",
+    "topical_hub", "inlinks", "outlinks", "slashes", "url_length", "children",
+)  # fmt: skip
+
+
+def power_law(pages: int, links: int, seed: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sources and targets of about so many links."""
+    rng = np.random.default_rng(seed)
+    wish = rng.lognormal(0, 1, pages)
+    degree = rng.poisson(wish * links / wish.sum())
+    rank = (pages * rng.random(int(degree.sum())) ** 3).astype(np.int64)  # density falls as rank^(-2/3)
+    names = rng.permutation(pages)
+    return np.repeat(np.arange(pages, dtype=np.int32), degree), names[rank].astype(np.int32)
+
+
+def least(run: Callable[[], Any], times: int = 5, clock: Callable[[], float] = time.process_time) -> float:
+    """Least seconds of several runs; of the processor, so that a busy machine tells the same."""
+    seconds = []
+    for _ in range(times):
+        start = clock()
+        run()
+        seconds.append(clock() - start)
+    return min(seconds)
+
+
+def memory(run: Callable[[], Any]) -> int:
+    """Peak bytes that a run takes beyond what was there."""
+    tracemalloc.start()
+    run()
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return taken
+
+
+def show_pagerank(graph: Graph) -> None:
+    found = pagerank(graph, tolerance=1e-8)
+    seconds = least(lambda: pagerank(graph, tolerance=1e-8), 3)
+    taken = memory(lambda: pagerank(graph, tolerance=1e-2))
+    matrix, vector = pull_matrix(graph), np.full(graph.pages, 1.0 / graph.pages)
+    one_pass = least(graph.in_sources.sum)
+    product = least(lambda: matrix @ vector)
+    moved = graph.links * 12 + graph.pages * 16
+    each = seconds / found.rounds
+    print(f"{graph}; {graph.nbytes / 1e6:.0f} MB by source and by target")
+    print(f"PageRank to 1e-8: {found.rounds} rounds in {seconds:.2f} s, {each * 1e3:.1f} ms a round")
+    print(f"  one pass over the links in memory {one_pass * 1e3:.1f} ms: a round takes {each / one_pass:.1f}×")
+    print(f"  plain mat-vec of SciPy {product * 1e3:.1f} ms, {moved / product / 1e9:.2f} GB/s; "
+          f"ours {moved / each / 1e9:.2f} GB/s")  # fmt: skip
+    print(f"  memory beyond the graph {taken / 1e6:.0f} MB: with it {1 + taken / graph.nbytes:.2f}× the graph")
+
+
+def show_peers(pages: int, links: int) -> None:
+    import igraph
+    import networkx
+    import sknetwork
+
+    sources, targets = power_law(pages, links, 1)
+    graph = Graph.of(pages, sources, targets)
+    ours = pagerank(graph, tolerance=1e-10)
+    rows = [("pippin", least(lambda: pagerank(graph, tolerance=1e-10), 3), 0.0)]
+    matrix = graph.matrix()
+    from scipy.sparse import csr_matrix
+
+    old = csr_matrix(matrix)
+    ranker = sknetwork.ranking.PageRank(solver="piteration", n_iter=ours.rounds, tol=0)
+    seconds = least(lambda: ranker.fit(old), 3)
+    rows.append(("scikit-network", seconds, float(np.abs(ranker.scores_ - ours.values).sum())))
+    edges = np.column_stack((np.repeat(np.arange(pages), graph.outdegree), graph.out_targets))
+    peer = igraph.Graph(n=pages, edges=edges, directed=True)
+    seconds = least(lambda: peer.pagerank(damping=0.85), 3)
+    rows.append(("igraph (PRPACK)", seconds, float(np.abs(np.array(peer.pagerank()) - ours.values).sum())))
+    other = networkx.DiGraph()
+    other.add_nodes_from(range(pages))
+    other.add_edges_from(edges.tolist())
+    values = {}
+    seconds = least(lambda: values.update(networkx.pagerank(other, alpha=0.85, tol=1e-10 / pages, max_iter=1000)), 1)
+    given = np.array([values[i] for i in range(pages)])
+    rows.append(("networkx", seconds, float(np.abs(given - ours.values).sum())))
+    print(f"\n{graph}: PageRank to about 1e-10, from each library's own form of the graph")
+    for name, seconds, apart in rows:
+        print(f"  {name:18}{seconds:9.3f} s{seconds / rows[0][1]:8.1f}×   L1 from ours {apart:.1e}")
+
+
+class SyntheticIndex:
+    """Three words with postings of a tenth, a fiftieth and a five-hundredth of the pages."""
+
+    def __init__(self, pages: int, seed: int = 2) -> None:
+        rng = np.random.default_rng(seed)
+        self.documents = pages
+        self._lengths = rng.integers(50, 2000, pages).astype(np.uint32)
+        self._postings = {
+            word: (numbers, rng.integers(1, 9, len(numbers)).astype(np.float64))
+            for word, share in (("common", 10), ("middling", 50), ("rare", 500))
+            for numbers in (np.sort(rng.choice(pages, max(1, pages // share), replace=False)),)
+        }
+
+    def postings(self, stream: str, word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return self._postings[word]
+
+    def lengths(self, stream: str) -> NDArray[np.uint32]:
+        return self._lengths
+
+    def average(self, stream: str) -> float:
+        return float(self._lengths.mean())
+
+
+def candidates_of(index: SyntheticIndex, web: Web, count: int, words: Sequence[str]) -> Candidates:
+    """The first `count` pages with the rarest word, and their counts (which link features do not look at)."""
+    numbers = index.postings("whole", words[-1])[0][:count]
+    empty = np.zeros((len(words), len(numbers)))
+    counts = StreamCounts(
+        index.documents, int(index.lengths("whole").sum()), index.average("whole"), empty[:, 0], empty[:, 0], empty,
+        np.ones(len(numbers)), np.ones(len(numbers)),
+    )  # fmt: skip
+    names = tuple(map(str, numbers))
+    labels = np.zeros(len(numbers), np.int32)
+    return Candidates(Query("q", " ".join(words)), tuple(words), names, labels, {"whole": counts}, numbers, index, web)
+
+
+def show_features(graph: Graph, count: int) -> None:
+    rng = np.random.default_rng(3)
+    hosts = (1000 * rng.random(graph.pages) ** 4).astype(int)
+    urls = [f"h{h}.gov/{i % 97}/{i % 13}/{'' if i % 50 == 0 else f'{i}.html'}" for i, h in enumerate(hosts.tolist())]
+    ids = list(map(str, range(graph.pages)))
+    shares = rng.dirichlet(np.full(12, 0.3), graph.pages)
+    topics = Topics(tuple(f"t{i}" for i in range(12)), shares, np.full(graph.pages, -1, np.int32), np.ones(12))
+    start = time.perf_counter()
+    web = Web.build("synthetic", Addresses.given(ids, urls), graph, topics)
+    print(f"\n{web}: built in {time.perf_counter() - start:.1f} s ({dict(web.convergence['pagerank'])})")
+    index = SyntheticIndex(graph.pages)
+    bound = parse_features(" ".join(LINK_FEATURES))
+    times: dict[str, list[float]] = {name: [] for name in LINK_FEATURES}
+    for _ in range(5):
+        candidates = candidates_of(index, web, count, ("common", "middling", "rare"))
+        for each in bound:
+            times[each.text].append(least(functools.partial(each.values, candidates), 1))
+    total = sum(min(seconds) for seconds in times.values())
+    print(f"all {len(bound)} link features of {len(candidates):,} candidates: {total * 1e3:.1f} ms; of these")
+    for name, seconds in times.items():
+        if min(seconds) > 0.0005:
+            print(f"  {name:20}{min(seconds) * 1e3:8.1f} ms (with what it is the first to need)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", type=int, default=1_000_000)
+    parser.add_argument("--links", type=int, default=20_000_000)
+    parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--peer-pages", type=int, default=100_000)
+    parser.add_argument("--no-peers", action="store_true")
+    given = parser.parse_args()
+    sources, targets = power_law(given.pages, given.links)
+    start = time.perf_counter()
+    graph = Graph.of(given.pages, sources, targets)
+    print(f"graph of {len(sources):,} links built in {time.perf_counter() - start:.1f} s")
+    del sources, targets
+    show_pagerank(graph)
+    show_features(graph, given.candidates)
+    if not given.no_peers:
+        show_peers(given.peer_pages, given.peer_pages * 20)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""How do pages share relevance with the pages around them? Scores and counts sent along the sitemap and along links.
+
+One recursion serves all eight features (41–48): h = α·S + (1−α)·W·h, where the rows of W say whose h a page takes in.
+Sitemap: the mean of its children (Qin et al. 2005). Links (Shakery and Zhai 2003): the pages it points to, alike or in
+proportion to their own S⁺ = max(S, 0); or the pages that point to it, each giving in proportion to S⁺ of where it
+points. The last is the transpose of the one before. What no page passes on (a leaf, a page whose targets all have
+S⁺ = 0) is 0. Sums of W's rows or columns are at most 1, so h is reached by a factor of 1−α a round.
+
+LETOR calls α a "propagation rate"; we read it as the weight of the page's own score. With `alpha_is_self=False` α and
+1−α change places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.collection.graph import Graph, Ints, gather, index_dtype
+from pippin.collection.sitemap import Sitemap
+from pippin.errors import DataError
+
+Floats = NDArray[np.float64]
+SITEMAP_ALPHA = 0.9
+LINK_ALPHA = 0.85
+
+
+def propagate(
+    weights: Any,
+    values: Floats,
+    alpha: float,
+    *,
+    alpha_is_self: bool = True,
+    levels: int | None = None,
+    tolerance: float = 1e-9,
+    rounds: int = 1000,
+) -> Floats:
+    """h = α·S + (1−α)·W·h for one column of S or several at once.
+
+    With `levels` that many rounds from h = S; else until no value changes by more than `tolerance`·max|S|.
+    """
+    if not 0 <= alpha <= 1:
+        raise DataError(f"α is a weight from 0 to 1, not {alpha}")
+    own = alpha if alpha_is_self else 1.0 - alpha
+    kept, h = own * values, values
+    if own == 1.0 or not values.size:
+        return kept
+    enough = tolerance * float(np.abs(values).max())
+    changed = np.inf
+    for done in range(1, (rounds if levels is None else levels) + 1):
+        new: Floats = weights @ h
+        new *= 1.0 - own
+        new += kept
+        changed = float(np.abs(new - h).max())
+        h = new
+        if done == levels or (levels is None and changed <= enough):
+            return h
+    if levels == 0:
+        return h
+    raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
+
+
+def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Any:
+    """The mean over children, among `pages` (ascending, with all ancestors): 1/|Child(p)| where c is a child of p."""
+    from scipy.sparse import csr_array
+
+    parent = sitemap.parent[pages]
+    child = np.flatnonzero(parent >= 0)
+    row = np.searchsorted(pages, parent[child])
+    data = 1.0 / sitemap.child_counts[parent[child]]
+    return csr_array((data, (row, child)), shape=(len(pages), len(pages)))
+
+
+class Neighbourhood:
+    """The pages around a query's candidates, and the links among them.
+
+    Working set (our choice, as for HITS' base set): the candidates, all pages they point to, and of those that point to
+    a candidate the first `in_links` by number. A page's weights are made of all its links in the collection; those that
+    leave the set carry nothing.
+    """
+
+    def __init__(self, graph: Graph, candidates: Ints, in_links: int = 50) -> None:
+        _, ahead = gather(graph.out_offsets, graph.out_targets, candidates)
+        _, behind = gather(graph.in_offsets, graph.in_sources, candidates, in_links)
+        inside = np.zeros(graph.pages, np.int32)
+        for some in (candidates, ahead, behind):
+            inside[some] = 1
+        self.pages: Ints = np.flatnonzero(inside)
+        inside[self.pages] = np.arange(1, len(self.pages) + 1)
+        self.slots: Ints = inside[candidates].astype(np.int64) - 1  # where each candidate stands in `pages`
+        self._degree = graph.outdegree[self.pages]
+        row, self._targets = gather(graph.out_offsets, graph.out_targets, self.pages)
+        column = inside[self._targets]
+        self._inside = np.flatnonzero(column)  # of all links of these pages, those that stay among them
+        self._row, self._column = row[self._inside], column[self._inside] - 1
+
+    def _matrix(self, row: Ints, column: NDArray[np.int32], data: Floats) -> Any:
+        from scipy.sparse import csr_array
+
+        size = len(self.pages)
+        offsets = np.zeros(size + 1, np.int64)
+        np.cumsum(np.bincount(row, minlength=size), out=offsets[1:])
+        return csr_array((data, column, index_dtype(offsets)), shape=(size, size))
+
+    def links(self) -> Any:
+        """1 where the row's page points to the column's."""
+        return self._matrix(self._row, self._column, np.ones(len(self._row)))
+
+    def uniform(self) -> Any:
+        """ω(p, q) = 1/|Out(p)|."""
+        return self._matrix(self._row, self._column, (1.0 / np.maximum(self._degree, 1))[self._row])
+
+    def weighted(self, scores: Floats) -> Any:
+        """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u); `scores` are those of all pages of the collection.
+
+        Its transpose is the weighting by in-links: what q takes in from p that points to it.
+        """
+        good = np.maximum(scores[self._targets], 0.0)
+        total = np.zeros(len(self.pages))
+        has = self._degree > 0  # reduceat gives an empty list the next one's first value
+        if has.any():
+            total[has] = np.add.reduceat(good, (np.cumsum(self._degree) - self._degree)[has])
+        good = good[self._inside]
+        kept = np.flatnonzero(good)  # where S⁺(q) > 0, the sum is too
+        row = self._row[kept]
+        return self._matrix(row, self._column[kept], good[kept] / total[row])

@@ -1,0 +1,97 @@
+"""The web of a collection: built once, kept, opened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.collection.micro import MICRO, PlainIndex, micro_web
+
+from pippin.collection.anchors import with_anchors
+from pippin.collection.collection import Collection
+from pippin.collection.web import Web
+from pippin.errors import DataError
+
+
+def test_what_a_web_knows() -> None:
+    web = Web.of(MICRO)
+    assert repr(web) == "Web('micro': 6 pages, 8 links, 3 hosts, 1 topics)"
+    assert list(web.host_names) == ["a.gov", "b.gov", "c.gov"]
+    assert web.hosts.tolist() == [0, 0, 0, 1, 1, 2]
+    assert web.proxies == ("topical_pagerank", "topical_authority", "topical_hub")
+    assert web.convergence["pagerank"]["residual"] <= 1e-12
+    assert web.convergence["pagerank"]["rounds"] > 1
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [("d4", 3), ("http://b.gov/", 3), ("b.gov/index.html", 3), ("http://b.gov", 3), ("a.gov/mars", 1)],
+)  # fmt: skip
+def test_pages_are_found_by_id_and_url(page: str, number: int) -> None:
+    assert micro_web().find(page) == number
+
+
+def test_a_page_that_is_not_there() -> None:
+    with pytest.raises(DataError, match="no page has the id or url 'd9'"):
+        micro_web().find("d9")
+
+
+def test_topics_given_for_some_are_learned_for_all() -> None:
+    some = replace(with_anchors(MICRO), topics={"d1": "space", "d4": "health"})
+    index = PlainIndex(some)
+    web = Web.of(some, index)
+    assert web.topics.categories == ("health", "space")
+    assert web.topics.pages[1, 1] > 0.5
+    assert np.abs(web.topical.sum(axis=1) - web.pagerank).sum() <= 1e-10
+    assert Web.of(some, index, topical=False).topics.proxy
+    with pytest.raises(DataError, match="no topic, and to classify them takes the index"):
+        Web.of(some)
+
+
+def test_an_index_of_another_collection_is_refused() -> None:
+    fewer = PlainIndex(Collection("fewer", ("body",), lambda: iter(list(MICRO)[:3])))
+    with pytest.raises(DataError, match="the index is of other documents, or has them in another order"):
+        Web.of(MICRO, fewer)
+
+
+def test_saved_webs_open_as_they_were_and_are_the_same_bytes(tmp_path: Path) -> None:
+    web = Web.of(replace(MICRO, topics={f"d{i}": "odd" if i % 2 else "even" for i in range(1, 7)}))
+    for name in ("one", "two"):
+        web.save(tmp_path / name)
+    files = sorted(file.name for file in (tmp_path / "one").iterdir())
+    assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
+    again = Web.open(tmp_path / "one", verify=True)
+    assert repr(again) == repr(web)
+    assert (list(again.ids), list(again.urls)) == (list(web.ids), list(web.urls))
+    for name in ("hosts", "pagerank", "hostrank", "topical", "slashes", "url_lengths"):
+        assert np.array_equal(getattr(again, name), getattr(web, name))
+    assert np.array_equal(again.graph.in_sources, web.graph.in_sources)
+    assert np.array_equal(again.sitemap.parent, web.sitemap.parent)
+    assert (again.convergence, again.parameters) == (web.convergence, web.parameters)
+    assert again.topics.categories == ("even", "odd")
+    web.save(tmp_path / "one")  # replaces
+
+
+def test_what_is_no_web_or_damaged_does_not_open(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no web of Pippin's"):
+        Web.open(tmp_path)
+    micro_web().save(tmp_path / "web")
+    (tmp_path / "web" / "hosts.npy").unlink()
+    with pytest.raises(DataError, match=r"damaged: hosts\.npy is missing"):
+        Web.open(tmp_path / "web")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("precious")
+    with pytest.raises(DataError, match="is not replaced"):
+        micro_web().save(tmp_path / "mine")
+    manifest = tmp_path / "web" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 2'))
+    with pytest.raises(DataError, match="of version 2"):
+        Web.open(tmp_path / "web")
+
+
+def test_an_empty_collection_has_a_web(tmp_path: Path) -> None:
+    web = Web.of(Collection("nothing", ("body",), lambda: iter(())))
+    web.save(tmp_path / "web")
+    assert Web.open(tmp_path / "web", verify=True).pages == 0

@@ -336,7 +336,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.Ca
 def test_the_command_says_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pippin.cli.index.open_collection", lambda _name, _form: collection(random_pages(30)))
+    monkeypatch.setattr("pippin.collection.named.open_collection", lambda _, **__: collection(random_pages(30)))
     (tmp_path / "stop.txt").write_text("w0 w1\n")
     arguments = ["index", "orchard", "-o", str(tmp_path / "it"), "--stop", str(tmp_path / "stop.txt"), "--stem", "none"]
     assert main(arguments) == 0

@@ -12,7 +12,6 @@ from pippin.errors import DataError
 
 if TYPE_CHECKING:
     from pippin.collection.analysis import Analysis
-    from pippin.collection.collection import Collection
 
 HELP = """Index a collection: which documents hold which words, how often and where, for each of their streams.
 
@@ -23,7 +22,6 @@ HELP = """Index a collection: which documents hold which words, how often and wh
 The analysis (words, stop words, stems) is stored in the index; queries are analysed in the same way."""
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-STDLIB = "stdlib"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,24 +67,14 @@ def bytes_of(text: str) -> int:
     return int(number) * UNITS[unit]
 
 
-def open_collection(name: str, form: str | None) -> Collection:
-    """The collection of that name."""
-    if name == STDLIB and not Path(name).exists():
-        from pippin.collection.standard_library import stdlib
-
-        return stdlib()
-    from pippin.collection.readers import read_collection
-
-    return read_collection(name, format=form)
-
-
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
     from pippin.collection.index import build_index
+    from pippin.collection.named import open_collection
 
     started = time.perf_counter()
     memory, analysis = bytes_of(options.memory), analysis_of(options)
-    collection = open_collection(options.collection, options.format)
+    collection = open_collection(options.collection, format=options.format)
     index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=True)
     size = sum(record["bytes"] for record in index.manifest["files"].values())
     seconds = time.perf_counter() - started

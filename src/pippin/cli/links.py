@@ -14,7 +14,6 @@ from pippin.data.store import MANIFEST
 from pippin.report.tables import FORMATS, Table
 
 if TYPE_CHECKING:
-    from pippin.collection.collection import Collection
     from pippin.collection.web import Web
 
 HELP = """Links and sitemap of a collection: sizes, degrees, hosts, top pages by every rank, a page's neighbours.
@@ -57,28 +56,18 @@ def load_web(name: str, reader: str | None = None) -> Web:
     """The web of a collection, or one that was kept. Topics count where every page has one: no index is at hand."""
     from pippin.collection.addresses import Addresses
     from pippin.collection.graph import Graph
+    from pippin.collection.named import open_collection
     from pippin.collection.topical import Topics, learn_topics
     from pippin.collection.web import Web, is_web
 
     if (Path(name) / MANIFEST).is_file() and is_web(Path(name)):
         return Web.open(name)
-    collection = load_collection(name, reader)
+    collection = open_collection(name, format=reader)
     addresses = Addresses.of(collection)
     pages = len(addresses.ids)
     known = collection.topics if len(collection.topics) == pages else {}
     topics = learn_topics(known, addresses.ids) if known else Topics.none(pages)
     return Web.build(collection.name, addresses, Graph.of_collection(collection, addresses), topics)
-
-
-def load_collection(name: str, reader: str | None) -> Collection:
-    """The collection of that name or path."""
-    if name == "stdlib":
-        from pippin.collection import stdlib
-
-        return stdlib()
-    from pippin.collection.readers import read_collection
-
-    return read_collection(name, format=reader)
 
 
 def overview(web: Web, top: int) -> list[Table]:

@@ -37,6 +37,7 @@ COMMANDS = {
     "index": ("index", "index a collection of documents"),
     "search": ("search", "look into an index by BM25"),
     "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
+    "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
     "convert": ("convert", "write any ranking data as any other form"),
     "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
 }

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from pippin.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pippin.data.dataset import Dataset
+    from pippin.rankers.base import Ranker
 
 HELP = """Score every document of a data set with a model.
 
@@ -14,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="one score a line (default: the terminal)")
+    parser.add_argument("--relations", metavar="FILE", help="how alike documents are, for a model trained with it")
     parser.add_argument(
         "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
     )
@@ -27,5 +38,17 @@ def run(options: argparse.Namespace) -> int:
 
     model = models.load(options.model)
     data = models.aligned(model, read_data(options.data, options.absent))
-    write_scores(model.predict(data), options.output)
+    write_scores(scores(model, data, options.relations), options.output)
     return 0
+
+
+def scores(model: Ranker, data: Dataset, relations: str | None) -> NDArray[np.float64]:
+    """The model's scores, spread along relations where it was trained so."""
+    if relations is None:
+        if model.relation_weight_:
+            raise DataError("this model spreads scores along relations; name their file with --relations")
+        return model.predict(data)
+    from pippin.collection.relations import similar
+    from pippin.rankers.relational import Relational
+
+    return Relational.around(model).predict(data, similar(data, relations))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, UnknownName
+
+if TYPE_CHECKING:
+    from pippin.rankers.base import Ranker
 
 HELP = """Train a ranker and write its model.
 
@@ -38,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--select", metavar="M", help="try the ranker's grid and keep the best by this measure on --valid"
     )
     parser.add_argument(
+        "--relations", metavar="FILE",
+        help="how alike documents are (similarity.txt of a built data set): scores are spread along it, as far as "
+        "--valid finds best",
+    )  # fmt: skip
+    parser.add_argument(
         "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
@@ -65,9 +73,28 @@ def run(options: argparse.Namespace) -> int:
         print(f"selected {shown}: {options.select} {chosen.value:.4f} on {valid.name}")
     else:
         ranker.fit(train, eval_set=valid)
+    if options.relations is not None:
+        print(choose_weight(ranker, valid, options))
     models.save(ranker, options.output, digest(train))
     print(f"{ranker.name} trained on {train}: {options.output}")
     return 0
+
+
+def choose_weight(ranker: Ranker, valid: Dataset | None, options: argparse.Namespace) -> str:
+    """Let the validation set choose how far scores are spread; what it chose."""
+    from pippin.collection.relations import similar
+    from pippin.rankers.relational import Relational
+
+    if valid is None:
+        raise DataError("--relations needs a validation set, --valid FILE")
+    wrapper = Relational.around(ranker)
+    wrapper.measure, wrapper.convention = options.measure or wrapper.measure, options.convention or wrapper.convention
+    wrapper.choose(valid, similar(valid, options.relations))
+    values = dict(wrapper.candidates_)
+    return (
+        f"relations weigh {wrapper.weight_:g}: {wrapper.measure} {values[wrapper.weight_]:.4f} on {valid.name}, "
+        f"{values[0.0]:.4f} without"
+    )
 
 
 def read_data(path: str, absent: str = "zero") -> Dataset:

@@ -7,7 +7,7 @@ terms go by numbers, documents in the order the collection was read.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,9 @@ class Index:
         self.analysis = Analysis.of(manifest["analysis"])
         self.digest = str(manifest["digest"])
         self.streams: tuple[str, ...] = tuple(manifest["streams"])
-        self.descriptions = {stream: str(record["description"]) for stream, record in manifest["streams"].items()}
+        self.descriptions: Mapping[str, str] = {
+            stream: str(record["description"]) for stream, record in manifest["streams"].items()
+        }
         self.ids = Texts(arrays["ids.bytes"], arrays["ids.starts"], arrays["ids.lengths"])
         self.urls = Texts(arrays["urls.bytes"], arrays["urls.starts"], arrays["urls.lengths"])
         self._arrays = arrays
@@ -162,6 +164,11 @@ class Index:
         """How many documents hold each word in the stream, and how often it occurs there in all."""
         offsets, occurrences = self._column(stream, "offsets"), self._column(stream, "occurrences")
         return self._frequencies(offsets, occurrences, self.term_numbers(words))
+
+    def document_frequencies(self, stream: str) -> Ints:
+        """How many documents hold each term in the stream, by the term's number."""
+        offsets: Ints = self._column(stream, "offsets").astype(np.int64)
+        return offsets[1:] - offsets[:-1]
 
     @staticmethod
     def _frequencies(offsets: Ints, occurrences: NDArray[np.uint64], terms: U32) -> tuple[Floats, Floats]:

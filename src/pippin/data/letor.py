@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,25 @@ def _dataset(
         documents = None if documents is None else documents.take(order)
         comments = None if comments is None else comments.take(order)
     lines = Lines(buffer.data, starts, ends)
-    name = Path(buffer.name).name
-    return Dataset(table, labels, offsets, query_ids, documents, (), comments, name, lines)
+    file = Path(buffer.name)
+    names = built_names(file, table.shape[1])
+    return Dataset(table, labels, offsets, query_ids, documents, names, comments, file.name, lines)
+
+
+def built_names(file: Path, width: int) -> tuple[str, ...]:
+    """The features' names where a file is part of a data set that `pippin build` made; none elsewhere.
+
+    LETOR text has numbers only. Files of a data set stand up to three folders below its `dataset.json`.
+    """
+    for folder in file.parents[:4]:
+        try:
+            content = json.loads((folder / "dataset.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(content, dict) and content.get("format") == "pippin data set":
+            names = content.get("features", ())
+            return tuple(map(str, names)) if len(names) == width else ()
+    return ()
 
 
 def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:

@@ -43,6 +43,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # what is tried on validation, as the literature did
     takes_null: ClassVar[bool] = False  # whether NaN = NULL is understood
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
+    relation_weight_: float | None = None  # how far scores are spread along relations afterwards, see `relational`
 
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, eval_set: Any = None) -> Self:
         """Learn from documents X with labels y of queries qid, or from a Dataset alone.

@@ -1,6 +1,7 @@
 """Models as files: one readable JSON file, no pickle.
 
-{format, version, ranker, pippin, parameters, convention, features, data, curve, state}. Networks, whose weights are not
+{format, version, ranker, pippin, parameters, convention, features, data, curve, state}, and `relation_weight` where
+scores are spread along relations of the documents afterwards (see `relational`). Networks, whose weights are not
 for reading, are one safetensors file with the same record in its header.
 """
 
@@ -38,6 +39,7 @@ def record(model: Ranker, data: str = "") -> dict[str, Any]:
         "features": list(model.feature_names_),
         "data": data,
         "curve": [None if v != v else v for v in getattr(model, "curve_", [])],  # noqa: PLR0124 - NaN
+        **({} if model.relation_weight_ is None else {"relation_weight": model.relation_weight_}),
     }
 
 
@@ -125,6 +127,8 @@ def load(path: str | os.PathLike[str]) -> Ranker:
         model.n_features_in_ = len(content["features"])
         model.curve_ = [float("nan") if v is None else v for v in content["curve"]]
         model._restore(content["state"])
+        if "relation_weight" in content:
+            model.relation_weight_ = float(content["relation_weight"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise DataError(f"the model file is damaged ({type(error).__name__}: {error})", path) from None
     return model

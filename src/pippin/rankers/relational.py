@@ -121,8 +121,20 @@ class Relational:
         judge, scores = Judge(data, self.measure, self.convention), self.ranker_.predict(data)
         self.candidates_ = [(weight, judge.mean(spread(scores, relations, weight))) for weight in self.weights]
         self.weight_ = max(self.candidates_, key=lambda tried: tried[1])[0]
+        self.ranker_.relation_weight_ = self.weight_  # so that its model file tells
         return self
+
+    @classmethod
+    def around(cls, ranker: Ranker) -> Self:
+        """The wrapper of a fitted or loaded ranker, with the weight that was chosen with it, if one was."""
+        wrapper = cls(ranker)
+        wrapper.ranker_ = ranker
+        if (weight := ranker.relation_weight_) is not None:
+            wrapper.weight_ = weight
+        return wrapper
 
     def predict(self, data: Any, relations: Relations) -> Scores:
         """A score per document, after spreading."""
+        if not hasattr(self, "weight_"):
+            raise DataError(f"this {self.ranker_.name} was trained without relations; train it with some to use them")
         return spread(self.ranker_.predict(data), relations, self.weight_)

@@ -14,7 +14,7 @@ from pippin.collection.collection import Document, Link
 from pippin.collection.readers import read_collection
 from pippin.errors import DataError
 
-STREAMS = ("body", "anchor", "title", "url")
+STREAMS = ("body", "anchor", "title", "url", "extracted_title")
 
 
 def test_trec_texts(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_trec_pages(tmp_path: Path) -> None:
     put(tmp_path, "topics.txt", "<top><num>TD1<title>fruit</top>")
     put(tmp_path, "qrels.txt", "TD1 0 G00-01 1\n")
     collection = read_collection(tmp_path, name="gov")
-    assert (collection.streams, collection.unions["whole"]) == (STREAMS, STREAMS)
+    assert (collection.streams, collection.unions["whole"]) == (STREAMS, STREAMS[:-1])
     first, second = collection
     url = "http://www.fruit.gov:80/a.html"
     body = {"body": "Sorts Café to B", "title": "Apples", "url": "www.fruit.gov:80/a.html"}
@@ -196,7 +196,7 @@ def test_a_folder_of_pages(tmp_path: Path) -> None:
     urls = put(tmp_path, "urls.tsv", "note.txt\thttp://x.org/note\nb.html\thttp://x.org/b\n")
     documents = list(read_collection(tmp_path))
     assert [document.url for document in documents] == ["http://x.org/note", "http://x.org/b"]
-    assert documents[1].streams == {"body": "A", "title": "B", "url": "x.org/b"}
+    assert documents[1].streams == {"body": "A", "title": "B", "url": "x.org/b", "extracted_title": "B"}
     urls.write_text("b.html\thttp://x.org/b\nc.html\thttp://x.org/c\n")
     with pytest.raises(DataError, match=r"urls.tsv:2: there is no file c.html"):
         read_collection(tmp_path)

@@ -1,16 +1,11 @@
-"""Learning features: one file per family, each function registered where it is defined, and the published sets."""
+"""Learning features: one file per family, each function registered where it is defined, and the published sets.
 
-from pippin.collection.features import (
-    bm25,
-    counts,
-    idf,
-    language_models,
-    links,
-    proximity,
-    sets,
-    statistics,
-    vector_space,
-)
+A new one is a function in a file of this folder; every file here is loaded with the package.
+"""
+
+import importlib
+import pkgutil
+
 from pippin.collection.features.base import (
     FEATURES,
     SETS,
@@ -22,7 +17,9 @@ from pippin.collection.features.base import (
     parse_features,
 )
 
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
 __all__ = [
-    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "bm25", "check_streams", "counts", "extract", "idf",
-    "language_models", "links", "parse_features", "proximity", "sets", "statistics", "vector_space",
+    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract", "parse_features",
 ]  # fmt: skip

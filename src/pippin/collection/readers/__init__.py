@@ -15,6 +15,7 @@
 | beir    | a folder: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`  | every field of text      | `links`      |
 | irds    | `irds:` and an id of ir_datasets                             | every field of text      |              |
 
+Web pages also have the stream extracted_title: the title that stands on the page, found by how it looks.
 More streams where asked for by `streams`: author, source, keywords, categories, note and anchor (smart); mesh, author,
 source, type (medline); headings (trecweb, warc, html). Where there are several streams, `whole` is their union.
 The id of a record is called id, _id, docno, doc_id, docid, document_id or pid. Queries (`queries.*`, `topics.*`; SMART:

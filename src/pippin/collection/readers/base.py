@@ -22,13 +22,14 @@ from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
 from pippin.registry import Registry
 
-WHOLE, HEADINGS = "whole", "headings"
-WEB_STREAMS = ("body", ANCHOR, "title", "url")
+WHOLE, HEADINGS, EXTRACTED = "whole", "headings", "extracted_title"
+WEB_STREAMS = ("body", ANCHOR, "title", "url", EXTRACTED)
 DESCRIPTIONS = {
     "title": "the title of the document",
     "abstract": "the abstract of the document",
     "body": "the text of the document without its title",
     HEADINGS: "the headings of the document",
+    EXTRACTED: "the title that stands on the page, by its looks",
     ANCHOR: "the texts of the links that point to the document",
     "url": "the address of the document without its scheme",
 }
@@ -161,7 +162,7 @@ def collect(
             f"none of the judged queries ({judgements.query_ids[0]} …) is among the queries ({queries[0].id} …)",
             judgements.file or judgements.name,
         )
-    members = tuple(stream for stream in streams if stream != HEADINGS)  # these are part of the body already
+    members = tuple(stream for stream in streams if stream not in (HEADINGS, EXTRACTED))  # parts of the body
     unions = {WHOLE: members} if len(members) > 1 and WHOLE not in streams else {}
     described = {name: text for name, text in descriptions.items() if name in streams}
     return Collection(wanted.name, streams, documents, queries, judgements, unions, described, judged_as=judged_as)

@@ -1,7 +1,7 @@
 """From a page of HTML to a document, for all formats that hold pages.
 
-Streams are body, anchor, title and url, headings where asked for. The anchor stays empty here: it is gathered from the
-links of all pages. Links stand as written, unless the page names another base.
+Streams are body, anchor, title, url and the extracted title, headings where asked for. The anchor stays empty here: it
+is gathered from the links of all pages. Links stand as written, unless the page names another base.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from contextlib import suppress
 from urllib.parse import urljoin
 
 from pippin.collection.collection import Document, Link
-from pippin.collection.html import parse_html
-from pippin.collection.readers.base import HEADINGS, WEB_STREAMS, Wanted
+from pippin.collection.extracted_title import extract_title
+from pippin.collection.html import decode, parse_html
+from pippin.collection.readers.base import EXTRACTED, HEADINGS, WEB_STREAMS, Wanted
 from pippin.collection.readers.fields import without_scheme
+from pippin.collection.urls import canonical, host
 
 
 def web_streams(wanted: Wanted) -> tuple[str, ...]:
@@ -24,6 +26,8 @@ def page_document(name: str, url: str, data: bytes, streams: tuple[str, ...], ch
     """The document that a page is."""
     page = parse_html(data, encoding=charset)
     said = {"body": page.body, "title": page.title, "url": without_scheme(url)}
+    if EXTRACTED in streams:
+        said[EXTRACTED] = extract_title(decode(data, charset)[0], host=host(canonical(url))).text
     if HEADINGS in streams:
         said[HEADINGS] = " ".join(text for _, text in page.headings)
     links = tuple(_resolve(link, url, page.base) for link in page.links) if page.base else page.links

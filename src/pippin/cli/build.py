@@ -1,0 +1,114 @@
+"""`pippin build`: from documents, queries and judgements to a data set as LETOR lays it out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pippin.cli.index import add_analysis, analysis_of, bytes_of
+
+HELP = """Build a learning-to-rank data set from a collection of documents.
+
+  pippin build stdlib -o stdlib-letor
+  pippin build cacm/ -o cacm-letor --sample 100
+  pippin build docs.jsonl --queries topics.tsv --judgements qrels.txt -o mine --features "bm25@title bm25@text"
+  pippin build cran/ -o cran-letor --documents judged --resume"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
+    parser.add_argument("--format", metavar="F", help="the collection's format (default: found out)")
+    parser.add_argument("--queries", metavar="FILE", help="the topics, where they do not stand beside the documents")
+    parser.add_argument("--judgements", metavar="FILE", help="who judged what, likewise")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the data set goes")
+    parser.add_argument(
+        "--features", default="auto", help="a set or features one by one, see `pippin features` (default: as it fits)"
+    )
+    parser.add_argument("--sample", type=int, default=1000, metavar="N", help="documents per query (default: 1000)")
+    parser.add_argument(
+        "--documents", choices=("top", "judged", "both"), default=None,
+        help="the best N by BM25, the judged ones, or both (default: as the collection was judged)",
+    )  # fmt: skip
+    parser.add_argument("--folds", type=int, default=5, metavar="K")
+    parser.add_argument("--seed", type=int, help="shuffle the queries before they are cut (default: as they stand)")
+    parser.add_argument("--field", metavar="NAME", help="which field of the topics is searched, e.g. description")
+    parser.add_argument(
+        "--min-rule", choices=("letor", "min"), default="letor",
+        help="what fills NULL: LETOR's files (0 for BM25, else the query's minimum), or its paper (always the minimum)",
+    )  # fmt: skip
+    parser.add_argument("--no-meta", action="store_true", help="write no meta-information, which is large")
+    parser.add_argument("--similarity", action="store_true", help="write how alike each query's documents are")
+    add_analysis(parser)
+    parser.add_argument("--memory", default="512M", metavar="SIZE", help="of the index while it is built (%(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build, and say what there is now."""
+    from pippin.collection.build import Recipe, build, usual
+    from pippin.collection.named import open_collection
+
+    collection = open_collection(
+        options.collection, format=options.format, queries=options.queries, judgements=options.judgements
+    )
+    recipe = Recipe(
+        features=options.features,
+        how=options.documents or usual(collection),
+        size=options.sample,
+        folds=options.folds,
+        seed=options.seed,
+        query_field=options.field,
+        min_rule=options.min_rule,
+        analysis=analysis_of(options),
+        meta=not options.no_meta,
+        similarity=options.similarity,
+    )
+    manifest = build(
+        collection, options.output, recipe,
+        memory=bytes_of(options.memory), resume=options.resume, verbose=not options.quiet,
+    )  # fmt: skip
+    print(summary(manifest, options.output))
+    return 0
+
+
+def summary(manifest: dict[str, Any], folder: str) -> str:
+    """What was built, and what the sampling did, in a few lines."""
+    lines = [f"{manifest['collection']['name']}: {manifest['collection']['documents']:,} documents, "
+             f"{len(manifest['features'])} features, in {folder}"]  # fmt: skip
+    for task, own in manifest["tasks"].items():
+        found = own["sampling"]
+        kept = found["relevant"] - found["lost"]
+        line = (f"{own['queries']:,} queries, {own['documents']:,} documents to rank, "
+                f"{kept:,} of {found['relevant']:,} relevant ones among them")  # fmt: skip
+        lines.append(f"  {task}: {line}" if task else f"  {line}")
+        lines += [f"  {sentence}" for sentence in warnings(found)]
+    return "\n".join(lines)
+
+
+def warnings(found: dict[str, Any]) -> list[str]:
+    """What a user should not miss."""
+    unknown = sum(map(len, found["unknown"].values()))
+    first = next((ids[0] for ids in found["unknown"].values()), "")
+    told = [
+        (
+            unknown,
+            f"{unknown:,} judgements are of documents that are not there, {first} among them (all in dataset.json)",
+        ),
+        (found["added"], f"{found['added']:,} documents are there only because they were judged: a bias"),
+        (found["wordless"], f"no word is left of {_some(found['wordless'])}; they are not in the data set"),
+        (found["without"], f"no document was found for {_some(found['without'])}; they are not in the data set"),
+        (found["empty"], f"no relevant document was found for {_some(found['empty'])}"),
+    ]
+    return [sentence for there, sentence in told if there]
+
+
+def _some(queries: list[str]) -> str:
+    """Some of the queries by name.
+
+    >>> _some(["1", "2", "3", "4", "5"])
+    '5 queries (1, 2, 3, …)'
+    """
+    shown = ", ".join(queries[:3]) + (", …" if len(queries) > 3 else "")
+    return f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'} ({shown})"

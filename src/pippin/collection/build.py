@@ -1,0 +1,393 @@
+"""From a collection to a data set as LETOR lays it out: index, links, samples, features, versions, folds, files.
+
+Work goes on in a folder beside the target, `NAME.building`, which takes the target's place when all is written. What is
+finished there is not done again with `resume`: the index, the links, and the features of each stretch of queries. A
+build that was not told to resume starts afresh.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin import __version__
+from pippin.collection.analysis import Analysis
+from pippin.collection.card import data_card
+from pippin.collection.collection import Collection, Document
+from pippin.collection.features import BoundFeature, check_streams, extract, parse_features
+from pippin.collection.index import Index, build_index, open_index
+from pippin.collection.link_files import write_link_files
+from pippin.collection.meta import INFO, CollectionInfo, write_info, write_query
+from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sample
+from pippin.collection.similarity import similarity, write_similarity
+from pippin.collection.web import Web
+from pippin.data.buffers import atomic_write
+from pippin.data.dataset import Dataset
+from pippin.data.folds import make_folds, write_folds
+from pippin.data.store import write_store
+from pippin.data.texts import Texts
+from pippin.data.versions import make_versions
+from pippin.errors import DataError
+from pippin.progress import progress
+
+SCHEMA = 1
+MANIFEST, CARD = "dataset.json", "README.md"
+SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
+EXTRACTED = "extracted_title"
+STRETCH = 32  # queries whose features are kept together while the build goes on
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every choice of a build. Two builds of equal documents by equal recipes are equal, byte for byte."""
+
+    features: str = "auto"  # a set, or features one by one; auto: gov where there are urls, else ohsumed
+    how: How = "top"
+    size: int = 1000
+    folds: int = 5
+    seed: int | None = None  # None: parts are stretches of the queries in their order, as LETOR's
+    stream: str = "whole"  # what is searched when documents are sampled
+    query_field: str | None = None  # which field of the topic is the query; None: the query's own text
+    min_rule: Literal["letor", "min"] = "letor"
+    analysis: Analysis = Analysis()  # noqa: RUF009 - frozen
+    meta: bool = True
+    similarity: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The recipe as JSON can hold it."""
+        return {**asdict(self), "analysis": self.analysis.record(), "sampling": f"{WAYS[self.how]} (N = {self.size})"}
+
+
+def build(
+    collection: Collection,
+    folder: str | os.PathLike[str],
+    recipe: Recipe | None = None,
+    *,
+    memory: int = 512 << 20,
+    resume: bool = False,
+    verbose: bool = False,
+) -> dict[str, Any]:
+    """Build the data set of a collection in `folder`; its manifest. An older data set there stays until the end.
+
+    The anchor stream is what the collection says; `named.open_collection` and `anchors.with_anchors` gather it.
+    """
+    recipe = recipe or Recipe(how=usual(collection))
+    features = choose_features(recipe.features, collection)
+    collection = _with_extracted_title(collection, features)
+    _check(collection, features)
+    target = Path(os.path.normpath(folder))
+    _check_target(target)
+    with _workplace(target, {"collection": _facts(collection), "recipe": recipe.record()}, resume) as work:
+        index, documents = _index(collection, work, recipe.analysis, memory, verbose)
+        web = _web(collection, index, work) if any(bound.stream is None for bound in features) else None
+        job = _Job(collection, recipe, features, index, web, work)
+        samples = {task: job.extract_all(task, verbose) for task in collection.tasks}
+        data = {task: job.finish(task, found, verbose) for task, found in samples.items()}
+        manifest = job.manifest(documents, {task: versions["Feature-null"] for task, versions in data.items()}, samples)
+        card = data_card(manifest, {t: (v["Feature-null"], v["Feature-min"]) for t, v in data.items()}, features)
+        (work / CARD).write_text(card, encoding="utf-8")
+        if web is not None:
+            write_link_files(web, work)
+        return _move(work, target, manifest)
+
+
+def usual(collection: Collection) -> How:
+    """How LETOR would sample: the top where unjudged means not relevant, else what was judged."""
+    return "top" if collection.judged_as == "sparse" else "judged"
+
+
+def choose_features(text: str, collection: Collection) -> tuple[BoundFeature, ...]:
+    """The features asked for. `auto`: “Gov”'s where pages have urls, else OHSUMED's fifteen on every stream."""
+    if text != "auto":
+        return parse_features(text)
+    if {"body", "anchor", "title", "url"} <= set(collection.streams):
+        return parse_features("gov")
+    fifteen = [bound.text.partition("@")[0] for bound in parse_features("ohsumed") if bound.stream == "title"]
+    return parse_features([f"{name}@{stream}" for stream in collection.all_streams for name in fifteen])
+
+
+def _with_extracted_title(collection: Collection, features: Sequence[BoundFeature]) -> Collection:
+    """Pages without mark-up have no title but the one that they are given: it stands for the extracted one."""
+    asked = any(bound.stream == EXTRACTED for bound in features)
+    if not asked or EXTRACTED in collection.all_streams or "title" not in collection.streams:
+        return collection
+    described = {**collection.descriptions, EXTRACTED: "the title, for want of mark-up to extract one from"}
+    return replace(collection, unions={**collection.unions, EXTRACTED: ("title",)}, descriptions=described)
+
+
+def _check(collection: Collection, features: Sequence[BoundFeature]) -> None:
+    check_streams(features, collection.all_streams)
+    if not collection.queries:
+        raise DataError(f"the collection {collection.name} has no queries; give them with --queries FILE")
+    if collection.judgements is None:
+        raise DataError(f"the collection {collection.name} has no judgements; give them with --judgements FILE")
+
+
+def _facts(collection: Collection) -> dict[str, Any]:
+    """What names the queries and judgements; the documents are fingerprinted as they are read."""
+    asked = [[query.id, query.text, dict(query.fields), query.task] for query in collection.queries]
+    judged = labels_by_query(collection.judgements)
+    return {"name": collection.name, "queries": _digest(asked), "judgements": _digest(judged)}
+
+
+def _digest(thing: Any) -> str:
+    return hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator[Path]:
+    """The folder where a build goes on: empty, or as an equal build left it when `resume`. One build at a time."""
+    work = target.with_name(f"{target.name}.building")
+    plan = work / "plan.json"
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with (work / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DataError("another build of this data set is under way", target) from None
+            text = json.dumps({**facts, "code": __version__}, sort_keys=True)
+            if not (resume and plan.is_file() and plan.read_text() == text):
+                _clear(work)
+                plan.write_text(text)
+            yield work
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror}); `--resume` goes on from here", target) from None
+
+
+def _clear(work: Path) -> None:
+    for entry in work.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != ".lock":
+            entry.unlink()
+
+
+class Fingerprint:
+    """The digest of all documents, taken while somebody reads them."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection, self.digest = collection, ""
+
+    def read(self) -> Iterator[Document]:
+        """The documents, one after the other; the digest is there after the last."""
+        total = hashlib.sha256()
+        for document in self.collection.read():
+            links = [part for link in document.links for part in (link.target, link.text)]
+            streams = [part for pair in document.streams.items() for part in pair]
+            said = "\x1f".join([document.id, document.url, *streams, "\x1e", *links, "\x1d"])
+            total.update(said.encode("utf-8", "surrogatepass"))
+            yield document
+        self.digest = total.hexdigest()
+
+
+def _index(collection: Collection, work: Path, analysis: Analysis, memory: int, verbose: bool) -> tuple[Index, str]:
+    """The index, and the digest of the documents; an index that is there is used if it is of these documents."""
+    place, noted = work / "index", work / "documents.txt"
+    fingerprint = Fingerprint(collection)
+    if noted.is_file():
+        for _ in fingerprint.read():
+            pass
+        if fingerprint.digest == noted.read_text():
+            return open_index(place), fingerprint.digest
+        shutil.rmtree(work / "parts", ignore_errors=True)
+        shutil.rmtree(work / "web", ignore_errors=True)
+        noted.unlink()
+    index = build_index(
+        replace(collection, read=fingerprint.read), place, analysis=analysis, memory=memory, verbose=verbose
+    )
+    noted.write_text(fingerprint.digest)
+    return index, fingerprint.digest
+
+
+def _web(collection: Collection, index: Index, work: Path) -> Web:
+    """Links, sitemap and ranks, worked out once."""
+    place = work / "web"
+    if not place.is_dir():
+        Web.of(collection, index).save(place)
+    return Web.open(place)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The samples of one query set, and their features in one table."""
+
+    samples: tuple[Sample, ...]
+    features: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One build under way."""
+
+    collection: Collection
+    recipe: Recipe
+    features: tuple[BoundFeature, ...]
+    index: Index
+    web: Web | None
+    work: Path
+
+    def place(self, task: str) -> Path:
+        """Where the files of a query set go: a folder of its own where there are several."""
+        return self.work / task if len(self.collection.tasks) > 1 else self.work
+
+    def extract_all(self, task: str, verbose: bool) -> Sampled:
+        """Sample and extract every query of a set, stretch by stretch; a stretch that is there is read."""
+        recipe, judged = self.recipe, labels_by_query(self.collection.judgements)
+        queries = [query for query in self.collection.queries if query.task == task]
+        meta = self.place(task) / "Meta"
+        (self.work / "parts").mkdir(exist_ok=True)
+        if recipe.meta:
+            meta.mkdir(parents=True, exist_ok=True)
+            write_info(CollectionInfo.of(self.index), meta / INFO)
+        samples: list[Sample] = []
+        tables = []
+        with progress(len(queries) if verbose else 0, f"features {task}".rstrip()) as bar:
+            for start in range(0, len(queries), STRETCH):
+                stretch = [
+                    sample(
+                        self.index,
+                        query,
+                        judged.get(query.id, {}),
+                        recipe.how,
+                        recipe.size,
+                        recipe.stream,
+                        recipe.query_field,
+                    )
+                    for query in queries[start : start + STRETCH]
+                ]
+                tables.append(self._stretch(stretch, self.work / "parts" / f"{task or 'all'}-{start:06}.npy", meta))
+                samples += stretch
+                if verbose:
+                    bar.step(stretch[-1].query.id, len(stretch))
+        return Sampled(tuple(samples), np.concatenate(tables))
+
+    def _stretch(self, samples: Sequence[Sample], kept: Path, meta: Path) -> NDArray[np.float64]:
+        """The features of some queries, and their meta-information beside them."""
+        if kept.is_file():
+            table: NDArray[np.float64] = np.load(kept, allow_pickle=False)
+            return table
+        tables = [np.empty((0, len(self.features)))]
+        info = CollectionInfo.of(self.index)
+        for one in samples:
+            found = self.index.candidates(one.query, one.numbers, one.labels, words=one.words, web=self.web)
+            tables.append(extract(found, self.features))
+            if self.recipe.meta and len(found):
+                write_query(found, info, meta / f"query-{one.query.id}.xml")
+        table = np.concatenate(tables)
+        with atomic_write(kept) as file:  # after the meta-information, so that a stretch that is there is whole
+            np.save(file, table, allow_pickle=False)
+        return table
+
+    def finish(self, task: str, found: Sampled, verbose: bool) -> dict[str, Dataset]:
+        """The versions, folds, binary form and similarity of a query set."""
+        place, recipe = self.place(task), self.recipe
+        data = self._dataset(task, found)
+        write_store(data, place / "binary.pippin")
+        zero = [bound.text for bound in self.features if bound.feature.fill == "zero"]
+        versions = make_versions(data, rule=recipe.min_rule, zero=zero)
+        with progress(len(versions) if verbose else 0, f"writing {task}".rstrip()) as bar:
+            for name, version in versions.items():
+                write_folds(make_folds(version, recipe.folds, seed=recipe.seed), place / name, name)
+                if verbose:
+                    bar.step(name)
+        if recipe.similarity:
+            there = [one for one in found.samples if len(one.numbers)]
+            matrices = ((one.query.id, similarity(self.index, one.numbers, stream=recipe.stream)) for one in there)
+            write_similarity(place / "similarity.txt", matrices)
+        return versions
+
+    def _dataset(self, task: str, found: Sampled) -> Dataset:
+        """Every query with documents, NULL as NaN, in full precision."""
+        there = [one for one in found.samples if len(one.numbers)]
+        if not there:
+            raise DataError(
+                f"no document was sampled for any query{f' of {task}' if task else ''}", self.collection.name
+            )
+        numbers = np.concatenate([one.numbers for one in there])
+        added = np.concatenate([one.added for one in there])
+        ids = list(self.index.ids.take(numbers))
+        marks = ["docid = " + name + (" added = judged" if more else "") for name, more in zip(ids, added, strict=True)]
+        return Dataset(
+            found.features,
+            np.concatenate([one.labels for one in there]),
+            np.concatenate(([0], np.cumsum([len(one.numbers) for one in there]))).astype(np.int64),
+            tuple(one.query.id for one in there),
+            Texts.of(ids), tuple(bound.text for bound in self.features), Texts.of(marks),
+            name=" ".join(filter(None, (self.collection.name, task))),
+        )  # fmt: skip
+
+    def manifest(self, documents: str, data: Mapping[str, Dataset], samples: Mapping[str, Sampled]) -> dict[str, Any]:
+        """Everything that tells this data set from another; the files' digests come last."""
+        index, facts = self.index, _facts(self.collection)
+        streams = {
+            name: {"description": index.descriptions.get(name) or " + ".join(self.collection.unions.get(name, (name,))),
+                   "tokens": index.total(name), "terms": index.terms(name),
+                   "average": index.average(name)}
+            for name in index.streams
+        }  # fmt: skip
+        return {
+            "format": "pippin data set", "schema": SCHEMA, "pippin": __version__,
+            "collection": {"name": self.collection.name, "documents": index.documents,
+                           "queries": len(self.collection.queries)},
+            "recipe": self.recipe.record(),
+            "analysis": self.recipe.analysis.record(),
+            "streams": streams,
+            "features": [bound.text for bound in self.features],
+            "proxies": list(self.web.proxies) if self.web is not None else [],
+            "tasks": {task: {"queries": own.queries, "documents": len(own), "sampling": sampling(samples[task].samples)}
+                      for task, own in data.items()},
+            "digests": {"documents": documents, "queries": facts["queries"], "judgements": facts["judgements"],
+                        "analysis": self.recipe.analysis.digest, "index": index.digest},
+        }  # fmt: skip
+
+
+def sampling(samples: Sequence[Sample]) -> dict[str, Any]:
+    """What the sampling found, lost and added, over all queries of a set."""
+    return {
+        "relevant": sum(one.relevant for one in samples),
+        "lost": sum(one.lost for one in samples),
+        "added": sum(int(one.added.sum()) for one in samples),
+        "empty": [one.query.id for one in samples if len(one.numbers) and not (one.labels > 0).any()],
+        "wordless": [one.query.id for one in samples if not one.words],
+        "without": [one.query.id for one in samples if one.words and not len(one.numbers)],
+        "unknown": {one.query.id: list(one.unknown) for one in samples if one.unknown},
+    }
+
+
+def _check_target(target: Path) -> None:
+    """Raise where something stands that no build has made."""
+    if target.exists() and not (target / MANIFEST).is_file() and not (target.is_dir() and not any(target.iterdir())):
+        raise DataError("something that is no data set of Pippin's stands here, and is not replaced", target)
+
+
+def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Note the digest of every file, and let the finished folder take the target's place."""
+    for name in SCRATCH:
+        entry = work / name
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink(missing_ok=True)
+    files = sorted(path for path in work.rglob("*") if path.is_file())
+    manifest["files"] = {path.relative_to(work).as_posix(): _file_digest(path) for path in files}
+    (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    old = target.with_name(f"{target.name}.old")
+    if target.exists():
+        target.rename(old)
+    work.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    return manifest
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,30 @@
+"""Which collection does a user mean? One that Pippin carries, by its name, or documents on disk, by their path."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pippin.collection.anchors import with_anchors
+from pippin.collection.collection import ANCHOR, Collection
+
+STDLIB = "stdlib"
+
+
+def open_collection(name: str | os.PathLike[str], **options: Any) -> Collection:
+    """The collection of that name or path, with its anchor texts gathered; options are those of `read_collection`."""
+    if is_named(name):
+        from pippin.collection.standard_library import stdlib
+
+        collection = stdlib()
+    else:
+        from pippin.collection.readers import read_collection
+
+        collection = read_collection(name, **options)
+    return with_anchors(collection) if ANCHOR in collection.streams else collection
+
+
+def is_named(name: str | os.PathLike[str]) -> bool:
+    """Whether Pippin carries this collection; a file or folder of the same name comes first."""
+    return os.fspath(name) == STDLIB and not Path(name).exists()

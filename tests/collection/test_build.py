@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pippin.collection import build as room
+from pippin.collection.build import Recipe, build, choose_features
+from pippin.collection.collection import Collection, Document, Link, Query
+from pippin.collection.features import extract
+from pippin.collection.meta import read_meta
+from pippin.collection.sampling import How
+from pippin.data.dataset import Dataset
+from pippin.data.folders import load_folder
+from pippin.data.letor import read_letor
+from pippin.data.store import read_store
+from pippin.data.trec import Judgements
+from pippin.errors import DataError
+
+WORDS = ("apple", "pear", "plum", "quince", "cherry", "medlar", "damson", "bullace")
+
+
+def page(number: int) -> Document:
+    words = [WORDS[(number * step) % len(WORDS)] for step in (1, 3, 5)]
+    links = (Link(f"http://orchard.org/{(number * 7) % 40}/", words[1]), Link("http://elsewhere.org/", "away"))
+    url = f"http://orchard.org/{number}/"
+    return Document(f"d{number}", {"title": words[0], "body": " ".join(words * 2), "url": url[7:]}, url, links)
+
+
+def orchard(tasks: tuple[str, ...] = ("",)) -> Collection:
+    pages = [page(number) for number in range(40)]
+    queries = tuple(
+        Query(f"{task}{i}", f"{WORDS[i]} and the {WORDS[i + 1]}", {"description": WORDS[i]}, task)
+        for task in tasks
+        for i in range(6)
+    )
+    judged = {q.id: {f"d{(i * 5) % 40}": 2, f"d{i * 7 + 1}": 1, "gone": 1} for i, q in enumerate(queries)}
+    return Collection(
+        "orchard", ("body", "anchor", "title", "url"), lambda: iter(pages), queries, Judgements.of(judged),
+        unions={"whole": ("body", "anchor", "title", "url")}, topics={"d1": "sweet", "d2": "sour"},
+    )  # fmt: skip
+
+
+SMALL = Recipe(features="tf@body bm25@title pagerank", size=12, folds=3)
+
+
+def content(folder: Path) -> dict[str, str]:
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def test_the_folder_is_laid_out_as_letor_does(tmp_path: Path) -> None:
+    manifest = build(orchard(), tmp_path / "out", SMALL)
+    out = tmp_path / "out"
+    for version, test in (("Feature-null", "testset"), ("Feature-min", "testset"), ("QueryLevelNorm", "test")):
+        folds = load_folder(out / version)
+        assert len(folds) == 3
+        assert (out / version / "Fold1" / f"{test}.txt").is_file()
+        assert folds[0].test.features.shape[1] == 3
+    data = read_store(out / "binary.pippin")
+    assert isinstance(data, Dataset)
+    assert data.feature_names == ("tf@body", "bm25@title", "pagerank")
+    assert (out / "Meta" / "query-0.xml").is_file()
+    assert "| 3 | `pagerank` | D |" in (out / "README.md").read_text()
+    assert manifest["tasks"][""]["queries"] == data.queries == 6
+    assert json.loads((out / "dataset.json").read_text()) == manifest
+    assert manifest["files"] == {name: sha for name, sha in content(out).items() if name != "dataset.json"}
+    assert not list(tmp_path.glob("*.building"))
+
+
+def test_all_64_features_and_a_folder_per_task(tmp_path: Path) -> None:
+    build(orchard(("TD", "NP")), tmp_path / "out", Recipe(size=10, folds=3, meta=False, similarity=True))
+    for task in ("TD", "NP"):
+        data = read_store(tmp_path / "out" / task / "binary.pippin")
+        assert isinstance(data, Dataset)
+        assert data.features.shape[1] == 64
+        assert (tmp_path / "out" / task / "similarity.txt").is_file()
+        assert not (tmp_path / "out" / task / "Meta").exists()
+
+
+def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "a", SMALL)
+    build(orchard(), tmp_path / "b", SMALL)
+    assert content(tmp_path / "a") == content(tmp_path / "b")
+
+
+def test_features_as_they_fit() -> None:
+    assert len(choose_features("auto", orchard())) == 64
+    plain = Collection("plain", ("headline", "text"), lambda: iter([]))
+    texts = [bound.text for bound in choose_features("auto", plain)]
+    assert len(texts) == 30
+    assert texts[0] == "tf@headline"
+    assert texts[-1].endswith("@text")
+
+
+@pytest.mark.parametrize("how", ["top", "judged", "both"])
+def test_sampling_says_what_it_lost_and_added(how: How, tmp_path: Path) -> None:
+    manifest = build(orchard(), tmp_path / "out", replace(SMALL, how=how))
+    found = manifest["tasks"][""]["sampling"]
+    text = (tmp_path / "out" / "Feature-null" / "Fold1" / "trainingset.txt").read_text()
+    assert found["relevant"] == 12
+    assert found["unknown"] == {str(i): ["gone"] for i in range(6)}
+    assert (found["lost"] == 0) == (how != "top")
+    assert (found["added"] > 0) == (how == "both")
+    assert ("added = judged" in text) == (how == "both")
+    data = read_store(tmp_path / "out" / "binary.pippin")
+    assert len(data.labels) == manifest["tasks"][""]["documents"]  # type: ignore[union-attr]
+    if how == "judged":
+        assert len(data.labels) == 12  # type: ignore[union-attr]
+
+
+def test_documents_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "out", SMALL)
+    data = read_store(tmp_path / "out" / "binary.pippin")
+    assert isinstance(data, Dataset)
+    assert data.document_ids is not None
+    first = [int(name[1:]) for name in data.document_ids[: int(data.offsets[1])]]
+    assert first == sorted(first)
+
+
+def test_a_query_without_words_and_one_without_documents_are_told(tmp_path: Path) -> None:
+    collection = orchard()
+    queries = (*collection.queries, Query("silent", "and the of"), Query("strange", "zebra"))
+    manifest = build(replace(collection, queries=queries), tmp_path / "out", SMALL)
+    found = manifest["tasks"][""]["sampling"]
+    assert found["wordless"] == ["silent"]
+    assert found["without"] == ["strange"]
+    assert manifest["tasks"][""]["queries"] == 6
+
+
+def test_another_field_of_the_topics(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "out", replace(SMALL, query_field="description"))
+    assert "<termnum>1</termnum>" in (tmp_path / "out" / "Meta" / "query-0.xml").read_text()
+
+
+def test_resume_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(orchard(), tmp_path / "whole", SMALL)
+    monkeypatch.setattr(room, "STRETCH", 2)
+    calls: list[int] = []
+
+    def dying(*given: object) -> object:
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return extract(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(room, "extract", dying)
+    with pytest.raises(KeyboardInterrupt):
+        build(orchard(), tmp_path / "out", SMALL)
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(room, "build_index", None)  # the index is there, and not built again
+    build(orchard(), tmp_path / "out", SMALL, resume=True)
+    assert len(calls) == 4 + 4  # two queries of the first stretch were kept
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_resume_does_not_trust_other_documents_or_another_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object) -> object:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "extract", fail)
+        with pytest.raises(KeyboardInterrupt):
+            build(orchard(), tmp_path / "out", SMALL)
+    changed = [replace(page(n), streams={**page(n).streams, "body": "apple"}) for n in range(40)]
+    other = replace(orchard(), read=lambda: iter(changed))
+    build(other, tmp_path / "out", SMALL, resume=True)
+    build(other, tmp_path / "afresh", SMALL)
+    assert content(tmp_path / "out") == content(tmp_path / "afresh")
+
+
+def test_a_full_disk_leaves_the_old_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(orchard(), tmp_path / "out", SMALL)
+    before = content(tmp_path / "out")
+
+    def full(*given: object, **named: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(room, "write_folds", full)
+    with pytest.raises(DataError, match="No space left on device"):
+        build(orchard(), tmp_path / "out", replace(SMALL, size=5))
+    assert content(tmp_path / "out") == before
+
+
+def test_what_no_build_has_made_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "letter.txt").write_text("dear")
+    with pytest.raises(DataError, match="is not replaced"):
+        build(orchard(), tmp_path / "out", SMALL)
+
+
+def test_two_builds_of_one_data_set(tmp_path: Path) -> None:
+    (tmp_path / "out.building").mkdir()
+    with (tmp_path / "out.building" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(DataError, match="another build"):
+            build(orchard(), tmp_path / "out", SMALL)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"queries": ()}, "has no queries"),
+        ({"judgements": None}, "has no judgements"),
+        ({"streams": ("body",), "unions": {}}, "asks for the stream 'title'"),
+    ],
+)
+def test_collections_that_cannot_be_built(change: dict[str, object], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises((DataError, ValueError), match=sentence):
+        build(replace(orchard(), **change), tmp_path / "out", SMALL)  # type: ignore[arg-type]
+
+
+def test_sampled_features_equal_those_from_the_meta_information(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "out", replace(SMALL, features="ohsumed@title+body+whole"))
+    data = read_store(tmp_path / "out" / "binary.pippin")
+    assert isinstance(data, Dataset)
+    meta = read_meta(tmp_path / "out" / "Meta", streams=("body", "anchor", "title", "url", "whole"))
+    again = np.concatenate([extract(found, "ohsumed@title+body+whole") for found in meta])
+    np.testing.assert_array_equal(again, data.features)
+
+
+def test_the_text_files_know_their_features_by_name(tmp_path: Path) -> None:
+    build(orchard(("TD", "NP")), tmp_path / "out", SMALL)
+    test = read_letor(tmp_path / "out" / "TD" / "QueryLevelNorm" / "Fold1" / "test.txt")
+    assert test.feature_names == ("tf@body", "bm25@title", "pagerank")
+    narrow = tmp_path / "out" / "narrow.txt"
+    narrow.write_text("1 qid:1 1:2\n")
+    assert read_letor(narrow).feature_names == ("1",)

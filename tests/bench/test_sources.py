@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.bench.small import made, whole, write_fold, write_folds
+from tests.collection.test_build import orchard
 
-from pippin.bench.sources import audit_folds, check_digests, places, survey
+from pippin.bench.sources import Sought, audit_folds, check_digests, places, survey
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.errors import DataError, PippinError
@@ -67,7 +68,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
     write_letor(whole(), tmp_path / "all.txt")
     with pytest.raises(PippinError, match=sentence):
-        list(survey(places([str(tmp_path / "all.txt")], folds)))
+        list(survey(places([str(tmp_path / "all.txt")], Sought(folds))))
 
 
 def test_fifths_that_share_a_query(tmp_path: Path) -> None:
@@ -155,3 +156,31 @@ def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> Non
 def test_published_data_have_no_leak(shared: Path, name: str) -> None:
     folds = next(survey(places([str(shared / "data" / name)])))
     assert [fold.place.data for fold in folds] == [name.partition("/")[0].lower()] * 5
+
+
+def test_collections_are_built_once_and_their_tasks_are_data_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pippin.collection.named.open_collection", lambda _: orchard(("TD", "NP")))
+    sought = Sought(folds=3, sample=12, cache=tmp_path / "collections")
+    found = places(["stdlib"], sought)
+    assert [(place.data, place.fold) for place in found] == [
+        (f"orchard-{task}", f"Fold{i}") for task in ("TD", "NP") for i in (1, 2, 3)
+    ]
+    monkeypatch.setattr("pippin.collection.build.build", None)  # never again
+    assert places(["stdlib"], sought) == found
+    (folder,) = (tmp_path / "collections").iterdir()
+    assert places([str(folder)], sought) == found
+    assert {place.data for place in places([f"mine={folder}"], sought)} == {"mine-TD", "mine-NP"}
+    assert found[0].read().train.feature_names[0] == "tf@body"
+
+
+def test_a_folder_of_documents_is_a_collection(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    words = [f"apple pear {'plum ' * i}" for i in range(8)]
+    text = "".join(f".I {i + 1}\n.T\ntitle {i}\n.W\n{said}\n" for i, said in enumerate(words))
+    (tmp_path / "docs" / "all").write_text(text)
+    (tmp_path / "docs" / "query.text").write_text("".join(f".I {i}\n.W\nplum pear title\n" for i in (1, 2, 3)))
+    (tmp_path / "docs" / "qrels.text").write_text("".join(f"{i} {i} 0 0\n" for i in (1, 2, 3)))
+    found = places([str(tmp_path / "docs")], Sought(folds=3, cache=tmp_path / "cache"))
+    assert [place.data for place in found] == ["docs"] * 3

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from pippin.bench.plan import Experiment, Task
-from pippin.bench.sources import Place, Surveyed, audit_folds, places, survey
+from pippin.bench.sources import Place, Sought, Surveyed, audit_folds, places, survey
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import DataError
 from pippin.progress import Bar
@@ -92,9 +92,10 @@ def run(
     way: Callable[[Results, Experiment], Run] | None = None,
 ) -> Outcome:
     """Compute every cell of the experiment that is not there yet. `way` runs them elsewhere than in local processes."""
-    found = places(experiment.data, experiment.folds, check=check)
     results = Results.create(output)
     with results.locked() as lock:
+        cache = results.path / "collections"
+        found = places(experiment.data, Sought(experiment.folds, check, experiment.sample, cache, verbose))
         folds = _survey(results, found, allow_leak, allow_one_fold, verbose)
         all_jobs = _jobs(experiment, folds)
         digests = {(fold.place.data, fold.place.fold): fold.digest for fold in folds}

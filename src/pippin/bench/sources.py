@@ -1,8 +1,8 @@
 """Where the data of a benchmark come from: DATA arguments as named folds, read again wherever a cell is computed.
 
 An argument is a path, or NAME=PATH to call it otherwise: a folder with folds (a published data set or a built
-collection), a folder of S1 … S5 that are rotated as LETOR does, or a file with features, of which folds are made.
-What is no path is the name of a collection that is built first. `survey` reads everything once, refuses what cannot be
+collection), a folder of S1 … S5 that are rotated as LETOR does, or a file with features, of which folds are made. A
+collection that is not built, such as `stdlib`, is built first. `survey` reads everything once, refuses what cannot be
 compared, and says what the data are.
 """
 
@@ -84,9 +84,20 @@ def _fifths(path: str) -> MadeFolds:
     return MadeFolds(whole, tuple(np.split(np.arange(whole.queries), ends[:-1])))
 
 
-def places(arguments: Sequence[str], folds: int = 5, *, check: bool = True, cache: Path | None = None) -> list[Place]:
+@dataclass(frozen=True)
+class Sought:
+    """How DATA arguments are taken: folds of a file, counts of a published set, and where collections are built."""
+
+    folds: int = 5
+    check: bool = True
+    sample: int = 1000  # documents per query of a collection
+    cache: Path = Path("collections")
+    verbose: bool = False
+
+
+def places(arguments: Sequence[str], sought: Sought | None = None) -> list[Place]:
     """The folds of every DATA argument, in their order."""
-    found = [place for text in arguments for place in _places(text, folds, check, cache)]
+    found = [place for text in arguments for place in _places(text, sought or Sought())]
     seen: dict[tuple[str, str], str] = {}
     for place in found:
         if (place.data, place.fold) in seen:
@@ -96,19 +107,43 @@ def places(arguments: Sequence[str], folds: int = 5, *, check: bool = True, cach
     return found
 
 
-def _places(text: str, folds: int, check: bool, cache: Path | None) -> Iterator[Place]:
+def _places(text: str, sought: Sought) -> Iterator[Place]:
     name, _, path = text.rpartition("=")
     if Path(text).exists():  # a path may hold a “=” of its own
         name, path = "", text
-    if not Path(path).exists():
-        for folder in built(path, cache):
-            yield from _places(str(folder), folds, check, cache)
-        return
-    place = Path(path).resolve()
-    form, names = _form(place, folds)
+    if is_collection(path):
+        found = built(path, sought)
+        for own, folder in found.items():
+            shown = own if not name else name + own.removeprefix(own.rpartition("-")[0]) if len(found) > 1 else name
+            yield from _folds(folder, shown, sought)
+    elif Path(path).exists():
+        yield from _folds(Path(path), name, sought)
+    else:
+        raise DataError("there is no such file or folder, and no collection of that name", path)
+
+
+def _folds(path: Path, name: str, sought: Sought) -> Iterator[Place]:
+    place = path.resolve()
+    form, names = _form(place, sought.folds)
     data = name or _name(place, form)
     for fold in names:
-        yield Place(data, fold, form, str(place), len(names), check)
+        yield Place(data, fold, form, str(place), len(names), sought.check)
+
+
+def is_collection(path: str) -> bool:
+    """Whether this is a collection: one that Pippin carries, one that was built, or a folder that a reader knows."""
+    from pippin.collection.build import is_built
+    from pippin.collection.named import is_named
+    from pippin.collection.readers import READERS
+    from pippin.data.folders import is_laid_out
+    from pippin.data.store import is_store
+
+    place = Path(path)
+    if is_named(path) or is_built(place):
+        return True
+    if not place.is_dir() or is_store(place) or is_laid_out(place) or any(place.glob("S[0-9].txt")):
+        return False
+    return any(reader.recognise(place) for reader in READERS.values())
 
 
 def _form(path: Path, folds: int) -> tuple[str, list[str]]:
@@ -149,9 +184,23 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def built(name: str, cache: Path | None) -> list[Path]:
-    """The folders with folds of a collection that is built by its name (`stdlib` gives several data sets)."""
-    raise DataError("there is no such file or folder, and no collection of that name", name)
+def built(path: str, sought: Sought) -> dict[str, Path]:
+    """The data sets of a collection: name to folder with folds. What is not built yet, is built in the cache."""
+    from pippin.collection.build import Recipe, build, identity, is_built, manifest_of, usual
+    from pippin.collection.named import open_collection
+
+    folder = Path(path)
+    if not is_built(folder):
+        collection = open_collection(path)
+        recipe = Recipe(how=usual(collection), size=sought.sample, folds=sought.folds, meta=False)
+        folder = sought.cache / f"{collection.name}-{identity(collection, recipe)[:12]}"
+        if not is_built(folder):
+            build(collection, folder, recipe, resume=True, verbose=sought.verbose)
+    manifest = manifest_of(folder)
+    name, tasks = manifest["collection"]["name"], manifest["tasks"]
+    if len(tasks) == 1:
+        return {name: folder / VERSIONS[0]}
+    return {f"{name}-{task}": folder / task / VERSIONS[0] for task in tasks}
 
 
 @dataclass(frozen=True)

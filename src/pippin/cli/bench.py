@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 HELP = """Train and evaluate rankers on data sets in folds, and keep everything.
 
   pippin bench OHSUMED MQ2008 -o results
+  pippin bench stdlib --sample 100 --quick     (the standard library: three data sets, built first)
   pippin bench all.txt --rankers ranksvm,lambdamart --folds 5 --quick
   pippin bench data --conventions official,yahoo --set lambdamart.rounds=300
   pippin bench plan.toml -o results          (options win over the plan; `pippin.bench.plan` says what it holds)
@@ -35,7 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     grid.add_argument("--conventions", metavar="T,U", help="tools whose measures training looks at (default: official)")
     grid.add_argument("--tools", metavar="T,U", help="tools to evaluate under (default: all)")
     grid.add_argument("--measures", metavar="M,N", help="(default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10)")
-    grid.add_argument("--folds", type=int, metavar="N", help="how many are made of a plain file (default: 5)")
+    grid.add_argument(
+        "--folds", type=int, metavar="N", help="how many are made of a plain file or a collection (default: 5)"
+    )
+    grid.add_argument("--sample", type=int, metavar="N", help="documents per query of a collection (default: 1000)")
     grid.add_argument("--select", metavar="M", help="the measure that chooses hyper-parameters (default: MAP)")
     grid.add_argument("--seeds", type=int, metavar="N", help="how many (default: 1)")
     grid.add_argument("--set", action="append", metavar="RANKER.NAME=VALUE", help="fix a parameter of a ranker")
@@ -82,7 +86,7 @@ def experiment(options: argparse.Namespace) -> Experiment:
         text = getattr(options, name)
         if text is not None:
             given[name] = tuple(part.strip() for part in text.split(","))
-    for name in ("folds", "select"):
+    for name in ("folds", "sample", "select"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
     if options.seeds is not None:

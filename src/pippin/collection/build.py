@@ -42,6 +42,7 @@ from pippin.errors import DataError
 from pippin.progress import progress
 
 SCHEMA = 1
+FORMAT = "pippin data set"  # `data.letor.built_names` looks for it
 MANIFEST, CARD = "dataset.json", "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
@@ -139,6 +140,28 @@ def _facts(collection: Collection) -> dict[str, Any]:
     asked = [[query.id, query.text, dict(query.fields), query.task] for query in collection.queries]
     judged = labels_by_query(collection.judgements)
     return {"name": collection.name, "queries": _digest(asked), "judgements": _digest(judged)}
+
+
+def identity(collection: Collection, recipe: Recipe) -> str:
+    """The digest of all that a data set depends on; reads every document."""
+    fingerprint = Fingerprint(collection)
+    for _ in fingerprint.read():
+        pass
+    return _digest([_facts(collection), fingerprint.digest, recipe.record(), __version__])
+
+
+def is_built(folder: Path) -> bool:
+    """Whether a folder is a data set that `build` made."""
+    return (folder / MANIFEST).is_file() and manifest_of(folder).get("format") == FORMAT
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """What a built data set says of itself."""
+    try:
+        content: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+        return content
+    except (OSError, ValueError):
+        raise DataError("this data set is damaged: its manifest cannot be read", folder / MANIFEST) from None
 
 
 def _digest(thing: Any) -> str:
@@ -338,7 +361,7 @@ class _Job:
             for name in index.streams
         }  # fmt: skip
         return {
-            "format": "pippin data set", "schema": SCHEMA, "pippin": __version__,
+            "format": FORMAT, "schema": SCHEMA, "pippin": __version__,
             "collection": {"name": self.collection.name, "documents": index.documents,
                            "queries": len(self.collection.queries)},
             "recipe": self.recipe.record(),

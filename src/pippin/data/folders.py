@@ -199,6 +199,11 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
     return None
 
 
+def is_laid_out(folder: Path) -> bool:
+    """Whether a folder has the files of some known layout."""
+    return any(layout(folder, source) is not None for source in SOURCES.values())
+
+
 def recognise(folder: Path) -> tuple[Source, dict[str, dict[str, Path]]]:
     """Which known data set a folder holds, and its files."""
     fitting = {name: files for name in SOURCES if (files := layout(folder, SOURCES[name])) is not None}

@@ -43,6 +43,7 @@ def test_trec_pages(tmp_path: Path) -> None:
     first, second = collection
     url = "http://www.fruit.gov:80/a.html"
     body = {"body": "Sorts Café to B", "title": "Apples", "url": "www.fruit.gov:80/a.html"}
+    body["extracted_title"] = "Sorts"
     assert first == Document("G00-01", body, url, (Link("b.html", "to B"),))
     assert second.links == (Link("http://www.fruit.gov/sub/c.html", "to C"), Link("http://[x", "odd"))
     assert [query.text for query in collection.queries] == ["fruit"]

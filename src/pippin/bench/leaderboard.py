@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -172,6 +172,7 @@ def leaderboards(
     """Every leaderboard asked for that the results can give; a tool that cannot compute a measure has none for it."""
     import polars as pl
 
+    plan = replace(plan or TestPlan(), power=None)
     means, failures = grid.means(), absent(grid)
     if means.is_empty() and failures.is_empty():
         raise DataError("the results hold no cell yet")
@@ -195,7 +196,7 @@ def leaderboards(
         if place in parts or not grids[place.data].some:
             frames = parts.get(place, means.clear()), values.get(place, averaged.clear())
             own = grids[place.data]
-            found[place] = _leaderboard(place, trained, *frames, own, errors.get(place, {}), plan or TestPlan())
+            found[place] = _leaderboard(place, trained, *frames, own, errors.get(place, {}), plan)
     return found
 
 

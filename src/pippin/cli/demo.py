@@ -1,65 +1,48 @@
-"""`pippin demo`: the main job on data that every machine has.
-
-Makes a small LETOR-like set with everything that tools disagree about (queries without a relevant document, short
-queries, tied scores), evaluates two scorers under every tool and prints the table.
-"""
+"""`pippin demo`: the main job on data that every machine has, from documents to a leaderboard and a page."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+HELP = """Build three data sets from the standard library of this Python, bench all rankers on them in five folds with
+small grids, print the leaderboards, and make the page. A few minutes; run again, it goes on where it was stopped.
 
-from pippin.data.dataset import Dataset
-from pippin.evaluation.evaluate import evaluate_tool
-from pippin.evaluation.tools import TOOLS
-from pippin.report.tables import Table, number
-
-HELP = "Make a small data set, evaluate two scorers under every tool, and print the table."
+  pippin demo
+  pippin demo -o FOLDER --sample 200 --full      more documents per query, and the rankers' whole grids (an hour)"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--queries", type=int, default=200, help="(default: 200)")
-    parser.add_argument("--seed", type=int, default=1, help="(default: 1)")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="also write the data set and the scores here")
-    parser.add_argument("-m", "--measure", default="NDCG@10", help="(default: NDCG@10)")
-
-
-def save(data: Dataset, scorers: dict[str, NDArray[np.float64]], folder: Path) -> None:
-    """Write test.txt and a score file per scorer."""
-    from pippin.data.letor import write_letor
-    from pippin.data.scores import write_scores
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write_letor(data, folder / "test.txt")
-    for name, scores in scorers.items():
-        write_scores(scores, folder / f"{name}.txt")
+    parser.add_argument("-o", "--output", default="pippin-demo", metavar="FOLDER", help="(default: %(default)s)")
+    parser.add_argument(
+        "--sample", type=int, default=60, metavar="N", help="documents per query (default: %(default)s)"
+    )
+    parser.add_argument("--rankers", default="all", metavar="A,B", help="names, or all (default: all)")
+    parser.add_argument("--full", action="store_true", help="the whole grids and all rounds instead of a first look")
+    parser.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make, evaluate, print."""
-    from pippin.data import synthetic
+    """Build, bench, show; status 1 where a cell failed."""
+    from pippin.bench.leaderboard import datasets_of, leaderboards
+    from pippin.bench.plan import Experiment
+    from pippin.bench.runner import run as run_bench
+    from pippin.bench.winning import means_of, winning_numbers
+    from pippin.cli.report import write_page
+    from pippin.report.bench_data import Gathered
+    from pippin.report.leaderboard import letor_tables, winning_table
 
-    data = synthetic.make(queries=options.queries, seed=options.seed)
-    scorers = synthetic.scorers(data, seed=options.seed)
-    print(f"{data}\n")
-    if options.output is not None:
-        save(data, scorers, Path(options.output))
-    rows = []
-    for tool in TOOLS.values():
-        results = [evaluate_tool(data, s, [options.measure], tool, {}, name) for name, s in scorers.items()]
-        means = [result.mean[options.measure] for result in results]
-        best = max(range(len(means)), key=means.__getitem__)
-        rows.append([tool.name, tool.title, *(number(mean, 4) for mean in means), list(scorers)[best]])
-    counts = results[0].counts
-    notes = [
-        f"{counts['queries']} queries: {counts['empty']} without a relevant document, {counts['short']} shorter than "
-        f"{counts['cutoff']} documents.",
-        "The two scorers are close on purpose, and coarse has many ties: see who wins where.",
-        f"One ranking, one name ({options.measure}), {len(rows)} tools: `pippin tools` tells what each does.",
-    ]
-    print(Table(["tool", "", *scorers, "winner"], rows, names=2, notes=notes).render())
-    return 0
+    folder = Path(options.output)
+    rankers = tuple(name.strip() for name in options.rankers.split(","))
+    experiment = Experiment(("stdlib",), sample=options.sample, rankers=rankers, quick=not options.full)
+    print("The standard library as a collection: home pages (HP), named pages (NP), topics (TD); 64 features, 5 folds.")
+    outcome = run_bench(experiment, folder, jobs=options.jobs, command="pippin demo")
+    boards = leaderboards(outcome.results)
+    for data in datasets_of(boards):
+        print(f"\n{data}\n{letor_tables(boards, data, 'official')[0].render()}")
+    print(f"\nOver all three\n{winning_table(winning_numbers(means_of(boards, 'official'))).render()}")
+    page = folder / "report" / "index.html"
+    write_page(Gathered(outcome.results), page, "Sixteen rankers on the standard library")
+    print(f"\nThe page: {page.resolve()}\nThe same in full: pippin leaderboard {folder}; pippin report {folder}")
+    return outcome.status

@@ -39,7 +39,8 @@ COMMANDS = {
     "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
     "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
     "convert": ("convert", "write any ranking data as any other form"),
-    "demo": ("demo", "make a small data set and evaluate two scorers under every tool"),
+    "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
+    "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,9 @@ def run(options: argparse.Namespace) -> int:
     everything = not (options.page or options.tables or options.figures)
     kinds = options.figures.split(",") if options.figures else ["svg", "pdf"] if everything and not alone else []
     if alone or options.page or everything:
-        _page(gathered, output if alone else output / "index.html", options.title, published)
+        page = output if alone else output / "index.html"
+        write_page(gathered, page, options.title, published)
+        print(page)
     if options.tables or (everything and not alone):
         _tables(gathered, output / "tables", published, options.convention)
     if kinds:
@@ -57,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _page(gathered: Gathered, path: Path, title: str, published: list[Published]) -> None:
+def write_page(gathered: Gathered, path: Path, title: str, published: Sequence[Published] = ()) -> None:
+    """Make the page and write it."""
     from pippin.data.buffers import atomic_write
     from pippin.report.bench_page import bench_page
 
@@ -67,7 +71,6 @@ def _page(gathered: Gathered, path: Path, title: str, published: list[Published]
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as out:
         out.write(text.encode())
-    print(path)
 
 
 def _tables(gathered: Gathered, folder: Path, published: list[Published], convention: str | None) -> None:

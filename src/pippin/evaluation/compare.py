@@ -40,6 +40,7 @@ class TestPlan:
     seed: int = 0
     missing: Missing = "error"
     interval: Any = "bca"
+    power: float | None = 0.8  # at which the number of queries needed is told; None: not told
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,7 @@ def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = 
 def _test(scores: Scores, plan: TestPlan) -> Tested:
     return compare_systems(
         scores, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
-        seed=plan.seed,
+        seed=plan.seed, power=plan.power,
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class PairResult:
     high: float
     effect: float  # Cohen's d_z = mean(d)/sd(d)
     hedges: float  # d_z times Hedges' small-sample factor
-    queries_needed: int | None  # for a t-test to see this effect; None: no number would do
+    queries_needed: int | None  # for a t-test to see this effect; None: no number would do, or nobody asked
     reason: str = ""  # why something is NaN
 
 
@@ -90,7 +90,7 @@ class Comparison:
     correction: str  # the name of the test where it accounts for the family itself
     baseline: str | None
     alpha: float
-    power: float
+    power: float | None
     pairs: tuple[PairResult, ...]
     notes: tuple[str, ...] = ()  # what a reader should know before believing the p values
 
@@ -120,7 +120,7 @@ def compare_systems(
     correction: str = "holm",
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float | None = 0.8,
     samples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -129,9 +129,9 @@ def compare_systems(
 ) -> Comparison:
     """Test every pair of systems, or every system against `baseline` (then a is the system, b the baseline).
 
-    `samples` and `seed` belong to the resampling tests and intervals. `interval` is "t", "percentile" or
-    "bca"; left out, the test's own where it has one (bootstrap: bca; tukey, tukey-randomization:
-    simultaneous), otherwise t.
+    With `power=None` the number of queries needed is not told; it takes longer than the tests. `samples` and `seed`
+    belong to the resampling tests and intervals. `interval` is "t", "percentile" or "bca"; left out, the test's own
+    where it has one (bootstrap: bca; tukey, tukey-randomization: simultaneous), otherwise t.
 
     >>> scores = Scores.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]], systems=["bm25", "lm"])
     >>> result = compare_systems(scores, "t").pairs[0]
@@ -239,7 +239,7 @@ def _judge(
     test: PairTest,
     baseline: str | None,
     correction: str,
-    power: float,
+    power: float | None,
     interval: Interval | None,
 ) -> Comparison:
     CORRECTIONS[correction]  # an unknown name is found before the work, not after
@@ -296,7 +296,7 @@ def _rows(
     outcome: Outcome,
     adjusted: FloatArray,
     bounds: tuple[FloatArray, FloatArray],
-    power: float,
+    power: float | None,
 ) -> tuple[PairResult, ...]:
     difference = design.mean_differences
     effect, hedges = _effect_sizes(design, difference)
@@ -304,7 +304,9 @@ def _rows(
     # One-sided, a difference in the other direction is never found: no number of queries would do.
     wanted = -effect if design.alternative == "less" else effect
     towards = np.abs(effect) if two_sided else np.maximum(0, wanted)
-    needed = effects.queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
+    needed = np.full(len(difference), np.inf)
+    if power is not None:
+        needed = effects.queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
     error = outcome.p_error
     low, high = bounds
     return tuple(

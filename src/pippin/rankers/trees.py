@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class BoostedRanker(Ranker):
     seed: int
     verbose: bool
     _read: tuple[list[str], list[Booster]] | None = None  # `boosters_` as LightGBM's own objects
+    _network: Mapping[str, Any] = MappingProxyType({})  # LightGBM's way to processes that hold the other queries
 
     def _objective(self, train: Dataset) -> Objective:
         raise NotImplementedError
@@ -66,7 +68,7 @@ class BoostedRanker(Ranker):
     def _grow(self, train: Dataset, valid: Dataset | None) -> None:
         """Grow the ensembles; `boosters_` holds them up to the best round."""
         self._check_parameters()
-        growth = _Growth(train, valid, self._tree_parameters(train), self.bags, self.seed)
+        growth = _Growth(train, valid, self._tree_parameters(train), self.bags, self.seed, self._network)
         objective = self._objective(train)
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
@@ -151,19 +153,27 @@ class _Growth:
     """Ensembles growing in step on one data set, each with its own random rows and features."""
 
     def __init__(
-        self, train: Dataset, valid: Dataset | None, parameters: Mapping[str, Any], bags: int, seed: int
+        self,
+        train: Dataset,
+        valid: Dataset | None,
+        parameters: Mapping[str, Any],
+        bags: int,
+        seed: int,
+        network: Mapping[str, Any],
     ) -> None:
         import lightgbm
 
         binning = {**parameters, "data_random_seed": seed}
         data = lightgbm.Dataset(train.features, params=binning, free_raw_data=False)
-        held = None if valid is None else data.create_valid(valid.features, params=binning).construct()
         self.boosters: list[Booster] = []
         for bag in range(bags):
-            booster = lightgbm.Booster({**binning, **_seeds(seed, bag)}, data)
-            if held is not None:
+            # The first joins the network before bins are found: all processes must cut the features alike.
+            joined = {key: value for key, value in network.items() if bag == 0 or key != "machines"}
+            self.boosters.append(lightgbm.Booster({**binning, **_seeds(seed, bag), **joined}, data))
+        if valid is not None:
+            held = data.create_valid(valid.features, params=binning).construct()
+            for booster in self.boosters:
                 booster.add_valid(held, "valid")
-            self.boosters.append(booster)
         sampled = parameters["bagging_fraction"] < 1 or parameters["feature_fraction"] < 1
         self._tries = _TRIES if sampled else 1
         self._sizes: list[list[int]] = []  # trees of each ensemble after each round

@@ -1,0 +1,169 @@
+"""Evaluation by parts: evaluate(A ++ B) = evaluate(A) ++ evaluate(B), so that what is evaluated need not fit in memory.
+
+A request is a tool with overrides. Each part (a stretch of a file, a partition) is evaluated for every request, and
+`join` puts the values of the queries one after the other in their order and takes the mean over all of them, from the
+first query to the last: the same bits as if all had been evaluated at once. What stays in memory is a value per query
+and measure, and the ids.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset, rows_of
+from pippin.data.load import kind_of
+from pippin.data.partitions import check_partitions, is_partitions
+from pippin.data.stretches import SIZE, Places, ScoreLines, letor_stretches, run_stretches, texts
+from pippin.data.texts import Texts
+from pippin.data.trec import Judgements, Run
+from pippin.data.trec_text import read_judgements
+from pippin.errors import DataError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import Column, Evaluation, Rankings, aggregate, evaluate_rankings
+from pippin.evaluation.measures import KINDS
+from pippin.evaluation.ranking import Ranking
+from pippin.evaluation.tools import Tool
+
+Request = tuple[Tool, Mapping[str, Any]]
+_FIRST = 1 << 16  # bytes that tell what a file is
+
+
+def evaluate_part(
+    rankings: Rankings, measures: Sequence[str], requests: Sequence[Request], name: str
+) -> list[Evaluation]:
+    """One part under every request, sharing its rankings."""
+    return [evaluate_rankings(rankings, measures, tool, overrides, name) for tool, overrides in requests]
+
+
+def join(parts: Sequence[Evaluation], order: Mapping[str, int] | None = None) -> Evaluation:
+    """The evaluations of parts as that of the whole; `order` tells the place of each query where it is another.
+
+    >>> from pippin.evaluation.evaluate import evaluate
+    >>> judged, run = {"a": {"x": 1, "y": 0}, "b": {"x": 1}}, {"a": {"x": 1, "y": 2}, "b": {"x": 1}}
+    >>> halves = [evaluate({q: judged[q]}, {q: run[q]}, "RR") for q in judged]
+    >>> join(halves).mean == evaluate(judged, run, "RR").mean
+    True
+    """
+    first = parts[0]
+    columns = tuple(_join_columns([part.columns[i] for part in parts], order) for i in range(len(first.columns)))
+    counts = {key: sum(part.counts[key] for part in parts) for key in first.counts}
+    return Evaluation(first.tool, first.overrides, first.name, columns, {**counts, "cutoff": first.counts["cutoff"]})
+
+
+def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> Column:
+    ids = [query for part in parts for query in part.query_ids]
+    values = np.concatenate([part.values for part in parts])
+    if order is not None:
+        rows = np.argsort(np.array([order[query] for query in ids], np.int64), kind="stable")
+        ids, values = [ids[row] for row in rows], values[rows]
+    first = parts[0]
+    mean = aggregate(values, KINDS[first.measure.kind].aggregate)
+    return Column(first.asked, first.measure, first.convention, tuple(ids), values, mean)
+
+
+def evaluate_stream(
+    judged: str | os.PathLike[str],
+    scored: str | os.PathLike[str],
+    measures: Sequence[str],
+    requests: Sequence[Request],
+    name: str = "scores",
+    size: int = SIZE,
+) -> list[Evaluation]:
+    """Evaluate files larger than memory: LETOR text (or partitions) with a file of scores, or judgements with a run.
+
+    The result per request is the one that the whole would give. Scores stand in the order of the data set; a run is
+    grouped by query. The judgements of a run are held in memory, the run is not.
+    """
+    places = Places()
+    judging, scoring = _kind(judged), _kind(scored)
+    order: dict[str, int] | None = None
+    if judging in ("letor", "partitions") and scoring == "scores":
+        parts: Iterator[Rankings] = _with_scores(judged, scored, places, size)
+    elif judging == "judgements" and scoring == "run":
+        judgements = read_judgements(judged)
+        order = {query: i for i, query in enumerate(judgements.query_ids)}
+        parts = _with_run(judgements, scored, places, size)
+    else:
+        raise DataError(
+            "a stream is LETOR text or partitions with a file of scores, or judgements with a run, and not "
+            f"{_WORDS[judging]} with {_WORDS[scoring]}"
+        )
+    evaluated: list[list[Evaluation]] = []
+    for rankings in parts:
+        with places.told():
+            evaluated.append(evaluate_part(rankings, measures, requests, name))
+    return [join(list(same), order) for same in zip(*evaluated, strict=True)]
+
+
+_WORDS = {
+    "letor": "LETOR text", "judgements": "judgements", "run": "a run", "scores": "scores", "partitions": "partitions",
+}  # fmt: skip
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """What a file holds, by its beginning."""
+    if is_partitions(path):
+        return "partitions"
+    for buffer in texts(path, len, Places(), _FIRST):
+        return kind_of(buffer)
+    raise DataError("the file is empty", path)
+
+
+def _with_scores(
+    judged: str | os.PathLike[str], scored: str | os.PathLike[str], places: Places, size: int
+) -> Iterator[Rankings]:
+    scores = ScoreLines(scored, places, size)
+    for data in _datasets(judged, places, size):
+        yield Rankings(data, scores.take(len(data)))
+    scores.end()
+
+
+def _datasets(judged: str | os.PathLike[str], places: Places, size: int) -> Iterable[Dataset]:
+    if not is_partitions(judged):
+        return letor_stretches(judged, places, size)
+    whole = check_partitions(judged)
+    return (whole.read(part) for part in whole.parts)
+
+
+def _with_run(judged: Judgements, path: str | os.PathLike[str], places: Places, size: int) -> Iterator[Rankings]:
+    """Stretches of the run with their judgements; at the end the judged queries that the run does not have."""
+    place = {query: i for i, query in enumerate(judged.query_ids)}
+    missing = np.ones(len(place), np.bool_)
+    for run in run_stretches(path, places, size):
+        common = np.array(sorted(place[query] for query in run.query_ids if query in place), np.int64)
+        if len(common):
+            missing[common] = False
+            yield Rankings(_select(judged, common), run)
+    if missing.all():
+        raise DataError(f"{judged.name} and {Path(path).name} have no query in common")
+    if missing.any():
+        yield _Unretrieved(_select(judged, np.flatnonzero(missing)))
+
+
+class _Unretrieved(Rankings):
+    """Judged queries that the run does not have: empty lists, under conventions where they count."""
+
+    def __init__(self, judged: Judgements) -> None:
+        nothing = np.zeros(len(judged.query_ids) + 1, np.int64)
+        super().__init__(judged, Run(judged.query_ids, nothing, Texts.of(()), np.empty(0)))
+
+    def under(self, convention: Convention) -> Ranking:
+        """The ranking under a convention's rules of order."""
+        ranking = super().under(convention)
+        return ranking.select(np.empty(0, np.int64)) if convention.queries == "both" else ranking
+
+
+def _select(judged: Judgements, queries: NDArray[np.int64]) -> Judgements:
+    rows = rows_of(judged.offsets, queries)
+    offsets = np.concatenate(([0], np.cumsum(np.diff(judged.offsets)[queries]))).astype(np.int64)
+    ids = tuple(judged.query_ids[query] for query in queries)
+    return replace(
+        judged, query_ids=ids, offsets=offsets, document_ids=judged.document_ids.take(rows), labels=judged.labels[rows]
+    )

@@ -55,8 +55,8 @@ def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
     dask = _distributed()
     if address == "local":
         limit = "auto" if memory is None else memory // jobs
-        # It restarts workers that die, so there is nothing to warn of.
-        quiet = {"dashboard_address": None, "silence_logs": logging.ERROR}
+        # It restarts workers that die, so there is nothing to warn of; its web server takes any free port.
+        quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
         with (
             dask.LocalCluster(
                 n_workers=jobs, threads_per_worker=1, memory_limit=limit, host="127.0.0.1", **quiet

@@ -1,0 +1,292 @@
+"""Data larger than one machine: partitions cut at queries, on the workers of a Dask cluster.
+
+Every worker reads its partitions from a path that all of them share, and a partition holds whole queries, so that λ and
+every measure can be computed where the data are. Scores and values come from each partition by itself: a worker that
+is killed only has its partitions done again elsewhere. Trees are grown by all workers together, as `lightgbm.dask` has
+them grown: one task a worker, LightGBM's own sockets among them. Its estimators are not used, because they have no
+early stopping; here every worker has the whole validation set and grows the same trees, so that all come to the same
+decision by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from pippin.data.audit import concatenate
+from pippin.data.buffers import atomic_folder
+from pippin.data.dataset import Dataset
+from pippin.data.packing import pack
+from pippin.data.partitions import Part, Partitions, Writer, check_partitions, open_partitions, write_manifest
+from pippin.errors import DataError
+from pippin.evaluation.evaluate import Evaluation, Rankings
+from pippin.evaluation.stream import Request, evaluate_part, join
+from pippin.rankers import models, ranker
+from pippin.rankers.base import Ranker
+from pippin.rankers.trees import BoostedRanker
+
+_ATTEMPTS = 3  # times that growing trees begins anew because a worker ended
+_LOOK = 2  # seconds between two looks at whether all workers are there
+_RETURN = 30  # seconds that a worker has to come back after it ended
+
+
+def evaluate_partitions(
+    folder: str | os.PathLike[str],
+    measures: Sequence[str],
+    requests: Sequence[Request],
+    client: Any,
+    name: str | None = None,
+) -> list[Evaluation]:
+    """The scores of all partitions under every request, bit for bit as if they were evaluated as one."""
+    whole = check_partitions(folder)
+    plain = [(tool, dict(overrides)) for tool, overrides in requests]
+    shown = name or whole.name
+    futures = [
+        client.submit(_evaluate, str(whole.folder.resolve()), part, tuple(measures), plain, shown, pure=False)
+        for part in whole.parts
+    ]
+    return [join(same) for same in zip(*client.gather(futures), strict=True)]
+
+
+def _evaluate(
+    folder: str, part: Part, measures: Sequence[str], requests: Sequence[Request], name: str
+) -> list[Evaluation]:
+    whole = open_partitions(folder)
+    return evaluate_part(Rankings(whole.read(part), whole.read_scores(part)), measures, requests, name)
+
+
+def score_partitions(
+    model: str | os.PathLike[str], folder: str | os.PathLike[str], target: str | os.PathLike[str], client: Any
+) -> Partitions:
+    """Score every partition with the model of a file; the new folder has query, document, label and score."""
+    whole = check_partitions(folder)
+    models.load(model)  # here first, so that a bad file is one sentence
+    content = Path(model).read_bytes()
+    with atomic_folder(Path(os.path.normpath(os.fspath(target)))) as fresh:
+        futures = [
+            client.submit(
+                _score, content, Path(model).suffix, str(whole.folder.resolve()), part, str(fresh.resolve()), pure=False
+            )
+            for part in whole.parts
+        ]
+        parts = tuple(client.gather(futures))
+        write_manifest(replace(whole, folder=fresh, features=(), dtype="float32", scored=True, parts=parts))
+    return open_partitions(target)
+
+
+def _score(model: bytes, suffix: str, folder: str, part: Part, target: str) -> Part:
+    import tempfile
+
+    whole = open_partitions(folder)
+    data = whole.read(part)
+    with tempfile.NamedTemporaryFile(suffix=suffix) as file:
+        file.write(model)
+        file.flush()
+        trained = models.load(file.name)
+    scores = trained.predict(models.aligned(trained, data))
+    bare = replace(data, features=np.empty((len(data), 0), np.float32), feature_names=(), comments=None, lines=None)
+    # Beside its name, so that a task done twice, because a worker was thought lost, cannot write into one file.
+    with atomic_folder(Path(target) / part.file.removesuffix(".parquet")) as room:
+        writer = Writer(room, len(data))
+        writer.add(bare, scores)
+        writer.end(whole.name, (), "float32", scored=True)
+        (written,) = writer.parts
+    made = Path(target) / part.file.removesuffix(".parquet")
+    (made / written.file).replace(Path(target) / part.file)
+    return replace(written, file=part.file)
+
+
+class _Lost(Exception):
+    """A worker ended."""
+
+
+def train_partitions(
+    model: Ranker, folder: str | os.PathLike[str], client: Any, valid: Dataset | None = None
+) -> BoostedRanker:
+    """Fit LambdaMART on partitions that no single machine need hold; every worker holds whole partitions.
+
+    The trees depend on the data, the parameters and the number of workers, not on which worker has what. A worker that
+    ends takes the trees with it, and all begins anew.
+    """
+    if not isinstance(model, BoostedRanker) or model.name != "lambdamart":
+        raise DataError(f"lambdamart can be trained over partitions on a cluster, and {model.name} cannot")
+    model._check_parameters()
+    whole = check_partitions(folder)
+    if whole.labels[0] < 0:
+        raise DataError(f"labels are 0 or more, and the lowest here is {whole.labels[0]}", folder)
+    model.feature_names_ = whole.features
+    model.n_features_in_ = len(whole.features)
+    held = None if valid is None else _bare(models.aligned(model, valid))
+    for _ in range(_ATTEMPTS):
+        with suppress(_Lost):
+            model.curve_, state = _grow_together(client, model, whole, held)
+            model._restore(state)
+            return model
+    raise DataError(f"a worker ended while trees were grown, {_ATTEMPTS} times over")
+
+
+def _bare(data: Dataset) -> Dataset:
+    """The data without the file it was read from, to be sent."""
+    ids = None if data.document_ids is None else pack(data.document_ids)
+    return replace(data, document_ids=ids, comments=None, lines=None)
+
+
+def shares(parts: Iterable[Part], workers: int) -> list[list[Part]]:
+    """Whole partitions for each worker: the largest first, to whoever has least; no share is empty.
+
+    >>> a, b, c = (Part(f"{n}", 1, n, n, "") for n in (5, 3, 1))
+    >>> [[part.file for part in share] for share in shares([a, b, c], 2)]
+    [['5'], ['1', '3']]
+    """
+    given: list[list[Part]] = [[] for _ in range(workers)]
+    for part in sorted(parts, key=lambda part: -part.documents):
+        min(given, key=lambda share: sum(p.documents for p in share)).append(part)
+    # Within a share, queries stand in the order of the whole.
+    return [sorted(share, key=lambda part: part.file) for share in given if share]
+
+
+def _grow_together(
+    client: Any, model: BoostedRanker, whole: Partitions, valid: Dataset | None
+) -> tuple[list[float], dict[str, Any]]:
+    """One attempt: the validation curve and the state of the model."""
+    useful = [part for part in whole.parts if part.unlike]
+    if not useful:
+        raise DataError("no query has documents of different labels, so there is nothing to learn", whole.folder)
+    workers = sorted(client.nthreads())
+    if not workers:
+        raise DataError("the cluster has no worker")
+    given = shares(useful, len(workers))
+    workers = workers[: len(given)]
+    networks = _networks(client, workers)
+    shipped = None if valid is None else client.scatter(valid, broadcast=True)
+    futures = [
+        client.submit(
+            grow_share, model.name, model.get_params(deep=False), str(whole.folder.resolve()), whole.digest(),
+            share, shipped, network, rank == 0,
+            workers=[worker], allow_other_workers=False, pure=False, retries=0,
+        )
+        for rank, (worker, share, network) in enumerate(zip(workers, given, networks, strict=True))
+    ]  # fmt: skip
+    try:
+        _watch(client, workers, futures)
+        result: tuple[list[float], dict[str, Any]] = futures[0].result()
+    except _Lost:
+        client.cancel(futures)
+        _begin_anew(client, workers)
+        raise
+    return result
+
+
+def _begin_anew(client: Any, workers: Sequence[str]) -> None:
+    """New processes for the workers that are left, and a while for the lost one to come back."""
+    left = sorted(set(workers) & set(client.nthreads()))
+    # LightGBM may wait without end for one that is gone; only a new process frees it. A worker without a nanny stays.
+    with suppress(ValueError, TimeoutError):
+        client.restart_workers(left, timeout=_RETURN)
+    with suppress(TimeoutError):
+        client.wait_for_workers(len(workers), timeout=_RETURN)
+
+
+def _watch(client: Any, workers: Sequence[str], futures: Sequence[Any]) -> None:
+    """Wait until all are done; raise what one raises, and `_Lost` where a worker is gone."""
+    import distributed
+
+    wait: Any = distributed.wait
+    while True:
+        try:
+            done = wait(futures, timeout=_LOOK, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            done = None
+        gone = sorted(set(workers) - set(client.nthreads()))
+        if gone:
+            raise _Lost(gone[0])
+        if done is not None:
+            for future in done.done:
+                _raise_of(future)
+            futures = list(done.not_done)
+        if not futures:
+            return
+
+
+def _raise_of(future: Any) -> None:
+    error = future.exception()
+    if error is not None:
+        # The others may hear of the end of a worker before the scheduler does.
+        raise _Lost(str(error)) if "Socket" in str(error) else error
+
+
+def _networks(client: Any, workers: Sequence[str]) -> list[dict[str, Any]]:
+    """LightGBM's network parameters of each worker; none where there is one worker alone."""
+    if len(workers) == 1:
+        return [{}]
+    ports = client.run(_free_port, workers=list(workers))
+    machines = ",".join(f"{urlsplit(worker).hostname}:{ports[worker]}" for worker in workers)
+    return [
+        {
+            "machines": machines, "num_machines": len(workers), "local_listen_port": ports[worker], "time_out": 2,
+            "tree_learner": "data", "pre_partition": True,
+        }
+        for worker in workers
+    ]  # fmt: skip
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def grow_share(
+    name: str,
+    parameters: Mapping[str, Any],
+    folder: str,
+    digest: str,
+    share: Sequence[Part],
+    valid: Dataset | None,
+    network: Mapping[str, Any],
+    first: bool,
+) -> tuple[list[float], dict[str, Any]] | None:
+    """What a worker does: read its whole queries, and grow trees with the others. The first brings them home."""
+    from distributed import get_worker
+
+    os.environ["PIPPIN_THREADS"] = str(get_worker().state.nthreads)
+    whole = open_partitions(folder)
+    if whole.digest() != digest:
+        raise DataError("the worker sees other partitions at this path than the one who asked", folder)
+    train = concatenate(whole.read(part) for part in share)
+    counted = (sum(part.queries for part in share), sum(part.documents for part in share))
+    if (train.queries, len(train)) != counted:
+        raise DataError(f"{len(train)} documents in {train.queries} whole queries, and the manifest says {counted[1]} "
+                        f"in {counted[0]}", folder)  # fmt: skip
+    if np.isinf(train.features).any():
+        raise DataError("a feature is infinite", folder)
+    model = ranker(name)(**parameters)
+    model.feature_names_ = train.feature_names
+    model.n_features_in_ = train.features.shape[1]
+    model._network = network
+    model.verbose = False
+    with _no_chatter():
+        model._fit(train, valid)
+    return (model.curve_, model._state()) if first else None
+
+
+@contextmanager
+def _no_chatter() -> Iterator[None]:
+    """Without what LightGBM's C++ threads print of every connection, which no setting keeps from standard output."""
+    kept = os.dup(1)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -95,9 +95,9 @@ def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | 
 
 def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if _is_folder(x):
-        from pippin.data import store
+        from pippin.data import partitions, store
 
-        return store.read_store(os.fspath(x))
+        return partitions.read_partitions(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
     if _is_table(x):
         from pippin.data import columns
 
@@ -153,9 +153,9 @@ def _scored_file(
     x: Source, judged: Dataset | Judgements, merge_queries: bool
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if _is_folder(x):
-        from pippin.data import store
+        from pippin.data import partitions, store
 
-        return store.read_store(os.fspath(x))
+        return partitions.read_partition_scores(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
     if _is_table(x):
         from pippin.data import columns
 

@@ -12,20 +12,28 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import NamedTemporaryFile, TemporaryDirectory
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from pippin.data.audit import concatenate
-from pippin.data.buffers import atomic_folder
 from pippin.data.dataset import Dataset
 from pippin.data.packing import pack
-from pippin.data.partitions import Part, Partitions, Writer, check_partitions, open_partitions, write_manifest
+from pippin.data.partitions import (
+    Part,
+    Partitions,
+    Writer,
+    check_partitions,
+    new_folder,
+    open_partitions,
+    write_manifest,
+)
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
@@ -33,6 +41,7 @@ from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
 from pippin.rankers.trees import BoostedRanker
 
+T = TypeVar("T")
 _ATTEMPTS = 3  # times that growing trees begins anew because a worker ended
 _LOOK = 2  # seconds between two looks at whether all workers are there
 _RETURN = 30  # seconds that a worker has to come back after it ended
@@ -42,18 +51,28 @@ def evaluate_partitions(
     folder: str | os.PathLike[str],
     measures: Sequence[str],
     requests: Sequence[Request],
-    client: Any,
+    client: Any = None,
     name: str | None = None,
 ) -> list[Evaluation]:
-    """The scores of all partitions under every request, bit for bit as if they were evaluated as one."""
+    """The scores of all partitions under every request, bit for bit as if they were evaluated as one.
+
+    Without a client of a cluster, one partition after the other.
+    """
     whole = check_partitions(folder)
     plain = [(tool, dict(overrides)) for tool, overrides in requests]
     shown = name or whole.name
-    futures = [
-        client.submit(_evaluate, str(whole.folder.resolve()), part, tuple(measures), plain, shown, pure=False)
-        for part in whole.parts
-    ]
-    return [join(same) for same in zip(*client.gather(futures), strict=True)]
+    evaluated = _each(client, whole, _evaluate, tuple(measures), plain, shown)
+    return [join(same) for same in zip(*evaluated, strict=True)]
+
+
+def _each(client: Any, whole: Partitions, function: Callable[..., T], *arguments: Any) -> list[T]:
+    """function(folder, partition, …) of every partition, in their order: on the cluster, or one after the other."""
+    folder = str(whole.folder.resolve())
+    if client is None:
+        return [function(folder, part, *arguments) for part in whole.parts]
+    futures = [client.submit(function, folder, part, *arguments, pure=False) for part in whole.parts]
+    results: list[T] = client.gather(futures)
+    return results
 
 
 def _evaluate(
@@ -64,43 +83,34 @@ def _evaluate(
 
 
 def score_partitions(
-    model: str | os.PathLike[str], folder: str | os.PathLike[str], target: str | os.PathLike[str], client: Any
+    model: str | os.PathLike[str], folder: str | os.PathLike[str], target: str | os.PathLike[str], client: Any = None
 ) -> Partitions:
     """Score every partition with the model of a file; the new folder has query, document, label and score."""
     whole = check_partitions(folder)
-    models.load(model)  # here first, so that a bad file is one sentence
+    if models.load(model).relation_weight_:
+        raise DataError("this model spreads scores along relations, which are not cut with the partitions", model)
     content = Path(model).read_bytes()
-    with atomic_folder(Path(os.path.normpath(os.fspath(target)))) as fresh:
-        futures = [
-            client.submit(
-                _score, content, Path(model).suffix, str(whole.folder.resolve()), part, str(fresh.resolve()), pure=False
-            )
-            for part in whole.parts
-        ]
-        parts = tuple(client.gather(futures))
+    with new_folder(target) as fresh:
+        parts = tuple(_each(client, whole, _score, content, str(fresh.resolve())))
         write_manifest(replace(whole, folder=fresh, features=(), dtype="float32", scored=True, parts=parts))
     return open_partitions(target)
 
 
-def _score(model: bytes, suffix: str, folder: str, part: Part, target: str) -> Part:
-    import tempfile
-
+def _score(folder: str, part: Part, model: bytes, target: str) -> Part:
     whole = open_partitions(folder)
     data = whole.read(part)
-    with tempfile.NamedTemporaryFile(suffix=suffix) as file:
+    with NamedTemporaryFile() as file:
         file.write(model)
         file.flush()
         trained = models.load(file.name)
     scores = trained.predict(models.aligned(trained, data))
     bare = replace(data, features=np.empty((len(data), 0), np.float32), feature_names=(), comments=None, lines=None)
-    # Beside its name, so that a task done twice, because a worker was thought lost, cannot write into one file.
-    with atomic_folder(Path(target) / part.file.removesuffix(".parquet")) as room:
-        writer = Writer(room, len(data))
+    # In a folder of its own first: a task can be done twice at a time, where a worker was thought lost.
+    with TemporaryDirectory(dir=target, prefix=".") as own:
+        writer = Writer(Path(own), len(data))
         writer.add(bare, scores)
-        writer.end(whole.name, (), "float32", scored=True)
-        (written,) = writer.parts
-    made = Path(target) / part.file.removesuffix(".parquet")
-    (made / written.file).replace(Path(target) / part.file)
+        (written,) = writer.closed()
+        (Path(own) / written.file).replace(Path(target) / part.file)
     return replace(written, file=part.file)
 
 

@@ -13,7 +13,9 @@ Write ranking data in another form.
 forms: letor (LETOR or SVMlight text), qrels, run, scores, parquet, csv, arrow,
 store (a folder of memory-mapped columns that opens at once); irds:ID reads the
 judgements of ir_datasets. IN is recognised by its ending or its first line, OUT
-by its ending; a name that ends in / or .pippin is a store."""
+by its ending; a name that ends in / or .pippin is a store. With --partitions,
+OUT is a folder of Parquet files cut at queries, and IN a LETOR file of any
+size or a data set in another form."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="precision of features (default: as in IN)")
     parser.add_argument("--merge-queries", action="store_true", help="join the rows of a query that comes back")
+    parser.add_argument(
+        "--partitions",
+        type=int,
+        metavar="ROWS",
+        help="write Parquet files of at most so many documents, cut at queries",
+    )
     narrowing = parser.add_mutually_exclusive_group()
     narrowing.add_argument("--judgements", action="store_true", help="only the labels of a data set, by document")
     narrowing.add_argument("--feature", metavar="NAME", help="one feature of a data set, as a run or as scores")
@@ -36,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     """Convert, and say what was written."""
     from pippin.data.convert import convert
 
+    if options.partitions is not None:
+        return run_partitions(options)
     data, form = convert(
         options.source,
         options.target,
@@ -50,4 +60,30 @@ def run(options: argparse.Namespace) -> int:
     what = f"{len(data):,} scores" if isinstance(data, np.ndarray) else repr(data)
     # Standard output may be the data itself.
     print(f"{options.target}: {form}, {what}", file=sys.stderr if options.target == "-" else sys.stdout)
+    return 0
+
+
+def run_partitions(options: argparse.Namespace) -> int:
+    """Write partitions; LETOR text is read stretch by stretch, anything else as a whole."""
+    from pippin.data.convert import named_form, read_any
+    from pippin.data.dataset import Dataset
+    from pippin.data.partitions import write_partitions
+    from pippin.errors import DataError
+
+    others = {
+        "--to": options.target_form, "--merge-queries": options.merge_queries, "--judgements": options.judgements,
+        "--feature": options.feature,
+    }  # fmt: skip
+    for option, given in others.items():
+        if given:
+            raise DataError(f"--partitions cannot be had with {option}")
+    data: Dataset | str = options.source
+    form = options.source_form or named_form(options.source)
+    if form not in (None, "letor"):
+        read = read_any(options.source, form, dtype=options.dtype)
+        if not isinstance(read, Dataset):
+            raise DataError("partitions are of a data set with features, and this is none", options.source)
+        data = read
+    written = write_partitions(data, options.target, options.partitions, absent=options.absent, dtype=options.dtype)
+    print(f"{options.target}: {written}")
     return 0

@@ -20,7 +20,9 @@ HELP = """Evaluate scores or runs exactly as a tool would.
 
   pippin eval qrels.txt run.txt -m NDCG@10 -m MAP --tool trec_eval9
   pippin eval test.txt scores.txt --tool letor4 --tool official --per-query
-  pippin eval test.txt a.txt b.txt --tool all --format markdown"""
+  pippin eval test.txt a.txt b.txt --tool all --format markdown
+  pippin eval huge.txt scores.txt --stream
+  pippin eval scored/ --dask local"""
 
 FORMATS = ("table", "csv", "json", "markdown", "latex", "parquet")
 
@@ -28,7 +30,8 @@ FORMATS = ("table", "csv", "json", "markdown", "latex", "parquet")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("judged", metavar="JUDGED", help="qrels, LETOR file, table or store")
-    parser.add_argument("scored", metavar="SCORED", nargs="+", help="runs or score files")
+    parser.add_argument("scored", metavar="SCORED", nargs="*", help="runs or score files (default: JUDGED holds the "
+                        "scores, too)")  # fmt: skip
     parser.add_argument("-m", "--measure", action="append", metavar="M", help="NDCG@10, MAP, P(rel=2)@5, … (default: "
                         "NDCG@10 and MAP); `pippin measures` lists them")  # fmt: skip
     parser.add_argument("-t", "--tool", action="append", metavar="T", help="a tool or `all` (default: official); "
@@ -38,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="(default: table)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
     parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    larger = parser.add_mutually_exclusive_group()
+    larger.add_argument("--stream", action="store_true", help="read in stretches of whole queries: files larger than "
+                        "memory, grouped by query")  # fmt: skip
+    larger.add_argument("--dask", metavar="ADDRESS", help="evaluate folders of scored partitions on a cluster: a "
+                        "scheduler's address, or `local`")  # fmt: skip
     axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
     for axis, (choices, meaning) in AXES.items():
         axes.add_argument(f"--{axis.replace('_', '-')}", metavar="|".join(choices) if choices else "N", help=meaning)
@@ -49,9 +57,14 @@ def run(options: argparse.Namespace) -> int:
     check_measures(measures)
     tools = chosen_tools(options.tool or ["official"])
     overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
+    if options.stream or options.dask is not None:
+        from pippin.cli.evaluate_parts import evaluate_parts
+
+        write(*evaluate_parts(options, measures, tools, overrides), options)
+        return 0
     evaluations: list[Evaluation] = []
     ranges: Ranges = {}
-    for judged, scored, name in load(options.judged, options.scored, options.merge_queries):
+    for judged, scored, name in load(options.judged, options.scored or [options.judged], options.merge_queries):
         rankings = Rankings(judged, scored)
         for tool in tools:
             if options.ties_range:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pippin.data.dataset import Dataset
@@ -16,7 +18,8 @@ HELP = """Train a ranker and write its model.
 
   pippin train train.txt --ranker lambdamart --valid vali.txt -o model.json
   pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP -o model.json
-  pippin train train.txt --ranker adarank --measure NDCG@10 --convention letor4 --set rounds=200 -o model.json"""
+  pippin train train.txt --ranker adarank --measure NDCG@10 --convention letor4 --set rounds=200 -o model.json
+  pippin train parts/ --ranker lambdamart --valid vali.txt --dask local -o model.json"""
 
 
 _ROUNDS = ("trees", "epochs", "iterations")  # what others call rounds
@@ -48,6 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
     )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="train on a cluster, from partitions: a scheduler's address, or `local`"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
@@ -56,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     from pippin.data.store import digest
     from pippin.rankers import models
 
+    if options.dask is not None:
+        return run_on_dask(options)
     train = read_data(options.data, options.absent)
     valid = None if options.valid is None else read_data(options.valid, options.absent)
     ranker = make(options)
@@ -95,6 +103,41 @@ def choose_weight(ranker: Ranker, valid: Dataset | None, options: argparse.Names
         f"relations weigh {wrapper.weight_:g}: {wrapper.measure} {values[wrapper.weight_]:.4f} on {valid.name}, "
         f"{values[0.0]:.4f} without"
     )
+
+
+def run_on_dask(options: argparse.Namespace) -> int:
+    """Train on the workers of a cluster, each of which reads its own partitions."""
+    from pippin.bench.larger import train_partitions
+    from pippin.data.partitions import open_partitions
+    from pippin.rankers import models
+
+    if options.relations is not None:
+        raise DataError("--relations is not for a cluster; the pairs of documents are held in one memory")
+    if options.select is not None:
+        raise DataError(
+            "--select is not for a cluster; choose parameters on a part of the data, and give them by --set"
+        )
+    whole = open_partitions(options.data)
+    valid = None if options.valid is None else read_data(options.valid, options.absent)
+    ranker = make(options)
+    with cluster(options.dask) as client:
+        train_partitions(ranker, options.data, client, valid)
+    models.save(ranker, options.output, whole.digest())
+    print(f"{ranker.name} trained on {whole}: {options.output}")
+    return 0
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """A client of the cluster at an address, or of one made here (`local`); None where none is asked for."""
+    if address is None:
+        yield None
+        return
+    from pippin.bench.scale import connected
+    from pippin.kernels import threads
+
+    with connected(address, threads(), None) as client:
+        yield client
 
 
 def read_data(path: str, absent: str = "zero") -> Dataset:

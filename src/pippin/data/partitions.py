@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -149,11 +150,15 @@ class Writer:
             self.parts.append(Part(file.name, queries, documents, unlike, _sha256(file)))
             self._open, self._counts = None, [0, 0, 0]
 
-    def end(self, name: str, features: tuple[str, ...], dtype: str, scored: bool = False) -> None:
-        """Close the last file and write the manifest."""
+    def closed(self) -> tuple[Part, ...]:
+        """Close the last file; all that were written."""
         self._close()
-        whole = Partitions(self.folder, name, features, dtype, (self.lowest, self.highest), scored, tuple(self.parts))
-        write_manifest(whole)
+        return tuple(self.parts)
+
+    def end(self, name: str, features: tuple[str, ...], dtype: str) -> None:
+        """Close the last file and write the manifest."""
+        labels = (self.lowest, self.highest)
+        write_manifest(Partitions(self.folder, name, features, dtype, labels, False, self.closed()))
 
 
 def _unlike(data: Dataset) -> int:
@@ -177,6 +182,16 @@ def write_manifest(whole: Partitions) -> None:
     (whole.folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write partitions to, which takes its place at the end; only other partitions are replaced."""
+    target = Path(os.path.normpath(os.fspath(path)))
+    if target.exists() and not is_partitions(target) and not (target.is_dir() and not any(target.iterdir())):
+        raise DataError("something that is not a folder of partitions stands here, and is not replaced", target)
+    with atomic_folder(target) as fresh:
+        yield fresh
+
+
 def write_partitions(
     source: Dataset | str | os.PathLike[str],
     folder: str | os.PathLike[str],
@@ -186,10 +201,7 @@ def write_partitions(
     dtype: DTypeLike | None = None,
 ) -> Partitions:
     """Write a data set, or a LETOR file of any size, as partitions of at most `rows` documents, cut at queries."""
-    target = Path(os.path.normpath(os.fspath(folder)))
-    if target.exists() and not is_partitions(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError("something that is not a folder of partitions stands here, and is not replaced", target)
-    with atomic_folder(target) as fresh:
+    with new_folder(folder) as fresh:
         writer = Writer(fresh, rows)
         named: bool | None = None
         for data in _stretches(source, absent, dtype):
@@ -198,14 +210,12 @@ def write_partitions(
             named = data.document_ids is not None if named is None else named
             writer.add(data if named else replace(data, document_ids=None))
         writer.end(data.name, data.feature_names, data.features.dtype.name)
-    return open_partitions(target)
+    return open_partitions(folder)
 
 
 def _stretches(source: Dataset | str | os.PathLike[str], absent: str, dtype: DTypeLike | None) -> Iterable[Dataset]:
     if isinstance(source, Dataset):
         return [source if dtype is None else replace(source, features=source.features.astype(dtype), lines=None)]
-    if os.fspath(source) == "-":
-        raise DataError("partitions are written from a file, which is read twice, not from standard input")
     # Twice, because a sparse file may show its last feature only at its end.
     width = letor_width(source)
     return letor_stretches(source, Places(), absent=absent, dtype=dtype or np.float64, features=width)
@@ -300,3 +310,9 @@ def read_partitions(folder: str | os.PathLike[str]) -> Dataset:
     """All partitions as one data set in memory."""
     whole = check_partitions(folder)
     return replace(concatenate(whole.read(part) for part in whole.parts), name=whole.name)
+
+
+def read_partition_scores(folder: str | os.PathLike[str]) -> NDArray[np.float64]:
+    """The scores of all partitions in memory."""
+    whole = check_partitions(folder)
+    return np.concatenate([whole.read_scores(part) for part in whole.parts])

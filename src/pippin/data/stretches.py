@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,10 +73,11 @@ class Places:
 def _opened(path: Path_) -> Iterator[tuple[IO[bytes], str]]:
     """A file to read from its beginning to its end, and its name; gzip is unpacked on the way."""
     name = os.fspath(path)
+    if name == "-" or (
+        Path(name).exists() and not Path(name).is_file()
+    ):  # a pipe could not be read twice, to see what it holds
+        raise DataError("what is read in stretches is a file on a disk, and this is none", name)
     try:
-        if name == "-":
-            yield sys.stdin.buffer, "standard input"
-            return
         with Path(name).open("rb") as file:
             packed = file.read(2) == GZIP_MAGIC
             file.seek(0)

@@ -1,0 +1,170 @@
+"""Data larger than a machine, on a real scheduler with two worker processes, one of them killed while it works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.bench import deadly
+from tests.bench.small import whole
+
+from pippin.bench import larger
+from pippin.bench.scale import connected
+from pippin.data.dataset import Dataset
+from pippin.data.letor import write_letor
+from pippin.data.partitions import read_partition_scores, read_partitions, write_partitions
+from pippin.errors import DataError
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.judge import Judge
+from pippin.evaluation.stream import Request
+from pippin.evaluation.tools import TOOLS
+from pippin.rankers import models
+from pippin.rankers.lambdamart import LambdaMART
+from pippin.report.evaluation import as_record
+
+pytest.importorskip("distributed")
+MEASURES = ("NDCG@5", "MAP")
+EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values()]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with connected("local", 2, None) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Dataset, Dataset]:
+    return whole(120), whole(60, seed=2)
+
+
+def ranker(**options: Any) -> LambdaMART:
+    return LambdaMART(rounds=30, min_leaf=5, measure="NDCG@5", convention="yahoo", **options)
+
+
+def test_one_share_has_the_same_trees(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -> None:
+    train, valid = data
+    write_partitions(train, tmp_path / "parts")
+    grown = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
+    alone = ranker().fit(train, eval_set=valid)
+    assert grown.boosters_ == alone.boosters_
+    assert grown.curve_ == alone.curve_
+
+
+def test_two_workers_share_the_queries(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -> None:
+    train, valid = data
+    parts = write_partitions(train, tmp_path / "parts", rows=150)
+    assert len(parts.parts) > 4
+    grown = larger.train_partitions(ranker(bags=2, row_fraction=0.8), tmp_path / "parts", client, valid)
+    models.save(grown, tmp_path / "model.json", parts.digest())
+    again = larger.train_partitions(ranker(bags=2, row_fraction=0.8), tmp_path / "parts", client, valid)
+    assert grown.boosters_ == again.boosters_
+    loaded = models.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.predict(valid), grown.predict(valid))
+    judge = Judge(valid, "NDCG@5", "yahoo")
+    alone = ranker(bags=2, row_fraction=0.8).fit(train, eval_set=valid)
+    assert judge.mean(grown.predict(valid)) == pytest.approx(judge.mean(alone.predict(valid)), abs=0.03)
+    assert judge.mean(grown.predict(valid)) > judge.mean(-valid.features[:, 0].astype(np.float64)) + 0.05
+
+
+def test_a_worker_killed_while_trees_grow(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -> None:
+    train, _ = data
+    write_partitions(train, tmp_path / "parts", rows=150)
+    quiet = larger.train_partitions(ranker().set_params(rounds=400), tmp_path / "parts", client)
+    victim = min(client.run(os.getpid).values())
+    threading.Timer(0.3, os.kill, (victim, signal.SIGKILL)).start()
+    disturbed = larger.train_partitions(ranker().set_params(rounds=400), tmp_path / "parts", client)
+    assert victim not in client.run(os.getpid).values()
+    assert disturbed.boosters_ == quiet.boosters_
+
+
+def test_scores_and_values_by_partition(
+    client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, valid = data
+    models.save(ranker().fit(train), tmp_path / "model.json")
+    write_partitions(valid, tmp_path / "parts", rows=60)
+    scored = larger.score_partitions(tmp_path / "model.json", tmp_path / "parts", tmp_path / "scored", client)
+    assert scored.scored
+    scores = models.load(tmp_path / "model.json").predict(valid)
+    assert np.array_equal(read_partition_scores(tmp_path / "scored"), scores)
+
+    monkeypatch.setattr(larger, "_evaluate", deadly.evaluate_or_die)
+    evaluations = larger.evaluate_partitions(tmp_path / "scored", MEASURES, EVERY, client, "scores")
+    assert (tmp_path / "killed").exists()
+    judged = read_partitions(tmp_path / "scored")
+    for (tool, _), evaluation in zip(EVERY, evaluations, strict=True):
+        assert as_record(evaluation) == as_record(evaluate(judged, scores, MEASURES, tool))
+    here = larger.evaluate_partitions(tmp_path / "scored", MEASURES, EVERY, None, "scores")
+    assert [as_record(e) for e in here] == [as_record(e) for e in evaluations]
+
+
+def test_bad_input(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -> None:
+    from pippin.rankers.mart import MART
+
+    train, valid = data
+    write_partitions(train, tmp_path / "parts")
+    with pytest.raises(DataError, match="lambdamart can be trained over partitions on a cluster, and mart cannot"):
+        larger.train_partitions(MART(), tmp_path / "parts", client)
+    with pytest.raises(DataError, match="rounds is at least 1, not 0"):
+        larger.train_partitions(ranker().set_params(rounds=0), tmp_path / "parts", client)
+    fewer = replace(valid, features=valid.features[:, :2], feature_names=("1", "2"), lines=None)
+    with pytest.raises(DataError, match="lacks 3 of the 5 features"):
+        larger.train_partitions(ranker(), tmp_path / "parts", client, fewer)
+    with pytest.raises(DataError, match="have no scores"):
+        larger.evaluate_partitions(tmp_path / "parts", MEASURES, EVERY)
+    write_partitions(replace(train, labels=np.zeros_like(train.labels)), tmp_path / "constant")
+    with pytest.raises(DataError, match="there is nothing to learn"):
+        larger.train_partitions(ranker(), tmp_path / "constant", client)
+    infinite = replace(train, features=np.full_like(train.features, np.inf))
+    write_partitions(infinite, tmp_path / "infinite")
+    with pytest.raises(DataError, match="a feature is infinite"):
+        larger.train_partitions(ranker(), tmp_path / "infinite", client)
+
+
+def test_the_commands(
+    client: Any, tmp_path: Path, data: tuple[Dataset, Dataset], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pippin.cli.main import main
+
+    def run(*arguments: str) -> int:
+        return main([a.replace("@", f"{tmp_path}/", 1) if a.startswith("@") else a for a in arguments])
+
+    def said(*arguments: str) -> str:
+        assert run(*arguments) == 0
+        return capsys.readouterr().out
+
+    address = client.scheduler.address
+
+    write_letor(data[0], tmp_path / "train.txt")
+    write_letor(data[1], tmp_path / "test.txt")
+    assert "5 features, float64)" in said("convert", "@train.txt", "@parts", "--partitions", "500")
+    said("convert", "@test.txt", "@more.parquet")
+    said("convert", "@more.parquet", "@more", "--partitions", "100")
+    said("train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json")
+    said("rank", "@model.json", "@test.txt", "-o", "@scores.txt")
+    said("rank", "@model.json", "@more", "-o", "@scored/")
+    plain = said("eval", "@test.txt", "@scores.txt", "--tool", "all", "--ties-range")
+    assert said("eval", "@test.txt", "@scores.txt", "--tool", "all", "--ties-range", "--stream") == plain
+    assert said("eval", "@scored", "--tool", "all", "--ties-range") == plain
+    assert said("eval", "@scored", "--tool", "all", "--ties-range", "--stream") == plain
+    assert said("eval", "@scored", "--tool", "all", "--ties-range", "--dask", address) == plain
+    per_query = said("eval", "@test.txt", "@scores.txt", "-q", "--format", "csv")
+    assert said("eval", "@test.txt", "@scores.txt", "-q", "--format", "csv", "--stream") == per_query
+    for arguments, sentence in (
+        (("eval", "@test.txt", "@scores.txt", "--dask", "local"), "--dask evaluates folders of scored partitions"),
+        (("eval", "@test.txt", "--stream"), "say which file holds the scores"),
+        (("eval", "@test.txt", "@scores.txt", "--stream", "--merge-queries"), "sort it by query instead"),
+        (("convert", "@test.txt", "@x", "--partitions", "9", "--to", "csv"), "cannot be had with --to"),
+        (("convert", "@scores.txt", "@x", "--partitions", "9", "--from", "scores"), "a data set with features"),
+        (("train", "@parts", "-r", "mart", "--dask", address, "-o", "@m"), "and mart cannot"),
+    ):
+        assert run(*arguments) == 2
+        assert sentence in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""Partitions cut at queries: what is written is what was there, and a cut through a query is seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from pippin.data.dataset import Dataset
+from pippin.data.letor import write_letor
+from pippin.data.load import as_judged
+from pippin.data.partitions import check_partitions, is_partitions, open_partitions, read_partitions, write_partitions
+from pippin.data.synthetic import make
+from pippin.errors import DataError
+
+
+@pytest.fixture
+def letor(tmp_path: Path) -> Path:
+    write_letor(make(30, documents=8, features=5, seed=2), tmp_path / "d.txt")
+    return tmp_path / "d.txt"
+
+
+def same(one: Dataset, other: Dataset) -> bool:
+    return (
+        np.array_equal(one.features, other.features, equal_nan=True)
+        and np.array_equal(one.labels, other.labels)
+        and np.array_equal(one.offsets, other.offsets)
+        and one.query_ids == other.query_ids
+        and (one.document_ids is None) == (other.document_ids is None)
+        and list(one.document_ids or ()) == list(other.document_ids or ())
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 50, 10_000])
+def test_what_is_written_is_read(letor: Path, tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pippin.data.partitions.letor_stretches", small_stretches)
+    written = write_partitions(letor, tmp_path / "parts", rows)
+    data = as_judged(letor)
+    assert isinstance(data, Dataset)
+    assert same(read_partitions(tmp_path / "parts"), data)
+    assert (written.queries, len(written), written.labels) == (30, len(data), (0, int(data.labels.max())))
+    if rows == 1:
+        assert [part.queries for part in written.parts] == [1] * 30
+    assert all(part.documents <= max(rows, int(np.diff(data.offsets).max())) for part in written.parts)
+    whole = as_judged(tmp_path / "parts")
+    assert isinstance(whole, Dataset)
+    assert same(whole, data)
+
+
+def test_data_in_memory_and_its_precision(letor: Path, tmp_path: Path) -> None:
+    data = as_judged(letor)
+    assert isinstance(data, Dataset)
+    written = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
+    assert (written.dtype, written.read(written.parts[0]).features.dtype.name) == ("float32", "float32")
+    again = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
+    assert again.digest() == written.digest()
+
+
+def test_unlike_counts_what_an_order_can_be_learned_from(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n0 qid:2 1:1\n0 qid:2 1:3\n1 qid:3 1:1\n")
+    (part,) = write_partitions(tmp_path / "d.txt", tmp_path / "parts").parts
+    assert (part.queries, part.documents, part.unlike) == (3, 5, 2)
+
+
+def rewrite(folder: Path, number: int, change: object) -> None:
+    """Change the table of a partition, and its count in the manifest, as a careless program would."""
+    file = folder / f"part-{number:05}.parquet"
+    table = change(parquet.read_table(file))  # type: ignore[operator]
+    parquet.write_table(table, file)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["partitions"][number]["documents"] = table.num_rows
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda t: pyarrow.concat_tables([t, t[:1]]), "part-00001.parquet: the rows of query .* do not stand together"),
+        (lambda t: t.drop_columns(["2"]), "part-00001.parquet: the columns differ from those of part-00000.parquet"),
+    ],
+)
+def test_a_cut_that_does_not_hold(letor: Path, tmp_path: Path, change: object, sentence: str) -> None:
+    write_partitions(letor, tmp_path / "parts", 60)
+    rewrite(tmp_path / "parts", 1, change)
+    with pytest.raises(DataError, match=sentence):
+        check_partitions(tmp_path / "parts")
+
+
+def test_a_cut_through_a_query(letor: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    write_partitions(letor, folder, 60)
+    last = parquet.read_table(folder / "part-00000.parquet")[-1:]
+    rewrite(folder, 1, lambda table: pyarrow.concat_tables([last, table]))
+    query = last.column("query")[0].as_py()
+    with pytest.raises(
+        DataError, match=f"part-00001.parquet: query {query} stands here and in part-00000.parquet: the cut goes"
+    ):
+        read_partitions(folder)
+
+
+def test_files_that_are_gone_or_others(letor: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    write_partitions(letor, folder, 60)
+    first, second = folder / "part-00000.parquet", folder / "part-00001.parquet"
+    parquet.write_table(parquet.read_table(first), first, compression="gzip")
+    check_partitions(folder)
+    with pytest.raises(DataError, match="SHA-256 differs"):
+        check_partitions(folder, digests=True)
+    second.write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="damaged, or no Parquet file"):
+        check_partitions(folder)
+    second.unlink()
+    with pytest.raises(DataError, match="this partition is missing"):
+        check_partitions(folder)
+
+
+def test_folders_that_are_no_partitions(letor: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine").write_text("mine")
+    with pytest.raises(DataError, match="is not replaced"):
+        write_partitions(letor, other)
+    with pytest.raises(DataError, match="no partitions"):
+        open_partitions(other)
+    for content, sentence in (
+        ("{", "cannot be read"),
+        ('{"format": "x"}', "of something else"),
+        ('{"format": "pippin partitions", "version": 9}', "newer"),
+        ('{"format": "pippin partitions", "version": 1}', "does not describe"),
+    ):
+        (other / "manifest.json").write_text(content)
+        with pytest.raises(DataError, match=sentence):
+            open_partitions(other)
+    assert not is_partitions(tmp_path)
+
+
+def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text("1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = b\n0 qid:3 1:1\n")
+    with pytest.raises(DataError, match="at least one document"):
+        write_partitions(path, tmp_path / "parts", 0)
+    monkeypatch.setattr("pippin.data.partitions.letor_stretches", small_stretches)
+    with pytest.raises(DataError, match="query 3 or one after it has a document without a name"):
+        write_partitions(path, tmp_path / "parts")
+    assert not (tmp_path / "parts").exists()
+
+
+def small_stretches(path: Path, places: object, **options: object) -> object:
+    from pippin.data.stretches import letor_stretches
+
+    return letor_stretches(path, places, 1, **options)  # type: ignore[arg-type]

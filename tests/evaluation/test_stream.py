@@ -1,0 +1,92 @@
+"""Evaluation in stretches: the same bytes as of the whole, under every tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pippin.data.letor import write_letor
+from pippin.data.partitions import write_partitions
+from pippin.data.scores import write_scores
+from pippin.data.synthetic import make
+from pippin.errors import DataError
+from pippin.evaluation.evaluate import Evaluation, evaluate
+from pippin.evaluation.stream import Request, evaluate_stream
+from pippin.evaluation.tools import TOOLS
+from pippin.report.evaluation import as_record
+
+MEASURES = ("NDCG@3", "MAP", "P@2", "RR")
+EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values()]
+
+
+def equal(streamed: list[Evaluation], judged: Path, scored: Path) -> None:
+    for (tool, overrides), evaluation in zip(EVERY, streamed, strict=True):
+        whole = evaluate(judged, scored, MEASURES, tool, **overrides)
+        assert as_record(evaluation) == {**as_record(whole), "scored": evaluation.name}, tool.name
+
+
+@pytest.fixture
+def letor(tmp_path: Path) -> tuple[Path, Path]:
+    data = make(40, documents=6, features=5, seed=4)
+    write_letor(data, tmp_path / "d.txt")
+    write_scores(np.round(np.nan_to_num(data.features[:, 0]), 1), tmp_path / "s.txt")  # with ties
+    return tmp_path / "d.txt", tmp_path / "s.txt"
+
+
+@pytest.mark.parametrize("size", [1, 900, 1 << 20])
+def test_a_data_set_with_scores(letor: tuple[Path, Path], size: int) -> None:
+    equal(evaluate_stream(*letor, MEASURES, EVERY, size=size), *letor)
+
+
+def test_partitions_with_scores(letor: tuple[Path, Path], tmp_path: Path) -> None:
+    write_partitions(letor[0], tmp_path / "parts", rows=30)
+    equal(evaluate_stream(tmp_path / "parts", letor[1], MEASURES, EVERY), *letor)
+
+
+@pytest.fixture
+def trec(tmp_path: Path) -> tuple[Path, Path]:
+    """Judgements of q0 … q29, and a run backwards, without every fifth of them, with some that nobody judged."""
+    draw = np.random.default_rng(5)
+    judged = "".join(f"q{q} 0 d{d} {draw.integers(-1, 3)}\n" for q in range(30) for d in range(6))
+    asked = [q for q in reversed(range(40)) if q % 5]
+    run = "".join(f"q{q} Q0 d{d} 1 {draw.integers(0, 4)} t\n" for q in asked for d in range(2, 9))
+    (tmp_path / "qrels").write_text(judged)
+    (tmp_path / "run").write_text(run)
+    return tmp_path / "qrels", tmp_path / "run"
+
+
+@pytest.mark.parametrize("size", [1, 500, 1 << 20])
+def test_judgements_with_a_run(trec: tuple[Path, Path], size: int) -> None:
+    equal(evaluate_stream(*trec, MEASURES, EVERY, size=size), *trec)
+
+
+def test_a_run_that_is_not_grouped(trec: tuple[Path, Path]) -> None:
+    with trec[1].open("a") as run:
+        run.write("q39 Q0 d77 1 0 t\n")
+    with pytest.raises(DataError, match=r"run: query q39 comes back after others, .* must be grouped by query"):
+        evaluate_stream(*trec, MEASURES, EVERY, size=500)
+
+
+def test_errors_of_ranking_name_the_line(trec: tuple[Path, Path]) -> None:
+    lines = trec[1].read_text().splitlines()
+    lines.insert(200, lines[199])
+    trec[1].write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"run:201: document .* stands twice .*; the first time in line 200"):
+        evaluate_stream(*trec, MEASURES, EVERY, size=500)
+
+
+def test_nothing_in_common(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("a 0 d 1\n")
+    (tmp_path / "run").write_text("b Q0 d 1 1 t\n")
+    with pytest.raises(DataError, match="qrels and run have no query in common"):
+        evaluate_stream(tmp_path / "qrels", tmp_path / "run", MEASURES, EVERY)
+
+
+def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Path]) -> None:
+    with pytest.raises(DataError, match="and not LETOR text with a run"):
+        evaluate_stream(letor[0], trec[1], MEASURES, EVERY)
+    letor[1].write_text("1\n2\n3\n")
+    with pytest.raises(DataError, match="ends after 3 scores"):
+        evaluate_stream(*letor, MEASURES, EVERY)

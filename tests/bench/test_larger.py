@@ -164,6 +164,7 @@ def test_the_commands(
         (("eval", "@test.txt", "@scores.txt", "--stream", "--merge-queries"), "sort it by query instead"),
         (("convert", "@test.txt", "@x", "--partitions", "9", "--to", "csv"), "cannot be had with --to"),
         (("convert", "@scores.txt", "@x", "--partitions", "9", "--from", "scores"), "a data set with features"),
+        (("rank", "@model.json", "@more", "--dask", address), "name it with -o FOLDER/"),
         (("train", "@parts", "-r", "mart", "--dask", address, "-o", "@m"), "and mart cannot"),
     ):
         assert run(*arguments) == 2

@@ -42,10 +42,10 @@ def _evaluated(
     options: argparse.Namespace, measures: Sequence[str], requests: Sequence[Request]
 ) -> Iterator[list[Evaluation]]:
     """The evaluations of each scored file."""
-    from pippin.bench.larger import evaluate_partitions
-
     folders = list(dict.fromkeys([options.judged, *options.scored]))
     if all(is_partitions(folder) for folder in folders):  # each with its own labels and scores
+        from pippin.bench.larger import evaluate_partitions
+
         with cluster(options.dask) as client:
             for folder, name in zip(folders, distinct_names(folders), strict=True):
                 yield evaluate_partitions(folder, measures, requests, client, name)

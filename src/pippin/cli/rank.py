@@ -72,6 +72,8 @@ def run_partitions(options: argparse.Namespace) -> int:
 
     if options.relations is not None:
         raise DataError("--relations is not for partitions; the pairs of documents are held in one memory")
+    if options.output == "-":
+        raise DataError("scored partitions are a folder; name it with -o FOLDER/")
     with cluster(options.dask) as client:
         print(f"{options.output}: {score_partitions(options.model, options.data, options.output, client)}")
     return 0

@@ -137,7 +137,7 @@ class Writer:
             table = table.append_column(SCORE, array(scores))
         if self._open is None:
             file = self.folder / f"part-{len(self.parts):05}.parquet"
-            self._open = (file, parquet.ParquetWriter(file, table.schema, compression="zstd"))
+            self._open = (file, parquet.ParquetWriter(file, table.schema, compression="zstd", use_dictionary=["query"]))
         self._open[1].write_table(table)
         for i, count in enumerate((data.queries, len(data), _unlike(data))):
             self._counts[i] += count

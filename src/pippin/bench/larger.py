@@ -39,7 +39,7 @@ from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.trees import BoostedRanker
+from pippin.rankers.trees import BoostedRanker, without_constant
 
 T = TypeVar("T")
 _ATTEMPTS = 3  # times that growing trees begins anew because a worker ended
@@ -272,14 +272,8 @@ def grow_share(
     whole = open_partitions(folder)
     if whole.digest() != digest:
         raise DataError("the worker sees other partitions at this path than the one who asked", folder)
-    train = concatenate(whole.read(part) for part in share)
-    counted = (sum(part.queries for part in share), sum(part.documents for part in share))
-    if (train.queries, len(train)) != counted:
-        raise DataError(f"{len(train)} documents in {train.queries} whole queries, and the manifest says {counted[1]} "
-                        f"in {counted[0]}", folder)  # fmt: skip
-    if np.isinf(train.features).any():
-        raise DataError("a feature is infinite", folder)
     model = ranker(name)(**parameters)
+    train = read_share(whole, share, unlike=model.drop_constant)
     model.feature_names_ = train.feature_names
     model.n_features_in_ = train.features.shape[1]
     model._network = network
@@ -287,6 +281,31 @@ def grow_share(
     with _no_chatter():
         model._fit(train, valid)
     return (model.curve_, model._state()) if first else None
+
+
+def read_share(whole: Partitions, share: Sequence[Part], *, unlike: bool) -> Dataset:
+    """Whole partitions as one data set, in hardly more memory than its features take.
+
+    `unlike` leaves out queries whose documents all have one label, here, because to leave them out later is a copy.
+    """
+    rows = sum(part.unlike if unlike else part.documents for part in share)
+    features = np.empty((rows, len(whole.features)), whole.dtype)
+    others: list[Dataset] = []
+    end = 0
+    for part in share:
+        data = whole.read(part)
+        if (data.queries, len(data)) != (part.queries, part.documents):
+            message = (
+                f"{len(data)} documents of {data.queries} whole queries, and the manifest says {part.documents} of "
+            )
+            raise DataError(f"{message}{part.queries}", whole.folder / part.file)
+        data = without_constant(data, part.file) if unlike else data
+        if np.isinf(data.features).any():
+            raise DataError("a feature is infinite", whole.folder / part.file)
+        features[end : end + len(data)] = data.features
+        end += len(data)
+        others.append(replace(_bare(data), features=np.empty((len(data), 0), features.dtype), feature_names=()))
+    return replace(concatenate(others), features=features, feature_names=whole.features, name=whole.name)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools, write_text
 
@@ -36,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G")
     parser.add_argument("--form", choices=("table", "markdown", "json", "csv"), default="table")
     parser.add_argument("--report", default="-", metavar="FILE", help="write the study here instead of to the terminal")
+    parser.add_argument("--figures", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
@@ -62,4 +64,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         written = "\n\n\n".join(report.text(s, options.form) for s in studies)
     write_text(written, options.report)
+    if options.figures is not None:
+        from pippin.report.export import write_study_figures
+
+        for made in studies:
+            write_study_figures(made, Path(options.figures))
     return outcome.status

@@ -13,12 +13,14 @@ from typing import Any
 
 from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, training_convention
 from pippin.bench.published import Published, beside
+from pippin.bench.study import Study
 from pippin.bench.winning import Winning, means_of, winning_numbers
 from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError, MissingExtra
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
+from pippin.report.study import study_figures
 from pippin.report.tables import Table
 
 Boards = Mapping[Place, Leaderboard]
@@ -180,6 +182,16 @@ def _winning_rows(found: Sequence[Winning]) -> list[dict[str, Any]]:
         for w in found
         if w.pairs
     ]
+
+
+def write_study_figures(study: Study, folder: Path) -> list[Path]:
+    """Draw the figures of a study; the files written."""
+    written = []
+    for name, spec in study_figures(study).items():
+        for kind in ("svg", "png"):
+            written.append(folder / f"{file_name(study.data)}-{name}.{kind}")
+            _write(written[-1], drawn(spec, kind))
+    return written
 
 
 def drawn(spec: figures.Spec, kind: str) -> bytes:

@@ -6,17 +6,21 @@ still is a DataError, never a number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.graph import Graph, Ints, index_dtype
+from pippin.collection.graph import Graph, Ints
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
+from pippin.kernels.links import link_sums
 
 Floats = NDArray[np.float64]
+Sums = Callable[[Floats], Floats]
 DAMPING = 0.85
 
 
@@ -48,21 +52,35 @@ def pagerank(graph: Graph, *, damping: float = DAMPING, tolerance: float = 1e-12
     x(p) = (1−d)/N + d·(Σ_{q→p} x(q)/|Out(q)| + D/N), D the mass on pages without links. Stops at an L1 change of at
     most `tolerance`.
     """
-    return _stationary(pull_matrix(graph), graph.outdegree == 0, damping, tolerance, rounds, "PageRank")
+    pull = Pull(graph)
+    return _stationary(pull.sums, graph.outdegree == 0, damping, tolerance, rounds, "PageRank")
 
 
-def pull_matrix(graph: Graph) -> Any:
-    """1/|Out(q)| in row p and column q where q points to p (SciPy CSR): what a page takes in from those before it."""
-    from scipy.sparse import csr_array
+class Pull:
+    """What a page takes in from those that point to it: Σ_{q→p} x(q)/|Out(q)|, for one column of x or several."""
 
-    share, columns = 1.0 / np.maximum(graph.outdegree, 1), graph.in_sources
-    return csr_array((share[columns], columns, index_dtype(graph.in_offsets)), shape=(graph.pages, graph.pages))
+    def __init__(self, graph: Graph) -> None:
+        self._offsets, self._sources = graph.in_offsets, graph.in_sources
+        self._share = 1.0 / np.maximum(graph.outdegree, 1)
+        self._given = np.empty(0)  # what each page gives to each of its targets, made in the same place every round
+
+    def sums(self, x: Floats, out: Floats | None = None) -> Floats:
+        """The sums for x [n] or [n, k]; in `out`, where that is given."""
+        if self._given.shape != x.shape:
+            self._given = np.empty_like(x)
+        np.multiply(x.T, self._share, out=self._given.T)
+        return link_sums(self._offsets, self._sources, self._given, out)
 
 
 def _stationary(
-    pull: Any, dangling: NDArray[np.bool_], damping: float, tolerance: float, rounds: int, name: str
+    pull: Sums,
+    dangling: NDArray[np.bool_],
+    damping: float,
+    tolerance: float,
+    rounds: int,
+    name: str,
 ) -> Rank:
-    """The fixed point of x = (1−d)/N + d·(pull·x + x(dangling)/N)."""
+    """The fixed point of x = (1−d)/N + d·(pull(x) + x(dangling)/N)."""
     pages = len(dangling)
     if not 0 <= damping < 1:
         raise DataError(f"the damping of {name} is at least 0 and below 1, not {damping}")
@@ -72,7 +90,7 @@ def _stationary(
     x, residual = np.full(pages, 1.0 / pages), np.inf
     for done in range(1, rounds + 1):
         lost = float(x[loose].sum())
-        y: Floats = pull @ x
+        y = pull(x)
         y *= damping
         y += (1.0 - damping + damping * lost) / pages
         x -= y
@@ -116,7 +134,7 @@ def hostrank(
     total = np.bincount(source, count, number)
     share = count / np.maximum(total, 1.0)[source]
     weights = csr_array((share, (target, source)), shape=(number, number))
-    rank = _stationary(weights, total == 0, damping, tolerance, rounds, "HostRank")
+    rank = _stationary(weights.dot, total == 0, damping, tolerance, rounds, "HostRank")
     values = rank.values[home]
     if distributed:
         if sitemap is None:
@@ -144,27 +162,34 @@ def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
     inside a host are kept. Where the two largest singular values lie so close that `rounds` rounds do not suffice,
     Lanczos' method goes on from there to the same limit: its space is spanned by the same powers.
     """
-    back = links.T.tocsr()
+    forth, back = directions(links)
     hub = np.ones(links.shape[0])
     authority = np.zeros_like(hub)
     if not links.nnz:
         return Hits(authority, np.zeros_like(hub), 0, 0.0)
     residual = np.inf
     for done in range(1, rounds + 1):
-        authority, hub, residual = _hits_round(links, back, authority, hub)
+        authority, hub, residual = _hits_round(forth, back, authority, hub)
         if residual <= tolerance:
             return Hits(authority, hub, done, residual)
-    authority = _lanczos(links, back, authority)
-    hub = unit(links @ authority)
-    authority, hub, residual = _hits_round(links, back, authority, hub)
+    authority = _lanczos(forth, back, authority)
+    hub = unit(forth(authority))
+    authority, hub, residual = _hits_round(forth, back, authority, hub)
     if residual > tolerance:
         raise restless("HITS", rounds, residual, tolerance)
     return Hits(authority, hub, rounds + 1, residual)
 
 
-def _hits_round(links: Any, back: Any, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
-    new_authority = unit(back @ hub)
-    new_hub = unit(links @ new_authority)
+def directions(links: Any) -> tuple[Sums, Sums]:
+    """Ax and Aᵀx of a sparse matrix whose entries are all 1, as functions of x."""
+    return tuple(  # type: ignore[return-value]
+        partial(link_sums, matrix.indptr.astype(np.int64), matrix.indices) for matrix in (links, links.T.tocsr())
+    )
+
+
+def _hits_round(forth: Sums, back: Sums, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
+    new_authority = unit(back(hub))
+    new_hub = unit(forth(new_authority))
     changed = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
     return new_authority, new_hub, changed
 
@@ -180,11 +205,11 @@ def unit(vector: Floats) -> Floats:
     return vector / length if length > 0 else vector
 
 
-def _lanczos(links: Any, back: Any, start: Floats) -> Floats:
+def _lanczos(forth: Sums, back: Sums, start: Floats) -> Floats:
     """The dominant eigenvector of AᵀA that `start` leads to."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    square = LinearOperator(back.shape, matvec=lambda x: back @ (links @ x), dtype=np.float64)
+    square = LinearOperator((len(start), len(start)), matvec=lambda x: back(forth(x)), dtype=np.float64)
     try:
         _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
     except ArpackNoConvergence:

@@ -12,6 +12,9 @@ struct Lists {
     std::span<const std::int32_t> columns;
 
     std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+    std::span<const std::int32_t> of(std::int64_t page) const {
+        return columns.subspan(offsets[page], offsets[page + 1] - offsets[page]);
+    }
     // Throws unless the offsets ascend within the columns and every column is below `pages`.
     void check(std::int64_t pages) const;
 };

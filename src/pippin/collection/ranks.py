@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,34 +161,27 @@ def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
     inside a host are kept. Where the two largest singular values lie so close that `rounds` rounds do not suffice,
     Lanczos' method goes on from there to the same limit: its space is spanned by the same powers.
     """
-    forth, back = directions(links)
+    back = links.T.tocsr()
     hub = np.ones(links.shape[0])
     authority = np.zeros_like(hub)
     if not links.nnz:
         return Hits(authority, np.zeros_like(hub), 0, 0.0)
     residual = np.inf
     for done in range(1, rounds + 1):
-        authority, hub, residual = _hits_round(forth, back, authority, hub)
+        authority, hub, residual = _hits_round(links, back, authority, hub)
         if residual <= tolerance:
             return Hits(authority, hub, done, residual)
-    authority = _lanczos(forth, back, authority)
-    hub = unit(forth(authority))
-    authority, hub, residual = _hits_round(forth, back, authority, hub)
+    authority = _lanczos(links, back, authority)
+    hub = unit(links @ authority)
+    authority, hub, residual = _hits_round(links, back, authority, hub)
     if residual > tolerance:
         raise restless("HITS", rounds, residual, tolerance)
     return Hits(authority, hub, rounds + 1, residual)
 
 
-def directions(links: Any) -> tuple[Sums, Sums]:
-    """Ax and Aᵀx of a sparse matrix whose entries are all 1, as functions of x."""
-    return tuple(  # type: ignore[return-value]
-        partial(link_sums, matrix.indptr.astype(np.int64), matrix.indices) for matrix in (links, links.T.tocsr())
-    )
-
-
-def _hits_round(forth: Sums, back: Sums, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
-    new_authority = unit(back(hub))
-    new_hub = unit(forth(new_authority))
+def _hits_round(links: Any, back: Any, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
+    new_authority = unit(back @ hub)
+    new_hub = unit(links @ new_authority)
     changed = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
     return new_authority, new_hub, changed
 
@@ -205,11 +197,11 @@ def unit(vector: Floats) -> Floats:
     return vector / length if length > 0 else vector
 
 
-def _lanczos(forth: Sums, back: Sums, start: Floats) -> Floats:
+def _lanczos(links: Any, back: Any, start: Floats) -> Floats:
     """The dominant eigenvector of AᵀA that `start` leads to."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    square = LinearOperator((len(start), len(start)), matvec=lambda x: back(forth(x)), dtype=np.float64)
+    square = LinearOperator(back.shape, matvec=lambda x: back @ (links @ x), dtype=np.float64)
     try:
         _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
     except ArpackNoConvergence:

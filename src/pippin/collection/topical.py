@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
-from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, directions, norm, restless
+from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, norm, restless
 from pippin.errors import DataError
 
 CHUNK = 1 << 14  # pages classified at once
@@ -231,13 +231,13 @@ def topical_hits(
     authority, hub = topics * plain.authority[wide], topics * plain.hub[wide]
     if not links.nnz:
         return TopicalHits(authority, hub, 0, 0.0)
-    forth, back = directions(links)
+    back = links.T.tocsr()
     keep_authority, keep_hub = (1 - alpha) * authority, (1 - alpha) * hub
-    pass_on = alpha / norm(back(plain.hub)), alpha / norm(forth(plain.authority))
+    pass_on = alpha / norm(back @ plain.hub), alpha / norm(links @ plain.authority)
     residual = np.inf
     for done in range(1, rounds + 1):
-        new_authority = pass_on[0] * back(hub) + keep_authority
-        new_hub = pass_on[1] * forth(new_authority) + keep_hub
+        new_authority = pass_on[0] * (back @ hub) + keep_authority
+        new_hub = pass_on[1] * (links @ new_authority) + keep_hub
         residual = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
         authority, hub = new_authority, new_hub
         if residual <= tolerance:

@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
     pippin::bind_coordinate(m);
     pippin::bind_index(m);
     pippin::bind_links(m);
+    pippin::bind_decimals(m);
 }

@@ -41,5 +41,6 @@ void bind_boosting(nb::module_& m);
 void bind_coordinate(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_links(nb::module_& m);
+void bind_decimals(nb::module_& m);
 
 }  // namespace pippin

@@ -405,7 +405,9 @@ def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     files = sorted(path for path in work.rglob("*") if path.is_file())
     with ThreadPoolExecutor(threads()) as pool:
         digests = pool.map(_file_digest, files)
-        manifest["files"] = {path.relative_to(work).as_posix(): digest for path, digest in zip(files, digests, strict=True)}
+        manifest["files"] = {
+            path.relative_to(work).as_posix(): digest for path, digest in zip(files, digests, strict=True)
+        }
     (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     old = target.with_name(f"{target.name}.old")
     if target.exists():

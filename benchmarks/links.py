@@ -23,7 +23,7 @@ from pippin.collection.candidates import Candidates, StreamCounts
 from pippin.collection.collection import Query
 from pippin.collection.features import parse_features
 from pippin.collection.graph import Graph
-from pippin.collection.ranks import pagerank, pull_matrix
+from pippin.collection.ranks import pagerank
 from pippin.collection.topical import Topics
 from pippin.collection.web import Web
 
@@ -61,6 +61,14 @@ def memory(run: Callable[[], Any]) -> int:
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return taken
+
+
+def pull_matrix(graph: Graph) -> Any:
+    """1/|Out(q)| in row p and column q where q points to p, as SciPy has it."""
+    from scipy.sparse import csr_array
+
+    share, offsets = 1.0 / np.maximum(graph.outdegree, 1), graph.in_offsets.astype(np.int32)
+    return csr_array((share[graph.in_sources], graph.in_sources, offsets), shape=(graph.pages, graph.pages))
 
 
 def show_pagerank(graph: Graph) -> None:

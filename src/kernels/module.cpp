@@ -16,4 +16,6 @@ NB_MODULE(_native, m) {
     pippin::bind_boosting(m);
     pippin::bind_coordinate(m);
     pippin::bind_index(m);
+    pippin::bind_links(m);
+    pippin::bind_decimals(m);
 }

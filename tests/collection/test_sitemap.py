@@ -47,7 +47,7 @@ def test_children_siblings_and_depth() -> None:
     assert tree.child_counts.tolist() == [2, 0, 1, 0, 0]
     assert [tree.siblings(page).tolist() for page in range(5)] == [[], [2], [1], [], []]
     assert tree.depth.tolist() == [0, 1, 1, 2, 0]
-    assert tree.with_ancestors(np.array([3])).tolist() == [0, 2, 3]
+    assert tree.with_descendants(np.array([2, 1])).tolist() == [1, 2, 3]
 
 
 def test_a_cycle_is_an_error() -> None:
@@ -64,7 +64,7 @@ def test_a_parent_that_is_not_there_is_an_error() -> None:
 
 def test_no_pages() -> None:
     tree = Sitemap.of_urls([])
-    assert (tree.pages, tree.roots, tree.with_ancestors(np.zeros(0, np.int64)).tolist()) == (0, 0, [])
+    assert (tree.pages, tree.roots, tree.with_descendants(np.zeros(0, np.int64)).tolist()) == (0, 0, [])
 
 
 def test_a_chain_of_a_hundred_thousand_pages_is_deep_not_slow() -> None:

@@ -40,5 +40,7 @@ void bind_objective(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_coordinate(nb::module_& m);
 void bind_index(nb::module_& m);
+void bind_links(nb::module_& m);
+void bind_decimals(nb::module_& m);
 
 }  // namespace pippin

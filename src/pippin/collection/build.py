@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ from pippin.data.store import write_store
 from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
+from pippin.kernels import threads
 from pippin.progress import progress
 
 SCHEMA = 1
@@ -401,7 +403,11 @@ def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:
         entry = work / name
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink(missing_ok=True)
     files = sorted(path for path in work.rglob("*") if path.is_file())
-    manifest["files"] = {path.relative_to(work).as_posix(): _file_digest(path) for path in files}
+    with ThreadPoolExecutor(threads()) as pool:
+        digests = pool.map(_file_digest, files)
+        manifest["files"] = {
+            path.relative_to(work).as_posix(): digest for path, digest in zip(files, digests, strict=True)
+        }
     (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     old = target.with_name(f"{target.name}.old")
     if target.exists():

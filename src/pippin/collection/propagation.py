@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pippin.collection.graph import Graph, Ints, gather, index_dtype
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
+from pippin.kernels.links import linked_values, links_inside, propagate_once
 
 Floats = NDArray[np.float64]
 SITEMAP_ALPHA = 0.9
@@ -43,33 +44,33 @@ def propagate(
     if not 0 <= alpha <= 1:
         raise DataError(f"α is a weight from 0 to 1, not {alpha}")
     own = alpha if alpha_is_self else 1.0 - alpha
-    kept, h = own * values, values
+    kept = own * values
     if own == 1.0 or not values.size:
         return kept
     enough = tolerance * float(np.abs(values).max())
+    offsets = weights.indptr.astype(np.int64)
+    table, h = (np.ascontiguousarray(part.reshape(len(values), -1)) for part in (kept, values))
+    new, spare = np.empty_like(table), np.empty_like(table)
     changed = np.inf
     for done in range(1, (rounds if levels is None else levels) + 1):
-        new: Floats = weights @ h
-        new *= 1.0 - own
-        new += kept
-        changed = float(np.abs(new - h).max())
-        h = new
+        changed = propagate_once(offsets, weights.indices, weights.data, table, 1.0 - own, h, new)
+        h, new, spare = new, spare, new  # the values given stay as they are
         if done == levels or (levels is None and changed <= enough):
-            return h
+            return h.reshape(values.shape)
     if levels == 0:
-        return h
+        return values
     raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
 
 
 def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Any:
-    """The mean over children, among `pages` (ascending, with all ancestors): 1/|Child(p)| where c is a child of p."""
+    """The mean over children, among `pages` (ascending, with all below them): 1/|Child(p)| where c is a child of p."""
     from scipy.sparse import csr_array
 
     parent = sitemap.parent[pages]
-    child = np.flatnonzero(parent >= 0)
-    row = np.searchsorted(pages, parent[child])
+    row = np.searchsorted(pages, parent)
+    child = np.flatnonzero(pages[np.minimum(row, len(pages) - 1)] == parent)  # others have their parent outside
     data = 1.0 / sitemap.child_counts[parent[child]]
-    return csr_array((data, (row, child)), shape=(len(pages), len(pages)))
+    return csr_array((data, (row[child], child)), shape=(len(pages), len(pages)))
 
 
 class Neighbourhood:
@@ -89,39 +90,43 @@ class Neighbourhood:
         self.pages: Ints = np.flatnonzero(inside)
         inside[self.pages] = np.arange(1, len(self.pages) + 1)
         self.slots: Ints = inside[candidates].astype(np.int64) - 1  # where each candidate stands in `pages`
+        self._graph = graph
         self._degree = graph.outdegree[self.pages]
-        row, self._targets = gather(graph.out_offsets, graph.out_targets, self.pages)
-        column = inside[self._targets]
-        self._inside = np.flatnonzero(column)  # of all links of these pages, those that stay among them
-        self._row, self._column = row[self._inside], column[self._inside] - 1
+        self._offsets, self._column, self._place = links_inside(
+            graph.out_offsets, graph.out_targets, self.pages, inside
+        )
 
-    def _matrix(self, row: Ints, column: NDArray[np.int32], data: Floats) -> Any:
+    def _matrix(self, offsets: Ints, column: NDArray[np.int32], data: Floats) -> Any:
         from scipy.sparse import csr_array
 
         size = len(self.pages)
-        offsets = np.zeros(size + 1, np.int64)
-        np.cumsum(np.bincount(row, minlength=size), out=offsets[1:])
         return csr_array((data, column, index_dtype(offsets)), shape=(size, size))
+
+    def _spread(self, values: Floats) -> Floats:
+        """A page's value for each of its links."""
+        return np.repeat(values, np.diff(self._offsets))
 
     def links(self) -> Any:
         """1 where the row's page points to the column's."""
-        return self._matrix(self._row, self._column, np.ones(len(self._row)))
+        return self._matrix(self._offsets, self._column, np.ones(len(self._column)))
 
     def uniform(self) -> Any:
         """ω(p, q) = 1/|Out(p)|."""
-        return self._matrix(self._row, self._column, (1.0 / np.maximum(self._degree, 1))[self._row])
+        return self._matrix(self._offsets, self._column, self._spread(1.0 / np.maximum(self._degree, 1)))
 
     def weighted(self, scores: Floats) -> Any:
         """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u); `scores` are those of all pages of the collection.
 
         Its transpose is the weighting by in-links: what q takes in from p that points to it.
         """
-        good = np.maximum(scores[self._targets], 0.0)
+        good = linked_values(self._graph.out_offsets, self._graph.out_targets, self.pages, scores)
+        np.maximum(good, 0.0, out=good)
         total = np.zeros(len(self.pages))
         has = self._degree > 0  # reduceat gives an empty list the next one's first value
         if has.any():
             total[has] = np.add.reduceat(good, (np.cumsum(self._degree) - self._degree)[has])
-        good = good[self._inside]
-        kept = np.flatnonzero(good)  # where S⁺(q) > 0, the sum is too
-        row = self._row[kept]
-        return self._matrix(row, self._column[kept], good[kept] / total[row])
+        good = good[self._place]
+        data = np.divide(good, self._spread(total), out=good, where=good > 0)  # where S⁺(q) > 0, the sum is too
+        kept = np.flatnonzero(good)
+        offsets = np.searchsorted(kept, self._offsets)
+        return self._matrix(offsets, self._column[kept], data[kept])

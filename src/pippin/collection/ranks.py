@@ -6,17 +6,20 @@ still is a DataError, never a number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.graph import Graph, Ints, index_dtype
+from pippin.collection.graph import Graph, Ints
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
+from pippin.kernels.links import link_sums
 
 Floats = NDArray[np.float64]
+Sums = Callable[[Floats], Floats]
 DAMPING = 0.85
 
 
@@ -48,21 +51,35 @@ def pagerank(graph: Graph, *, damping: float = DAMPING, tolerance: float = 1e-12
     x(p) = (1−d)/N + d·(Σ_{q→p} x(q)/|Out(q)| + D/N), D the mass on pages without links. Stops at an L1 change of at
     most `tolerance`.
     """
-    return _stationary(pull_matrix(graph), graph.outdegree == 0, damping, tolerance, rounds, "PageRank")
+    pull = Pull(graph)
+    return _stationary(pull.sums, graph.outdegree == 0, damping, tolerance, rounds, "PageRank")
 
 
-def pull_matrix(graph: Graph) -> Any:
-    """1/|Out(q)| in row p and column q where q points to p (SciPy CSR): what a page takes in from those before it."""
-    from scipy.sparse import csr_array
+class Pull:
+    """What a page takes in from those that point to it: Σ_{q→p} x(q)/|Out(q)|, for one column of x or several."""
 
-    share, columns = 1.0 / np.maximum(graph.outdegree, 1), graph.in_sources
-    return csr_array((share[columns], columns, index_dtype(graph.in_offsets)), shape=(graph.pages, graph.pages))
+    def __init__(self, graph: Graph) -> None:
+        self._offsets, self._sources = graph.in_offsets, graph.in_sources
+        self._share = 1.0 / np.maximum(graph.outdegree, 1)
+        self._given = np.empty(0)  # what each page gives to each of its targets, made in the same place every round
+
+    def sums(self, x: Floats, out: Floats | None = None) -> Floats:
+        """The sums for x [n] or [n, k]; in `out`, where that is given."""
+        if self._given.shape != x.shape:
+            self._given = np.empty_like(x)
+        np.multiply(x.T, self._share, out=self._given.T)
+        return link_sums(self._offsets, self._sources, self._given, out)
 
 
 def _stationary(
-    pull: Any, dangling: NDArray[np.bool_], damping: float, tolerance: float, rounds: int, name: str
+    pull: Sums,
+    dangling: NDArray[np.bool_],
+    damping: float,
+    tolerance: float,
+    rounds: int,
+    name: str,
 ) -> Rank:
-    """The fixed point of x = (1−d)/N + d·(pull·x + x(dangling)/N)."""
+    """The fixed point of x = (1−d)/N + d·(pull(x) + x(dangling)/N)."""
     pages = len(dangling)
     if not 0 <= damping < 1:
         raise DataError(f"the damping of {name} is at least 0 and below 1, not {damping}")
@@ -72,7 +89,7 @@ def _stationary(
     x, residual = np.full(pages, 1.0 / pages), np.inf
     for done in range(1, rounds + 1):
         lost = float(x[loose].sum())
-        y: Floats = pull @ x
+        y = pull(x)
         y *= damping
         y += (1.0 - damping + damping * lost) / pages
         x -= y
@@ -116,7 +133,7 @@ def hostrank(
     total = np.bincount(source, count, number)
     share = count / np.maximum(total, 1.0)[source]
     weights = csr_array((share, (target, source)), shape=(number, number))
-    rank = _stationary(weights, total == 0, damping, tolerance, rounds, "HostRank")
+    rank = _stationary(weights.dot, total == 0, damping, tolerance, rounds, "HostRank")
     values = rank.values[home]
     if distributed:
         if sitemap is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -79,6 +80,7 @@ def sample(
     )  # fmt: skip
 
 
+@lru_cache(1 << 17)  # the same documents come up for many queries
 def natural(text: str) -> list[tuple[int, int, str]]:
     """A key that puts d9 before d10.
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pippin.collection.graph import Ints, Numbers
+from pippin.collection.graph import Ints, Numbers, gather
 from pippin.collection.urls import ancestors, directory, host, is_index
 from pippin.errors import DataError
 
@@ -94,15 +94,14 @@ class Sitemap:
         others: Numbers = beside[beside != page]
         return others
 
-    def with_ancestors(self, pages: Ints) -> Ints:
-        """These pages and all above them, ascending."""
+    def with_descendants(self, pages: Ints) -> Ints:
+        """These pages and all below them, ascending."""
         inside = np.zeros(self.pages, np.bool_)
         level: NDArray[Any] = pages
         while len(level):
             inside[level] = True
-            above = self.parent[level]
-            above = above[above >= 0]
-            level = above[~inside[above]]
+            _, below = gather(self.child_offsets, self.child_pages, level)
+            level = below[~inside[below]]
         return np.flatnonzero(inside)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
-from pippin.collection.ranks import DAMPING, Hits, Rank, norm, pull_matrix, restless
+from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, norm, restless
 from pippin.errors import DataError
 
 CHUNK = 1 << 14  # pages classified at once
@@ -188,17 +188,20 @@ def topical_pagerank(
         raise DataError(f"the share of surfers who keep their topic is from 0 to 1, not {alpha}")
     if not graph.pages:
         return Rank(np.zeros_like(topics), 0, 0.0)
-    pull = pull_matrix(graph)
+    pull = Pull(graph)
     lost = float(pagerank[graph.outdegree == 0].sum())
-    entering = damping * (1 - alpha) * (pull @ pagerank) + (1 - damping + damping * lost) / graph.pages
-    fixed = topics * entering[:, None]
+    entering = damping * (1 - alpha) * pull.sums(pagerank) + (1 - damping + damping * lost) / graph.pages
     ranks, residual = topics * pagerank[:, None], np.inf
+    new = np.empty_like(ranks)
+    parts = [slice(first, first + CHUNK) for first in range(0, graph.pages, CHUNK)]
     for done in range(1, rounds + 1):
-        new = pull @ ranks
+        pull.sums(ranks, new)
         new *= damping * alpha
-        new += fixed
-        residual = float(np.abs(new - ranks).sum())
-        ranks = new
+        for some in parts:
+            new[some] += topics[some] * entering[some, None]
+        ranks, new = new, ranks
+        new -= ranks
+        residual = float(np.abs(new, out=new).sum())
         if residual <= tolerance:
             return Rank(ranks, done, residual)
     raise restless("topical PageRank", rounds, residual, tolerance)

@@ -21,6 +21,7 @@ from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
 from pippin.data.letor import text_ids
 from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.kernels.decimals import format_decimals
 
 Floats = NDArray[np.float64]
 
@@ -123,24 +124,22 @@ def write_version(data: Dataset, path: str | os.PathLike[str], *, constant: str 
     """
     with atomic_write(path) as file:
         for text in _lines(data, constant):
-            file.write(text.encode())
+            file.write(text)
 
 
-def _lines(data: Dataset, constant: str | None) -> Iterator[str]:
-    """The lines of one query after the other. A format per query prints a whole row at once."""
+def _lines(data: Dataset, constant: str | None) -> Iterator[bytes]:
+    """The lines of one query after the other."""
     comments = list(text_ids(data)[1])
-    endings = [f" #{comment}\n" if comment else "\n" for comment in comments] or ["\n"] * len(data)
+    endings = [f" #{comment}\n".encode() if comment else b"\n" for comment in comments] or [b"\n"] * len(data)
     for query, (first, last) in enumerate(zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True)):
         table = as_printed(data.features[first:last])
         flat = np.zeros(table.shape[1], np.bool_) if constant is None else ~np.any(table, axis=0)
-        form = "".join(f" {i + 1}:{constant if still else '%.6f'}" for i, still in enumerate(flat.tolist()))
-        start = f" qid:{data.query_ids[query]}"
-        values = [form % tuple(row) for row in table[:, ~flat].tolist()]
-        if np.isnan(table).any():
-            values = [value.replace("nan", "NULL") for value in values]
+        before = [f" {i + 1}:{constant if still else ''}" for i, still in enumerate(flat.tolist())]
+        values, ends = format_decimals(table, before, ~flat)
+        start, cuts = f" qid:{data.query_ids[query]}".encode(), [0, *ends.tolist()]
         labels = data.labels[first:last].tolist()
-        rows = zip(labels, values, endings[first:last], strict=True)
-        yield "".join(f"{label}{start}{value}{ending}" for label, value, ending in rows)
+        rows = zip(labels, cuts, cuts[1:], endings[first:last], strict=False)
+        yield b"".join(b"%d%b%b%b" % (label, start, values[at:end], ending) for label, at, end, ending in rows)
 
 
 def _with(data: Dataset, features: Floats) -> Dataset:

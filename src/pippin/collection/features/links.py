@@ -96,16 +96,20 @@ class Workspace:
             scores[numbers] += weight * self._gains(np.asarray(times, np.float64), numbers)
         return scores
 
+    @cached_property
+    def _matched_counts(self) -> tuple[NDArray[np.int32], Floats]:
+        """[N] where a page stands among the matched ones (from 1; 0: nowhere), and [1 + m, u] its counts."""
+        slots = np.zeros(self.web.pages, np.int32)
+        slots[self.matched] = np.arange(1, len(self.matched) + 1)
+        counts = np.zeros((1 + len(self.matched), len(self.postings)))
+        for column, (numbers, times) in enumerate(self.postings):
+            counts[slots[numbers], column] = times
+        return slots, counts
+
     def table(self, pages: Ints) -> Floats:
         """[m, 1 + u] the score and the counts of some pages: what is propagated, in one go."""
-        table = np.zeros((len(pages), 1 + len(self.postings)))
-        table[:, 0] = self.scores[pages]
-        dense = np.zeros(self.web.pages)
-        for column, (numbers, times) in enumerate(self.postings, 1):
-            dense[numbers] = times
-            table[:, column] = dense[pages]
-            dense[numbers] = 0.0
-        return table
+        slots, counts = self._matched_counts
+        return np.column_stack((self.scores[pages], counts[slots[pages]]))
 
     @cached_property
     def around(self) -> Neighbourhood:
@@ -140,7 +144,7 @@ class Workspace:
 
         def make() -> Floats:
             sitemap = self.web.sitemap
-            pages = sitemap.with_ancestors(np.concatenate((self.matched, self.numbers)))
+            pages = sitemap.with_descendants(self.numbers)  # what a page takes in comes from below
             weights, self_weighs = sitemap_weights(sitemap, pages), bool(alpha_is_self)
             h = propagate(weights, self.table(pages), alpha, alpha_is_self=self_weighs, levels=levels or None)
             return h[np.searchsorted(pages, self.numbers)]

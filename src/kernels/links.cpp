@@ -1,0 +1,145 @@
+#include "links.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace pippin {
+namespace {
+
+constexpr std::int64_t kBlock = 4096;  // pages a thread takes at once
+constexpr std::size_t kListsAhead = 8;
+constexpr std::int64_t kAhead = 16;    // links whose values are fetched in advance: they lie anywhere in memory
+
+// A column that can be trusted.
+std::size_t within(std::int32_t column, std::size_t pages) {
+    if (static_cast<std::uint32_t>(column) >= pages) throw std::invalid_argument("a link leads to a page that is not there");
+    return static_cast<std::size_t>(column);
+}
+
+// Asks memory for the list of a page that is soon to be read: lists of some pages lie far apart.
+void fetch_list(const Lists& lists, std::span<const std::int64_t> pages, std::size_t soon) {
+    if (soon >= pages.size()) return;
+    const char* list = reinterpret_cast<const char*>(lists.columns.data() + lists.offsets[pages[soon]]);
+    for (int line = 0; line < 3; ++line) __builtin_prefetch(list + 64 * line);
+}
+
+// Calls body with the width as a constant where it is a usual one, else with 0: loops that the compiler can unroll.
+template <typename Body>
+void for_width(std::int64_t width, Body&& body) {
+    switch (width) {
+        case 2: return body(std::integral_constant<std::int64_t, 2>{});
+        case 3: return body(std::integral_constant<std::int64_t, 3>{});
+        case 4: return body(std::integral_constant<std::int64_t, 4>{});
+        case 5: return body(std::integral_constant<std::int64_t, 5>{});
+        case 6: return body(std::integral_constant<std::int64_t, 6>{});
+        default: return body(std::integral_constant<std::int64_t, 0>{});
+    }
+}
+
+// The sum over the links of one page, rows of a width known to the compiler.
+template <int Width>
+void add_rows(const Lists& lists, std::int64_t page, const double* values, double* out) {
+    double sum[Width] = {};
+    const std::int64_t last = lists.offsets[page + 1];
+    const std::int64_t all = static_cast<std::int64_t>(lists.columns.size());
+    for (std::int64_t j = lists.offsets[page]; j < last; ++j) {
+        if (j + kAhead < all) {
+            const double* soon = values + std::int64_t{lists.columns[j + kAhead]} * Width;
+            __builtin_prefetch(soon);
+            if constexpr (Width > 8) __builtin_prefetch(soon + 8);
+        }
+        const double* row = values + std::int64_t{lists.columns[j]} * Width;
+        for (int i = 0; i < Width; ++i) sum[i] += row[i];
+    }
+    std::copy(sum, sum + Width, out);
+}
+
+void add_wide_rows(const Lists& lists, std::int64_t page, const double* values, std::int64_t width, double* out) {
+    std::fill(out, out + width, 0.0);
+    for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
+        const double* row = values + lists.columns[j] * width;
+        for (std::int64_t i = 0; i < width; ++i) out[i] += row[i];
+    }
+}
+
+}  // namespace
+
+void Lists::check(std::int64_t pages) const {
+    if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(columns.size()) ||
+        !std::is_sorted(offsets.begin(), offsets.end()))
+        throw std::invalid_argument("offsets that ascend from 0 to the number of links are needed");
+    std::uint32_t most = 0;  // a negative number is a large one
+    for (const std::int32_t column : columns) most = std::max(most, static_cast<std::uint32_t>(column));
+    if (!columns.empty() && most >= static_cast<std::uint64_t>(pages))
+        throw std::invalid_argument("a link leads to a page that is not there");
+}
+
+void link_sums(const Lists& lists, std::span<const double> values, std::int64_t width, std::span<double> sums,
+               int threads) {
+    parallel_blocks(lists.size(), threads, kBlock, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t page = first; page < last; ++page) {
+            double* out = sums.data() + page * width;
+            if (width == 1) add_rows<1>(lists, page, values.data(), out);
+            else if (width == 12) add_rows<12>(lists, page, values.data(), out);
+            else add_wide_rows(lists, page, values.data(), width, out);
+        }
+    });
+}
+
+double propagate_once(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
+                      std::span<const double> h, std::int64_t width, std::span<double> next) {
+    double most = 0.0;
+    for_width(width, [&](auto known) {
+        constexpr std::int64_t kKnown = known;
+        const std::int64_t size = kKnown ? kKnown : width;
+        std::vector<double> room(kKnown ? 0 : size);
+        double few[kKnown ? kKnown : 1];
+        double* sum = kKnown ? few : room.data();
+        for (std::int64_t page = 0; page < lists.size(); ++page) {
+            std::fill(sum, sum + size, 0.0);
+            for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
+                const double* row = h.data() + lists.columns[j] * size;
+                for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
+            }
+            for (std::int64_t i = 0; i < size; ++i) {
+                const double value = sum[i] * share + kept[page * size + i];
+                most = std::max(most, std::abs(value - h[page * size + i]));
+                next[page * size + i] = value;
+            }
+        }
+    });
+    return most;
+}
+
+std::int64_t links_inside(const Lists& lists, std::span<const std::int64_t> pages, std::span<const std::int32_t> slots,
+                          std::span<std::int64_t> ends, std::span<std::int32_t> columns, std::span<std::int32_t> places) {
+    std::int64_t found = 0;
+    std::int32_t place = 0;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        fetch_list(lists, pages, i + kListsAhead);
+        for (const std::int32_t column : lists.of(pages[i])) {
+            const std::int32_t slot = slots[within(column, slots.size())];
+            columns[found] = slot - 1;  // without a branch: where there is none, the next one takes its place
+            places[found] = place++;
+            found += slot != 0;
+        }
+        ends[i] = found;
+    }
+    return found;
+}
+
+void linked_values(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> values,
+                   std::span<double> found) {
+    double* next = found.data();
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        fetch_list(lists, pages, i + kListsAhead);
+        for (const std::int32_t column : lists.of(pages[i])) *next++ = values[within(column, values.size())];
+    }
+}
+
+}  // namespace pippin

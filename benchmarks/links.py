@@ -23,8 +23,8 @@ from pippin.collection.candidates import Candidates, StreamCounts
 from pippin.collection.collection import Query
 from pippin.collection.features import parse_features
 from pippin.collection.graph import Graph
-from pippin.collection.ranks import pagerank
-from pippin.collection.topical import Topics
+from pippin.collection.ranks import Pull, pagerank
+from pippin.collection.topical import Topics, topical_pagerank
 from pippin.collection.web import Web
 
 LINK_FEATURES = (
@@ -86,6 +86,20 @@ def show_pagerank(graph: Graph) -> None:
     print(f"  plain mat-vec of SciPy {product * 1e3:.1f} ms, {moved / product / 1e9:.2f} GB/s; "
           f"ours {moved / each / 1e9:.2f} GB/s")  # fmt: skip
     print(f"  memory beyond the graph {taken / 1e6:.0f} MB: with it {1 + taken / graph.nbytes:.2f}× the graph")
+
+
+def show_topical(graph: Graph, topics: int = 12) -> None:
+    shares = np.random.default_rng(3).dirichlet(np.full(topics, 0.3), graph.pages)
+    plain, matrix, pull = pagerank(graph).values, pull_matrix(graph), Pull(graph)
+    block = shares * plain[:, None]
+    ours, scipys = least(lambda: pull.sums(block), 2), least(lambda: matrix @ block, 2)
+    start = time.process_time()
+    found = topical_pagerank(graph, plain, shares)
+    seconds = time.process_time() - start
+    taken = memory(lambda: topical_pagerank(graph, plain, shares, tolerance=1e-1))
+    print(f"a product with {topics} columns: {ours:.2f} s, SciPy {scipys:.2f} s")
+    print(f"topical PageRank to 1e-12: {found.rounds} rounds in {seconds:.1f} s, "
+          f"memory with the graph {1 + taken / graph.nbytes:.2f}× the graph")  # fmt: skip
 
 
 def show_peers(pages: int, links: int) -> None:
@@ -194,6 +208,7 @@ def main() -> None:
     print(f"graph of {len(sources):,} links built in {time.perf_counter() - start:.1f} s")
     del sources, targets
     show_pagerank(graph)
+    show_topical(graph)
     show_features(graph, given.candidates)
     if not given.no_peers:
         show_peers(given.peer_pages, given.peer_pages * 20)

@@ -1,7 +1,6 @@
 #include "index_search.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,9 +10,15 @@
 namespace pippin {
 namespace {
 
-constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the first cache
+constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
+constexpr std::size_t kBlock = 32;     // documents of a window that are looked through together
+constexpr std::size_t kChunk = 256;    // postings whose additions are worked out together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kWorth = 4;      // times that a word must be rarer than all words together to be looked at twice
+constexpr std::size_t kSearch = 8;     // postings that are summed in the time in which one is searched for
+constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
+
+bool is_empty(double sum) { return sum == 0 && std::signbit(sum); }
 
 // Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is caught
 // where it is used.
@@ -32,6 +37,7 @@ struct Cursor {
     const std::uint32_t* document;
     const std::uint32_t* end;
     const Count* count;
+    std::size_t all;  // postings from the first on
     double weight;    // idf·(k1 + 1)
     double bound;     // no document gets more from this word; 0 for a word that only takes away
     double size;      // the largest addition without its sign
@@ -58,16 +64,10 @@ struct Cursor {
 
 // What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
 struct Norm {
-    const std::uint32_t* lengths;
     double fixed, slope;
 
-    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
-        const auto c = static_cast<double>(count);
-        return weight * c / (c + (fixed + slope * static_cast<double>(length)));
-    }
-    template <typename Count>
-    double addition(const Cursor<Count>& word) const {
-        return addition(word.weight, *word.count, lengths[*word.document]);
+    double addition(double weight, double count, double length) const {
+        return weight * count / (count + (fixed + slope * length));
     }
 };
 
@@ -75,18 +75,17 @@ template <typename Count>
 class Query {
   public:
     Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
-        : documents_(stream.lengths.size()),
-          norm_{stream.lengths.data(), parameters.k1 * (1 - parameters.b),
-                stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
+        : lengths_(stream.lengths),
+          norm_{parameters.k1 * (1 - parameters.b), stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
         const auto n = static_cast<double>(stream.lengths.size());
         for (const std::uint32_t term : terms) {
             if (term == kNone) continue;
             const auto [first, last] = stretch(stream, term);
             if (first == last) continue;
             const auto df = static_cast<double>(last - first);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first,
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first, last - first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
-            const double largest = norm_.addition(word.weight, stream.most[term], stream.shortest[term]);
+            const double largest = norm_.addition(word.weight, static_cast<double>(stream.most[term]), static_cast<double>(stream.shortest[term]));
             word.bound = std::max(0.0, largest);
             word.size = std::abs(largest);
             words_.push_back(word);
@@ -96,12 +95,10 @@ class Query {
 
     void all(std::span<double> scores) const {
         std::fill(scores.begin(), scores.end(), 0.0);
-        const Norm norm = norm_;
-        for (Cursor<Count> word : words_)
-            for (; word.document != word.end; ++word.document, ++word.count) {
-                if (*word.document >= documents_) damaged();
-                scores[*word.document] += norm.addition(word);
-            }
+        for (const Cursor<Count>& word : words_)
+            each_chunk(word, word.postings(), 0, lengths_.size(), [&](std::span<const std::uint32_t> at, const double* additions) {
+                for (std::size_t i = 0; i < at.size(); ++i) scores[at[i]] += additions[i];
+            });
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
@@ -114,8 +111,9 @@ class Query {
         rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
         for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
         threshold_ = safe_threshold() - slack;
-        std::vector<double> sums(kWindow);
-        std::vector<std::uint64_t> marks(kWindow / 64);
+        sums_.assign(kWindow, kEmpty);
+        touched_.assign(kWindow / kBlock, 0);
+        candidates_.resize(kWindow);
         while (true) {
             // Only documents with one of the first words can still come among the best.
             while (essential_ > 0 && rest_[essential_ - 1] < threshold_) --essential_;
@@ -123,17 +121,39 @@ class Query {
             for (std::size_t i = 0; i < essential_; ++i)
                 if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
             if (start == kNone) break;
-            if (start >= documents_) damaged();
-            sum_window(start, sums, marks);
-            take_window(start, sums, marks);
+            if (start >= lengths_.size()) damaged();
+            take_window(start, std::min(kWindow, lengths_.size() - start));
         }
         keep_best();
-        std::sort(hits_.begin(), hits_.end(), better);
+        std::sort(hits_.begin(), hits_.end(), kBetter);
         return std::move(hits_);
     }
 
   private:
-    static bool better(const Hit& a, const Hit& b) { return a.score > b.score || (a.score == b.score && a.rank < b.rank); }
+    static constexpr auto kBetter = [](const Hit& a, const Hit& b) {
+        return a.score > b.score || (a.score == b.score && a.rank < b.rank);
+    };
+
+    // Calls body(documents − start, additions) for the next postings of a word, some at a time. Each step is a loop of its
+    // own, so that the divisions are done side by side.
+    template <typename Body>
+    void each_chunk(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
+        const Norm norm = norm_;
+        std::uint32_t at[kChunk];
+        double lengths[kChunk], additions[kChunk];
+        for (std::size_t done = 0; done < postings; done += kChunk) {
+            const std::size_t n = std::min(kChunk, postings - done);
+            const std::uint32_t* documents = word.document + done;
+            const Count* counts = word.count + done;
+            std::uint32_t last = 0;
+            for (std::size_t i = 0; i < n; ++i) last = std::max(last, at[i] = documents[i] - start);
+            if (last >= size) damaged();
+            for (std::size_t i = 0; i < n; ++i) lengths[i] = static_cast<double>(lengths_[documents[i]]);
+            for (std::size_t i = 0; i < n; ++i)
+                additions[i] = norm.addition(word.weight, static_cast<double>(counts[i]), lengths[i]);
+            body(std::span<const std::uint32_t>(at, n), additions);
+        }
+    }
 
     // A score that `wanted_` documents reach for sure: as many get it from one word alone, whatever the words that take
     // away take. The rarest such word gives the highest; it is not worth its postings if there are few others.
@@ -147,56 +167,88 @@ class Query {
             else if (word.postings() >= wanted_ && (!rarest || word.postings() < rarest->postings())) rarest = &word;
         }
         if (!rarest || rarest->postings() * kWorth > postings) return -std::numeric_limits<double>::infinity();
-        std::vector<double> additions;
-        additions.reserve(rarest->postings());
-        for (Cursor<Count> word = *rarest; word.document != word.end; ++word.document, ++word.count) {
-            if (*word.document >= documents_) damaged();
-            additions.push_back(norm_.addition(word));
-        }
-        const auto nth = additions.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-        std::nth_element(additions.begin(), nth, additions.end(), std::greater<>());
+        std::vector<double> all;
+        all.reserve(rarest->postings());
+        each_chunk(*rarest, rarest->postings(), 0, lengths_.size(),
+                   [&](std::span<const std::uint32_t> at, const double* additions) {
+                       all.insert(all.end(), additions, additions + at.size());
+                   });
+        const auto nth = all.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
+        std::nth_element(all.begin(), nth, all.end(), std::greater<>());
         return *nth - taken;
     }
 
-    // Sums the essential words over the documents of a window.
-    void sum_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
-        const Norm norm = norm_;
-        const std::size_t size = std::min(kWindow, documents_ - start);
-        for (std::size_t i = 0; i < essential_; ++i) {
-            Cursor<Count> word = words_[i];
-            for (; word.document != word.end; ++word.document, ++word.count) {
-                const std::uint32_t at = *word.document - start;
-                if (at >= size) break;
-                sums[at] += norm.addition(word);
-                marks[at / 64] |= std::uint64_t{1} << (at % 64);
-            }
-            words_[i] = word;
+    // Scores a window: the essential words for all its documents, the others for those that can still come among the best.
+    void take_window(std::uint32_t start, std::size_t size) {
+        for (std::size_t i = 0; i < essential_; ++i) sum_word(words_[i], start, size);
+        std::size_t left = select(threshold_ - rest_[essential_]);
+        for (std::size_t i = essential_; i < words_.size() && left > 0; ++i) {
+            if (i > essential_) left = keep(left, threshold_ - rest_[i]);
+            // About as many postings of the word lie in the window.
+            if (left * kSearch > words_[i].all * size / lengths_.size()) sum_word(words_[i], start, size);
+            else search_word(words_[i], start, left);
         }
+        for (std::size_t i = 0; i < left; ++i) take(start + candidates_[i], sums_[candidates_[i]]);
+        for (std::size_t block = 0; block < touched_.size(); ++block)
+            if (std::exchange(touched_[block], 0)) std::fill_n(sums_.begin() + static_cast<std::ptrdiff_t>(block * kBlock), kBlock, kEmpty);
     }
 
-    // Completes the sums that can still come among the best, and leaves the window empty.
-    void take_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
-        double least = threshold_ - rest_[essential_];
-        for (std::size_t block = 0; block < marks.size(); ++block) {
-            for (std::uint64_t bits = marks[block]; bits; bits &= bits - 1) {
-                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-                const double sum = sums[at];
-                sums[at] = 0;
-                if (sum < least) continue;
-                complete(start + static_cast<std::uint32_t>(at), sum);
-                least = threshold_ - rest_[essential_];
-            }
-            marks[block] = 0;
-        }
+    // Adds a word to all documents of a window that hold it.
+    void sum_word(Cursor<Count>& word, std::uint32_t start, std::size_t size) {
+        word.advance(start);
+        const Cursor<Count> from = word;
+        word.advance(static_cast<std::uint32_t>(start + size));
+        double* const sums = sums_.data();
+        std::uint32_t* const touched = touched_.data();
+        each_chunk(from, static_cast<std::size_t>(word.document - from.document), start, size,
+                   [=](std::span<const std::uint32_t> at, const double* additions) {
+                       for (std::size_t i = 0; i < at.size(); ++i) {
+                           sums[at[i]] += additions[i];
+                           touched[at[i] / kBlock] = 1;
+                       }
+                   });
     }
 
-    void complete(std::uint32_t document, double sum) {
-        for (std::size_t i = essential_; i < words_.size(); ++i) {
-            if (sum + rest_[i] < threshold_) return;
-            auto& word = words_[i];
+    // Adds a word to the candidates that hold it.
+    void search_word(Cursor<Count>& word, std::uint32_t start, std::size_t left) {
+        for (std::size_t i = 0; i < left; ++i) {
+            const std::uint32_t document = start + candidates_[i];
             word.advance(document);
-            if (word.document != word.end && *word.document == document) sum += norm_.addition(word);
+            if (word.document == word.end) return;
+            if (*word.document == document)
+                sums_[candidates_[i]] += norm_.addition(word.weight, static_cast<double>(*word.count), static_cast<double>(lengths_[document]));
         }
+    }
+
+    // Makes the documents of the window that reach `least` the candidates.
+    std::size_t select(double least) {
+        std::size_t found = 0;
+        for (std::size_t block = 0; block < touched_.size(); ++block) {
+            if (!touched_[block]) continue;
+            const double* sums = sums_.data() + block * kBlock;
+            std::int64_t reach = 0;
+            for (std::size_t i = 0; i < kBlock; ++i) reach += sums[i] >= least;
+            if (reach == 0) continue;
+            for (std::size_t i = 0; i < kBlock; ++i) {
+                candidates_[found] = static_cast<std::uint32_t>(block * kBlock + i);
+                found += sums[i] >= least && !is_empty(sums[i]);
+            }
+        }
+        return found;
+    }
+
+    // Leaves the candidates that reach `least`.
+    std::size_t keep(std::size_t left, double least) {
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < left; ++i) {
+            const std::uint32_t at = candidates_[i];
+            candidates_[found] = at;
+            found += sums_[at] >= least;
+        }
+        return found;
+    }
+
+    void take(std::uint32_t document, double sum) {
         if (sum < threshold_) return;
         hits_.push_back({sum, ranks_[document], document});
         if (hits_.size() >= 2 * wanted_ + 64) keep_best();
@@ -206,16 +258,19 @@ class Query {
     void keep_best() {
         if (hits_.size() < wanted_) return;
         const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-        std::nth_element(hits_.begin(), nth, hits_.end(), better);
+        std::nth_element(hits_.begin(), nth, hits_.end(), kBetter);
         threshold_ = nth->score;
         hits_.resize(wanted_);
     }
 
     std::vector<Cursor<Count>> words_;  // by falling bound
-    std::size_t documents_;
+    std::span<const std::uint32_t> lengths_;
     Norm norm_;
     std::span<const std::uint32_t> ranks_;
     std::vector<double> rest_;
+    std::vector<double> sums_;               // of the documents of a window
+    std::vector<std::uint32_t> touched_;     // whether a block of it has sums
+    std::vector<std::uint32_t> candidates_;  // documents of it that can still come among the best
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;
     std::size_t essential_ = 0;
@@ -251,7 +306,7 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
         for (std::size_t t = 0; t < terms.size(); ++t) {
             if (terms[t] == kNone) continue;
             const auto [first, last] = stretch(stream, terms[t]);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, 0, 0, 0};
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, last - first, 0, 0, 0};
             for (std::size_t i = 0; i < numbers.size(); ++i) {
                 const auto document = static_cast<std::uint32_t>(numbers[i]);
                 word.advance(document);

@@ -1,6 +1,7 @@
 #include "index_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,14 +12,15 @@ namespace pippin {
 namespace {
 
 constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
-constexpr std::size_t kBlock = 32;     // documents of a window that are looked through together
+constexpr std::size_t kBlock = 16;     // documents of a window that are looked through together
 constexpr std::size_t kChunk = 256;    // postings whose additions are worked out together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
-constexpr std::size_t kWorth = 4;      // times that a word must be rarer than all words together to be looked at twice
+constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
+constexpr std::size_t kPlaces = 16;    // at so many places of the collection
 constexpr std::size_t kSearch = 8;     // postings that are summed in the time in which one is searched for
 constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
 
-bool is_empty(double sum) { return sum == 0 && std::signbit(sum); }
+bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
 
 // Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is caught
 // where it is used.
@@ -66,8 +68,10 @@ struct Cursor {
 struct Norm {
     double fixed, slope;
 
-    double addition(double weight, double count, double length) const {
-        return weight * count / (count + (fixed + slope * length));
+    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
+        // No text has 2³¹ words, and signed numbers are turned into doubles several at a time.
+        const auto c = static_cast<double>(static_cast<std::int32_t>(count));
+        return weight * c / (c + (fixed + slope * static_cast<double>(static_cast<std::int32_t>(length))));
     }
 };
 
@@ -85,7 +89,7 @@ class Query {
             const auto df = static_cast<double>(last - first);
             Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first, last - first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
-            const double largest = norm_.addition(word.weight, static_cast<double>(stream.most[term]), static_cast<double>(stream.shortest[term]));
+            const double largest = norm_.addition(word.weight, stream.most[term], stream.shortest[term]);
             word.bound = std::max(0.0, largest);
             word.size = std::abs(largest);
             words_.push_back(word);
@@ -96,8 +100,8 @@ class Query {
     void all(std::span<double> scores) const {
         std::fill(scores.begin(), scores.end(), 0.0);
         for (const Cursor<Count>& word : words_)
-            each_chunk(word, word.postings(), 0, lengths_.size(), [&](std::span<const std::uint32_t> at, const double* additions) {
-                for (std::size_t i = 0; i < at.size(); ++i) scores[at[i]] += additions[i];
+            each_chunk(word, word.postings(), 0, lengths_.size(), [&](std::span<const std::uint32_t> documents, const double* additions) {
+                for (std::size_t i = 0; i < documents.size(); ++i) scores[documents[i]] += additions[i];
             });
     }
 
@@ -105,24 +109,21 @@ class Query {
         if (n == 0 || words_.empty()) return {};
         wanted_ = n;
         ranks_ = ranks;
-        essential_ = words_.size();
         double slack = 0;
         for (const auto& word : words_) slack += kSlack * word.size;
         rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
         for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
-        threshold_ = safe_threshold() - slack;
         sums_.assign(kWindow, kEmpty);
         touched_.assign(kWindow / kBlock, 0);
         candidates_.resize(kWindow);
-        while (true) {
-            // Only documents with one of the first words can still come among the best.
-            while (essential_ > 0 && rest_[essential_ - 1] < threshold_) --essential_;
-            std::uint32_t start = kNone;
-            for (std::size_t i = 0; i < essential_; ++i)
-                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
-            if (start == kNone) break;
-            if (start >= lengths_.size()) damaged();
-            take_window(start, std::min(kWindow, lengths_.size() - start));
+        const std::vector<Cursor<Count>> begin = words_;
+        worst_ = guess_worst();
+        search();
+        if (hits_.size() < wanted_ && worst_.score > kAny.score) {  // too high a guess
+            words_ = begin;
+            hits_.clear();
+            worst_ = kAny;
+            search();
         }
         keep_best();
         std::sort(hits_.begin(), hits_.end(), kBetter);
@@ -130,67 +131,87 @@ class Query {
     }
 
   private:
+    static constexpr Hit kAny{-std::numeric_limits<double>::infinity(), kNone, kNone};
     static constexpr auto kBetter = [](const Hit& a, const Hit& b) {
         return a.score > b.score || (a.score == b.score && a.rank < b.rank);
     };
 
-    // Calls body(documents − start, additions) for the next postings of a word, some at a time. Each step is a loop of its
-    // own, so that the divisions are done side by side.
+    // Calls body(documents, additions) for the next postings of a word, some at a time; all must lie in a window. Each step
+    // is a loop of its own, so that the divisions are done side by side.
     template <typename Body>
     void each_chunk(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
         const Norm norm = norm_;
-        std::uint32_t at[kChunk];
-        double lengths[kChunk], additions[kChunk];
+        std::uint32_t lengths[kChunk];
+        double additions[kChunk];
         for (std::size_t done = 0; done < postings; done += kChunk) {
             const std::size_t n = std::min(kChunk, postings - done);
             const std::uint32_t* documents = word.document + done;
             const Count* counts = word.count + done;
             std::uint32_t last = 0;
-            for (std::size_t i = 0; i < n; ++i) last = std::max(last, at[i] = documents[i] - start);
+            for (std::size_t i = 0; i < n; ++i) last = std::max(last, documents[i] - start);
             if (last >= size) damaged();
-            for (std::size_t i = 0; i < n; ++i) lengths[i] = static_cast<double>(lengths_[documents[i]]);
-            for (std::size_t i = 0; i < n; ++i)
-                additions[i] = norm.addition(word.weight, static_cast<double>(counts[i]), lengths[i]);
-            body(std::span<const std::uint32_t>(at, n), additions);
+            for (std::size_t i = 0; i < n; ++i) lengths[i] = lengths_[documents[i]];
+            for (std::size_t i = 0; i < n; ++i) additions[i] = norm.addition(word.weight, counts[i], lengths[i]);
+            body(std::span(documents, n), additions);
         }
     }
 
-    // A score that `wanted_` documents reach for sure: as many get it from one word alone, whatever the words that take
-    // away take. The rarest such word gives the highest; it is not worth its postings if there are few others.
-    double safe_threshold() const {
-        const Cursor<Count>* rarest = nullptr;
-        std::size_t postings = 0;
-        double taken = 0;
-        for (const auto& word : words_) {
-            postings += word.postings();
-            if (word.bound == 0) taken += word.size;
-            else if (word.postings() >= wanted_ && (!rarest || word.postings() < rarest->postings())) rarest = &word;
+    // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen by
+    // the number of hits.
+    Hit guess_worst() {
+        const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
+        const double share = static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
+        const auto rank = static_cast<std::size_t>(1.5 * share + 4 * std::sqrt(share) + 4);
+        std::vector<Cursor<Count>> words = words_;
+        std::vector<Hit> found;
+        for (std::size_t place = 0; place < kPlaces && size > 0; ++place) {
+            const auto start = static_cast<std::uint32_t>(documents / kPlaces * place);
+            for (Cursor<Count>& word : words) sum_word(word, start, size);
+            for (std::size_t left = select(kAny.score), i = 0; i < left; ++i)
+                found.push_back({sums_[candidates_[i]], ranks_[start + candidates_[i]], start + candidates_[i]});
+            clear_window();
         }
-        if (!rarest || rarest->postings() * kWorth > postings) return -std::numeric_limits<double>::infinity();
-        std::vector<double> all;
-        all.reserve(rarest->postings());
-        each_chunk(*rarest, rarest->postings(), 0, lengths_.size(),
-                   [&](std::span<const std::uint32_t> at, const double* additions) {
-                       all.insert(all.end(), additions, additions + at.size());
-                   });
-        const auto nth = all.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-        std::nth_element(all.begin(), nth, all.end(), std::greater<>());
-        return *nth - taken;
+        if (rank > found.size()) return kAny;
+        const auto nth = found.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+        std::nth_element(found.begin(), nth, found.end(), kBetter);
+        return *nth;
     }
 
-    // Scores a window: the essential words for all its documents, the others for those that can still come among the best.
+    // Gathers the hits, all documents not worse than `worst_` if they are not more than wanted.
+    void search() {
+        essential_ = words_.size();
+        while (true) {
+            // Only documents with one of the first words can still come among the best.
+            while (essential_ > 0 && rest_[essential_ - 1] < worst_.score) --essential_;
+            std::uint32_t start = kNone;
+            for (std::size_t i = 0; i < essential_; ++i)
+                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
+            if (start == kNone) return;
+            if (start >= lengths_.size()) damaged();
+            take_window(start, std::min(kWindow, lengths_.size() - start));
+        }
+    }
+
+    // Scores a window: the essential words for all its documents, the others for those that can still come among the best,
+    // unless these may be so many that it is faster to sum a word for all.
     void take_window(std::uint32_t start, std::size_t size) {
-        for (std::size_t i = 0; i < essential_; ++i) sum_word(words_[i], start, size);
-        std::size_t left = select(threshold_ - rest_[essential_]);
-        for (std::size_t i = essential_; i < words_.size() && left > 0; ++i) {
-            if (i > essential_) left = keep(left, threshold_ - rest_[i]);
-            // About as many postings of the word lie in the window.
-            if (left * kSearch > words_[i].all * size / lengths_.size()) sum_word(words_[i], start, size);
-            else search_word(words_[i], start, left);
+        std::size_t postings = 0, next = 0;
+        for (; next < words_.size() && (next < essential_ || postings * kSearch > words_[next].all); ++next) {
+            sum_word(words_[next], start, size);
+            postings += words_[next].all;
+        }
+        std::size_t left = select(worst_.score - rest_[next]);
+        for (; next < words_.size() && left > 0; ++next) {
+            search_word(words_[next], start, left);
+            left = keep(left, worst_.score - rest_[next + 1]);
         }
         for (std::size_t i = 0; i < left; ++i) take(start + candidates_[i], sums_[candidates_[i]]);
+        clear_window();
+    }
+
+    void clear_window() {
         for (std::size_t block = 0; block < touched_.size(); ++block)
-            if (std::exchange(touched_[block], 0)) std::fill_n(sums_.begin() + static_cast<std::ptrdiff_t>(block * kBlock), kBlock, kEmpty);
+            if (std::exchange(touched_[block], 0)) std::fill_n(sums_.data() + block * kBlock, kBlock, kEmpty);
     }
 
     // Adds a word to all documents of a window that hold it.
@@ -201,10 +222,11 @@ class Query {
         double* const sums = sums_.data();
         std::uint32_t* const touched = touched_.data();
         each_chunk(from, static_cast<std::size_t>(word.document - from.document), start, size,
-                   [=](std::span<const std::uint32_t> at, const double* additions) {
-                       for (std::size_t i = 0; i < at.size(); ++i) {
-                           sums[at[i]] += additions[i];
-                           touched[at[i] / kBlock] = 1;
+                   [=](std::span<const std::uint32_t> documents, const double* additions) {
+                       for (std::size_t i = 0; i < documents.size(); ++i) {
+                           const std::uint32_t at = documents[i] - start;
+                           sums[at] += additions[i];
+                           touched[at / kBlock] = 1;
                        }
                    });
     }
@@ -216,7 +238,7 @@ class Query {
             word.advance(document);
             if (word.document == word.end) return;
             if (*word.document == document)
-                sums_[candidates_[i]] += norm_.addition(word.weight, static_cast<double>(*word.count), static_cast<double>(lengths_[document]));
+                sums_[candidates_[i]] += norm_.addition(word.weight, *word.count, lengths_[document]);
         }
     }
 
@@ -231,7 +253,7 @@ class Query {
             if (reach == 0) continue;
             for (std::size_t i = 0; i < kBlock; ++i) {
                 candidates_[found] = static_cast<std::uint32_t>(block * kBlock + i);
-                found += sums[i] >= least && !is_empty(sums[i]);
+                found += (sums[i] >= least) & !is_empty(sums[i]);
             }
         }
         return found;
@@ -249,17 +271,18 @@ class Query {
     }
 
     void take(std::uint32_t document, double sum) {
-        if (sum < threshold_) return;
-        hits_.push_back({sum, ranks_[document], document});
+        const Hit hit{sum, ranks_[document], document};
+        if (kBetter(worst_, hit)) return;
+        hits_.push_back(hit);
         if (hits_.size() >= 2 * wanted_ + 64) keep_best();
     }
 
-    // Forgets all but the best; the worst of them is the threshold for the others.
+    // Forgets all but the best.
     void keep_best() {
         if (hits_.size() < wanted_) return;
         const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
         std::nth_element(hits_.begin(), nth, hits_.end(), kBetter);
-        threshold_ = nth->score;
+        worst_ = *nth;
         hits_.resize(wanted_);
     }
 
@@ -274,7 +297,7 @@ class Query {
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;
     std::size_t essential_ = 0;
-    double threshold_ = -std::numeric_limits<double>::infinity();
+    Hit worst_ = kAny;  // no worse document is wanted
 };
 
 template <typename Work>

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
 constexpr std::size_t kBlock = 16;     // documents of a window that are looked through together
-constexpr std::size_t kChunk = 256;    // postings whose additions are worked out together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
@@ -100,9 +99,8 @@ class Query {
     void all(std::span<double> scores) const {
         std::fill(scores.begin(), scores.end(), 0.0);
         for (const Cursor<Count>& word : words_)
-            each_chunk(word, word.postings(), 0, lengths_.size(), [&](std::span<const std::uint32_t> documents, const double* additions) {
-                for (std::size_t i = 0; i < documents.size(); ++i) scores[documents[i]] += additions[i];
-            });
+            each_posting(word, word.postings(), 0, lengths_.size(),
+                         [&](std::uint32_t document, double addition) { scores[document] += addition; });
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
@@ -136,23 +134,18 @@ class Query {
         return a.score > b.score || (a.score == b.score && a.rank < b.rank);
     };
 
-    // Calls body(documents, additions) for the next postings of a word, some at a time; all must lie in a window. Each step
-    // is a loop of its own, so that the divisions are done side by side.
+    // Calls body(document, addition) for the next postings of a word, all of which must lie in a window.
     template <typename Body>
-    void each_chunk(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
+    void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
         const Norm norm = norm_;
-        std::uint32_t lengths[kChunk];
-        double additions[kChunk];
-        for (std::size_t done = 0; done < postings; done += kChunk) {
-            const std::size_t n = std::min(kChunk, postings - done);
-            const std::uint32_t* documents = word.document + done;
-            const Count* counts = word.count + done;
-            std::uint32_t last = 0;
-            for (std::size_t i = 0; i < n; ++i) last = std::max(last, documents[i] - start);
-            if (last >= size) damaged();
-            for (std::size_t i = 0; i < n; ++i) lengths[i] = lengths_[documents[i]];
-            for (std::size_t i = 0; i < n; ++i) additions[i] = norm.addition(word.weight, counts[i], lengths[i]);
-            body(std::span(documents, n), additions);
+        const double weight = word.weight;
+        const std::uint32_t* const documents = word.document;
+        const Count* const counts = word.count;
+        const std::uint32_t* const lengths = lengths_.data();
+        for (std::size_t i = 0; i < postings; ++i) {
+            const std::uint32_t document = documents[i];
+            if (document - start >= size) damaged();
+            body(document, norm.addition(weight, counts[i], lengths[document]));
         }
     }
 
@@ -221,14 +214,12 @@ class Query {
         word.advance(static_cast<std::uint32_t>(start + size));
         double* const sums = sums_.data();
         std::uint32_t* const touched = touched_.data();
-        each_chunk(from, static_cast<std::size_t>(word.document - from.document), start, size,
-                   [=](std::span<const std::uint32_t> documents, const double* additions) {
-                       for (std::size_t i = 0; i < documents.size(); ++i) {
-                           const std::uint32_t at = documents[i] - start;
-                           sums[at] += additions[i];
-                           touched[at / kBlock] = 1;
-                       }
-                   });
+        each_posting(from, static_cast<std::size_t>(word.document - from.document), start, size,
+                     [=](std::uint32_t document, double addition) {
+                         const std::uint32_t at = document - start;
+                         sums[at] += addition;
+                         touched[at / kBlock] = 1;
+                     });
     }
 
     // Adds a word to the candidates that hold it.

@@ -236,6 +236,7 @@ class Query {
     // Makes the documents of the window that reach `least` the candidates.
     std::size_t select(double least) {
         std::size_t found = 0;
+        std::uint32_t* const candidates = candidates_.data();
         for (std::size_t block = 0; block < touched_.size(); ++block) {
             if (!touched_[block]) continue;
             const double* sums = sums_.data() + block * kBlock;
@@ -243,7 +244,7 @@ class Query {
             for (std::size_t i = 0; i < kBlock; ++i) reach += sums[i] >= least;
             if (reach == 0) continue;
             for (std::size_t i = 0; i < kBlock; ++i) {
-                candidates_[found] = static_cast<std::uint32_t>(block * kBlock + i);
+                candidates[found] = static_cast<std::uint32_t>(block * kBlock + i);
                 found += (sums[i] >= least) & !is_empty(sums[i]);
             }
         }

@@ -11,9 +11,15 @@
 namespace pippin {
 namespace {
 
-constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the first cache
+constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
+constexpr std::size_t kBlock = 16;     // documents of a window that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
-constexpr std::size_t kWorth = 4;      // times that a word must be rarer than all words together to be looked at twice
+constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
+constexpr std::size_t kPlaces = 16;    // at so many places of the collection
+constexpr std::size_t kSearch = 8;     // postings that are summed in the time in which one is searched for
+constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
+
+bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
 
 // Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is caught
 // where it is used.
@@ -32,6 +38,7 @@ struct Cursor {
     const std::uint32_t* document;
     const std::uint32_t* end;
     const Count* count;
+    std::size_t all;  // postings from the first on
     double weight;    // idf·(k1 + 1)
     double bound;     // no document gets more from this word; 0 for a word that only takes away
     double size;      // the largest addition without its sign
@@ -58,16 +65,12 @@ struct Cursor {
 
 // What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
 struct Norm {
-    const std::uint32_t* lengths;
     double fixed, slope;
 
     double addition(double weight, std::uint32_t count, std::uint32_t length) const {
-        const auto c = static_cast<double>(count);
-        return weight * c / (c + (fixed + slope * static_cast<double>(length)));
-    }
-    template <typename Count>
-    double addition(const Cursor<Count>& word) const {
-        return addition(word.weight, *word.count, lengths[*word.document]);
+        // No text has 2³¹ words, and signed numbers are turned into doubles several at a time.
+        const auto c = static_cast<double>(static_cast<std::int32_t>(count));
+        return weight * c / (c + (fixed + slope * static_cast<double>(static_cast<std::int32_t>(length))));
     }
 };
 
@@ -75,16 +78,15 @@ template <typename Count>
 class Query {
   public:
     Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
-        : documents_(stream.lengths.size()),
-          norm_{stream.lengths.data(), parameters.k1 * (1 - parameters.b),
-                stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
+        : lengths_(stream.lengths),
+          norm_{parameters.k1 * (1 - parameters.b), stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
         const auto n = static_cast<double>(stream.lengths.size());
         for (const std::uint32_t term : terms) {
             if (term == kNone) continue;
             const auto [first, last] = stretch(stream, term);
             if (first == last) continue;
             const auto df = static_cast<double>(last - first);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first,
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first, last - first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
             const double largest = norm_.addition(word.weight, stream.most[term], stream.shortest[term]);
             word.bound = std::max(0.0, largest);
@@ -96,130 +98,198 @@ class Query {
 
     void all(std::span<double> scores) const {
         std::fill(scores.begin(), scores.end(), 0.0);
-        const Norm norm = norm_;
-        for (Cursor<Count> word : words_)
-            for (; word.document != word.end; ++word.document, ++word.count) {
-                if (*word.document >= documents_) damaged();
-                scores[*word.document] += norm.addition(word);
-            }
+        for (const Cursor<Count>& word : words_)
+            each_posting(word, word.postings(), 0, lengths_.size(),
+                         [&](std::uint32_t document, double addition) { scores[document] += addition; });
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
         if (n == 0 || words_.empty()) return {};
         wanted_ = n;
         ranks_ = ranks;
-        essential_ = words_.size();
         double slack = 0;
         for (const auto& word : words_) slack += kSlack * word.size;
         rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
         for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
-        threshold_ = safe_threshold() - slack;
-        std::vector<double> sums(kWindow);
-        std::vector<std::uint64_t> marks(kWindow / 64);
-        while (true) {
-            // Only documents with one of the first words can still come among the best.
-            while (essential_ > 0 && rest_[essential_ - 1] < threshold_) --essential_;
-            std::uint32_t start = kNone;
-            for (std::size_t i = 0; i < essential_; ++i)
-                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
-            if (start == kNone) break;
-            if (start >= documents_) damaged();
-            sum_window(start, sums, marks);
-            take_window(start, sums, marks);
+        sums_.assign(kWindow, kEmpty);
+        touched_.assign(kWindow / kBlock, 0);
+        candidates_.resize(kWindow);
+        const std::vector<Cursor<Count>> begin = words_;
+        worst_ = guess_worst();
+        search();
+        if (hits_.size() < wanted_ && worst_.score > kAny.score) {  // too high a guess
+            words_ = begin;
+            hits_.clear();
+            worst_ = kAny;
+            search();
         }
         keep_best();
-        std::sort(hits_.begin(), hits_.end(), better);
+        std::sort(hits_.begin(), hits_.end(), kBetter);
         return std::move(hits_);
     }
 
   private:
-    static bool better(const Hit& a, const Hit& b) { return a.score > b.score || (a.score == b.score && a.rank < b.rank); }
+    static constexpr Hit kAny{-std::numeric_limits<double>::infinity(), kNone, kNone};
+    static constexpr auto kBetter = [](const Hit& a, const Hit& b) {
+        return a.score > b.score || (a.score == b.score && a.rank < b.rank);
+    };
 
-    // A score that `wanted_` documents reach for sure: as many get it from one word alone, whatever the words that take
-    // away take. The rarest such word gives the highest; it is not worth its postings if there are few others.
-    double safe_threshold() const {
-        const Cursor<Count>* rarest = nullptr;
-        std::size_t postings = 0;
-        double taken = 0;
-        for (const auto& word : words_) {
-            postings += word.postings();
-            if (word.bound == 0) taken += word.size;
-            else if (word.postings() >= wanted_ && (!rarest || word.postings() < rarest->postings())) rarest = &word;
-        }
-        if (!rarest || rarest->postings() * kWorth > postings) return -std::numeric_limits<double>::infinity();
-        std::vector<double> additions;
-        additions.reserve(rarest->postings());
-        for (Cursor<Count> word = *rarest; word.document != word.end; ++word.document, ++word.count) {
-            if (*word.document >= documents_) damaged();
-            additions.push_back(norm_.addition(word));
-        }
-        const auto nth = additions.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-        std::nth_element(additions.begin(), nth, additions.end(), std::greater<>());
-        return *nth - taken;
-    }
-
-    // Sums the essential words over the documents of a window.
-    void sum_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
+    // Calls body(document, addition) for the next postings of a word, all of which must lie in a window.
+    template <typename Body>
+    void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
         const Norm norm = norm_;
-        const std::size_t size = std::min(kWindow, documents_ - start);
-        for (std::size_t i = 0; i < essential_; ++i) {
-            Cursor<Count> word = words_[i];
-            for (; word.document != word.end; ++word.document, ++word.count) {
-                const std::uint32_t at = *word.document - start;
-                if (at >= size) break;
-                sums[at] += norm.addition(word);
-                marks[at / 64] |= std::uint64_t{1} << (at % 64);
-            }
-            words_[i] = word;
+        const double weight = word.weight;
+        const std::uint32_t* const documents = word.document;
+        const Count* const counts = word.count;
+        const std::uint32_t* const lengths = lengths_.data();
+        for (std::size_t i = 0; i < postings; ++i) {
+            const std::uint32_t document = documents[i];
+            if (document - start >= size) damaged();
+            body(document, norm.addition(weight, counts[i], lengths[document]));
         }
     }
 
-    // Completes the sums that can still come among the best, and leaves the window empty.
-    void take_window(std::uint32_t start, std::span<double> sums, std::span<std::uint64_t> marks) {
-        double least = threshold_ - rest_[essential_];
-        for (std::size_t block = 0; block < marks.size(); ++block) {
-            for (std::uint64_t bits = marks[block]; bits; bits &= bits - 1) {
-                const std::size_t at = block * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-                const double sum = sums[at];
-                sums[at] = 0;
-                if (sum < least) continue;
-                complete(start + static_cast<std::uint32_t>(at), sum);
-                least = threshold_ - rest_[essential_];
-            }
-            marks[block] = 0;
+    // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen by
+    // the number of hits.
+    Hit guess_worst() {
+        const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
+        const double share = static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
+        const auto rank = static_cast<std::size_t>(1.5 * share + 4 * std::sqrt(share) + 4);
+        std::vector<Cursor<Count>> words = words_;
+        std::vector<Hit> found;
+        for (std::size_t place = 0; place < kPlaces && size > 0; ++place) {
+            const auto start = static_cast<std::uint32_t>(documents / kPlaces * place);
+            for (Cursor<Count>& word : words) sum_word(word, start, size);
+            for (std::size_t left = select(kAny.score), i = 0; i < left; ++i)
+                found.push_back({sums_[candidates_[i]], ranks_[start + candidates_[i]], start + candidates_[i]});
+            clear_window();
+        }
+        if (rank > found.size()) return kAny;
+        const auto nth = found.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+        std::nth_element(found.begin(), nth, found.end(), kBetter);
+        return *nth;
+    }
+
+    // Gathers the hits, all documents not worse than `worst_` if they are not more than wanted.
+    void search() {
+        essential_ = words_.size();
+        while (true) {
+            // Only documents with one of the first words can still come among the best.
+            while (essential_ > 0 && rest_[essential_ - 1] < worst_.score) --essential_;
+            std::uint32_t start = kNone;
+            for (std::size_t i = 0; i < essential_; ++i)
+                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
+            if (start == kNone) return;
+            if (start >= lengths_.size()) damaged();
+            take_window(start, std::min(kWindow, lengths_.size() - start));
         }
     }
 
-    void complete(std::uint32_t document, double sum) {
-        for (std::size_t i = essential_; i < words_.size(); ++i) {
-            if (sum + rest_[i] < threshold_) return;
-            auto& word = words_[i];
+    // Scores a window: the essential words for all its documents, the others for those that can still come among the best,
+    // unless these may be so many that it is faster to sum a word for all.
+    void take_window(std::uint32_t start, std::size_t size) {
+        std::size_t postings = 0, next = 0;
+        for (; next < words_.size() && (next < essential_ || postings * kSearch > words_[next].all); ++next) {
+            sum_word(words_[next], start, size);
+            postings += words_[next].all;
+        }
+        std::size_t left = select(worst_.score - rest_[next]);
+        for (; next < words_.size() && left > 0; ++next) {
+            search_word(words_[next], start, left);
+            left = keep(left, worst_.score - rest_[next + 1]);
+        }
+        for (std::size_t i = 0; i < left; ++i) take(start + candidates_[i], sums_[candidates_[i]]);
+        clear_window();
+    }
+
+    void clear_window() {
+        for (std::size_t block = 0; block < touched_.size(); ++block)
+            if (std::exchange(touched_[block], 0)) std::fill_n(sums_.data() + block * kBlock, kBlock, kEmpty);
+    }
+
+    // Adds a word to all documents of a window that hold it.
+    void sum_word(Cursor<Count>& word, std::uint32_t start, std::size_t size) {
+        word.advance(start);
+        const Cursor<Count> from = word;
+        word.advance(static_cast<std::uint32_t>(start + size));
+        double* const sums = sums_.data();
+        std::uint32_t* const touched = touched_.data();
+        each_posting(from, static_cast<std::size_t>(word.document - from.document), start, size,
+                     [=](std::uint32_t document, double addition) {
+                         const std::uint32_t at = document - start;
+                         sums[at] += addition;
+                         touched[at / kBlock] = 1;
+                     });
+    }
+
+    // Adds a word to the candidates that hold it.
+    void search_word(Cursor<Count>& word, std::uint32_t start, std::size_t left) {
+        for (std::size_t i = 0; i < left; ++i) {
+            const std::uint32_t document = start + candidates_[i];
             word.advance(document);
-            if (word.document != word.end && *word.document == document) sum += norm_.addition(word);
+            if (word.document == word.end) return;
+            if (*word.document == document)
+                sums_[candidates_[i]] += norm_.addition(word.weight, *word.count, lengths_[document]);
         }
-        if (sum < threshold_) return;
-        hits_.push_back({sum, ranks_[document], document});
+    }
+
+    // Makes the documents of the window that reach `least` the candidates.
+    std::size_t select(double least) {
+        std::size_t found = 0;
+        std::uint32_t* const candidates = candidates_.data();
+        for (std::size_t block = 0; block < touched_.size(); ++block) {
+            if (!touched_[block]) continue;
+            const double* sums = sums_.data() + block * kBlock;
+            std::int64_t reach = 0;
+            for (std::size_t i = 0; i < kBlock; ++i) reach += sums[i] >= least;
+            if (reach == 0) continue;
+            for (std::size_t i = 0; i < kBlock; ++i) {
+                candidates[found] = static_cast<std::uint32_t>(block * kBlock + i);
+                found += (sums[i] >= least) & !is_empty(sums[i]);
+            }
+        }
+        return found;
+    }
+
+    // Leaves the candidates that reach `least`.
+    std::size_t keep(std::size_t left, double least) {
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < left; ++i) {
+            const std::uint32_t at = candidates_[i];
+            candidates_[found] = at;
+            found += sums_[at] >= least;
+        }
+        return found;
+    }
+
+    void take(std::uint32_t document, double sum) {
+        const Hit hit{sum, ranks_[document], document};
+        if (kBetter(worst_, hit)) return;
+        hits_.push_back(hit);
         if (hits_.size() >= 2 * wanted_ + 64) keep_best();
     }
 
-    // Forgets all but the best; the worst of them is the threshold for the others.
+    // Forgets all but the best.
     void keep_best() {
         if (hits_.size() < wanted_) return;
         const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-        std::nth_element(hits_.begin(), nth, hits_.end(), better);
-        threshold_ = nth->score;
+        std::nth_element(hits_.begin(), nth, hits_.end(), kBetter);
+        worst_ = *nth;
         hits_.resize(wanted_);
     }
 
     std::vector<Cursor<Count>> words_;  // by falling bound
-    std::size_t documents_;
+    std::span<const std::uint32_t> lengths_;
     Norm norm_;
     std::span<const std::uint32_t> ranks_;
     std::vector<double> rest_;
+    std::vector<double> sums_;               // of the documents of a window
+    std::vector<std::uint32_t> touched_;     // whether a block of it has sums
+    std::vector<std::uint32_t> candidates_;  // documents of it that can still come among the best
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;
     std::size_t essential_ = 0;
-    double threshold_ = -std::numeric_limits<double>::infinity();
+    Hit worst_ = kAny;  // no worse document is wanted
 };
 
 template <typename Work>
@@ -251,7 +321,7 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
         for (std::size_t t = 0; t < terms.size(); ++t) {
             if (terms[t] == kNone) continue;
             const auto [first, last] = stretch(stream, terms[t]);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, 0, 0, 0};
+            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, last - first, 0, 0, 0};
             for (std::size_t i = 0; i < numbers.size(); ++i) {
                 const auto document = static_cast<std::uint32_t>(numbers[i]);
                 word.advance(document);

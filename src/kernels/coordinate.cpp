@@ -143,6 +143,7 @@ class Counting {
         for (std::size_t j = 0; j < ts.size(); ++j) {
             if (std::abs(ts[j]) >= next) {
                 const bool known = settled;
+                bool changed = true;
                 before_.swap(ranks_);
                 settled = place(objective, q, line, rare, ts[j]);
                 if (!settled) {
@@ -155,8 +156,11 @@ class Counting {
                     for (std::size_t u = 0; u < ranks_.size(); ++u)
                         desk_.ranked[size_of(ranks_[u])] = objective.label(rare.rows[u]);
                     value = objective.ranked_value(q, desk_);
+                } else {
+                    changed = false;
                 }
-                next = std::abs(ts[j]) + (settled && !float32 ? meet(objective, q, line, rare, sign) : 0.0);
+                // After a change the next one is near: looking there costs less than working out where it is.
+                next = std::abs(ts[j]) + (settled && !changed && !float32 ? meet(objective, q, line, rare, sign) : 0.0);
             }
             values[j] = value;
         }

@@ -57,6 +57,8 @@ class Objective {
     bool varies(std::int64_t q, Desk& desk) const;
 
   private:
+    void find_ideals();
+    List list_of(std::int64_t q, const std::vector<std::int32_t>& ranked) const;
     double labels_value(std::int64_t q, bool descending, Desk& desk) const;
 
     Measure measure_;
@@ -69,6 +71,7 @@ class Objective {
     std::vector<std::int64_t> id_starts_;
     std::vector<std::int32_t> id_lengths_;
     std::vector<std::uint8_t> left_out_;
+    std::vector<double> ideals_;  // by query, of NDCG: no order changes them
 };
 
 // values[q] = value of query q for these scores.

@@ -45,6 +45,8 @@ class Objective {
     std::int64_t last(std::int64_t q) const { return offsets_[static_cast<std::size_t>(q + 1)]; }
     std::int32_t label(std::int64_t row) const { return labels_[static_cast<std::size_t>(row)]; }
     RankRule rule() const { return settings_.rule; }
+    // Whether documents of one score stand in the order of their rows.
+    bool ties_keep_rows() const { return settings_.rule.ties == Ties::input && !settings_.expected; }
 
     // Puts desk.entries, whose keys are filled in, into rank order; desk.ranked and desk.tied follow.
     void rank(Desk& desk) const;

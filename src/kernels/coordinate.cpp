@@ -110,7 +110,7 @@ struct Rare {
     std::vector<std::int64_t> rows;
 };
 
-constexpr std::size_t kFew = 12;
+constexpr std::size_t kFew = 24;
 
 Rare find_rare(const Objective& objective, std::int64_t q) {
     std::vector<std::int32_t> labels;

@@ -110,7 +110,7 @@ struct Rare {
     std::vector<std::int64_t> rows;
 };
 
-constexpr std::size_t kFew = 12;
+constexpr std::size_t kFew = 24;
 
 Rare find_rare(const Objective& objective, std::int64_t q) {
     std::vector<std::int32_t> labels;
@@ -131,77 +131,121 @@ Rare find_rare(const Objective& objective, std::int64_t q) {
     return rare;
 }
 
-// The same as follow() by ranks of rare documents. Where one of them is tied, the whole query is ranked.
+// Numbers of a query's documents, two at a time, as every processor has instructions for; NaN after the last one.
+using Two = double __attribute__((vector_size(16)));
+using TwoCounts = decltype(Two{} > Two{});
+
+class Twos {
+  public:
+    void read(std::span<const double> numbers) {
+        size_ = numbers.size();
+        blocks_.assign((size_ + 1) / 2, Block{Two{kNaN, kNaN}});
+        for (std::size_t k = 0; k < size_; ++k) set(k, numbers[k]);
+    }
+    // a + t · x
+    void move(const Twos& a, double t, const Twos& x) {
+        size_ = a.size_;
+        blocks_.resize(a.blocks_.size());
+        for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b].pair = a.block(b) + Two{t, t} * x.block(b);
+    }
+    std::size_t size() const { return size_; }
+    std::size_t blocks() const { return blocks_.size(); }
+    const Two& block(std::size_t b) const { return blocks_[b].pair; }
+    double operator[](std::size_t k) const { return blocks_[k / 2].pair[k % 2]; }
+    void set(std::size_t k, double number) { blocks_[k / 2].pair[k % 2] = number; }
+
+  private:
+    static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+    struct Block {
+        Two pair;
+    };
+    std::vector<Block> blocks_;
+    std::size_t size_ = 0;
+};
+
+// The same as follow() by ranks of rare documents. Where one of them is tied, and ties do not keep the order of rows, the
+// whole query is ranked.
 class Counting {
   public:
     void follow(const Objective& objective, std::int64_t q, const Line& line, std::span<const std::int64_t> order,
                 const Rare& rare, std::span<const double> ts, double value, double* values) {
         const double sign = ts.front() < 0 ? -1.0 : 1.0;
         const bool float32 = objective.rule().float32;
-        bool settled = place(objective, q, line, rare, 0.0);
-        double next = settled && !float32 ? meet(objective, q, line, rare, sign) : 0.0;
+        const std::size_t first = size_of(objective.first(q)), size = order.size();
+        a_.read(line.a.subspan(first, size));
+        x_.read(line.x.subspan(first, size));
+        bool settled = place(objective, first, rare, 0.0);
+        double next = settled && !float32 ? meet(first, rare, sign) : 0.0;
         for (std::size_t j = 0; j < ts.size(); ++j) {
             if (std::abs(ts[j]) >= next) {
                 const bool known = settled;
                 before_.swap(ranks_);
-                settled = place(objective, q, line, rare, ts[j]);
+                settled = place(objective, first, rare, ts[j]);
+                const bool changed = !settled || !known || ranks_ != before_;
                 if (!settled) {
                     fill_rows(order, desk_);
                     rank_at(objective, line, ts[j], desk_);
-                    value = objective.ranked_value(q, desk_);
-                } else if (!known || ranks_ != before_) {
-                    desk_.ranked.assign(scores_.size(), rare.common);
-                    desk_.tied.assign(scores_.size(), 0);
-                    for (std::size_t u = 0; u < ranks_.size(); ++u)
-                        desk_.ranked[size_of(ranks_[u])] = objective.label(rare.rows[u]);
-                    value = objective.ranked_value(q, desk_);
+                } else if (changed) {
+                    write_labels(objective, rare);
                 }
-                next = std::abs(ts[j]) + (settled && !float32 ? meet(objective, q, line, rare, sign) : 0.0);
+                if (changed) value = objective.ranked_value(q, desk_);
+                // After a change the next one is near: looking there costs less than working out where it is.
+                next = std::abs(ts[j]) + (changed || float32 ? 0.0 : meet(first, rare, sign));
             }
             values[j] = value;
         }
     }
 
   private:
-    // Scores at t and the position of every rare document; false where one of them is tied.
-    bool place(const Objective& objective, std::int64_t q, const Line& line, const Rare& rare, double t) {
-        const std::int64_t first = objective.first(q), size = objective.last(q) - first;
-        scores_.resize(size_of(size));
-        const double *a = line.a.data() + first, *x = line.x.data() + first;
-        for (std::int64_t k = 0; k < size; ++k) scores_[size_of(k)] = a[k] + t * x[k];
+    // Scores at t and the position of every rare document; false where a tie leaves one of them open.
+    bool place(const Objective& objective, std::size_t first, const Rare& rare, double t) {
+        scores_.move(a_, t, x_);
         if (objective.rule().float32)
-            for (double& score : scores_) score = static_cast<double>(static_cast<float>(score));
+            for (std::size_t k = 0; k < scores_.size(); ++k)
+                scores_.set(k, static_cast<double>(static_cast<float>(scores_[k])));
         ranks_.clear();
         bool settled = true;
         for (const std::int64_t row : rare.rows) {
-            const double mine = scores_[size_of(row - first)];
-            std::int64_t above = 0, level = 0;
-            for (const double score : scores_) {
-                above += score > mine;
-                level += score == mine;
+            const double mine = scores_[size_of(row) - first];
+            const Two both{mine, mine};
+            TwoCounts above{}, level{};  // a comparison that holds is −1
+            for (std::size_t b = 0; b < scores_.blocks(); ++b) {
+                above -= scores_.block(b) > both;
+                level -= scores_.block(b) == both;
             }
-            settled = settled && level == 1;
-            ranks_.push_back(above);
+            std::int64_t rank = above[0] + above[1];
+            if (level[0] + level[1] > 1) {
+                settled = settled && objective.ties_keep_rows();
+                for (std::size_t k = 0; k < size_of(row) - first; ++k) rank += scores_[k] == mine;
+            }
+            ranks_.push_back(rank);
         }
         return settled;
     }
 
     // How far t may go on in the direction `sign` before a rare document comes level with another one.
-    double meet(const Objective& objective, std::int64_t q, const Line& line, const Rare& rare, double sign) const {
-        const std::int64_t first = objective.first(q);
-        const double* x = line.x.data() + first;
-        double fastest = 0.0;
+    double meet(std::size_t first, const Rare& rare, double sign) const {
+        Two fastest{};
+        const Two signs{sign, sign};
         for (const std::int64_t row : rare.rows) {
-            const double mine = scores_[size_of(row - first)], own = x[row - first];
-            for (std::size_t k = 0; k < scores_.size(); ++k) {
-                const double speed = sign * (x[k] - own) / (mine - scores_[k]);  // NaN for the document itself
+            const double mine = scores_[size_of(row) - first], own = x_[size_of(row) - first];
+            const Two mines{mine, mine}, owns{own, own};
+            for (std::size_t b = 0; b < scores_.blocks(); ++b) {
+                const Two speed = signs * (x_.block(b) - owns) / (mines - scores_.block(b));  // NaN for the document itself
                 fastest = speed > fastest ? speed : fastest;
             }
         }
-        return fastest > 0 ? 1.0 / fastest : kInfinity;
+        const double most = std::max(fastest[0], fastest[1]);
+        return most > 0 ? 1.0 / most : kInfinity;
     }
 
-    std::vector<double> scores_;
+    void write_labels(const Objective& objective, const Rare& rare) {
+        desk_.ranked.assign(scores_.size(), rare.common);
+        desk_.tied.assign(scores_.size(), 0);
+        for (std::size_t u = 0; u < ranks_.size(); ++u) desk_.ranked[size_of(ranks_[u])] = objective.label(rare.rows[u]);
+    }
+
+    Twos a_, x_, scores_;
     std::vector<std::int64_t> ranks_, before_;
     Desk desk_;
 };

@@ -120,7 +120,7 @@ double dcg(const List& list, const Rules& rules, Scratch& scratch) {
 
 double ndcg(const List& list, const Rules& rules, Scratch& scratch) {
     if (too_short(list, rules)) return 0.0;
-    const double ideal = ideal_dcg(list, rules, scratch);
+    const double ideal = list.ideal > 0 ? list.ideal : ideal_dcg(list, rules, scratch);
     return ideal > 0 ? dcg_value(list, rules, scratch) / ideal : kUndefined;
 }
 

@@ -18,6 +18,7 @@ struct List {
     std::span<const std::int32_t> labels;  // in rank order, kUnjudged where nobody judged
     std::span<const std::uint8_t> tied;    // 1 where the score equals the one before; empty: the order is settled
     std::span<const std::int32_t> pool;    // all judged labels, descending
+    double ideal = 0.0;                    // DCG of the best ranking, where the caller has it; 0: to be computed
 
     std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
 };

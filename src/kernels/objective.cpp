@@ -33,15 +33,28 @@ Objective::Objective(Measure measure, const Rules& rules, const ObjectiveSetting
       numbers_(copy(rules.numbers)), rules_(rules), settings_(settings), labels_(copy(labels)), pool_(copy(pool)),
       offsets_(copy(offsets)),
       id_buffer_(copy(ids.buffer)), id_starts_(copy(ids.starts)), id_lengths_(copy(ids.lengths)),
-      left_out_(offsets.size() - 1, 0) {
+      left_out_(offsets.size() - 1, 0), ideals_(offsets.size() - 1, 0.0) {
     rules_.gains = gains_;
     rules_.multipliers = multipliers_;
     rules_.divisors = divisors_;
     rules_.numbers = numbers_;
+    if (measure_ == find_measure("ndcg")) find_ideals();
     if (!settings_.skip_empty) return;
     for (std::int64_t q = 0; q < queries(); ++q)
         left_out_[size_of(q)] = std::none_of(pool_.begin() + first(q), pool_.begin() + last(q),
                                              [&](std::int32_t label) { return rules_.relevant(label); });
+}
+
+void Objective::find_ideals() {
+    Desk desk;
+    for (std::int64_t q = 0; q < queries(); ++q) {
+        desk.ranked.assign(labels_.begin() + first(q), labels_.begin() + last(q));
+        ideals_[size_of(q)] = ideal_dcg(list_of(q, desk.ranked), rules_, desk.scratch);
+    }
+}
+
+List Objective::list_of(std::int64_t q, const std::vector<std::int32_t>& ranked) const {
+    return {ranked, {}, std::span(pool_).subspan(size_of(first(q)), size_of(last(q) - first(q))), ideals_[size_of(q)]};
 }
 
 void Objective::rank(Desk& desk) const {
@@ -54,7 +67,7 @@ void Objective::rank(Desk& desk) const {
 
 double Objective::ranked_value(std::int64_t q, Desk& desk) const {
     if (left_out_[size_of(q)]) return kUndefined;
-    List list{desk.ranked, {}, std::span(pool_).subspan(size_of(first(q)), size_of(last(q) - first(q)))};
+    List list = list_of(q, desk.ranked);
     if (settings_.expected) list.tied = desk.tied;
     const double value = measure_(list, rules_, desk.scratch);
     return hold(std::isnan(value) ? settings_.empty : value, settings_.held);
@@ -69,10 +82,9 @@ double Objective::value(std::int64_t q, std::span<const double> scores, Desk& de
 }
 
 double Objective::labels_value(std::int64_t q, bool descending, Desk& desk) const {
-    const auto pool = std::span(pool_).subspan(size_of(first(q)), size_of(last(q) - first(q)));
-    desk.ranked.assign(pool.begin(), pool.end());
+    desk.ranked.assign(pool_.begin() + first(q), pool_.begin() + last(q));
     if (!descending) std::reverse(desk.ranked.begin(), desk.ranked.end());
-    return measure_({desk.ranked, {}, pool}, rules_, desk.scratch);
+    return measure_(list_of(q, desk.ranked), rules_, desk.scratch);
 }
 
 bool Objective::varies(std::int64_t q, Desk& desk) const {

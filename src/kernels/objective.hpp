@@ -45,6 +45,8 @@ class Objective {
     std::int64_t last(std::int64_t q) const { return offsets_[static_cast<std::size_t>(q + 1)]; }
     std::int32_t label(std::int64_t row) const { return labels_[static_cast<std::size_t>(row)]; }
     RankRule rule() const { return settings_.rule; }
+    // Whether documents of one score stand in the order of their rows.
+    bool ties_keep_rows() const { return settings_.rule.ties == Ties::input && !settings_.expected; }
 
     // Puts desk.entries, whose keys are filled in, into rank order; desk.ranked and desk.tied follow.
     void rank(Desk& desk) const;
@@ -57,6 +59,8 @@ class Objective {
     bool varies(std::int64_t q, Desk& desk) const;
 
   private:
+    void find_ideals();
+    List list_of(std::int64_t q, const std::vector<std::int32_t>& ranked) const;
     double labels_value(std::int64_t q, bool descending, Desk& desk) const;
 
     Measure measure_;
@@ -69,6 +73,7 @@ class Objective {
     std::vector<std::int64_t> id_starts_;
     std::vector<std::int32_t> id_lengths_;
     std::vector<std::uint8_t> left_out_;
+    std::vector<double> ideals_;  // by query, of NDCG: no order changes them
 };
 
 // values[q] = value of query q for these scores.

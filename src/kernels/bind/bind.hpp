@@ -9,6 +9,8 @@
 
 #include <span>
 
+#include "measures.hpp"
+
 namespace nb = nanobind;
 
 namespace pippin {
@@ -26,6 +28,15 @@ template <typename Array>
 auto view(const Array& array) {
     return std::span(array.data(), array.size());
 }
+
+// Rules as Python holds them: the arrays stay alive as long as the rules that look into them.
+struct BoundRules {
+    In<double> gains, multipliers, divisors, numbers;
+    Rules rules;
+};
+
+// The measure of that name; refuses a name that nobody knows.
+Measure measure_of(std::string_view name);
 
 void bind_text(nb::module_& m);
 void bind_rank(nb::module_& m);

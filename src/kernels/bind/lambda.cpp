@@ -33,22 +33,6 @@ std::int64_t longest(std::span<const std::int64_t> offsets) {
     return length;
 }
 
-// The rules that swaps need; those of a short list's precision and of empty queries change no swap.
-Rules rules_of(const In<double>& gains, const In<double>& multipliers, const In<double>& divisors, std::int64_t cutoff,
-               std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int denominator, double top_gain,
-               double parameter) {
-    return {.gains = view(gains),
-            .multipliers = view(multipliers),
-            .divisors = view(divisors),
-            .cutoff = cutoff,
-            .relevant_at = relevant_at,
-            .ideal_from_list = ideal_from_list,
-            .short_is_zero = short_is_zero,
-            .denominator = static_cast<Denominator>(denominator),
-            .top_gain = top_gain,
-            .parameter = parameter};
-}
-
 std::vector<double> checked_weights(Target target, const Rules& rules, std::int64_t depth, bool keep_beyond) {
     const bool discounts = target == Target::ndcg || target == Target::dcg;
     check(!discounts || static_cast<std::int64_t>(std::min(rules.multipliers.size(), rules.divisors.size())) >= depth,
@@ -61,13 +45,10 @@ std::vector<double> checked_weights(Target target, const Rules& rules, std::int6
 void bind_lambda(nb::module_& m) {
     m.def("has_target", [](std::string_view name) { return find_target(name).has_value(); }, nb::arg("name"));
     m.def("swap_scales",
-          [](std::string_view name, In<std::int32_t> labels, In<std::int64_t> offsets, In<double> gains, In<double> multipliers,
-             In<double> divisors, std::int64_t cutoff, std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero,
-             int denominator, double top_gain, double parameter, Out<double> scales) {
+          [](std::string_view name, In<std::int32_t> labels, In<std::int64_t> offsets, const BoundRules& bound, Out<double> scales) {
               const Target target = target_of(name);
-              const Rules rules = rules_of(gains, multipliers, divisors, cutoff, relevant_at, ideal_from_list, short_is_zero,
-                                           denominator, top_gain, parameter);
-              check_lists(view(labels), view(offsets), view(gains));
+              const Rules& rules = bound.rules;
+              check_lists(view(labels), view(offsets), rules.gains);
               checked_weights(target, rules, longest(view(offsets)), false);
               check(scales.size() + 1 == offsets.size(), "one scale per query is needed");
               const nb::gil_scoped_release release;
@@ -78,20 +59,15 @@ void bind_lambda(nb::module_& m) {
                   scales(q) = swap_scale(target, {list, {}, list}, rules, scratch);
               }
           },
-          nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(), nb::arg("gains").noconvert(),
-          nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"),
-          nb::arg("ideal_from_list"), nb::arg("short_is_zero"), nb::arg("denominator"), nb::arg("top_gain"), nb::arg("parameter"),
+          nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(), nb::arg("rules"),
           nb::arg("scales").noconvert());
     m.def("swap_changes",
-          [](std::string_view name, In<std::int32_t> labels, In<double> gains, In<double> multipliers, In<double> divisors,
-             std::int64_t cutoff, std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int denominator,
-             double top_gain, double parameter, bool keep_beyond, OutTable<double> changes) {
+          [](std::string_view name, In<std::int32_t> labels, const BoundRules& bound, bool keep_beyond, OutTable<double> changes) {
               const Target target = target_of(name);
-              const Rules rules = rules_of(gains, multipliers, divisors, cutoff, relevant_at, ideal_from_list, short_is_zero,
-                                           denominator, top_gain, parameter);
+              const Rules& rules = bound.rules;
               const auto size = static_cast<std::int64_t>(labels.size());
               const std::int64_t offsets[] = {0, size};
-              check_lists(view(labels), offsets, view(gains));
+              check_lists(view(labels), offsets, rules.gains);
               check(changes.shape(0) == labels.size() && changes.shape(1) == labels.size(), "the table is not of the list's size");
               const auto weights = checked_weights(target, rules, size, keep_beyond);
               const nb::gil_scoped_release release;
@@ -100,19 +76,14 @@ void bind_lambda(nb::module_& m) {
                   swap_changes(target, {view(labels), {}, view(labels)}, rules, weights, a, scratch,
                                std::span(changes.data() + a * size, labels.size()));
           },
-          nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("gains").noconvert(), nb::arg("multipliers").noconvert(),
-          nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"), nb::arg("ideal_from_list"),
-          nb::arg("short_is_zero"), nb::arg("denominator"), nb::arg("top_gain"), nb::arg("parameter"), nb::arg("keep_beyond"),
+          nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("rules"), nb::arg("keep_beyond"),
           nb::arg("changes").noconvert());
     m.def("lambdas",
           [](std::string_view name, In<double> scores, In<std::int32_t> labels, In<std::int64_t> offsets, In<std::int64_t> order,
-             In<double> scales, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
-             std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int denominator, double top_gain,
-             double parameter, bool keep_beyond, double sigma, Out<double> gradient, Out<double> hessian, int threads) {
+             In<double> scales, const BoundRules& bound, bool keep_beyond, double sigma, Out<double> gradient, Out<double> hessian, int threads) {
               const Target target = target_of(name);
-              const Rules rules = rules_of(gains, multipliers, divisors, cutoff, relevant_at, ideal_from_list, short_is_zero,
-                                           denominator, top_gain, parameter);
-              check_lists(view(labels), view(offsets), view(gains));
+              const Rules& rules = bound.rules;
+              check_lists(view(labels), view(offsets), rules.gains);
               const std::size_t rows = labels.size();
               check(scores.size() == rows && order.size() == rows && gradient.size() == rows && hessian.size() == rows,
                     "scores, order and results need one value per label");
@@ -125,9 +96,7 @@ void bind_lambda(nb::module_& m) {
                       view(gradient), view(hessian), threads);
           },
           nb::arg("name"), nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("scales").noconvert(), nb::arg("gains").noconvert(),
-          nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"),
-          nb::arg("ideal_from_list"), nb::arg("short_is_zero"), nb::arg("denominator"), nb::arg("top_gain"), nb::arg("parameter"),
+          nb::arg("order").noconvert(), nb::arg("scales").noconvert(), nb::arg("rules"),
           nb::arg("keep_beyond"), nb::arg("sigma"), nb::arg("gradient").noconvert(), nb::arg("hessian").noconvert(),
           nb::arg("threads"));
 }

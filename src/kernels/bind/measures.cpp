@@ -7,42 +7,59 @@
 
 namespace pippin {
 
+Measure measure_of(std::string_view name) {
+    const Measure measure = find_measure(name);
+    if (measure == nullptr) throw std::invalid_argument("no measure named " + std::string(name));
+    return measure;
+}
+
+namespace {
+
+void bind_rules(nb::module_& m) {
+    nb::class_<BoundRules>(m, "Rules")
+        .def("__init__",
+             [](BoundRules* self, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
+                std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision, int denominator,
+                bool undefined_at_cutoff, double top_gain, double parameter, In<double> numbers, int recall_cut) {
+                 const Rules rules{.gains = view(gains),
+                                   .multipliers = view(multipliers),
+                                   .divisors = view(divisors),
+                                   .cutoff = cutoff,
+                                   .relevant_at = relevant_at,
+                                   .ideal_from_list = ideal_from_list,
+                                   .short_is_zero = short_is_zero,
+                                   .short_precision = static_cast<ShortPrecision>(short_precision),
+                                   .denominator = static_cast<Denominator>(denominator),
+                                   .undefined_at_cutoff = undefined_at_cutoff,
+                                   .top_gain = top_gain,
+                                   .parameter = parameter,
+                                   .numbers = view(numbers),
+                                   .recall_cut = static_cast<RecallCut>(recall_cut)};
+                 new (self) BoundRules{gains, multipliers, divisors, numbers, rules};
+             },
+             nb::arg("gains").noconvert(), nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(),
+             nb::arg("cutoff"), nb::arg("relevant_at"), nb::arg("ideal_from_list"), nb::arg("short_is_zero"),
+             nb::arg("short_precision"), nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"),
+             nb::arg("parameter"), nb::arg("numbers").noconvert(), nb::arg("recall_cut"));
+}
+
+}  // namespace
+
 void bind_measures(nb::module_& m) {
     m.attr("UNJUDGED") = kUnjudged;
+    bind_rules(m);
     m.def("has_measure", [](std::string_view name) { return find_measure(name) != nullptr; }, nb::arg("name"));
     m.def("measure_lists",
           [](std::string_view name, In<std::int32_t> labels, In<std::uint8_t> tied, In<std::int64_t> offsets, In<std::int32_t> pool,
-             In<std::int64_t> pool_offsets, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
-             std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision,
-             int denominator, bool undefined_at_cutoff, double top_gain, double parameter,
-             In<double> numbers, int recall_cut, Out<double> values, int threads) {
-              const Measure measure = find_measure(name);
-              if (measure == nullptr) throw std::invalid_argument("no measure named " + std::string(name));
-              const Rules rules{.gains = view(gains),
-                                .multipliers = view(multipliers),
-                                .divisors = view(divisors),
-                                .cutoff = cutoff,
-                                .relevant_at = relevant_at,
-                                .ideal_from_list = ideal_from_list,
-                                .short_is_zero = short_is_zero,
-                                .short_precision = static_cast<ShortPrecision>(short_precision),
-                                .denominator = static_cast<Denominator>(denominator),
-                                .undefined_at_cutoff = undefined_at_cutoff,
-                                .top_gain = top_gain,
-                                .parameter = parameter,
-                                .numbers = view(numbers),
-                                .recall_cut = static_cast<RecallCut>(recall_cut)};
+             In<std::int64_t> pool_offsets, const BoundRules& bound, Out<double> values, int threads) {
+              const Measure measure = measure_of(name);
               const nb::gil_scoped_release release;
-              measure_lists(measure, rules, view(labels), view(tied), view(offsets), view(pool), view(pool_offsets), view(values),
-                            threads);
+              measure_lists(measure, bound.rules, view(labels), view(tied), view(offsets), view(pool), view(pool_offsets),
+                            view(values), threads);
           },
           nb::arg("name"), nb::arg("labels").noconvert(), nb::arg("tied").noconvert(), nb::arg("offsets").noconvert(),
-          nb::arg("pool").noconvert(), nb::arg("pool_offsets").noconvert(), nb::arg("gains").noconvert(),
-          nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(), nb::arg("cutoff"), nb::arg("relevant_at"),
-          nb::arg("ideal_from_list"), nb::arg("short_is_zero"), nb::arg("short_precision"),
-          nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"), nb::arg("parameter"),
-          nb::arg("numbers").noconvert(), nb::arg("recall_cut"),
-          nb::arg("values").noconvert(), nb::arg("threads"));
+          nb::arg("pool").noconvert(), nb::arg("pool_offsets").noconvert(), nb::arg("rules"), nb::arg("values").noconvert(),
+          nb::arg("threads"));
 }
 
 }  // namespace pippin

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.kernels import native, threads_for
-from pippin.kernels.measures import _DENOMINATOR, Rules
+from pippin.kernels.measures import Rules
 
 F64 = NDArray[np.float64]
 I32 = NDArray[np.int32]
@@ -19,24 +19,17 @@ def has_target(name: str) -> bool:
     return known
 
 
-def _rules(rules: Rules) -> tuple[F64, F64, F64, int, int, bool, bool, int, float, float]:
-    return (
-        rules.gains, rules.multipliers, rules.divisors, rules.cutoff, rules.relevant_at, rules.ideal_from_list,
-        rules.short_is_zero, _DENOMINATOR[rules.denominator], rules.top_gain, rules.parameter,
-    )  # fmt: skip
-
-
 def swap_scales(name: str, labels: I32, offsets: I64, rules: Rules) -> F64:
     """By query: what raw changes are multiplied by (1 / ideal, 1 / R, …); 0 where no swap can change the value."""
     scales = np.empty(len(offsets) - 1, np.float64)
-    native.swap_scales(name, labels, offsets, *_rules(rules), scales)
+    native.swap_scales(name, labels, offsets, rules.bound(), scales)
     return scales
 
 
 def swap_changes(name: str, ranked: I32, rules: Rules, keep_beyond: bool = False) -> F64:
     """table[a, b], a < b: the raw change of the measure when positions a and b of one ranked list swap; 0 elsewhere."""
     changes = np.zeros((len(ranked), len(ranked)), np.float64)
-    native.swap_changes(name, ranked, *_rules(rules), keep_beyond, changes)
+    native.swap_changes(name, ranked, rules.bound(), keep_beyond, changes)
     return changes
 
 
@@ -57,7 +50,7 @@ def lambdas(
     """
     gradient, hessian = np.empty(len(scores), np.float64), np.empty(len(scores), np.float64)
     native.lambdas(
-        name, scores, labels, offsets, order, scales, *_rules(rules), keep_beyond, sigma, gradient, hessian,
+        name, scores, labels, offsets, order, scales, rules.bound(), keep_beyond, sigma, gradient, hessian,
         threads_for(len(scores)),
     )  # fmt: skip
     return gradient, hessian

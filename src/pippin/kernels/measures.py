@@ -35,6 +35,14 @@ class Rules:
     numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     recall_cut: str = "up"
 
+    def bound(self) -> native.Rules:
+        """The rules as native functions take them."""
+        return native.Rules(
+            self.gains, self.multipliers, self.divisors, self.cutoff, self.relevant_at, self.ideal_from_list,
+            self.short_is_zero, _SHORT_PRECISION[self.short_precision], _DENOMINATOR[self.denominator],
+            self.undefined_at_cutoff, self.top_gain, self.parameter, self.numbers, _RECALL_CUT[self.recall_cut],
+        )  # fmt: skip
+
 
 def has_measure(name: str) -> bool:
     """Whether the native side knows a measure of that name."""
@@ -54,10 +62,6 @@ def measure_lists(
     """One value per query. `tied` is empty where the order is settled; otherwise the exact expectation is taken."""
     values = np.empty(len(offsets) - 1, np.float64)
     native.measure_lists(
-        name, labels, tied, offsets, pool, pool_offsets, rules.gains, rules.multipliers, rules.divisors,
-        rules.cutoff, rules.relevant_at, rules.ideal_from_list, rules.short_is_zero,
-        _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator], rules.undefined_at_cutoff,
-        rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut], values,
-        threads_for(len(labels)),
-    )  # fmt: skip
+        name, labels, tied, offsets, pool, pool_offsets, rules.bound(), values, threads_for(len(labels))
+    )
     return values

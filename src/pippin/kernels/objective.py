@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native, threads
-from pippin.kernels.measures import _DENOMINATOR, _RECALL_CUT, _SHORT_PRECISION, Rules
+from pippin.kernels import native, threads, threads_for
+from pippin.kernels.measures import Rules
 from pippin.kernels.rank import TIES, _columns
 
 if TYPE_CHECKING:
@@ -42,11 +42,8 @@ class NativeObjective:
     ) -> None:
         self.queries, self.rows = len(offsets) - 1, len(labels)
         self.handle = native.Objective(
-            name, labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty, skip_empty,
+            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty, skip_empty,
             held if isinstance(held, int) else _HELD[held],
-            rules.gains, rules.multipliers, rules.divisors, rules.cutoff, rules.relevant_at, rules.ideal_from_list,
-            rules.short_is_zero, _SHORT_PRECISION[rules.short_precision], _DENOMINATOR[rules.denominator],
-            rules.undefined_at_cutoff, rules.top_gain, rules.parameter, rules.numbers, _RECALL_CUT[rules.recall_cut],
         )  # fmt: skip
 
     def values(self, scores: F64) -> F64:
@@ -54,7 +51,7 @@ class NativeObjective:
         if len(scores) != self.rows:
             raise ValueError(f"{len(scores)} scores for {self.rows} documents")
         values = np.empty(self.queries, np.float64)
-        native.objective_values(self.handle, scores, values, threads())
+        native.objective_values(self.handle, scores, values, threads_for(self.rows))
         return values
 
     def varies(self) -> NDArray[np.bool_]:

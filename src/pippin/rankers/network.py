@@ -119,7 +119,8 @@ class NetworkRanker(Ranker):
             self.weights_ = weights
 
     def _standardised(self, features: NDArray[np.floating[Any]]) -> F64:
-        table: F64 = (features - self.mean_) * self.factor_
+        table: F64 = features - self.mean_
+        table *= self.factor_
         return table
 
     def _predict(self, features: Features) -> F64:

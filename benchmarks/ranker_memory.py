@@ -2,7 +2,7 @@
 
 python benchmarks/ranker_memory.py [--documents N] [--features N] [--only NAME]
 
-Prints the growth of the peak of the resident memory during `fit`, as a ratio to the features' bytes in float64. The data
+Prints how much the peak of resident memory grows during `fit`, as a ratio to the features' bytes in float64. The data
 set is made, and everything that a ranker imports is loaded by a fit on a handful of queries, before the measurement
 begins. Rounds are few: no ranker keeps more for more rounds than a score per document.
 """

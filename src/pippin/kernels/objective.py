@@ -42,8 +42,8 @@ class NativeObjective:
     ) -> None:
         self.queries, self.rows = len(offsets) - 1, len(labels)
         self.handle = native.Objective(
-            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty, skip_empty,
-            held if isinstance(held, int) else _HELD[held],
+            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty,
+            skip_empty, held if isinstance(held, int) else _HELD[held],
         )  # fmt: skip
 
     def values(self, scores: F64) -> F64:

@@ -173,6 +173,19 @@ def test_an_empty_stream(tmp_path: Path) -> None:
     assert index.candidates(Query("q", "x"), [0, 1], [0, 0]).streams["body"].tf.tolist() == [[0, 0]]
 
 
+def test_the_best_are_found_where_a_sample_misleads(tmp_path: Path) -> None:
+    """Documents that are scored first, at sixteen places, hold the word more often than all others."""
+    pages = [Document(f"d{i:04}", {"body": "x x x y" if i % 128 == 0 else f"x y{i % 3} z"}) for i in range(2048)]
+    index = build_index(collection(pages), tmp_path / "it", analysis=PLAIN)
+    for words in (["x"], ["y1", "x", "y"], ["z"]):
+        scores = index.bm25(words, stream="body")
+        holds = np.flatnonzero(scores != 0)
+        best = holds[np.lexsort((holds, -scores[holds]))][:100]
+        numbers, found = index.top(words, 100, stream="body")
+        assert numbers.tolist() == best.tolist()
+        assert found.tolist() == scores[best].tolist()
+
+
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [

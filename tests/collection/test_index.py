@@ -174,10 +174,10 @@ def test_an_empty_stream(tmp_path: Path) -> None:
 
 
 def test_the_best_are_found_where_a_sample_misleads(tmp_path: Path) -> None:
-    """Documents that are scored first, at sixteen places, hold the word more often than all others."""
-    pages = [Document(f"d{i:04}", {"body": "x x x y" if i % 128 == 0 else f"x y{i % 3} z"}) for i in range(2048)]
+    """Documents that are scored first, at sixteen places, hold a rare word that no other holds."""
+    pages = [Document(f"d{i:04}", {"body": "rare" if i % 128 == 0 else f"w{i % 3} " * (i % 5)}) for i in range(2048)]
     index = build_index(collection(pages), tmp_path / "it", analysis=PLAIN)
-    for words in (["x"], ["y1", "x", "y"], ["z"]):
+    for words in (["rare", "w1"], ["rare", "w0", "w2"], ["w0"]):
         scores = index.bm25(words, stream="body")
         holds = np.flatnonzero(scores != 0)
         best = holds[np.lexsort((holds, -scores[holds]))][:100]

@@ -341,7 +341,7 @@ def test_there_is_no_index_where_nothing_is(tmp_path: Path) -> None:
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "stdlib", "-o", str(tmp_path / "it"), "--memory", "lots"]) == 2
-    assert "like 512M, not 'lots'" in capsys.readouterr().err
+    assert "such as 4G, not 'lots'" in capsys.readouterr().err
     assert main(["index", "stdlib", "-o", str(tmp_path / "it"), "--stem", "portr"]) == 2
     assert "did you mean porter" in capsys.readouterr().err
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.cli.index import add_analysis, analysis_of, bytes_of
+from pippin.cli.index import add_analysis, analysis_of
 
 HELP = """Build a learning-to-rank data set from a collection of documents.
 
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
+    from pippin.bench.runner import parse_size
     from pippin.collection.build import Recipe, build, usual
     from pippin.collection.named import open_collection
 
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     )
     manifest = build(
         collection, options.output, recipe,
-        memory=bytes_of(options.memory), resume=options.resume, verbose=not options.quiet,
+        memory=parse_size(options.memory), resume=options.resume, verbose=not options.quiet,
     )  # fmt: skip
     print(summary(manifest, options.output))
     return 0

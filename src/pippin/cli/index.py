@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pippin.errors import DataError
-
 if TYPE_CHECKING:
     from pippin.collection.analysis import Analysis
 
@@ -20,8 +18,6 @@ HELP = """Index a collection: which documents hold which words, how often and wh
   pippin index stdlib -o stdlib.index              the standard library of this Python
 
 The analysis (words, stop words, stems) is stored in the index; queries are analysed in the same way."""
-
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,25 +51,14 @@ def analysis_of(options: argparse.Namespace) -> Analysis:
     return Analysis(words=options.words, stop=stop, stem=options.stem)
 
 
-def bytes_of(text: str) -> int:
-    """A size as users write it.
-
-    >>> bytes_of("512M"), bytes_of("2g"), bytes_of("1000")
-    (536870912, 2147483648, 1000)
-    """
-    number, unit = (text[:-1], text[-1:].upper()) if text[-1:].isalpha() else (text, "")
-    if not number.isdigit() or unit not in UNITS:
-        raise DataError(f"a size is a whole number with K, M or G, like 512M, not {text!r}")
-    return int(number) * UNITS[unit]
-
-
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
+    from pippin.bench.runner import parse_size
     from pippin.collection.index import build_index
     from pippin.collection.named import open_collection
 
     started = time.perf_counter()
-    memory, analysis = bytes_of(options.memory), analysis_of(options)
+    memory, analysis = parse_size(options.memory), analysis_of(options)
     collection = open_collection(options.collection, format=options.format)
     index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=True)
     size = sum(record["bytes"] for record in index.manifest["files"].values())

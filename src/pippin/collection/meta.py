@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Candidates, StreamCounts
 from pippin.collection.collection import Query
+from pippin.collection.sampling import natural
 from pippin.data.buffers import atomic_write, open_buffer
 from pippin.errors import DataError
 
@@ -105,15 +106,10 @@ class Meta:
 def read_meta(folder: str | os.PathLike[str], *, streams: Sequence[str] | None = None) -> Meta:
     """The meta-information of a folder; `streams` names its streams where their descriptions should not."""
     info = read_info(Path(folder) / INFO, streams=streams)
-    files = sorted(Path(folder).glob("query-*.xml"), key=lambda file: _natural(file.stem))
+    files = sorted(Path(folder).glob("query-*.xml"), key=lambda file: natural(file.stem))
     if not files:
         raise DataError("this folder has no query-….xml", folder)
     return Meta(info, tuple(files))
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Numbers in a name by their value: query-9 before query-10."""
-    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"(\d+)", text)]
 
 
 class _Page:

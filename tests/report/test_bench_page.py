@@ -93,7 +93,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def seen(browser: Any) -> Iterator[Seen]:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(120_000)  # a busy machine draws slowly
     found = Seen(page)
     page.on("request", lambda request: found.requests.append(request.url))
     page.on("console", lambda message: found.said.append(message.text))

@@ -2,8 +2,8 @@
 
 python benchmarks/xendcg.py [NAME=FOLDS …]   where FOLDS holds Fold1 … Fold5 with train.txt, vali.txt, test.txt
 
-Both have 10 leaves, rate 0.1, at most 1,000 trees, and stop after 100 without a better NDCG@10 on validation. The draws of
-one and of the other cannot be made the same, so that only means over seeds compare.
+Both have 10 leaves, rate 0.1, at most 1,000 trees, and stop after 100 without a better NDCG@10 on validation. Their draws
+cannot be made the same, so that only means over seeds compare.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 python benchmarks/xendcg.py [NAME=FOLDS …]   where FOLDS holds Fold1 … Fold5 with train.txt, vali.txt, test.txt
 
-Both have 10 leaves, rate 0.1, at most 1,000 trees, and stop after 100 without a better NDCG@10 on validation. Their draws
+Both have 10 leaves, rate 0.1, at most 1,000 trees, and stop after 100 without a better NDCG@10 on validation. The draws
 cannot be made the same, so that only means over seeds compare.
 """
 

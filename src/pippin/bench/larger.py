@@ -39,7 +39,7 @@ from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.trees import BoostedRanker, without_constant
+from pippin.rankers.trees import BoostedRanker, unlike_queries
 
 T = TypeVar("T")
 _ATTEMPTS = 3  # times that growing trees begins anew because a worker ended
@@ -299,7 +299,7 @@ def read_share(whole: Partitions, share: Sequence[Part], *, unlike: bool) -> Dat
                 f"{len(data)} documents of {data.queries} whole queries, and the manifest says {part.documents} of "
             )
             raise DataError(f"{message}{part.queries}", whole.folder / part.file)
-        data = without_constant(data, part.file) if unlike else data
+        data = data.select(unlike_queries(data, part.file)) if unlike else data
         if np.isinf(data.features).any():
             raise DataError("a feature is infinite", whole.folder / part.file)
         features[end : end + len(data)] = data.features

@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
 from pippin.rankers.lambdas import Lambdas
-from pippin.rankers.trees import BoostedRanker, Objective, without_constant
+from pippin.rankers.trees import BoostedRanker, Objective, unlike_queries
 
 F64 = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class LambdaMART(BoostedRanker):
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         if self.drop_constant:
-            train = without_constant(train, self.name)
+            train = train.select(unlike_queries(train, self.name))
         self._grow(train, valid)
 
     def _objective(self, train: Dataset) -> Objective:

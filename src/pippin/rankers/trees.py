@@ -238,8 +238,8 @@ def _booster(text: str) -> Booster:
         raise ValueError(str(error)) from None
 
 
-def without_constant(data: Dataset, name: str) -> Dataset:
-    """The data without queries whose documents all have one label: there is no order in them to learn."""
+def unlike_queries(data: Dataset, name: str) -> NDArray[np.int64]:
+    """The queries that have documents of different labels; there must be one, or no order is there to learn."""
     filled = np.flatnonzero(np.diff(data.offsets))
     starts = data.offsets[filled]
     kept = filled[np.minimum.reduceat(data.labels, starts) < np.maximum.reduceat(data.labels, starts)]
@@ -248,4 +248,4 @@ def without_constant(data: Dataset, name: str) -> Dataset:
             f"no query of {data.name} ({len(data)} sample{'s' * (len(data) != 1)}) has documents of different labels, "
             f"so {name} has nothing to learn"
         )
-    return data if len(kept) == data.queries else data.select(kept)
+    return kept

@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
-from pippin.rankers.trees import BoostedRanker, Objective, without_constant
+from pippin.rankers.trees import BoostedRanker, Objective, unlike_queries
 
 F64 = NDArray[np.float64]
 
@@ -21,11 +21,14 @@ class XENDCG(BoostedRanker):
     """Trees fitted to the cross entropy of φ_i ∝ 2^label_i - γ_i and ρ = softmax(scores) within a query.
 
     γ is drawn anew from [0, 1) for every document in every round. `order` 1 takes the gradient ρ - φ; 2 and 3 add the
-    following terms of its expansion, as LightGBM does. Second derivative: ρ (1 - ρ).
+    following terms of its expansion, as LightGBM does. Second derivative: ρ (1 - ρ). A query whose documents all have
+    one label takes part: on average its φ is level, so that it pulls scores together where nothing is relevant.
     """
 
     source = "Bruch 2019 (An Alternative Cross Entropy Loss for Learning-to-Rank)"
-    grid: ClassVar = {"leaves": (10, 31), "learning_rate": (0.05, 0.1)}
+    grid: ClassVar = {
+        "learning_rate": (0.05, 0.1), "row_fraction": (0.3,), "feature_fraction": (0.3,), "bags": (10,),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class XENDCG(BoostedRanker):
         feature_fraction: float = 1.0,
         bags: int = 1,
         order: int = 3,
-        drop_constant: bool = True,
+        drop_constant: bool = False,
         patience: int | None = 100,
         measure: str = "NDCG@10",
         convention: str | Convention = "official",
@@ -66,7 +69,8 @@ class XENDCG(BoostedRanker):
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         if self.order not in (1, 2, 3):
             raise DataError(f"{self.name}: order is 1, 2 or 3, not {self.order}")
-        self._grow(without_constant(train, self.name) if self.drop_constant else train, valid)
+        kept = unlike_queries(train, self.name)
+        self._grow(train.select(kept) if self.drop_constant else train, valid)
 
     def _objective(self, train: Dataset) -> Objective:
         entropy = CrossEntropy(train, self.order)

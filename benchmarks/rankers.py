@@ -24,7 +24,7 @@ from pippin.data.letor import read_letor
 from pippin.evaluation.judge import Judge
 from pippin.rankers import names, ranker
 from pippin.rankers.selection import points, select
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 CONVENTIONS = {"OHSUMED": "letor3", "MQ2008": "letor4"}
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")

@@ -56,6 +56,11 @@ def test_the_fast_way_is_the_reference(values: list[float]) -> None:
     assert as_printed(found).tolist() == expected
 
 
+@pytest.mark.parametrize("value", [2.0**53, 1e17, -1e22, 1e300, 1.7976931348623157e308])
+def test_huge_numbers_are_whole_and_stay(value: float) -> None:
+    assert as_printed(np.array([value, 0.1])).tolist() == [value, 0.1]
+
+
 def test_null_stays_and_infinity_has_no_text() -> None:
     assert np.isnan(as_printed(np.array([N]))).all()
     with pytest.raises(DataError, match="infinite"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pippin.report.page import Section, html_table, page
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 FIGURE = {
     "data": {"values": [{"a": 1, "b": 2}, {"a": 2, "b": 1}]},

@@ -130,7 +130,7 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 def summary(outcome: Outcome) -> str:
     """Rankers by the mean over the cells of this run, per data set, and where the results are."""
-    from pippin.report.tables import Table
+    from pippin.tables import Table
 
     tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
     asked = outcome.tasks[0].measures

@@ -13,7 +13,7 @@ from pippin.data.matrix import Matrix, read_matrix
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.correlation import COEFFICIENTS, Correlation, correlate
 from pippin.evaluation.correlation_bootstrap import CorrelationInterval, bootstrap
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 HELP = """Rank correlation of two leaderboards or columns of scores.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 HELP = """List the features and the published sets, show a set, or tell all about one feature.
 

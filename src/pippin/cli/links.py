@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pippin.cli.evaluate import write_text
 from pippin.data.store import MANIFEST
-from pippin.report.tables import FORMATS, Table
+from pippin.tables import FORMATS, Table
 
 if TYPE_CHECKING:
     from pippin.collection.web import Web

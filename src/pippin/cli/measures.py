@@ -8,7 +8,7 @@ from pippin.evaluation.convention import AXES
 from pippin.evaluation.measures import KINDS, RANKING_AXES
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 HELP = "List the measures, or tell all about one (`pippin measures ERR@10`)."
 

@@ -6,7 +6,7 @@ import argparse
 import inspect
 from pathlib import Path
 
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 HELP = """List the rankers, tell all about one, or show a model.
 

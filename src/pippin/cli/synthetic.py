@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.evaluation.evaluate import evaluate_tool
 from pippin.evaluation.tools import TOOLS
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 HELP = "Make a small data set, evaluate two scorers under every tool, and print the table."
 

@@ -8,7 +8,7 @@ from typing import Any
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.tools import TOOLS, Tool
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 HELP = "List the evaluation tools side by side, or tell all about one."
 

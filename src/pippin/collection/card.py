@@ -6,13 +6,14 @@ only ranker, all computed from the data set itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.judge import Judge
+from pippin.tables import Table
 
 if TYPE_CHECKING:
     from pippin.collection.features import BoundFeature
@@ -33,12 +34,6 @@ def data_card(
     return "\n\n".join(sections) + "\n"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def _overview(manifest: Mapping[str, Any]) -> str:
     collection, recipe = manifest["collection"], manifest["recipe"]
     return (
@@ -57,7 +52,8 @@ def _streams(manifest: Mapping[str, Any]) -> str:
     choices = {key: value for key, value in manifest["analysis"].items() if key in CHOICES}
     analysis = ", ".join(f"{key} {value}" for key, value in choices.items())
     header = ("stream", "what it is", "tokens", "distinct", "mean length")
-    return f"## Streams\n\n{_table(header, rows)}\n\nAnalysis: {analysis}."
+    table = Table(header, rows, names=2).render("markdown")
+    return f"## Streams\n\n{table}\n\nAnalysis: {analysis}."
 
 
 def _task(task: str, data: Dataset, sampling: Mapping[str, Any]) -> str:
@@ -95,12 +91,13 @@ def _features(features: Sequence[BoundFeature], null: Dataset, filled: Dataset) 
         quartiles = np.quantile(known, (0, 0.25, 0.5, 0.75, 1)) if len(known) else np.full(5, np.nan)
         alone = judge.mean(np.ascontiguousarray(filled.features[:, i], np.float64))
         null_share, spread = f"{np.isnan(column).mean():.1%}", (f"{q:.5g}" for q in quartiles)
-        rows.append((i + 1, f"`{feature}`", feature.feature.kind, null_share, *spread, f"{alone:.4f}"))
+        rows.append((str(i + 1), f"`{feature}`", feature.feature.kind, null_share, *spread, f"{alone:.4f}"))
     header = ("no.", "feature", "class", "NULL", "least", "25 %", "median", "75 %", "most", f"{MEASURE} alone")
     note = f"{MEASURE} under `{CONVENTION}` when documents are ranked by this feature alone, larger values first."
-    return f"{_table(header, rows)}\n\n{note}"
+    return Table(header, rows, names=3).render("markdown") + f"\n\n{note}"
 
 
 def _provenance(manifest: Mapping[str, Any]) -> str:
     rows = [(key, f"`{value}`") for key, value in manifest["digests"].items()]
-    return f"## Provenance\n\nBuilt by Pippin {manifest['pippin']}.\n\n{_table(('of', 'SHA-256'), rows)}"
+    table = Table(("of", "SHA-256"), rows, names=2).render("markdown")
+    return f"## Provenance\n\nBuilt by Pippin {manifest['pippin']}.\n\n{table}"

@@ -27,7 +27,7 @@ from pippin.collection.sitemap import Sitemap
 from pippin.collection.topical import Forward, Topics, learn_topics, topical_pagerank
 from pippin.collection.urls import host, length, slashes
 from pippin.data.buffers import atomic_folder
-from pippin.data.store import MANIFEST, _read_column, _write_column
+from pippin.data.store import MANIFEST, read_column, write_column
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -151,7 +151,7 @@ class Web:
             "convergence": {name: dict(end) for name, end in self.convergence.items()}, "proxies": list(self.proxies),
         }  # fmt: skip
         with atomic_folder(target) as folder:
-            manifest["columns"] = {name: _write_column(folder, name, column) for name, column in _columns(self).items()}
+            manifest["columns"] = {name: write_column(folder, name, column) for name, column in _columns(self).items()}
             text = json.dumps(manifest, indent=1, ensure_ascii=False)
             (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -165,7 +165,7 @@ class Web:
         if manifest.get("version") != VERSION:
             raise DataError(f"this web is of version {manifest.get('version')}; this pippin reads {VERSION}", path)
         try:
-            columns = {name: _read_column(folder, entry, verify) for name, entry in manifest["columns"].items()}
+            columns = {name: read_column(folder, entry, verify) for name, entry in manifest["columns"].items()}
             return _assemble(manifest, columns)
         except DataError as error:
             raise DataError(f"this web is damaged: {error.message}", path) from None

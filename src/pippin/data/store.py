@@ -65,7 +65,7 @@ def write_store(data: Data, path: str | os.PathLike[str]) -> None:
         manifest["tag"] = data.tag
     with atomic_folder(target) as folder:
         manifest["columns"] = {
-            name: _write_column(folder, name, column) for name, column in parts(data).items() if column is not None
+            name: write_column(folder, name, column) for name, column in parts(data).items() if column is not None
         }
         manifest["digest"] = digest(data)
         text = json.dumps(manifest, indent=1, ensure_ascii=False)
@@ -76,7 +76,7 @@ def _is_empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def _write_column(folder: Path, name: str, column: NDArray[Any] | Texts) -> dict[str, Any]:
+def write_column(folder: Path, name: str, column: NDArray[Any] | Texts) -> dict[str, Any]:
     """Write one column; what the manifest says of it."""
     if isinstance(column, Texts):
         return {key: _write_array(folder, f"{name}.{key}", getattr(column, key)) for key in TEXT_ARRAYS}
@@ -117,7 +117,7 @@ def read_store(path: str | os.PathLike[str], *, verify: bool = False) -> Data:
     manifest = read_manifest(path)
     folder = Path(path)
     try:
-        columns = {name: _read_column(folder, entry, verify) for name, entry in manifest["columns"].items()}
+        columns = {name: read_column(folder, entry, verify) for name, entry in manifest["columns"].items()}
         return _assemble(manifest, columns)
     except DataError as error:
         raise DataError(f"this store is damaged: {error.message}", path) from None
@@ -125,7 +125,8 @@ def read_store(path: str | os.PathLike[str], *, verify: bool = False) -> Data:
         raise DataError("this store is damaged: its manifest.json does not describe it", path) from None
 
 
-def _read_column(folder: Path, entry: dict[str, Any], verify: bool) -> NDArray[Any] | Texts:
+def read_column(folder: Path, entry: dict[str, Any], verify: bool) -> NDArray[Any] | Texts:
+    """A column by what the manifest says of it, by memory map."""
     if "file" in entry:
         return _read_array(folder, entry, verify)
     arrays = {key: _read_array(folder, entry[key], verify, dtype) for key, dtype in TEXT_ARRAYS.items()}

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 _MILLIONTH = Decimal("0.000001")
 _NEAR = 1e-3  # how near to a tie, in millionths, binary arithmetic may err
+_WHOLE = 2.0**53  # from here on doubles are whole numbers, which seventeen digits read back
 _PLAIN = 1e6  # up to here a value in millionths is exact enough to see how near a tie it is
 
 
@@ -64,10 +65,13 @@ def as_printed(values: NDArray[np.floating[Any]]) -> Floats:
     if np.isinf(exact).any():
         raise DataError("a feature is infinite, which LETOR text has no word for")
     size = np.abs(exact)
-    millionths = size * 1e6
+    millionths = np.minimum(size, _WHOLE) * 1e6
     whole = np.floor(millionths + 0.5)
     out = np.copysign(whole / 1e6, exact)
     hard = (np.abs(millionths - np.floor(millionths) - 0.5) < _NEAR) | (size > _PLAIN)
+    beyond = size >= _WHOLE
+    out[beyond] = exact[beyond]
+    hard &= ~beyond
     out[hard] = [float(_rounded(value)) for value in exact[hard].tolist()]
     return out + 0.0  # no −0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pippin.evaluation.audits.finding import Effect, Finding
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 if TYPE_CHECKING:
     from pippin.evaluation.audit import Audit

@@ -9,7 +9,7 @@ from typing import Any
 from pippin.evaluation.compare import Board, Comparison, Verdict
 from pippin.report import compare_figures as figures
 from pippin.report.page import Section, html_table, page
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

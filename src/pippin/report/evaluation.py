@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pippin.evaluation.measures import KINDS
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 if TYPE_CHECKING:
     from pippin.evaluation.evaluate import Column, Evaluation

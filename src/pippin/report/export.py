@@ -21,7 +21,7 @@ from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
 from pippin.report.study import study_figures
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 Boards = Mapping[Place, Leaderboard]
 Step = Callable[[str], None]

@@ -12,7 +12,7 @@ from pippin.bench.published import Beside
 from pippin.bench.winning import Winning
 from pippin.evaluation.compare import Comparison
 from pippin.report.compare import significance_marks
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 Boards = Mapping[Place, Leaderboard]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -15,7 +15,7 @@ from typing import Any
 
 from pippin import __version__
 from pippin.errors import MissingExtra
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pippin.evaluation.reconcile import WORDS, Reconciliation, signed
 from pippin.report.page import Section, html_table, page
-from pippin.report.tables import Table, number, width
+from pippin.tables import Table, number, width
 
 _BAR = 34
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pippin.bench.conclusions import Conclusion, signed
 from pippin.bench.study import CUTOFFS, LAST, Point, Study
-from pippin.report.tables import Table, number
+from pippin.tables import Table, number
 
 Spec = dict[str, Any]
 # The paper's blue, black and red for YAHOO, RANKLIB/TREC and LETOR, seen on light and dark ground alike.

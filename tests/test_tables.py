@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pippin.report.tables import Table
+from pippin.tables import Table
 
 TABLE = Table(
     ["tool", "NDCG@10", "remark"], [["letor_4", "0.1", "a|b"], ["語", "0.25", ""]], remarks=1, notes=["a note"]

@@ -20,7 +20,8 @@ from pippin.data.letor import read_letor
 from pippin.evaluation.judge import Judge
 from pippin.rankers.xendcg import XENDCG, CrossEntropy
 
-SEEDS = range(1, 7)
+SEEDS = range(1, 21)
+MEASURES = ("NDCG@10", "MAP")
 QUERIES = 20_000
 
 
@@ -58,13 +59,17 @@ def show_folds(name: str, folder: Path) -> None:
     folds = [
         [read_letor(folder / f"Fold{k}" / f"{part}.txt") for part in ("train", "vali", "test")] for k in range(1, 6)
     ]
+    judges = [[Judge(fold[2], measure, "official") for measure in MEASURES] for fold in folds]
     for who, scores in (("LightGBM", built_in), ("pippin", ours)):
-        for measure in ("NDCG@10", "MAP"):
-            means = [
-                np.mean([Judge(fold[2], measure, "official").mean(scores(*fold, seed)) for fold in folds])
-                for seed in SEEDS
-            ]
-            print(f"{name} {who:9}{measure:8} mean {np.mean(means):.4f}, seeds {min(means):.4f} to {max(means):.4f}")
+        means = np.empty((len(SEEDS), len(MEASURES)))
+        for i, seed in enumerate(SEEDS):
+            given = [scores(*fold, seed) for fold in folds]
+            means[i] = np.mean(
+                [[judge.mean(s) for judge in pair] for pair, s in zip(judges, given, strict=True)], axis=0
+            )
+        for measure, column in zip(MEASURES, means.T, strict=True):
+            spread = f"{column.min():.4f} to {column.max():.4f}, deviation {column.std():.4f}"
+            print(f"{name} {who:9}{measure:8} mean {column.mean():.4f}, {len(SEEDS)} seeds: {spread}")
 
 
 def main() -> None:

@@ -16,6 +16,9 @@ from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pippin.errors import DataError, UnknownName
 from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
 from pippin.evaluation.scores import Scores
@@ -29,6 +32,7 @@ PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
 LETOR_MEASURES = (*NDCGS, *PRECISIONS)  # what LETOR 3.0 prints for a data set (Qin et al. 2010, Tables 5-18)
 
 
+F64 = NDArray[np.float64]
 QueryValues = Mapping[str, Mapping[str, Mapping[str, float]]]  # ranker → fold → query → value, averaged over seeds
 
 
@@ -115,16 +119,20 @@ class Leaderboard:
     folds: tuple[str, ...]
     standings: tuple[Standing, ...]  # best first
     gaps: tuple[Gap, ...]
-    values: DataFrame  # ranker, fold, query, value: averaged over seeds, without the queries that do not count
+    rankers: tuple[str, ...]  # all that were tried, with a standing or not
+    query_keys: tuple[tuple[str, str], ...]  # fold and id of every query that counts under some tool, fold by fold
+    values: F64  # of these queries × rankers, averaged over seeds; NaN where a query does not count
     plan: TestPlan
 
     @cached_property
     def queries(self) -> QueryValues:
         """The values of the rankers with a standing."""
         found: dict[str, dict[str, dict[str, float]]] = {s.ranker: {} for s in self.standings}
-        for ranker, fold, query, value in self.values.select("ranker", "fold", "query", "value").iter_rows():
-            if ranker in found:
-                found[ranker].setdefault(fold, {})[query] = value
+        for ranker, folds in found.items():
+            column = self.values[:, self.rankers.index(ranker)].tolist()
+            for (fold, query), value in zip(self.query_keys, column, strict=True):
+                if not math.isnan(value):
+                    folds.setdefault(fold, {})[query] = value
         return found
 
     @cached_property
@@ -133,9 +141,8 @@ class Leaderboard:
         if len(self.standings) < 2:
             return None
         means = {s.ranker: s.mean for s in self.standings}
-        wide = self.values.pivot(on="ranker", index=["fold", "query"], values="value")
-        ids = [f"{fold}/{query}" for fold, query in wide.select("fold", "query").iter_rows()]
-        table = wide.select(list(means)).to_numpy()  # null, where a query does not count for a ranker, becomes NaN
+        ids = [f"{fold}/{query}" for fold, query in self.query_keys]
+        table = self.values[:, [self.rankers.index(ranker) for ranker in means]]
         scores = Scores.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
         return board_of(self.tool, self.measure, scores, self.plan, means) if len(scores.query_ids) > 1 else None
 
@@ -184,19 +191,19 @@ def leaderboards(
     cells = ((pl.col("convention") == trained) | pl.col("ranker").is_in(blind)) & pl.col("data").is_in(names)
     asked = pl.col("tool").is_in(list(tools)) & pl.col("measure").is_in(list(measures))
     averaged = _averaged(grid.values(list(tools), list(measures)).filter(cells & asked))
-    values, errors = _parts(averaged, list(Place._fields)), _fold_spreads(averaged)
+    errors = _fold_spreads(averaged)
     parts = _parts(means.filter(cells & asked), list(Place._fields))
     grids = {}
     for name in names:
         known, failed = (frame.filter(pl.col("data") == name) for frame in (means, failures))
         rankers = {*known["ranker"], *failed["ranker"]}
-        grids[name] = _Cells(known.filter(cells), failed.filter(cells), rankers, trained)
+        own = averaged.filter(pl.col("data") == name)
+        grids[name] = _Cells(known.filter(cells), failed.filter(cells), own, rankers, trained)
     found = {}
     for place in (Place(*p) for p in product(names, tools, measures)):
         if place in parts or not grids[place.data].some:
-            frames = parts.get(place, means.clear()), values.get(place, averaged.clear())
-            own = grids[place.data]
-            found[place] = _leaderboard(place, trained, *frames, own, errors.get(place, {}), plan)
+            there = parts.get(place, means.clear())
+            found[place] = _leaderboard(place, trained, there, grids[place.data], errors.get(place, {}), plan)
     return found
 
 
@@ -292,9 +299,11 @@ def standard_error(folds: Sequence[tuple[float, int]]) -> float:
 
 
 class _Cells:
-    """The cells that a data set should have: every fold of any ranker, with every seed of the ranker."""
+    """The cells that a data set should have, every fold of any ranker with every seed of the ranker, and its values."""
 
-    def __init__(self, means: DataFrame, failures: DataFrame, rankers: Iterable[str], convention: str) -> None:
+    def __init__(
+        self, means: DataFrame, failures: DataFrame, averaged: DataFrame, rankers: Iterable[str], convention: str
+    ) -> None:
         columns = ["ranker", "fold", "seed"]
         there = set(means.select(columns).unique().iter_rows())
         self.some = bool(there)  # or else every cell failed
@@ -308,6 +317,15 @@ class _Cells:
                 self.seeds[ranker] = [min(seed for _, _, seed in every)]
                 reason = f"not trained under {convention}"
                 self.reasons |= {(ranker, fold, seed): reason for fold in self.folds for seed in self.seeds[ranker]}
+        self.query_keys, self._values = _numbered(averaged, self.rankers)
+
+    def values(self, tool: str, measure: str) -> F64:
+        """The values of every query × ranker; NaN where a query does not count."""
+        table = np.full((len(self.query_keys), len(self.rankers)), np.nan)
+        if (tool, measure) in self._values:
+            part = self._values[tool, measure]
+            table[part["query"].to_numpy(), part["ranker"].to_numpy()] = part["value"].to_numpy()
+        return table
 
     def expected(self, ranker: str) -> list[tuple[str, int]]:
         """Folds and seeds of the ranker."""
@@ -322,8 +340,21 @@ class _Cells:
 Spreads = Mapping[tuple[str, str], tuple[float, int]]  # (ranker, fold) → variance over queries, their number
 
 
+def _numbered(
+    averaged: DataFrame, rankers: Sequence[str]
+) -> tuple[tuple[tuple[str, str], ...], dict[tuple[object, ...], DataFrame]]:
+    """Fold and id of every query, fold by fold; and by tool and measure the values with the numbers of both."""
+    import polars as pl
+
+    key = ["fold", "query"]
+    queries = averaged.select(key).unique(maintain_order=True).sort("fold", maintain_order=True).with_row_index("at")
+    ranker = pl.col("ranker").replace_strict(rankers, list(range(len(rankers))), return_dtype=pl.Int64)
+    numbered = averaged.join(queries, on=key).select("tool", "measure", query="at", ranker=ranker, value="value")
+    return tuple(queries.select(key).iter_rows()), _parts(numbered, ["tool", "measure"])
+
+
 def _leaderboard(
-    place: Place, convention: str, means: DataFrame, values: DataFrame, cells: _Cells, spreads: Spreads, plan: TestPlan
+    place: Place, convention: str, means: DataFrame, cells: _Cells, spreads: Spreads, plan: TestPlan
 ) -> Leaderboard:
     by_cell = {row[:3]: row[3] for row in means.select("ranker", "fold", "seed", "mean").iter_rows()}
     gaps, standings = [], []
@@ -334,7 +365,10 @@ def _leaderboard(
             own = [spreads.get((ranker, fold), (math.nan, 1)) for fold in cells.folds]
             standings.append(_standing(ranker, found, cells, own, plan.alpha))
     standings.sort(key=lambda s: (-s.mean, s.ranker))
-    return Leaderboard(*place, convention, cells.folds, tuple(standings), tuple(gaps), values, plan)
+    values = cells.values(place.tool, place.measure)
+    return Leaderboard(
+        *place, convention, cells.folds, tuple(standings), tuple(gaps), cells.rankers, cells.query_keys, values, plan
+    )
 
 
 def _defined(mean: float | None) -> float:

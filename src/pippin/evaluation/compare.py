@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,13 @@ class Comparison:
 
     def agreement(self, coefficient: str) -> list[list[float]]:
         """Rank correlation between the leaderboards of every two tools."""
-        systems = list(self.first.means)
-        columns = [np.array([b.means[s] for s in systems]) for b in self.boards]
-        return [[correlate(x, y, coefficient, top="high").value for y in columns] for x in columns]
+        columns = [tuple(b.means[s] for s in self.first.means) for b in self.boards]
+        # Many tools agree to the last bit, so that few pairs of columns differ.
+        known = {
+            (x, y): correlate(np.array(x), np.array(y), coefficient, top="high").value
+            for x, y in product(dict.fromkeys(columns), repeat=2)
+        }
+        return [[known[x, y] for y in columns] for x in columns]
 
     def sentence(self) -> str:
         """The verdict in plain words."""

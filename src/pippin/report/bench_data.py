@@ -206,45 +206,38 @@ def _query_values(names: Names, boards: Boards, folds: Sequence[str]) -> dict[st
     """The values of every query: for each measure one table ranker × query per way in which tools count it; `ways`
     says which table is a tool's, `starts` where a measure's tables begin.
     """
-    queries = _queries(boards, folds)
+    first = next(iter(boards.values()))
     ways = np.full((len(names.measures), len(names.tools)), NO_WAY, np.uint8)
     starts: list[int] = []
     tables: list[NDArray[np.uint16]] = []
     for m, measure in enumerate(names.measures):
         starts.append(len(tables))
         seen: dict[bytes, int] = {}
+        exact: dict[bytes, int] = {}  # most tools agree to the last bit: what was rounded once need not be again
         for t, tool in enumerate(names.tools):
-            board = next((b for p, b in boards.items() if (p.tool, p.measure) == (tool, measure)), None)
-            if board is None or board.values.is_empty():
+            board = boards.get(Place(first.data, tool, measure))
+            if board is None or np.isnan(board.values).all():
                 continue
-            table = ten_thousandths(_table(names, board.values, queries))
-            ways[m, t] = seen.setdefault(table.tobytes(), len(seen))
-            if ways[m, t] == len(tables) - starts[m]:
-                tables.append(table)
+            table = _by_ranker(names, board)
+            known = exact.get(table.tobytes())
+            if known is None:
+                rounded = ten_thousandths(table)
+                known = exact[table.tobytes()] = seen.setdefault(rounded.tobytes(), len(seen))
+                if known == len(tables) - starts[m]:
+                    tables.append(rounded)
+            ways[m, t] = known
     return {
-        "queries": queries["query"].to_list(), "fold_of": queries["fold"].replace_strict(
-            folds, list(range(len(folds)))).to_list(), "ways": pack(ways), "starts": starts,
+        "queries": [query for _, query in first.query_keys],
+        "fold_of": [folds.index(fold) for fold, _ in first.query_keys], "ways": pack(ways), "starts": starts,
         "values": pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16)),
     }  # fmt: skip
 
 
-def _queries(boards: Boards, folds: Sequence[str]) -> DataFrame:
-    """Every fold and query that counts under some tool, numbered, fold by fold."""
-    import polars as pl
-
-    found = pl.concat([b.values.select("fold", "query") for b in boards.values()]).unique(maintain_order=True)
-    return pl.concat([found.filter(pl.col("fold") == fold) for fold in folds]).with_row_index("at")
-
-
-def _table(names: Names, values: DataFrame, queries: DataFrame) -> NDArray[np.float64]:
+def _by_ranker(names: Names, board: Leaderboard) -> NDArray[np.float64]:
     """The values ranker by ranker, each over all queries; NaN where there is none."""
-    import polars as pl
-
-    row = pl.col("ranker").replace_strict(names.rankers, list(range(len(names.rankers))), return_dtype=pl.Int64)
-    placed = values.join(queries, on=["fold", "query"]).select(to=row * len(queries) + pl.col("at"), value="value")
-    table = np.full(len(names.rankers) * len(queries), np.nan)
-    table[placed["to"].to_numpy()] = placed["value"].to_numpy()
-    return table
+    table = np.full((len(names.rankers), len(board.query_keys)), np.nan)
+    table[[names.rankers.index(ranker) for ranker in board.rankers]] = board.values.T
+    return table.ravel()
 
 
 def ten_thousandths(values: NDArray[np.float64]) -> NDArray[np.uint16]:

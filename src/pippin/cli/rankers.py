@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     elif Path(options.ranker).is_file():
         print(show_model(options.ranker, options.format))
     else:
-        print(describe(options.ranker))
+        print(describe(options.ranker, options.format))
     return 0
 
 
@@ -45,17 +45,26 @@ def overview(form: str) -> str:
     return Table(["ranker", "what it is", "looks at a measure", "takes NULL", "source"], rows, names=5).render(form)
 
 
-def describe(name: str) -> str:
-    """What a ranker is, its parameters with their defaults, its source and its validation grid."""
+def describe(name: str, form: str = "table") -> str:
+    """What a ranker is, its parameters, its source and its validation grid."""
     from pippin.rankers import ranker
 
     cls = ranker(name)
     lines = [f"{name} — {cls.__name__}", inspect.getdoc(cls) or "", "", f"source  {cls.source}", ""]
-    rows = [[key, repr(value)] for key, value in cls().get_params().items()]
-    lines.append(Table(["parameter", "default"], rows, names=2).render())
+    lines.append(parameters(name).render(form))
     if cls.grid:
         lines += ["", "tried on validation:", *(f"  {key}: {', '.join(map(str, v))}" for key, v in cls.grid.items())]
     return "\n".join(lines)
+
+
+def parameters(name: str) -> Table:
+    """A ranker's parameters with their defaults and meanings."""
+    from pippin.rankers import meanings, ranker
+
+    cls = ranker(name)
+    meaning = meanings(cls)
+    rows = [[key, repr(value), meaning[key]] for key, value in cls().get_params().items()]
+    return Table(["parameter", "default", "meaning"], rows, names=3)
 
 
 def show_model(path: str, form: str) -> str:

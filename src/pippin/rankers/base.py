@@ -6,6 +6,8 @@ model file. Parameters live in the constructor, what was learned in attributes w
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -33,6 +35,11 @@ def register(name: str) -> Callable[[R], R]:
         return cls
 
     return put
+
+
+def meanings(cls: type[Ranker]) -> dict[str, str]:
+    """What each parameter means, as the constructor says beside it: there, and nowhere else."""
+    return dict(re.findall(r"^ +self\.(\w+) = \1  # (.+)$", inspect.getsource(cls.__init__), re.MULTILINE))
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]

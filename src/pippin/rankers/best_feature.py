@@ -26,8 +26,8 @@ class BestFeature(Ranker):
     def __init__(
         self, measure: str = "MAP", convention: str | Convention = "official", directions: str = "both"
     ) -> None:
-        self.measure = measure
-        self.convention = convention
+        self.measure = measure  # what features are judged by
+        self.convention = convention  # of that measure
         self.directions = directions  # "both" or "descending"
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:

@@ -51,12 +51,12 @@ class CoordinateAscent(LinearRanker):
         seed: int = 1,
         verbose: bool = False,
     ) -> None:
-        self.measure = measure  # any measure of one native function per query
+        self.measure = measure  # what is maximised: any measure that is worked out query by query
         self.convention = convention  # of that measure
         self.restarts = restarts  # starts: the first from equal weights, the others from random ones
         self.steps = steps  # of the grid in each direction; distances double
         self.tolerance = tolerance  # gain of the mean in one pass over all features below which a start has arrived
-        self.passes = passes  # at most
+        self.passes = passes  # over all features, at most
         self.line = line  # "grid" or "exact" (every crossing: n² per query)
         self.start = start  # "random" (Dirichlet), or "uniform": every start from equal weights, as RankLib
         self.nonneg = nonneg  # no weight below 0

@@ -51,9 +51,7 @@ class FRank(StumpRanker):
         self.rounds = rounds  # weak rankers at most; a validation set chooses how many
         self.thresholds = thresholds  # per feature, up to 255
         self.spacing = spacing  # "equal": equally spaced values; "quantile": equally many documents between them
-        self.select = (
-            select  # the next stump: "loss" (least J of the most promising ones) or "gradient" (steepest; fast)
-        )
+        self.select = select  # of the next stump: "loss" (least J of the promising ones) or "gradient" (steepest; fast)
         self.alpha = alpha  # "paper" (closed form), "newton" (one step), or "exact" (least J along the stump)
         self.patience = patience  # rounds without a better validation measure before stopping; None: never
         self.measure = measure  # on the validation set

@@ -41,9 +41,7 @@ class Regression(LinearRanker):
         drop_constant: bool = False,
     ) -> None:
         self.ridge = ridge  # weight of the penalty; without one, the solution with the least norm
-        self.mapping = (
-            mapping  # label, exp2 (2^label − 1), square, or from 0 to 1: half the top label's part of its worth
-        )
+        self.mapping = mapping  # label, exp2 (2^label − 1), square, or 0 to 1: half the top label's part of its worth
         self.within_queries = within_queries  # subtract each query's means: explain only differences within queries
         self.drop_constant = drop_constant  # leave out queries whose documents all have one label
 

@@ -153,14 +153,9 @@ class Workspace:
         return found
 
     @cached_property
-    def links(self) -> Any:
-        """The links of the neighbourhood, HITS' base set."""
-        return self.around.links()
-
-    @cached_property
     def hits(self) -> Hits:
-        """HITS on the neighbourhood."""
-        return hits(self.links)
+        """HITS on the neighbourhood, its base set."""
+        return hits(self.around.links())
 
     @cached_property
     def topics(self) -> Floats:
@@ -176,7 +171,7 @@ class Workspace:
 
         def make() -> TopicalHits:
             own = weigh(self.web.topics.pages[self.around.pages], self.topics)
-            return topical_hits(self.links, self.hits, own, alpha=topic_alpha)
+            return topical_hits(self.hits, own, alpha=topic_alpha)
 
         found: TopicalHits = self.keep(("topical", topic_alpha), make)
         return found

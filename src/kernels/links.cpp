@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -55,30 +56,29 @@ void add_wide_rows(const Lists& lists, std::int64_t page, const double* values, 
     }
 }
 
-// One round; the greatest |next − h|.
-double propagate_once(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
-                      const std::vector<double>& h, std::int64_t width, std::vector<double>& next) {
-    double most = 0.0;
-    for_width(width, [&](auto known) {
-        constexpr std::int64_t kKnown = known;
-        const std::int64_t size = kKnown ? kKnown : width;
-        std::vector<double> room(kKnown ? 0 : size);
-        double few[kKnown ? kKnown : 1];
-        double* sum = kKnown ? few : room.data();
-        for (std::int64_t page = 0; page < lists.size(); ++page) {
-            std::fill(sum, sum + size, 0.0);
-            for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
-                const double* row = h.data() + lists.columns[j] * size;
-                for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
-            }
-            for (std::int64_t i = 0; i < size; ++i) {
-                const double value = sum[i] * share + kept[page * size + i];
-                most = std::max(most, std::abs(value - h[page * size + i]));
-                next[page * size + i] = value;
-            }
+// One round for some pages; the greatest |next − h|.
+template <std::int64_t Known>
+double propagate_once(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> weights,
+                      std::span<const double> kept, double share, const std::vector<double>& h, std::int64_t width,
+                      std::vector<double>& next) {
+    const std::int64_t size = Known ? Known : width;
+    std::vector<double> room(Known ? 0 : 2 * size);
+    double few[Known ? 2 * Known : 1] = {};
+    double* sum = Known ? few : room.data();
+    double* most = sum + size;  // one per column: a single one would wait for itself at every value
+    for (const std::int64_t page : pages) {
+        std::fill(sum, sum + size, 0.0);
+        for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
+            const double* row = h.data() + lists.columns[j] * size;
+            for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
         }
-    });
-    return most;
+        for (std::int64_t i = 0; i < size; ++i) {
+            const double value = sum[i] * share + kept[page * size + i];
+            most[i] = std::max(most[i], std::abs(value - h[page * size + i]));
+            next[page * size + i] = value;
+        }
+    }
+    return *std::max_element(most, most + size);
 }
 
 }  // namespace
@@ -108,10 +108,17 @@ void link_sums(const Lists& lists, std::span<const double> values, std::int64_t 
 double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
                  std::int64_t width, double enough, std::int64_t rounds, std::span<double> h) {
     std::vector<double> now(h.begin(), h.end()), next(h.size());
+    std::vector<std::int64_t> pages(lists.size());
+    std::iota(pages.begin(), pages.end(), 0);
     double most = std::numeric_limits<double>::infinity();
     for (std::int64_t done = 0; done < rounds && most > enough; ++done) {
-        most = propagate_once(lists, weights, kept, share, now, width, next);
+        for_width(width, [&](auto known) {
+            most = propagate_once<known>(lists, pages, weights, kept, share, now, width, next);
+        });
         std::swap(now, next);
+        if (done) continue;
+        next = now;  // pages without links stay what they are after the first round
+        std::erase_if(pages, [&](std::int64_t page) { return lists.of(page).empty(); });
     }
     std::ranges::copy(now, h.begin());
     return most;

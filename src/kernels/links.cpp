@@ -59,8 +59,7 @@ void add_wide_rows(const Lists& lists, std::int64_t page, const double* values, 
 // One round for some pages; the greatest |next − h|.
 template <std::int64_t Known>
 double propagate_once(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> weights,
-                      std::span<const double> kept, double share, const std::vector<double>& h, std::int64_t width,
-                      std::vector<double>& next) {
+                      std::span<const double> values, double own, const double* h, std::int64_t width, double* next) {
     const std::int64_t size = Known ? Known : width;
     std::vector<double> room(Known ? 0 : 2 * size);
     double few[Known ? 2 * Known : 1] = {};
@@ -69,11 +68,11 @@ double propagate_once(const Lists& lists, std::span<const std::int64_t> pages, s
     for (const std::int64_t page : pages) {
         std::fill(sum, sum + size, 0.0);
         for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
-            const double* row = h.data() + lists.columns[j] * size;
+            const double* row = h + lists.columns[j] * size;
             for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
         }
         for (std::int64_t i = 0; i < size; ++i) {
-            const double value = sum[i] * share + kept[page * size + i];
+            const double value = (1.0 - own) * sum[i] + own * values[page * size + i];
             most[i] = std::max(most[i], std::abs(value - h[page * size + i]));
             next[page * size + i] = value;
         }
@@ -105,22 +104,25 @@ void link_sums(const Lists& lists, std::span<const double> values, std::int64_t 
     });
 }
 
-double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
-                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> h) {
-    std::vector<double> now(h.begin(), h.end()), next(h.size());
+double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> values, double own,
+                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> found) {
+    std::vector<double> spare(values.size());
     std::vector<std::int64_t> pages(lists.size());
     std::iota(pages.begin(), pages.end(), 0);
+    const double* h = values.data();
+    double *next = found.data(), *other = spare.data();
     double most = std::numeric_limits<double>::infinity();
     for (std::int64_t done = 0; done < rounds && most > enough; ++done) {
         for_width(width, [&](auto known) {
-            most = propagate_once<known>(lists, pages, weights, kept, share, now, width, next);
+            most = propagate_once<known>(lists, pages, weights, values, own, h, width, next);
         });
-        std::swap(now, next);
+        h = next;
+        std::swap(next, other);
         if (done) continue;
-        next = now;  // pages without links stay what they are after the first round
+        std::ranges::copy(found, spare.begin());  // pages without links stay what they are after the first round
         std::erase_if(pages, [&](std::int64_t page) { return lists.of(page).empty(); });
     }
-    std::ranges::copy(now, h.begin());
+    if (h != found.data()) std::copy(h, h + found.size(), found.data());
     return most;
 }
 

@@ -23,10 +23,10 @@ struct Lists {
 void link_sums(const Lists& lists, std::span<const double> values, std::int64_t width, std::span<double> sums,
                int threads);
 
-// Rounds of h(p) = kept(p) + share · Σ weight(p, q)·h(q), rows of `width` numbers, in place, until no value changes by more
-// than `enough`; the greatest change of the last round (infinite where there is none).
-double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
-                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> h);
+// Rounds of h(p) = own · S(p) + (1 − own) · Σ weight(p, q)·h(q), rows of `width` numbers, from h = S until no value changes
+// by more than `enough`; the greatest change of the last round (infinite where there is none).
+double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> values, double own,
+                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> found);
 
 // sums(i) = Σ weight(k)·table(pages(i), k), rows of as many numbers as there are weights.
 void weigh_rows(std::span<const double> table, std::span<const std::int64_t> pages, std::span<const double> weights,

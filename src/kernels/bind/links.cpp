@@ -20,16 +20,17 @@ void sums(Offsets offsets, Columns columns, InTable<double> values, OutTable<dou
     link_sums(lists, view(values), static_cast<std::int64_t>(values.shape(1)), view(out), threads);
 }
 
-double all_rounds(Offsets offsets, Columns columns, In<double> weights, InTable<double> kept, double share, double enough,
-                  std::int64_t rounds, OutTable<double> h) {
+double all_rounds(Offsets offsets, Columns columns, In<double> weights, InTable<double> values, double own, double enough,
+                  std::int64_t rounds, OutTable<double> found) {
     const Lists lists{view(offsets), view(columns)};
     const nb::gil_scoped_release release;
-    lists.check(static_cast<std::int64_t>(h.shape(0)));
-    if (h.shape(0) != kept.shape(0) || h.shape(1) != kept.shape(1))
+    lists.check(static_cast<std::int64_t>(values.shape(0)));
+    if (values.shape(0) != found.shape(0) || values.shape(1) != found.shape(1))
         throw std::invalid_argument("two tables of one shape are needed");
-    if (weights.size() != columns.size() || h.shape(0) != offsets.size() - 1)
+    if (weights.size() != columns.size() || values.shape(0) != offsets.size() - 1)
         throw std::invalid_argument("a weight for every link and a row for every page are needed");
-    return propagate(lists, view(weights), view(kept), share, static_cast<std::int64_t>(h.shape(1)), enough, rounds, view(h));
+    return propagate(lists, view(weights), view(values), own, static_cast<std::int64_t>(values.shape(1)), enough, rounds,
+                     view(found));
 }
 
 void weigh(InTable<double> table, In<std::int64_t> pages, In<double> weights, Out<double> sums) {

@@ -46,13 +46,12 @@ def propagate(
     if not 0 <= alpha <= 1:
         raise DataError(f"α is a weight from 0 to 1, not {alpha}")
     own = alpha if alpha_is_self else 1.0 - alpha
-    kept = own * values
     if own == 1.0 or not values.size:
-        return kept
-    enough = tolerance * float(np.abs(values).max()) if levels is None else -np.inf
-    h, table = np.array(values.reshape(len(values), -1)), kept.reshape(len(values), -1)
+        return own * values
+    enough = tolerance * max(float(values.max()), -float(values.min())) if levels is None else -np.inf
     matrix = weights.indptr.astype(np.int64), weights.indices, weights.data
-    changed = propagate_rounds(*matrix, table, 1.0 - own, h, enough, rounds if levels is None else levels)
+    table = np.ascontiguousarray(values.reshape(len(values), -1))
+    h, changed = propagate_rounds(*matrix, table, own, enough, rounds if levels is None else levels)
     if levels is None and changed > enough:
         raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
     return h.reshape(values.shape)

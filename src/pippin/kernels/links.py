@@ -26,13 +26,15 @@ def link_sums(offsets: I64, columns: I32, values: F64, out: F64 | None = None) -
     return sums
 
 
-def propagate(offsets: I64, columns: I32, weights: F64, kept: F64, share: float, h: F64, enough: float, rounds: int) -> float:
-    """Rounds of h(p) = kept(p) + share·Σ weight(p, q)·h(q), tables [n, k], in place, until h changes by at most `enough`.
+def propagate(
+    offsets: I64, columns: I32, weights: F64, values: F64, own: float, enough: float, rounds: int
+) -> tuple[F64, float]:
+    """Rounds of h(p) = own·S(p) + (1−own)·Σ weight(p, q)·h(q) from h = S [n, k] until h changes by at most `enough`.
 
-    The greatest change of the last round; infinite where there was none.
+    With h the greatest change of the last round; infinite where there was none.
     """
-    changed: float = native.propagate(offsets, columns, weights, kept, share, enough, rounds, h)
-    return changed
+    h = np.empty_like(values)
+    return h, native.propagate(offsets, columns, weights, values, own, enough, rounds, h)
 
 
 def weigh_rows(table: F64, pages: I64, weights: F64) -> F64:

@@ -91,6 +91,6 @@ def test_no_pages_and_bad_weights() -> None:
     assert propagate(weights, np.zeros(0), 0.85).shape == (0,)
     with pytest.raises(DataError, match=r"α is a weight from 0 to 1, not 1\.5"):
         propagate(weights, SCORES, 1.5)
+    two = Neighbourhood(Graph.of(2, [0, 1], [1, 0]), np.arange(2), scored(np.ones(2)))
     with pytest.raises(DataError, match=r"propagation still changes by 1\.28 after 2 rounds"):
-        two = Neighbourhood(Graph.of(2, [0, 1], [1, 0]), np.arange(2), scored(np.ones(2)))
         propagate(two.uniform(), np.array([3.0, 1]), 0.2, rounds=2)

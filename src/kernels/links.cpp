@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -12,21 +14,8 @@ namespace pippin {
 namespace {
 
 constexpr std::int64_t kBlock = 4096;  // pages a thread takes at once
-constexpr std::size_t kListsAhead = 8;
+constexpr std::size_t kRowsAhead = 16;  // rows that lie anywhere, likewise
 constexpr std::int64_t kAhead = 16;    // links whose values are fetched in advance: they lie anywhere in memory
-
-// A column that can be trusted.
-std::size_t within(std::int32_t column, std::size_t pages) {
-    if (static_cast<std::uint32_t>(column) >= pages) throw std::invalid_argument("a link leads to a page that is not there");
-    return static_cast<std::size_t>(column);
-}
-
-// Asks memory for the list of a page that is soon to be read: lists of some pages lie far apart.
-void fetch_list(const Lists& lists, std::span<const std::int64_t> pages, std::size_t soon) {
-    if (soon >= pages.size()) return;
-    const char* list = reinterpret_cast<const char*>(lists.columns.data() + lists.offsets[pages[soon]]);
-    for (int line = 0; line < 3; ++line) __builtin_prefetch(list + 64 * line);
-}
 
 // Calls body with the width as a constant where it is a usual one, else with 0: loops that the compiler can unroll.
 template <typename Body>
@@ -67,6 +56,30 @@ void add_wide_rows(const Lists& lists, std::int64_t page, const double* values, 
     }
 }
 
+// One round for some pages; the greatest |next − h|.
+template <std::int64_t Known>
+double propagate_once(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> weights,
+                      std::span<const double> values, double own, const double* h, std::int64_t width, double* next) {
+    const std::int64_t size = Known ? Known : width;
+    std::vector<double> room(Known ? 0 : 2 * size);
+    double few[Known ? 2 * Known : 1] = {};
+    double* sum = Known ? few : room.data();
+    double* most = sum + size;  // one per column: a single one would wait for itself at every value
+    for (const std::int64_t page : pages) {
+        std::fill(sum, sum + size, 0.0);
+        for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
+            const double* row = h + lists.columns[j] * size;
+            for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
+        }
+        for (std::int64_t i = 0; i < size; ++i) {
+            const double value = (1.0 - own) * sum[i] + own * values[page * size + i];
+            most[i] = std::max(most[i], std::abs(value - h[page * size + i]));
+            next[page * size + i] = value;
+        }
+    }
+    return *std::max_element(most, most + size);
+}
+
 }  // namespace
 
 void Lists::check(std::int64_t pages) const {
@@ -91,54 +104,40 @@ void link_sums(const Lists& lists, std::span<const double> values, std::int64_t 
     });
 }
 
-double propagate_once(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
-                      std::span<const double> h, std::int64_t width, std::span<double> next) {
-    double most = 0.0;
-    for_width(width, [&](auto known) {
-        constexpr std::int64_t kKnown = known;
-        const std::int64_t size = kKnown ? kKnown : width;
-        std::vector<double> room(kKnown ? 0 : size);
-        double few[kKnown ? kKnown : 1];
-        double* sum = kKnown ? few : room.data();
-        for (std::int64_t page = 0; page < lists.size(); ++page) {
-            std::fill(sum, sum + size, 0.0);
-            for (std::int64_t j = lists.offsets[page]; j < lists.offsets[page + 1]; ++j) {
-                const double* row = h.data() + lists.columns[j] * size;
-                for (std::int64_t i = 0; i < size; ++i) sum[i] += weights[j] * row[i];
-            }
-            for (std::int64_t i = 0; i < size; ++i) {
-                const double value = sum[i] * share + kept[page * size + i];
-                most = std::max(most, std::abs(value - h[page * size + i]));
-                next[page * size + i] = value;
-            }
-        }
-    });
+double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> values, double own,
+                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> found) {
+    std::vector<double> spare(values.size());
+    std::vector<std::int64_t> pages(lists.size());
+    std::iota(pages.begin(), pages.end(), 0);
+    const double* h = values.data();
+    double *next = found.data(), *other = spare.data();
+    double most = std::numeric_limits<double>::infinity();
+    for (std::int64_t done = 0; done < rounds && most > enough; ++done) {
+        for_width(width, [&](auto known) {
+            most = propagate_once<known>(lists, pages, weights, values, own, h, width, next);
+        });
+        h = next;
+        std::swap(next, other);
+        if (done) continue;
+        std::ranges::copy(found, spare.begin());  // pages without links stay what they are after the first round
+        std::erase_if(pages, [&](std::int64_t page) { return lists.of(page).empty(); });
+    }
+    if (h != found.data()) std::copy(h, h + found.size(), found.data());
     return most;
 }
 
-std::int64_t links_inside(const Lists& lists, std::span<const std::int64_t> pages, std::span<const std::int32_t> slots,
-                          std::span<std::int64_t> ends, std::span<std::int32_t> columns, std::span<std::int32_t> places) {
-    std::int64_t found = 0;
-    std::int32_t place = 0;
+void weigh_rows(std::span<const double> table, std::span<const std::int64_t> pages, std::span<const double> weights,
+                std::span<double> sums) {
+    const std::size_t width = weights.size();
     for (std::size_t i = 0; i < pages.size(); ++i) {
-        fetch_list(lists, pages, i + kListsAhead);
-        for (const std::int32_t column : lists.of(pages[i])) {
-            const std::int32_t slot = slots[within(column, slots.size())];
-            columns[found] = slot - 1;  // without a branch: where there is none, the next one takes its place
-            places[found] = place++;
-            found += slot != 0;
+        if (i + kRowsAhead < pages.size()) {
+            const double* soon = table.data() + pages[i + kRowsAhead] * width;
+            for (std::size_t k = 0; k < width; k += 8) __builtin_prefetch(soon + k);
         }
-        ends[i] = found;
-    }
-    return found;
-}
-
-void linked_values(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> values,
-                   std::span<double> found) {
-    double* next = found.data();
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-        fetch_list(lists, pages, i + kListsAhead);
-        for (const std::int32_t column : lists.of(pages[i])) *next++ = values[within(column, values.size())];
+        const double* row = table.data() + pages[i] * width;
+        double sum = 0.0;
+        for (std::size_t k = 0; k < width; ++k) sum += row[k] * weights[k];
+        sums[i] = sum;
     }
 }
 

@@ -23,17 +23,13 @@ struct Lists {
 void link_sums(const Lists& lists, std::span<const double> values, std::int64_t width, std::span<double> sums,
                int threads);
 
-// next(p) = kept(p) + share · Σ weight(p, q)·h(q), rows of `width` numbers; the greatest |next − h|.
-double propagate_once(const Lists& lists, std::span<const double> weights, std::span<const double> kept, double share,
-                      std::span<const double> h, std::int64_t width, std::span<double> next);
+// Rounds of h(p) = own · S(p) + (1 − own) · Σ weight(p, q)·h(q), rows of `width` numbers, from h = S until no value changes
+// by more than `enough`; the greatest change of the last round (infinite where there is none).
+double propagate(const Lists& lists, std::span<const double> weights, std::span<const double> values, double own,
+                 std::int64_t width, double enough, std::int64_t rounds, std::span<double> found);
 
-// The links of `pages` that lead to a page with a slot (0 is none, else 1 + its number): the end of each page's list,
-// the number, and the place among all links of `pages`. How many there are.
-std::int64_t links_inside(const Lists& lists, std::span<const std::int64_t> pages, std::span<const std::int32_t> slots,
-                          std::span<std::int64_t> ends, std::span<std::int32_t> columns, std::span<std::int32_t> places);
-
-// The values at the ends of all links of `pages`, one page's after the other's.
-void linked_values(const Lists& lists, std::span<const std::int64_t> pages, std::span<const double> values,
-                   std::span<double> found);
+// sums(i) = Σ weight(k)·table(pages(i), k), rows of as many numbers as there are weights.
+void weigh_rows(std::span<const double> table, std::span<const std::int64_t> pages, std::span<const double> weights,
+                std::span<double> sums);
 
 }  // namespace pippin

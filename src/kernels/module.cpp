@@ -17,5 +17,7 @@ NB_MODULE(_native, m) {
     pippin::bind_coordinate(m);
     pippin::bind_index(m);
     pippin::bind_links(m);
+    pippin::bind_hits(m);
+    pippin::bind_neighbourhood(m);
     pippin::bind_decimals(m);
 }

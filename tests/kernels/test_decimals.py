@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 
 from pippin.data.versions import as_printed
 from pippin.kernels.decimals import format_decimals
@@ -20,3 +23,27 @@ def test_numbers_print_as_python_prints_them() -> None:
 def test_a_column_not_printed_is_what_stands_before_it() -> None:
     text, ends = format_decimals(np.array([[np.nan, 3.0]]), [" 1:", " 2:0"], np.array([True, False]))
     assert (text, ends.tolist()) == (b" 1:NULL 2:0", [11])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (200, 7)])
+def test_rows_are_their_columns_one_after_the_other(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    table = as_printed(rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 11, shape))
+    table[rng.random(shape) < 0.2] = np.nan
+    before, printed = [f" {i}:" for i in range(shape[1])], rng.random(shape[1]) < 0.7
+    rows = [
+        "".join(
+            name + (("NULL" if math.isnan(number) else f"{number:.6f}") if shown else "")
+            for name, number, shown in zip(before, row, printed.tolist(), strict=True)
+        )
+        for row in table.tolist()
+    ]
+    text, ends = format_decimals(table, before, printed)
+    assert text.decode() == "".join(rows)
+    assert ends.tolist() == np.cumsum([len(row) for row in rows], dtype=int).tolist()
+
+
+def test_zero_below_zero_and_both_sides_of_a_billion() -> None:
+    numbers = [-0.0, -0.5, 999_999_999.5, -999_999_999.5, 1_000_000_000.0, 1_000_000_000.25, -1e12, 2.0**53]
+    text, _ = format_decimals(np.array(numbers)[:, None], [" "], np.array([True]))
+    assert text.decode().split() == [f"{number:.6f}" for number in numbers]

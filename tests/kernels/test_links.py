@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pippin.collection.graph import Graph
-from pippin.kernels.links import link_sums, linked_values, links_inside, propagate_once
+from pippin.kernels.links import link_sums, propagate, weigh_rows
 
 
 def _graph(pages: int = 300, links: int = 4000) -> Graph:
@@ -24,25 +24,36 @@ def test_sums_are_scipys_to_the_bit(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 9])
-def test_a_round_of_propagation_is_what_numpy_makes_of_it(width: int) -> None:
-    graph, rng = _graph(), np.random.default_rng(width)
+@pytest.mark.parametrize("rounds", [0, 1, 2, 5])
+def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: int) -> None:
+    graph, rng = _graph(), np.random.default_rng(width)  # half of its pages have no links
     weights = graph.matrix()
-    weights.data[:] = rng.random(graph.links)
-    kept, h = rng.random((2, graph.pages, width))
-    out = np.empty_like(h)
-    changed = propagate_once(graph.out_offsets, graph.out_targets, weights.data, kept, 0.15, h, out)
-    wanted = (weights @ h) * 0.15 + kept
-    assert np.array_equal(out, wanted)
-    assert changed == np.abs(wanted - h).max()
+    weights.data[:] = rng.random(graph.links) / 30
+    values = rng.standard_normal((graph.pages, width))
+    given, wanted, last = values.copy(), values, values
+    for _ in range(rounds):
+        last, wanted = wanted, 0.4 * (weights @ wanted) + 0.6 * values
+    found, changed = propagate(graph.out_offsets, graph.out_targets, weights.data, values, 0.6, -1.0, rounds)
+    assert np.abs(found - wanted).max() <= 1e-14
+    assert changed == (pytest.approx(np.abs(wanted - last)[graph.outdegree > 0].max()) if rounds > 1 else changed)
+    assert np.isinf(changed) == (rounds == 0)
+    assert np.array_equal(values, given)
 
 
-def test_links_inside_some_pages() -> None:
-    graph = Graph.of(4, [0, 0, 1, 3], [1, 2, 3, 0])
-    slots = np.array([1, 0, 0, 2], np.int32)  # pages 0 and 3
-    found = links_inside(graph.out_offsets, graph.out_targets, np.array([0, 3]), slots)
-    assert [part.tolist() for part in found] == [[0, 0, 1], [0], [2]]
-    values = np.array([5.0, 6.0, 7.0, 8.0])
-    assert linked_values(graph.out_offsets, graph.out_targets, np.array([3, 0]), values).tolist() == [5.0, 6.0, 7.0]
+def test_propagation_stops_when_it_stands_still() -> None:
+    graph = Graph.of(3, [0, 1], [1, 2])  # a chain stands still after two rounds, which the third one sees
+    values, weights = np.array([[0.0], [0.0], [1.0]]), np.ones(2)
+    found, changed = propagate(graph.out_offsets, graph.out_targets, weights, values, 0.5, 0.0, 100)
+    assert found[:, 0].tolist() == [0.5 * 0.5 * 0.5, 0.5 * 0.5, 0.5]
+    assert changed == 0.0
+
+
+@pytest.mark.parametrize("width", [1, 3, 12, 20])
+def test_rows_weighed(width: int) -> None:
+    rng = np.random.default_rng(width)
+    table, weights, pages = rng.random((500, width)), rng.random(width), rng.integers(0, 500, 90)
+    assert weigh_rows(table, pages, weights) == pytest.approx(table[pages] @ weights, rel=1e-14)
+    assert weigh_rows(table, pages[:0], weights).shape == (0,)
 
 
 @pytest.mark.parametrize("column", [-1, 2])
@@ -51,6 +62,16 @@ def test_a_column_that_leads_nowhere_is_an_error(column: int) -> None:
     with pytest.raises(ValueError, match="leads to a page that is not there"):
         link_sums(offsets, columns, np.ones(2))
     with pytest.raises(ValueError, match="leads to a page that is not there"):
-        linked_values(offsets, columns, np.array([0]), np.ones(2))
-    with pytest.raises(ValueError, match="leads to a page that is not there"):
-        links_inside(offsets, columns, np.array([0]), np.zeros(2, np.int32))
+        propagate(offsets, columns, np.ones(1), np.ones((2, 1)), 0.5, 0.0, 3)
+    with pytest.raises(ValueError, match="a page that is not there"):
+        weigh_rows(np.ones((2, 1)), np.array([column]), np.ones(1))
+
+
+def test_arrays_that_do_not_fit_together_are_an_error() -> None:
+    offsets, columns = np.array([0, 1, 1]), np.array([1], np.int32)
+    with pytest.raises(ValueError, match="a weight for every link and a row for every page"):
+        propagate(offsets, columns, np.ones(2), np.ones((2, 1)), 0.5, 0.0, 3)
+    with pytest.raises(ValueError, match="a weight for every link and a row for every page"):
+        propagate(offsets, columns, np.ones(1), np.ones((3, 1)), 0.5, 0.0, 3)
+    with pytest.raises(ValueError, match="a weight for every column"):
+        weigh_rows(np.ones((2, 1)), np.array([0]), np.ones(2))

@@ -52,6 +52,8 @@ void bind_boosting(nb::module_& m);
 void bind_coordinate(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_links(nb::module_& m);
+void bind_hits(nb::module_& m);
+void bind_neighbourhood(nb::module_& m);
 void bind_decimals(nb::module_& m);
 
 }  // namespace pippin

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from pippin.collection.graph import Graph, Ints, gather, index_dtype
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
-from pippin.kernels.links import linked_values, links_inside, propagate_once
+from pippin.kernels.links import propagate as propagate_rounds
+from pippin.kernels.neighbourhood import PageSet, inner_links
 
 Floats = NDArray[np.float64]
+Scored = tuple[PageSet, Floats]  # pages with a score, numbered, and their scores; all others have 0
 SITEMAP_ALPHA = 0.9
 LINK_ALPHA = 0.85
 
@@ -44,22 +46,15 @@ def propagate(
     if not 0 <= alpha <= 1:
         raise DataError(f"α is a weight from 0 to 1, not {alpha}")
     own = alpha if alpha_is_self else 1.0 - alpha
-    kept = own * values
     if own == 1.0 or not values.size:
-        return kept
-    enough = tolerance * float(np.abs(values).max())
-    offsets = weights.indptr.astype(np.int64)
-    table, h = (np.ascontiguousarray(part.reshape(len(values), -1)) for part in (kept, values))
-    new, spare = np.empty_like(table), np.empty_like(table)
-    changed = np.inf
-    for done in range(1, (rounds if levels is None else levels) + 1):
-        changed = propagate_once(offsets, weights.indices, weights.data, table, 1.0 - own, h, new)
-        h, new, spare = new, spare, new  # the values given stay as they are
-        if done == levels or (levels is None and changed <= enough):
-            return h.reshape(values.shape)
-    if levels == 0:
-        return values
-    raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
+        return own * values
+    enough = tolerance * max(float(values.max()), -float(values.min())) if levels is None else -np.inf
+    matrix = weights.indptr.astype(np.int64), weights.indices, weights.data
+    table = np.ascontiguousarray(values.reshape(len(values), -1))
+    h, changed = propagate_rounds(*matrix, table, own, enough, rounds if levels is None else levels)
+    if levels is None and changed > enough:
+        raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
+    return h.reshape(values.shape)
 
 
 def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Any:
@@ -77,56 +72,40 @@ class Neighbourhood:
     """The pages around a query's candidates, and the links among them.
 
     Working set (our choice, as for HITS' base set): the candidates, all pages they point to, and of those that point to
-    a candidate the first `in_links` by number. A page's weights are made of all its links in the collection; those that
-    leave the set carry nothing.
+    a candidate the first `in_links` by number. A page's weights are made of all its links in the collection and of the
+    scores of all pages; links that leave the set carry nothing.
     """
 
-    def __init__(self, graph: Graph, candidates: Ints, in_links: int = 50) -> None:
+    def __init__(self, graph: Graph, candidates: Ints, scored: Scored, in_links: int = 50) -> None:
         _, ahead = gather(graph.out_offsets, graph.out_targets, candidates)
         _, behind = gather(graph.in_offsets, graph.in_sources, candidates, in_links)
-        inside = np.zeros(graph.pages, np.int32)
+        inside = PageSet(graph.pages)
         for some in (candidates, ahead, behind):
-            inside[some] = 1
-        self.pages: Ints = np.flatnonzero(inside)
-        inside[self.pages] = np.arange(1, len(self.pages) + 1)
-        self.slots: Ints = inside[candidates].astype(np.int64) - 1  # where each candidate stands in `pages`
-        self._graph = graph
+            inside.add(some)
+        self.pages: Ints = inside.number()
+        self.slots: Ints = inside.slots(candidates)  # where each candidate stands in `pages`
         self._degree = graph.outdegree[self.pages]
-        self._offsets, self._column, self._place = links_inside(
-            graph.out_offsets, graph.out_targets, self.pages, inside
-        )
+        out = graph.out_offsets, graph.out_targets
+        (self._offsets, self._columns), self._weighted = inner_links(*out, inside, self.pages, *scored)
 
-    def _matrix(self, offsets: Ints, column: NDArray[np.int32], data: Floats) -> Any:
+    def _matrix(self, offsets: Ints, columns: NDArray[np.int32], data: Floats) -> Any:
         from scipy.sparse import csr_array
 
         size = len(self.pages)
-        return csr_array((data, column, index_dtype(offsets)), shape=(size, size))
-
-    def _spread(self, values: Floats) -> Floats:
-        """A page's value for each of its links."""
-        return np.repeat(values, np.diff(self._offsets))
+        return csr_array((data, columns, index_dtype(offsets)), shape=(size, size))
 
     def links(self) -> Any:
         """1 where the row's page points to the column's."""
-        return self._matrix(self._offsets, self._column, np.ones(len(self._column)))
+        return self._matrix(self._offsets, self._columns, np.ones(len(self._columns)))
 
     def uniform(self) -> Any:
         """ω(p, q) = 1/|Out(p)|."""
-        return self._matrix(self._offsets, self._column, self._spread(1.0 / np.maximum(self._degree, 1)))
+        share = 1.0 / np.maximum(self._degree, 1)
+        return self._matrix(self._offsets, self._columns, np.repeat(share, np.diff(self._offsets)))
 
-    def weighted(self, scores: Floats) -> Any:
-        """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u); `scores` are those of all pages of the collection.
+    def weighted(self) -> Any:
+        """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u).
 
         Its transpose is the weighting by in-links: what q takes in from p that points to it.
         """
-        good = linked_values(self._graph.out_offsets, self._graph.out_targets, self.pages, scores)
-        np.maximum(good, 0.0, out=good)
-        total = np.zeros(len(self.pages))
-        has = self._degree > 0  # reduceat gives an empty list the next one's first value
-        if has.any():
-            total[has] = np.add.reduceat(good, (np.cumsum(self._degree) - self._degree)[has])
-        good = good[self._place]
-        data = np.divide(good, self._spread(total), out=good, where=good > 0)  # where S⁺(q) > 0, the sum is too
-        kept = np.flatnonzero(good)
-        offsets = np.searchsorted(kept, self._offsets)
-        return self._matrix(offsets, self._column[kept], data[kept])
+        return self._matrix(*self._weighted)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pippin.collection.graph import Graph, Ints
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
+from pippin.kernels.hits import HubLinks
 from pippin.kernels.links import link_sums
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ class Hits:
     hub: Floats
     rounds: int
     residual: float
+    links: HubLinks
 
 
 def pagerank(graph: Graph, *, damping: float = DAMPING, tolerance: float = 1e-12, rounds: int = 1000) -> Rank:
@@ -161,46 +163,24 @@ def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
     inside a host are kept. Where the two largest singular values lie so close that `rounds` rounds do not suffice,
     Lanczos' method goes on from there to the same limit: its space is spanned by the same powers.
     """
-    back = links.T.tocsr()
-    hub = np.ones(links.shape[0])
-    authority = np.zeros_like(hub)
-    if not links.nnz:
-        return Hits(authority, np.zeros_like(hub), 0, 0.0)
-    residual = np.inf
-    for done in range(1, rounds + 1):
-        authority, hub, residual = _hits_round(links, back, authority, hub)
-        if residual <= tolerance:
-            return Hits(authority, hub, done, residual)
-    authority = _lanczos(links, back, authority)
-    hub = unit(links @ authority)
-    authority, hub, residual = _hits_round(links, back, authority, hub)
+    arranged = HubLinks(links.indptr.astype(np.int64), links.indices)
+    authority, hub = np.zeros(links.shape[0]), np.ones(links.shape[0])
+    done, residual = arranged.hits(authority, hub, tolerance, rounds)
+    if residual > tolerance:
+        authority = _lanczos(links, authority)
+        hub = links @ authority
+        arranged.hits(authority, hub, tolerance, 1)  # to length 1
+        done, residual = rounds + 2, arranged.hits(authority, hub, tolerance, 1)[1]
     if residual > tolerance:
         raise restless("HITS", rounds, residual, tolerance)
-    return Hits(authority, hub, rounds + 1, residual)
+    return Hits(authority, hub, done, residual, arranged)
 
 
-def _hits_round(links: Any, back: Any, authority: Floats, hub: Floats) -> tuple[Floats, Floats, float]:
-    new_authority = unit(back @ hub)
-    new_hub = unit(links @ new_authority)
-    changed = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
-    return new_authority, new_hub, changed
-
-
-def norm(vector: Floats) -> float:
-    """The length of a vector; summed in one thread, so that it is the same however busy the machine."""
-    return float(np.sqrt(np.sum(vector * vector)))
-
-
-def unit(vector: Floats) -> Floats:
-    """The vector scaled to length 1; 0 stays 0."""
-    length = norm(vector)
-    return vector / length if length > 0 else vector
-
-
-def _lanczos(links: Any, back: Any, start: Floats) -> Floats:
+def _lanczos(links: Any, start: Floats) -> Floats:
     """The dominant eigenvector of AᵀA that `start` leads to."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+    back = links.T
     square = LinearOperator(back.shape, matvec=lambda x: back @ (links @ x), dtype=np.float64)
     try:
         _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from pippin.collection.graph import Ints, Numbers, gather
 from pippin.collection.urls import ancestors, directory, host, is_index
 from pippin.errors import DataError
+from pippin.kernels.neighbourhood import PageSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,11 @@ class Sitemap:
 
     def with_descendants(self, pages: Ints) -> Ints:
         """These pages and all below them, ascending."""
-        inside = np.zeros(self.pages, np.bool_)
-        level: NDArray[Any] = pages
+        inside = PageSet(self.pages)
+        level = inside.add(pages)
         while len(level):
-            inside[level] = True
-            _, below = gather(self.child_offsets, self.child_pages, level)
-            level = below[~inside[below]]
-        return np.flatnonzero(inside)
+            level = inside.add(gather(self.child_offsets, self.child_pages, level)[1])
+        return inside.number()
 
 
 def _parent(number: int, url: str, page_of: dict[str, int], super_domains: bool) -> int:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
-from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, norm, restless
+from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, restless
 from pippin.errors import DataError
 
 CHUNK = 1 << 14  # pages classified at once
@@ -209,7 +209,7 @@ def topical_pagerank(
 
 @dataclass(frozen=True, eq=False)
 class TopicalHits:
-    """Authorities and hubs per topic, in the shape of the topics; their sums over all topics are those of HITS."""
+    """Authorities and hubs in one topic; their sums over all topics are those of HITS."""
 
     authority: Floats
     hub: Floats
@@ -218,28 +218,17 @@ class TopicalHits:
 
 
 def topical_hits(
-    links: Any, plain: Hits, topics: Floats, *, alpha: float = 0.5, tolerance: float = 1e-10, rounds: int = 1000
+    plain: Hits, topics: Floats, *, alpha: float = 0.5, tolerance: float = 1e-10, rounds: int = 1000
 ) -> TopicalHits:
-    """Topical HITS (Nie, Davison, Qi 2006) of a graph given as a sparse matrix, without division by degrees.
+    """Topical HITS (Nie, Davison, Qi 2006) of the graph of `plain`, without division by degrees.
 
     A(u_i) = Σ_{v→u} (α·H(v_i) + (1−α)·C(u_i)·H(v)) and H(u_i) = Σ_{u→v} (α·A(v_i) + (1−α)·C(u_i)·A(v)), scaled so that
     A(u) = Σ_i A(u_i) and H(u) have length 1. Summed over topics this is HITS, so that `plain` gives A(u) and H(u), and
-    what is left is linear in C: each column of `topics` [n, k] is on its own. For the values of one query a single
-    column Σ_i C(q_i)·C(u_i), given as [n], therefore does.
+    what is left is linear in C: each topic is on its own, and `topics` [n] is C(u_i) of one of them. For the values of
+    one query it is Σ_i C(q_i)·C(u_i).
     """
-    wide = (slice(None), None) if topics.ndim == 2 else slice(None)
-    authority, hub = topics * plain.authority[wide], topics * plain.hub[wide]
-    if not links.nnz:
-        return TopicalHits(authority, hub, 0, 0.0)
-    back = links.T.tocsr()
-    keep_authority, keep_hub = (1 - alpha) * authority, (1 - alpha) * hub
-    pass_on = alpha / norm(back @ plain.hub), alpha / norm(links @ plain.authority)
-    residual = np.inf
-    for done in range(1, rounds + 1):
-        new_authority = pass_on[0] * (back @ hub) + keep_authority
-        new_hub = pass_on[1] * (links @ new_authority) + keep_hub
-        residual = float(np.abs(new_authority - authority).sum() + np.abs(new_hub - hub).sum())
-        authority, hub = new_authority, new_hub
-        if residual <= tolerance:
-            return TopicalHits(authority, hub, done, residual)
-    raise restless("topical HITS", rounds, residual, tolerance)
+    authority, hub = topics * plain.authority, topics * plain.hub
+    done, residual = plain.links.topical(plain.authority, alpha, authority, hub, tolerance, rounds)
+    if residual > tolerance:
+        raise restless("topical HITS", rounds, residual, tolerance)
+    return TopicalHits(authority, hub, done, residual)

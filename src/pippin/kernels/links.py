@@ -26,26 +26,19 @@ def link_sums(offsets: I64, columns: I32, values: F64, out: F64 | None = None) -
     return sums
 
 
-def propagate_once(offsets: I64, columns: I32, weights: F64, kept: F64, share: float, h: F64, out: F64) -> float:
-    """out(p) = kept(p) + share·Σ weight(p, q)·h(q), all tables [n, k]; the greatest |out − h|."""
-    changed: float = native.propagate_once(offsets, columns, weights, kept, share, h, out)
-    return changed
+def propagate(
+    offsets: I64, columns: I32, weights: F64, values: F64, own: float, enough: float, rounds: int
+) -> tuple[F64, float]:
+    """Rounds of h(p) = own·S(p) + (1−own)·Σ weight(p, q)·h(q) from h = S [n, k] until h changes by at most `enough`.
 
-
-def links_inside(offsets: I64, columns: I32, pages: I64, slots: I32) -> tuple[I64, I32, I32]:
-    """The links of `pages` to pages with a slot (0 is none, else 1 + number): offsets, numbers, places.
-
-    The places are those among all links of `pages`.
+    With h the greatest change of the last round; infinite where there was none.
     """
-    room = int((offsets[pages + 1] - offsets[pages]).sum()) + 1
-    numbers, places = np.empty(room, np.int32), np.empty(room, np.int32)
-    inside = np.zeros(len(pages) + 1, np.int64)
-    count = native.links_inside(offsets, columns, pages, slots, inside[1:], numbers, places)
-    return inside, numbers[:count], places[:count]
+    h = np.empty_like(values)
+    return h, native.propagate(offsets, columns, weights, values, own, enough, rounds, h)
 
 
-def linked_values(offsets: I64, columns: I32, pages: I64, values: F64) -> F64:
-    """The values at the ends of all links of `pages`, one page's after the other's."""
-    found = np.empty(int((offsets[pages + 1] - offsets[pages]).sum()))
-    native.linked_values(offsets, columns, pages, values, found)
-    return found
+def weigh_rows(table: F64, pages: I64, weights: F64) -> F64:
+    """Σ_k weight(k)·table(p, k) for each of some pages."""
+    sums = np.empty(len(pages))
+    native.weigh_rows(table, pages, weights, sums)
+    return sums

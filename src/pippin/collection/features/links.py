@@ -22,6 +22,8 @@ from pippin.collection.ranks import Hits, hits
 from pippin.collection.topical import BEST, TopicalHits, topical_hits
 from pippin.collection.web import Web
 from pippin.errors import ConventionError
+from pippin.kernels.links import weigh_rows
+from pippin.kernels.neighbourhood import PageSet
 
 _QIN = "Qin, Liu, Zhang, Chen, Ma 2005"
 _SHAKERY = "Shakery, Zhai 2003"
@@ -69,14 +71,6 @@ class Workspace:
         """[n] words of every page."""
         return self.index.lengths(self.stream)
 
-    @cached_property
-    def matched(self) -> Ints:
-        """The pages with a word of the query, ascending."""
-        inside = np.zeros(self.web.pages, np.bool_)
-        for numbers, _ in self.postings:
-            inside[numbers] = True
-        return np.flatnonzero(inside)
-
     def _gains(self, counts: Floats, pages: Ints) -> Floats:
         """c(k1+1)/(c + k1(1−b + b·|d|/avgdl)) of counts [m] or [m, u]; 0 where the count is 0."""
         norm = self.k1 * ((1 - self.b) + self.b * self.lengths[pages] / self.average)
@@ -89,32 +83,37 @@ class Workspace:
         return total((self._gains(counts, self.numbers) * self.idf).T)
 
     @cached_property
-    def scores(self) -> Floats:
-        """[N] BM25 of every page; 0 without a word of the query."""
-        scores = np.zeros(self.web.pages)
-        for (numbers, times), weight in zip(self.postings, self.idf, strict=True):
-            scores[numbers] += weight * self._gains(np.asarray(times, np.float64), numbers)
-        return scores
+    def _matched(self) -> tuple[PageSet, Ints]:
+        """The pages with a word of the query, as a set and ascending."""
+        matched = PageSet(self.web.pages)
+        for numbers, _ in self.postings:
+            matched.add(numbers)
+        return matched, matched.number()
 
     @cached_property
-    def _matched_counts(self) -> tuple[NDArray[np.int32], Floats]:
-        """[N] where a page stands among the matched ones (from 1; 0: nowhere), and [1 + m, u] its counts."""
-        slots = np.zeros(self.web.pages, np.int32)
-        slots[self.matched] = np.arange(1, len(self.matched) + 1)
-        counts = np.zeros((1 + len(self.matched), len(self.postings)))
-        for column, (numbers, times) in enumerate(self.postings):
-            counts[slots[numbers], column] = times
-        return slots, counts
+    def _table(self) -> Floats:
+        """[m + 1, 1 + u] BM25 and the counts of the matched pages; the last row, 0, is that of all other pages."""
+        matched, pages = self._matched
+        table = np.zeros((len(pages) + 1, 1 + len(self.postings)))
+        for column, (numbers, times) in enumerate(self.postings, 1):
+            rows = matched.slots(numbers)
+            table[rows, column] = times
+            table[rows, 0] += self.idf[column - 1] * self._gains(np.asarray(times, np.float64), numbers)
+        return table
+
+    @cached_property
+    def scores(self) -> Floats:
+        """[m] BM25 of the matched pages."""
+        return self._table[:-1, 0].copy()
 
     def table(self, pages: Ints) -> Floats:
-        """[m, 1 + u] the score and the counts of some pages: what is propagated, in one go."""
-        slots, counts = self._matched_counts
-        return np.column_stack((self.scores[pages], counts[slots[pages]]))
+        """[n, 1 + u] the score and the counts of some pages: what is propagated, in one go."""
+        return self._table[self._matched[0].slots(pages)]
 
     @cached_property
     def around(self) -> Neighbourhood:
         """The candidates and the pages next to them."""
-        return Neighbourhood(self.web.graph, self.numbers)
+        return Neighbourhood(self.web.graph, self.numbers, (self._matched[0], self.scores))
 
     @cached_property
     def around_table(self) -> Floats:
@@ -137,7 +136,7 @@ class Workspace:
             return self.around.uniform()
         if weighting == "in":
             return self.keep(("out",), lambda: self._weights("out")).T.tocsr()
-        return self.around.weighted(self.scores)
+        return self.around.weighted()
 
     def along_sitemap(self, alpha: float, alpha_is_self: int, levels: int) -> Floats:
         """[n, 1 + u] the candidates' scores and counts, propagated along the sitemap."""
@@ -153,38 +152,28 @@ class Workspace:
         return found
 
     @cached_property
-    def links(self) -> Any:
-        """The links of the neighbourhood, HITS' base set."""
-        return self.around.links()
-
-    @cached_property
     def hits(self) -> Hits:
-        """HITS on the neighbourhood."""
-        return hits(self.links)
+        """HITS on the neighbourhood, its base set."""
+        return hits(self.around.links())
 
     @cached_property
     def topics(self) -> Floats:
         """[k] the topics of the query."""
-        scores = self.scores[self.matched]
+        scores, (_, matched) = self.scores, self._matched
         enough = np.partition(scores, -BEST)[-BEST] if len(scores) > BEST else -np.inf
         top = np.flatnonzero(scores >= enough)
-        best = self.matched[top[np.lexsort((top, -scores[top]))]][:BEST]
+        best = matched[top[np.lexsort((top, -scores[top]))]][:BEST]
         return self.web.topics.of_query(self.index, self.words, best)
 
     def topical_hits(self, topic_alpha: float) -> TopicalHits:
         """Topical HITS on the neighbourhood, summed over topics as the query weighs them."""
 
         def make() -> TopicalHits:
-            own = weigh(self.web.topics.pages[self.around.pages], self.topics)
-            return topical_hits(self.links, self.hits, own, alpha=topic_alpha)
+            own = weigh_rows(self.web.topics.pages, self.around.pages, self.topics)
+            return topical_hits(self.hits, own, alpha=topic_alpha)
 
         found: TopicalHits = self.keep(("topical", topic_alpha), make)
         return found
-
-
-def weigh(shares: Floats, topics: Floats) -> Floats:
-    """[n] Σ_i C(q_i)·A(p_i)."""
-    return total((shares * topics).T)
 
 
 def web_of(candidates: Candidates) -> Web:
@@ -295,7 +284,7 @@ def hostrank(candidates: Candidates) -> Floats:
 def topical_pagerank(candidates: Candidates, *, stream: str = "whole") -> Floats:
     """PageRank of the page in the query's topics (53)."""
     space = workspace(candidates, stream)
-    return 1e5 * weigh(space.web.topical[space.numbers], space.topics)
+    return 1e5 * weigh_rows(space.web.topical, space.numbers, space.topics)
 
 
 @feature("topical_authority", kind="Q-D", formula="Σ_i C(q_i)·A(p_i), HITS by topics", source=_NIE, limits=_LIMITS)

@@ -1,0 +1,67 @@
+// Graphs come from files that may be damaged: no page leads out of an array; columns are checked on the way.
+#include "neighbourhood.hpp"
+
+#include <stdexcept>
+
+#include "bind.hpp"
+
+namespace pippin {
+namespace {
+
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> column(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+template <typename Run>
+auto unlocked(Run&& run) {
+    const nb::gil_scoped_release release;
+    return run();
+}
+
+void check_lists(const Lists& lists, std::span<const std::int64_t> pages) {
+    for (const std::int64_t page : pages) {
+        if (page < 0 || page >= lists.size()) throw std::invalid_argument("a page that is not there");
+        const std::int64_t first = lists.offsets[page], last = lists.offsets[page + 1];
+        if (first < 0 || last < first || last > static_cast<std::int64_t>(lists.columns.size()))
+            throw std::invalid_argument("offsets that ascend from 0 to the number of links are needed");
+    }
+}
+
+nb::tuple inner(In<std::int64_t> offsets, In<std::int32_t> columns, const PageSet& inside, In<std::int64_t> pages,
+                const PageSet& scored, In<double> scores) {
+    const Lists lists{view(offsets), view(columns)};
+    if (inside.pages() != lists.size() || scored.pages() != lists.size())
+        throw std::invalid_argument("sets of the graph's pages are needed");
+    if (inside.size() != pages.size() || scored.size() != scores.size())
+        throw std::invalid_argument("all members, and a score for every page with one, are needed");
+    InnerLinks found = unlocked([&] {
+        check_lists(lists, view(pages));
+        return inner_links(lists, inside, view(pages), scored, view(scores));
+    });
+    return nb::make_tuple(column(std::move(found.offsets)), column(std::move(found.columns)),
+                          column(std::move(found.weighted_offsets)), column(std::move(found.weighted_columns)),
+                          column(std::move(found.weights)));
+}
+
+}  // namespace
+
+void bind_neighbourhood(nb::module_& m) {
+    nb::class_<PageSet>(m, "PageSet", "Some pages of a graph.")
+        .def(nb::init<std::int64_t>(), nb::arg("pages"))
+        .def("add", [](PageSet& set, In<std::int64_t> pages) { return column(unlocked([&] { return set.add(view(pages)); })); },
+             nb::arg("pages").noconvert())
+        .def("number", [](PageSet& set) { return column(unlocked([&] { return set.number(); })); })
+        .def("slots",
+             [](const PageSet& set, In<std::int64_t> pages, Out<std::int64_t> found) {
+                 if (found.size() != pages.size()) throw std::invalid_argument("room for every page is needed");
+                 set.size();
+                 unlocked([&] { set.slots(view(pages), view(found)); });
+             },
+             nb::arg("pages").noconvert(), nb::arg("found").noconvert());
+    m.def("inner_links", &inner);
+}
+
+}  // namespace pippin

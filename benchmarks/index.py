@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from pippin.cli.index import bytes_of
+from pippin.bench.runner import parse_size
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index import Index, build_index
@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--linear", action="store_true", help="also build for a tenth and a hundredth of the documents")
     parser.add_argument("--only-pippin", action="store_true")
     options = parser.parse_args()
-    memory = bytes_of(options.memory)
+    memory = parse_size(options.memory)
     with tempfile.TemporaryDirectory() as folder:
         real = cacm()
         if real is not None:

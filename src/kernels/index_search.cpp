@@ -1,8 +1,10 @@
 #include "index_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -12,12 +14,31 @@ namespace pippin {
 namespace {
 
 constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
-constexpr std::size_t kBlock = 16;     // documents of a window that are looked through together
+constexpr std::size_t kBlock = 64;     // documents of a window that are cleared together
+constexpr std::size_t kGroup = 8;      // documents of a block that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
+constexpr std::size_t kFew = 64;       // hits that are sorted at once
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
 constexpr std::size_t kSearch = 8;     // postings that are summed in the time in which one is searched for
 constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
+
+// Two numbers that are worked on at once: every 64-bit processor can, and no wider one is asked for.
+using Pair = double __attribute__((vector_size(16)));
+using Masks = std::int64_t __attribute__((vector_size(16)));
+
+// Whether one of a group of sums is not empty and reaches `least`.
+bool any_reaches(const double* sums, double least) {
+    const Pair bound = {least, least}, zero = {0, 0};
+    Masks any = {0, 0};
+    for (std::size_t i = 0; i < kGroup; i += 2) {
+        Pair pair;
+        std::memcpy(&pair, sums + i, sizeof pair);
+        const Masks empty = (pair == zero) & std::bit_cast<Masks>(pair);  // an empty sum is a zero with a sign
+        any |= (pair >= bound) & ~empty;
+    }
+    return (any[0] | any[1]) < 0;
+}
 
 bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
 
@@ -63,16 +84,66 @@ struct Cursor {
     }
 };
 
+// No text has 2³¹ words, and signed numbers are turned into doubles faster.
+double number(std::uint32_t count) { return static_cast<double>(static_cast<std::int32_t>(count)); }
+
 // What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
 struct Norm {
     double fixed, slope;
 
-    double addition(double weight, std::uint32_t count, std::uint32_t length) const {
-        // No text has 2³¹ words, and signed numbers are turned into doubles several at a time.
-        const auto c = static_cast<double>(static_cast<std::int32_t>(count));
-        return weight * c / (c + (fixed + slope * static_cast<double>(static_cast<std::int32_t>(length))));
+    // Of one document, or of a pair of them.
+    template <typename Number>
+    Number addition(double weight, Number count, Number length) const {
+        return weight * count / (count + (fixed + slope * length));
     }
 };
+
+constexpr Hit kAny{-std::numeric_limits<double>::infinity(), kNone, kNone};
+constexpr auto kBetter = [](const Hit& a, const Hit& b) {
+    return (a.score > b.score) | ((a.score == b.score) & (a.rank < b.rank));
+};
+
+// As many ranges of scores as there are hits, equally wide, from the best score to the worst.
+class Ranges {
+  public:
+    explicit Ranges(std::span<const Hit> hits) {
+        double worst = hits[0].score;
+        for (const Hit& hit : hits) best_ = std::max(best_, hit.score), worst = std::min(worst, hit.score);
+        if (best_ > worst) scale_ = static_cast<double>(hits.size() - 1) / (best_ - worst);
+    }
+
+    // Never falls while scores fall, whatever is rounded.
+    std::size_t of(const Hit& hit) const { return static_cast<std::size_t>(static_cast<std::int64_t>((best_ - hit.score) * scale_)); }
+
+    // How many hits lie in better ranges, for every range.
+    std::vector<std::size_t> starts(std::span<const Hit> hits) const {
+        std::vector<std::size_t> found(hits.size() + 2, 0);
+        for (const Hit& hit : hits) ++found[of(hit) + 1];
+        for (std::size_t i = 1; i < found.size(); ++i) found[i] += found[i - 1];
+        return found;
+    }
+
+  private:
+    double best_ = kAny.score, scale_ = 0;
+};
+
+// Sorts by ranks below `limit`, digit after digit.
+void sort_by_rank(std::vector<Hit>& hits, std::size_t limit) {
+    std::vector<Hit> dealt(hits.size());
+    for (int shift = 0; shift < 32 && (limit - 1) >> shift > 0; shift += 8) {
+        std::array<std::uint32_t, 257> starts{};
+        const auto digit = [shift](const Hit& hit) { return hit.rank >> shift & 255; };
+        for (const Hit& hit : hits) ++starts[digit(hit) + 1];
+        for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+        for (const Hit& hit : hits) dealt[starts[digit(hit)]++] = hit;
+        hits.swap(dealt);
+    }
+}
+
+// Equal scores are mostly in order already.
+void sort_unsorted(std::vector<Hit>::iterator first, std::vector<Hit>::iterator last) {
+    if (!std::is_sorted(first, last, kBetter)) std::sort(first, last, kBetter);
+}
 
 template <typename Count>
 class Query {
@@ -88,7 +159,7 @@ class Query {
             const auto df = static_cast<double>(last - first);
             Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first, last - first,
                                std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
-            const double largest = norm_.addition(word.weight, stream.most[term], stream.shortest[term]);
+            const double largest = norm_.addition(word.weight, number(stream.most[term]), number(stream.shortest[term]));
             word.bound = std::max(0.0, largest);
             word.size = std::abs(largest);
             words_.push_back(word);
@@ -105,7 +176,7 @@ class Query {
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
         if (n == 0 || words_.empty()) return {};
-        wanted_ = n;
+        wanted_ = std::min(n, lengths_.size());
         ranks_ = ranks;
         double slack = 0;
         for (const auto& word : words_) slack += kSlack * word.size;
@@ -113,7 +184,8 @@ class Query {
         for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
         sums_.assign(kWindow, kEmpty);
         touched_.assign(kWindow / kBlock, 0);
-        candidates_.resize(kWindow);
+        candidates_.resize(kWindow + 1);
+        groups_.resize(kWindow / kGroup + 1);
         const std::vector<Cursor<Count>> begin = words_;
         worst_ = guess_worst();
         search();
@@ -123,30 +195,32 @@ class Query {
             worst_ = kAny;
             search();
         }
-        keep_best();
-        std::sort(hits_.begin(), hits_.end(), kBetter);
-        return std::move(hits_);
+        return best_in_order();
     }
 
   private:
-    static constexpr Hit kAny{-std::numeric_limits<double>::infinity(), kNone, kNone};
-    static constexpr auto kBetter = [](const Hit& a, const Hit& b) {
-        return a.score > b.score || (a.score == b.score && a.rank < b.rank);
-    };
-
-    // Calls body(document, addition) for the next postings of a word, all of which must lie in a window.
+    // Calls body(document - start, addition) for the next postings of a word, all of which must lie in a window. Two go
+    // together, because two divisions take as long as one.
     template <typename Body>
     void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
         const Norm norm = norm_;
         const double weight = word.weight;
         const std::uint32_t* const documents = word.document;
         const Count* const counts = word.count;
-        const std::uint32_t* const lengths = lengths_.data();
-        for (std::size_t i = 0; i < postings; ++i) {
-            const std::uint32_t document = documents[i];
-            if (document - start >= size) damaged();
-            body(document, norm.addition(weight, counts[i], lengths[document]));
+        const std::uint32_t* const lengths = lengths_.data() + start;
+        std::size_t i = 0;
+        for (; i + 1 < postings; i += 2) {
+            const std::uint32_t first = documents[i] - start, second = documents[i + 1] - start;
+            if (first >= size || second >= size) damaged();
+            const Pair both = norm.addition(weight, Pair{number(counts[i]), number(counts[i + 1])},
+                                            Pair{number(lengths[first]), number(lengths[second])});
+            body(first, both[0]);
+            body(second, both[1]);
         }
+        if (i == postings) return;
+        const std::uint32_t last = documents[i] - start;
+        if (last >= size) damaged();
+        body(last, norm.addition(weight, number(counts[i]), number(lengths[last])));
     }
 
     // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen by
@@ -198,7 +272,7 @@ class Query {
             search_word(words_[next], start, left);
             left = keep(left, worst_.score - rest_[next + 1]);
         }
-        for (std::size_t i = 0; i < left; ++i) take(start + candidates_[i], sums_[candidates_[i]]);
+        take(start, left);
         clear_window();
     }
 
@@ -215,8 +289,7 @@ class Query {
         double* const sums = sums_.data();
         std::uint32_t* const touched = touched_.data();
         each_posting(from, static_cast<std::size_t>(word.document - from.document), start, size,
-                     [=](std::uint32_t document, double addition) {
-                         const std::uint32_t at = document - start;
+                     [=](std::uint32_t at, double addition) {
                          sums[at] += addition;
                          touched[at / kBlock] = 1;
                      });
@@ -229,25 +302,29 @@ class Query {
             word.advance(document);
             if (word.document == word.end) return;
             if (*word.document == document)
-                sums_[candidates_[i]] += norm_.addition(word.weight, *word.count, lengths_[document]);
+                sums_[candidates_[i]] += norm_.addition(word.weight, number(*word.count), number(lengths_[document]));
         }
     }
 
-    // Makes the documents of the window that reach `least` the candidates.
+    // Makes the documents of the window that reach `least` the candidates: first the groups with such a document, then
+    // these. Neither loop branches on a score, which no processor can foresee.
     std::size_t select(double least) {
-        std::size_t found = 0;
+        const double* const sums = sums_.data();
+        std::uint32_t* const groups = groups_.data();
         std::uint32_t* const candidates = candidates_.data();
+        std::size_t chosen = 0, found = 0;
         for (std::size_t block = 0; block < touched_.size(); ++block) {
             if (!touched_[block]) continue;
-            const double* sums = sums_.data() + block * kBlock;
-            std::int64_t reach = 0;
-            for (std::size_t i = 0; i < kBlock; ++i) reach += sums[i] >= least;
-            if (reach == 0) continue;
-            for (std::size_t i = 0; i < kBlock; ++i) {
-                candidates[found] = static_cast<std::uint32_t>(block * kBlock + i);
-                found += (sums[i] >= least) & !is_empty(sums[i]);
+            for (std::size_t at = block * kBlock; at < (block + 1) * kBlock; at += kGroup) {
+                groups[chosen] = static_cast<std::uint32_t>(at);
+                chosen += any_reaches(sums + at, least);
             }
         }
+        for (std::size_t g = 0; g < chosen; ++g)
+            for (std::uint32_t at = groups[g]; at < groups[g] + kGroup; ++at) {
+                candidates[found] = at;
+                found += (sums[at] >= least) & !is_empty(sums[at]);
+            }
         return found;
     }
 
@@ -262,11 +339,38 @@ class Query {
         return found;
     }
 
-    void take(std::uint32_t document, double sum) {
-        const Hit hit{sum, ranks_[document], document};
-        if (kBetter(worst_, hit)) return;
-        hits_.push_back(hit);
-        if (hits_.size() >= 2 * wanted_ + 64) keep_best();
+    // Makes hits of the candidates that are not worse than the worst one.
+    void take(std::uint32_t start, std::size_t left) {
+        std::size_t size = hits_.size();
+        hits_.resize(size + left);
+        for (std::size_t i = 0; i < left; ++i) {
+            const std::uint32_t document = start + candidates_[i];
+            hits_[size] = {sums_[candidates_[i]], ranks_[document], document};
+            size += !kBetter(worst_, hits_[size]);
+        }
+        hits_.resize(size);
+        if (size >= 2 * wanted_ + kFew) keep_best();
+    }
+
+    // The best hits in order. They are dealt into as many ranges of scores as there are hits; those of the ranges that
+    // matter are dealt again, now from the first rank to the last, so that hardly anything is left to be sorted.
+    std::vector<Hit> best_in_order() {
+        const std::size_t wanted = std::min(wanted_, hits_.size());
+        if (hits_.size() > kFew) {
+            const Ranges ranges(hits_);
+            std::vector<std::size_t> starts = ranges.starts(hits_);
+            std::erase_if(hits_, [&](const Hit& hit) { return starts[ranges.of(hit)] >= wanted; });
+            sort_by_rank(hits_, lengths_.size());
+            std::vector<Hit> dealt(hits_.size());
+            for (const Hit& hit : hits_) dealt[starts[ranges.of(hit)]++] = hit;
+            for (std::size_t range = 0, first = 0; first < dealt.size(); first = starts[range++])
+                sort_unsorted(dealt.begin() + first, dealt.begin() + starts[range]);
+            hits_.swap(dealt);
+        } else {
+            std::sort(hits_.begin(), hits_.end(), kBetter);
+        }
+        hits_.resize(wanted);
+        return std::move(hits_);
     }
 
     // Forgets all but the best.
@@ -285,6 +389,7 @@ class Query {
     std::vector<double> rest_;
     std::vector<double> sums_;               // of the documents of a window
     std::vector<std::uint32_t> touched_;     // whether a block of it has sums
+    std::vector<std::uint32_t> groups_;      // groups of it with a candidate
     std::vector<std::uint32_t> candidates_;  // documents of it that can still come among the best
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;

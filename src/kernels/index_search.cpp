@@ -13,14 +13,14 @@
 namespace pippin {
 namespace {
 
-constexpr std::size_t kWindow = 4096;  // documents scored together; their sums stay in the nearest caches
+constexpr std::size_t kWindow = 8192;  // documents scored together; their sums stay in the nearest caches
 constexpr std::size_t kBlock = 64;     // documents of a window that are cleared together
 constexpr std::size_t kGroup = 8;      // documents of a block that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
 constexpr std::size_t kFew = 64;       // hits that are sorted at once
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
-constexpr std::size_t kSearch = 8;     // postings that are summed in the time in which one is searched for
+constexpr std::size_t kSearch = 16;    // postings that are summed in the time in which one is searched for
 constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
 
 // Two numbers that are worked on at once: every 64-bit processor can, and no wider one is asked for.
@@ -228,12 +228,12 @@ class Query {
     Hit guess_worst() {
         const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
         const double share = static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
-        const auto rank = static_cast<std::size_t>(1.5 * share + 4 * std::sqrt(share) + 4);
+        const auto rank = static_cast<std::size_t>(1.2 * share + 3 * std::sqrt(share) + 3);
         std::vector<Cursor<Count>> words = words_;
         std::vector<Hit> found;
         for (std::size_t place = 0; place < kPlaces && size > 0; ++place) {
             const auto start = static_cast<std::uint32_t>(documents / kPlaces * place);
-            for (Cursor<Count>& word : words) sum_word(word, start, size);
+            for (Cursor<Count>& word : words) add_word(word, start, size, size);
             for (std::size_t left = select(kAny.score), i = 0; i < left; ++i)
                 found.push_back({sums_[candidates_[i]], ranks_[start + candidates_[i]], start + candidates_[i]});
             clear_window();
@@ -259,18 +259,13 @@ class Query {
         }
     }
 
-    // Scores a window: the essential words for all its documents, the others for those that can still come among the best,
-    // unless these may be so many that it is faster to sum a word for all.
+    // Scores a window: the essential words for all its documents, the others for those that can still come among the best.
     void take_window(std::uint32_t start, std::size_t size) {
-        std::size_t postings = 0, next = 0;
-        for (; next < words_.size() && (next < essential_ || postings * kSearch > words_[next].all); ++next) {
-            sum_word(words_[next], start, size);
-            postings += words_[next].all;
-        }
-        std::size_t left = select(worst_.score - rest_[next]);
-        for (; next < words_.size() && left > 0; ++next) {
-            search_word(words_[next], start, left);
-            left = keep(left, worst_.score - rest_[next + 1]);
+        for (std::size_t i = 0; i < essential_; ++i) add_word(words_[i], start, size, size);
+        std::size_t left = select(worst_.score - rest_[essential_]);
+        for (std::size_t i = essential_; i < words_.size() && left > 0; ++i) {
+            add_word(words_[i], start, size, left);
+            left = keep(left, worst_.score - rest_[i + 1]);
         }
         take(start, left);
         clear_window();
@@ -281,21 +276,28 @@ class Query {
             if (std::exchange(touched_[block], 0)) std::fill_n(sums_.data() + block * kBlock, kBlock, kEmpty);
     }
 
-    // Adds a word to all documents of a window that hold it.
-    void sum_word(Cursor<Count>& word, std::uint32_t start, std::size_t size) {
+    // Adds a word to all documents of a window that hold it, or only to the candidates if these are so few that it is
+    // faster to search for them.
+    void add_word(Cursor<Count>& word, std::uint32_t start, std::size_t size, std::size_t left) {
         word.advance(start);
-        const Cursor<Count> from = word;
+        Cursor<Count> from = word;
         word.advance(static_cast<std::uint32_t>(start + size));
-        double* const sums = sums_.data();
-        std::uint32_t* const touched = touched_.data();
-        each_posting(from, static_cast<std::size_t>(word.document - from.document), start, size,
-                     [=](std::uint32_t at, double addition) {
-                         sums[at] += addition;
-                         touched[at / kBlock] = 1;
-                     });
+        const auto postings = static_cast<std::size_t>(word.document - from.document);
+        if (left < postings / kSearch)
+            search_word(from, start, left);
+        else
+            sum_word(from, postings, start, size);
     }
 
-    // Adds a word to the candidates that hold it.
+    void sum_word(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size) {
+        double* const sums = sums_.data();
+        std::uint32_t* const touched = touched_.data();
+        each_posting(word, postings, start, size, [=](std::uint32_t at, double addition) {
+            sums[at] += addition;
+            touched[at / kBlock] = 1;
+        });
+    }
+
     void search_word(Cursor<Count>& word, std::uint32_t start, std::size_t left) {
         for (std::size_t i = 0; i < left; ++i) {
             const std::uint32_t document = start + candidates_[i];

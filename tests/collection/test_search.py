@@ -85,6 +85,46 @@ def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
         assert scores.tobytes() == everything[numbers].tobytes()
 
 
+def in_order(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
+    """The whole order by NumPy: falling scores, then ids."""
+    order = np.lexsort((np.argsort(np.argsort(np.array(ids))), -scores))
+    best: list[int] = order[hits[order]][:n].tolist()
+    return best
+
+
+@pytest.mark.parametrize("length", [0, 1, 6])
+def test_the_whole_order_among_many_ties(length: int, tmp_path: Path) -> None:
+    """Documents of one length or of any (0) over few words: one word in all of them, and few distinct scores."""
+    generator = np.random.default_rng(length)
+    alphabet = np.array([f"w{i}" for i in range(9)])
+    chances = 1.0 / np.arange(1, 10) ** 2
+    sizes = np.full(9_000, length) if length else generator.integers(0, 7, 9_000)
+    drawn = [generator.choice(alphabet, size, p=chances / chances.sum()) for size in sizes]
+    texts = [" ".join(["all", *words]) for words in drawn]
+    ids = [f"d{i}" for i in generator.permutation(len(texts))]
+    index = indexed(texts, tmp_path / "it", ids)
+    for words in (["all"], ["all", "w0"], ["w8", "w0", "w8", "all"], ["w1", "w2", "unknown"], ["w8", "w7", "w6", "w5"]):
+        scores, hits = brute(texts, words, 1.2, 0.75)
+        exact = index.bm25(words, stream="text", k1=1.2, b=0.75)
+        np.testing.assert_allclose(exact, scores, rtol=1e-12, atol=1e-12)
+        for n in (1, 2, 10, 64, 65, 1000, 5000, 9_000, 1 << 40):
+            numbers, found = index.top(words, n, stream="text", k1=1.2, b=0.75)
+            assert numbers.tolist() == in_order(exact, hits, ids, n)
+            assert found.tobytes() == exact[numbers].tobytes()
+
+
+@pytest.mark.parametrize("text", ["x", "x y"])
+def test_equal_documents_come_by_id(text: str, tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    ids = [f"d{i}" for i in generator.permutation(20_000)]
+    index = indexed([text] * len(ids), tmp_path / "it", ids)
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)
+    for n in (1, 10, 1000, 19_999, 20_001):
+        numbers, scores = index.top(["y", "x", "x", "unknown"], n, stream="text")
+        assert numbers.tolist() == by_id[:n]
+        assert len(set(scores.tolist())) == 1
+
+
 def test_a_word_in_most_documents_takes_away_and_is_kept(tmp_path: Path) -> None:
     index = indexed(["a", "a", "a b", "c"], tmp_path / "it")
     numbers, scores = index.top(["a"], 10, stream="text", k1=2.5, b=0)

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -18,9 +17,9 @@ constexpr std::size_t kBlock = 64;     // documents of a window that are cleared
 constexpr std::size_t kGroup = 8;      // documents of a block that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
-constexpr std::size_t kFew = 64;       // hits that are sorted at once
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
 constexpr std::size_t kSearch = 16;    // postings that are summed in the time in which one is searched for
+constexpr std::size_t kFew = 64;       // hits that are sorted as they are
 constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
 
 // Two numbers that are worked on at once: every 64-bit processor can, and no wider one is asked for.
@@ -42,8 +41,8 @@ bool any_reaches(const double* sums, double least) {
 
 bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
 
-// Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is caught
-// where it is used.
+// Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is
+// caught where it is used.
 [[noreturn]] void damaged() { throw std::runtime_error("a number in it leads nowhere"); }
 
 // The stretch of a term's postings.
@@ -59,10 +58,15 @@ struct Cursor {
     const std::uint32_t* document;
     const std::uint32_t* end;
     const Count* count;
-    std::size_t all;  // postings from the first on
-    double weight;    // idf·(k1 + 1)
-    double bound;     // no document gets more from this word; 0 for a word that only takes away
-    double size;      // the largest addition without its sign
+    double weight;  // idf·(k1 + 1)
+    double bound;   // no document gets more from this word; 0 for a word that only takes away
+    double size;    // the largest addition without its sign
+
+    static Cursor over(const StreamView& stream, std::span<const Count> counts, std::size_t first, std::size_t last,
+                       double weight) {
+        const std::uint32_t* const documents = stream.documents.data();
+        return {documents + first, documents + last, counts.data() + first, weight, 0, 0};
+    }
 
     std::size_t postings() const { return static_cast<std::size_t>(end - document); }
 
@@ -109,22 +113,26 @@ class Ranges {
     explicit Ranges(std::span<const Hit> hits) {
         double worst = hits[0].score;
         for (const Hit& hit : hits) best_ = std::max(best_, hit.score), worst = std::min(worst, hit.score);
-        if (best_ > worst) scale_ = static_cast<double>(hits.size() - 1) / (best_ - worst);
+        last_ = static_cast<double>(hits.size() - 1);
+        if (best_ > worst) scale_ = last_ / (best_ - worst);
     }
 
-    // Never falls while scores fall, whatever is rounded.
-    std::size_t of(const Hit& hit) const { return static_cast<std::size_t>(static_cast<std::int64_t>((best_ - hit.score) * scale_)); }
+    // Never falls while scores fall, whatever is rounded. The infinite scores of a damaged index are in the last range.
+    std::size_t of(const Hit& hit) const {
+        const double range = (best_ - hit.score) * scale_;
+        return static_cast<std::size_t>(static_cast<std::int64_t>(range < last_ ? range : last_));
+    }
 
     // How many hits lie in better ranges, for every range.
     std::vector<std::size_t> starts(std::span<const Hit> hits) const {
-        std::vector<std::size_t> found(hits.size() + 2, 0);
+        std::vector<std::size_t> found(hits.size() + 1, 0);
         for (const Hit& hit : hits) ++found[of(hit) + 1];
         for (std::size_t i = 1; i < found.size(); ++i) found[i] += found[i - 1];
         return found;
     }
 
   private:
-    double best_ = kAny.score, scale_ = 0;
+    double best_ = kAny.score, last_ = 0, scale_ = 0;
 };
 
 // Sorts by ranks below `limit`, digit after digit.
@@ -148,18 +156,18 @@ void sort_unsorted(std::vector<Hit>::iterator first, std::vector<Hit>::iterator 
 template <typename Count>
 class Query {
   public:
-    Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 parameters)
+    Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 bm25)
         : lengths_(stream.lengths),
-          norm_{parameters.k1 * (1 - parameters.b), stream.average > 0 ? parameters.k1 * parameters.b / stream.average : 0} {
+          norm_{bm25.k1 * (1 - bm25.b), stream.average > 0 ? bm25.k1 * bm25.b / stream.average : 0} {
         const auto n = static_cast<double>(stream.lengths.size());
         for (const std::uint32_t term : terms) {
             if (term == kNone) continue;
             const auto [first, last] = stretch(stream, term);
             if (first == last) continue;
             const auto df = static_cast<double>(last - first);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, counts.data() + first, last - first,
-                               std::log((n - df + 0.5) / (df + 0.5)) * (parameters.k1 + 1), 0, 0};
-            const double largest = norm_.addition(word.weight, number(stream.most[term]), number(stream.shortest[term]));
+            const double weight = std::log((n - df + 0.5) / (df + 0.5)) * (bm25.k1 + 1);
+            auto word = Cursor<Count>::over(stream, counts, first, last, weight);
+            const double largest = norm_.addition(weight, number(stream.most[term]), number(stream.shortest[term]));
             word.bound = std::max(0.0, largest);
             word.size = std::abs(largest);
             words_.push_back(word);
@@ -199,10 +207,11 @@ class Query {
     }
 
   private:
-    // Calls body(document - start, addition) for the next postings of a word, all of which must lie in a window. Two go
-    // together, because two divisions take as long as one.
+    // Calls body(document - start, addition) for the next postings of a word, all of which must lie in a window. Two
+    // go together, because two divisions take as long as one.
     template <typename Body>
-    void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size, Body&& body) const {
+    void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size,
+                      Body&& body) const {
         const Norm norm = norm_;
         const double weight = word.weight;
         const std::uint32_t* const documents = word.document;
@@ -223,11 +232,12 @@ class Query {
         body(last, norm.addition(weight, number(counts[i]), number(lengths[last])));
     }
 
-    // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen by
-    // the number of hits.
+    // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen
+    // by the number of hits.
     Hit guess_worst() {
         const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
-        const double share = static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
+        const double share =
+            static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
         const auto rank = static_cast<std::size_t>(1.2 * share + 3 * std::sqrt(share) + 3);
         std::vector<Cursor<Count>> words = words_;
         std::vector<Hit> found;
@@ -259,7 +269,8 @@ class Query {
         }
     }
 
-    // Scores a window: the essential words for all its documents, the others for those that can still come among the best.
+    // Scores a window: the essential words for all its documents, the others for those that can still come among the
+    // best.
     void take_window(std::uint32_t start, std::size_t size) {
         for (std::size_t i = 0; i < essential_; ++i) add_word(words_[i], start, size, size);
         std::size_t left = select(worst_.score - rest_[essential_]);
@@ -408,14 +419,15 @@ auto with_counts(const StreamView& stream, Work&& work) {
 
 }  // namespace
 
-void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::span<double> scores) {
+void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
+                 std::span<double> scores) {
     with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
         Query<Count>(stream, counts, terms, parameters).all(scores);
     });
 }
 
-std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::size_t n,
-                          std::span<const std::uint32_t> ranks) {
+std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
+                          std::size_t n, std::span<const std::uint32_t> ranks) {
     return with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
         return Query<Count>(stream, counts, terms, parameters).top(n, ranks);
     });
@@ -428,7 +440,7 @@ void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, st
         for (std::size_t t = 0; t < terms.size(); ++t) {
             if (terms[t] == kNone) continue;
             const auto [first, last] = stretch(stream, terms[t]);
-            Cursor<Count> word{stream.documents.data() + first, stream.documents.data() + last, all.data() + first, last - first, 0, 0, 0};
+            auto word = Cursor<Count>::over(stream, all, first, last, 0);
             for (std::size_t i = 0; i < numbers.size(); ++i) {
                 const auto document = static_cast<std::uint32_t>(numbers[i]);
                 word.advance(document);
@@ -446,12 +458,12 @@ void find_texts(Bytes bytes, std::span<const std::int64_t> starts,
         if (number >= starts.size() || starts[number] < 0 || lengths[number] < 0 ||
             starts[number] > static_cast<std::int64_t>(bytes.size()) - lengths[number])
             damaged();
-        const Bytes found = bytes.subspan(static_cast<std::size_t>(starts[number]), static_cast<std::size_t>(lengths[number]));
-        return std::string_view(reinterpret_cast<const char*>(found.data()), found.size());
+        return std::string_view(reinterpret_cast<const char*>(bytes.data()) + starts[number],
+                                static_cast<std::size_t>(lengths[number]));
     };
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const auto found = std::lower_bound(order.begin(), order.end(), wanted[i],
-                                            [&](std::uint32_t number, std::string_view value) { return text(number) < value; });
+        const auto before = [&](std::uint32_t number, std::string_view value) { return text(number) < value; };
+        const auto found = std::lower_bound(order.begin(), order.end(), wanted[i], before);
         numbers[i] = found != order.end() && text(*found) == wanted[i] ? static_cast<std::int64_t>(*found) : -1;
     }
 }

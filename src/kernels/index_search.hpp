@@ -1,8 +1,9 @@
-// Questions to one stream of an index: BM25 of all documents, the best of them exactly and early, counts in candidates.
+// Questions to one stream of an index: BM25 of all documents, the best of them exactly and early, counts in
+// candidates.
 //
-// BM25 of a document is the sum over words of idf·c(k1+1)/(c + k1(1 − b + b·|d|/average)), idf = ln((N−df+½)/(df+½)) with
-// its sign. The words are summed in the falling order of their bounds, here and there, so that a search which stops early
-// gives the same bits as one that does not.
+// BM25 of a document is the sum over words of idf·c(k1+1)/(c + k1(1 − b + b·|d|/average)), idf = ln((N−df+½)/(df+½))
+// with its sign. The words are summed in the falling order of their bounds, here and there, so that a search which
+// stops early gives the same bits as one that does not.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +40,12 @@ struct Hit {
 };
 
 // BM25 of every document, 0 where it holds none of the words. Terms are distinct numbers.
-void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::span<double> scores);
+void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
+                 std::span<double> scores);
 
 // The best `n` documents that hold a word, best first, ties by rank.
-std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters, std::size_t n,
-                          std::span<const std::uint32_t> ranks);
+std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
+                          std::size_t n, std::span<const std::uint32_t> ranks);
 
 // counts[t][i]: occurrences of term t (or kNone: nowhere) in document numbers[i]; numbers ascend.
 void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, std::span<const std::int64_t> numbers,

@@ -90,6 +90,8 @@ class Stream {
 nb::tuple hits(const std::vector<Hit>& found) {
     std::vector<std::int64_t> numbers;
     std::vector<double> scores;
+    numbers.reserve(found.size());
+    scores.reserve(found.size());
     for (const Hit& hit : found) {
         numbers.push_back(hit.document);
         scores.push_back(hit.score);

@@ -219,6 +219,7 @@ class _Build:
             self.files.append(f"{s}.most", most)
             self.files.append(f"{s}.shortest", shortest)
             first = last
+            del run  # before the next range is read, or two would be in memory
         return {
             "union": list(self.collection.unions[stream]) if stream in self.collection.unions else None,
             "description": self.collection.descriptions.get(stream, ""),
@@ -270,12 +271,18 @@ def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], most: int)
     while first < len(sizes):
         before = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + most, "right")))
-        total = int(ends[last - 1]) - before
-        cursor = ends[first:last] - sizes[first:last] - before
-        documents, counts = np.empty(total, np.uint32), np.empty(total, np.uint32)
-        for r, run in enumerate(runs):
-            part = run.postings(run.sizes(first, last), starts[r])
-            starts[r] += len(part.documents)
-            kernel.place(part, cursor, documents, counts)
-        yield kernel.Run(sizes[first:last], documents, counts)
+        yield _merge_range(runs, starts, sizes[first:last], ends[first:last] - before, first)
         first = last
+
+
+def _merge_range(
+    runs: Sequence[_RunFiles], starts: list[int], sizes: NDArray[np.uint32], ends: NDArray[np.int64], first: int
+) -> kernel.Run:
+    """The postings of the terms from `first` on; moves the `starts`, where the runs are to be read on."""
+    documents, counts = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), np.uint32)
+    cursor = ends - sizes
+    for r, run in enumerate(runs):
+        part = run.postings(run.sizes(first, first + len(sizes)), starts[r])
+        starts[r] += len(part.documents)
+        kernel.place(part, cursor, documents, counts)
+    return kernel.Run(sizes, documents, counts)

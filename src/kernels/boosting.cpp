@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -306,39 +307,75 @@ Split fidelity_split(const Levels& levels, std::span<const double> scores, std::
     return sum;
 }
 
+namespace {
+
+constexpr std::size_t kBatch = 2048;  // pairs whose weights are worked out together; they stay in the nearest cache
+
+// The pairs of one row with all rows of lower labels, and where their weights begin.
+struct Pairs {
+    std::int64_t row, from, last;
+    std::size_t weights;
+    double sum;
+};
+
+// What pairs add to W₊ and W₋ by the code of one feature, as differences between neighbouring thresholds. Thresholds from
+// the lower code up to below the higher one separate a pair. `table` has −W₊ first, then W₋, so that every pair adds its
+// weight at its lower row's code, on the one side or the other. Which side is arithmetic: a branch would be guessed wrong
+// half of the time.
+void add_pairs(const std::vector<Pairs>& batch, const double* weights, const std::uint8_t* code, double* table) {
+    for (const Pairs& pairs : batch) {
+        const std::uint32_t upper = code[pairs.row];
+        const double* weight = weights + pairs.weights;
+        double wrong = 0.0;
+        for (std::int64_t j = pairs.from; j < pairs.last; ++j, ++weight) {
+            const std::uint32_t lower = code[j], above = (upper - lower) >> 31;  // 1 where the lower row has the higher code
+            table[lower | above << 8] += *weight;
+            wrong += std::bit_cast<double>(std::bit_cast<std::uint64_t>(*weight) & -std::uint64_t{above});
+        }
+        table[upper] -= pairs.sum - wrong;
+        table[upper + kCodes] -= wrong;
+    }
+}
+
+}  // namespace
+
 void fidelity_search(const Levels& levels, const Codes& codes, std::span<const double> scores, std::span<Stump> stumps,
                      int threads) {
     const std::int64_t rows = levels.rows(), even = (codes.columns() + threads - 1) / threads;
     parallel_blocks(codes.columns(), threads, even, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<double> grow, shrink, weight, kept;
-        std::vector<double> plus(size_of((end - begin) * kCodes)), minus(plus.size());
+        std::vector<double> grow, shrink, kept, weights;
+        std::vector<double> tables(size_of((end - begin) * 2 * kCodes));
+        std::vector<Pairs> batch;
+        const auto table = [&](std::int64_t c) { return tables.data() + (c - begin) * 2 * kCodes; };
+        const auto add_batch = [&] {
+            for (std::int64_t c = begin; c < end; ++c)
+                add_pairs(batch, weights.data(), codes.codes.data() + c * rows, table(c));
+            batch.clear();
+            weights.clear();
+        };
         for (std::int64_t q = 0; q < levels.count(); ++q) {
             exponentials(levels, q, scores, grow, shrink);
             const std::int64_t first = levels.first(q), last = levels.last(q);
             const double share = levels.weights[size_of(q)];
-            weight.resize(grow.size());
             kept.resize(grow.size());
             for_rows(levels, q, [&](std::int64_t i, std::int64_t from) {
-                const std::int64_t size = last - from;
-                weigh(grow[size_of(i - first)], shrink.data() + (from - first), size, weight.data(), kept.data());
-                for (std::int64_t c = begin; c < end; ++c) {
-                    const std::uint8_t* code = codes.codes.data() + c * rows;
-                    double* right = plus.data() + (c - begin) * kCodes;
-                    double* wrong = minus.data() + (c - begin) * kCodes;
-                    for (std::int64_t j = 0; j < size; ++j) {
-                        // Thresholds from the lower code up to below the higher one separate the pair.
-                        const std::uint8_t upper = code[i], lower = code[from + j];
-                        double* side = upper > lower ? right : wrong;
-                        const double w = share * weight[size_of(j)];
-                        side[std::max(upper, lower)] += w;
-                        side[std::min(upper, lower)] -= w;
-                    }
-                }
+                const std::size_t before = weights.size(), size = size_of(last - from);
+                weights.resize(before + size);
+                const std::span own(weights.data() + before, size);
+                weigh(grow[size_of(i - first)], shrink.data() + (from - first), last - from, own.data(), kept.data());
+                double sum = 0.0;
+                for (double& weight : own) sum += weight *= share;
+                batch.push_back({i, from, last, before, sum});
+                if (weights.size() >= kBatch) add_batch();
             });
         }
-        for (std::int64_t c = begin; c < end; ++c)
-            stumps[size_of(c)] = best_threshold(c, codes.counts[size_of(c)], std::span(plus).subspan(size_of((c - begin) * kCodes), kCodes),
-                                                std::span(minus).subspan(size_of((c - begin) * kCodes), kCodes), false);
+        add_batch();
+        std::array<double, kCodes> plus;
+        for (std::int64_t c = begin; c < end; ++c) {
+            const std::span<const double> minus(table(c) + kCodes, size_of(kCodes));
+            for (std::int64_t t = 0; t < kCodes; ++t) plus[size_of(t)] = -table(c)[t];
+            stumps[size_of(c)] = best_threshold(c, codes.counts[size_of(c)], plus, minus, false);
+        }
     });
 }
 

@@ -17,19 +17,13 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.rankers.shelf import names
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models, ranker
-from pippin.rankers import names as all_names
 from pippin.rankers.base import Ranker
 from pippin.rankers.selection import select
-
-
-def names() -> list[str]:
-    """Pippin's own rankers: other tests may have registered some that go wrong on purpose."""
-    return [name for name in all_names() if ranker(name).__module__.startswith("pippin.")]
-
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # five rounds are few
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.rankers.shelf import names
 
 from pippin.cli.rankers import parameters
-from pippin.rankers import meanings, names, ranker
+from pippin.rankers import meanings, ranker
 
 DOCS = Path(__file__).parents[2] / "docs" / "rankers.md"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ class RankBoost(StumpRanker):
     """
 
     source = "Freund, Iyer, Schapire & Singer 2003; 255 thresholds as in LETOR 3.0 (Qin et al. 2010)"
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"positive_only": (True, False)}
 
     def __init__(
         self,

@@ -8,6 +8,8 @@
 #include <nanobind/stl/string_view.h>
 
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "measures.hpp"
 
@@ -27,6 +29,14 @@ using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename Array>
 auto view(const Array& array) {
     return std::span(array.data(), array.size());
+}
+
+// Numbers that a kernel made, as an array that owns them; nothing is copied.
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> column(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 // Rules as Python holds them: the arrays stay alive as long as the rules that look into them.

@@ -11,16 +11,6 @@
 namespace pippin {
 namespace {
 
-template <typename T>
-using Column = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <typename T>
-Column<T> column(std::vector<T> values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return Column<T>(kept->data(), {kept->size()}, owner);
-}
-
 using Counts = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::ro, nb::device::cpu>;
 
 // The bytes of Python's strings, which must outlive the views.

@@ -8,13 +8,6 @@
 namespace pippin {
 namespace {
 
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> column(std::vector<T> values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
-
 template <typename Run>
 auto unlocked(Run&& run) {
     const nb::gil_scoped_release release;

@@ -40,14 +40,6 @@ void translate(const std::exception_ptr& pointer, void* type) {
     }
 }
 
-using Column = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
-
-Column column(std::vector<std::int64_t> values) {
-    auto* kept = new std::vector<std::int64_t>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-    return Column(kept->data(), {kept->size()}, owner);
-}
-
 // First row, start and length of every stretch of one query.
 nb::tuple columns(const std::vector<Segment>& segments) {
     std::vector<std::int64_t> rows, starts, lengths;

@@ -63,7 +63,7 @@ def parameters(name: str) -> Table:
 
     cls = ranker(name)
     meaning = meanings(cls)
-    rows = [[key, repr(value), meaning[key]] for key, value in cls().get_params().items()]
+    rows = [[key, repr(value), meaning.get(key, "")] for key, value in cls().get_params().items()]
     return Table(["parameter", "default", "meaning"], rows, names=3)
 
 

@@ -69,7 +69,7 @@ class XENDCG(BoostedRanker):
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         if self.order not in (1, 2, 3):
             raise DataError(f"{self.name}: order is 1, 2 or 3, not {self.order}")
-        kept = unlike_queries(train, self.name)
+        kept = unlike_queries(train, self.name)  # refuses a set with no order to learn, dropped or not
         self._grow(train.select(kept) if self.drop_constant else train, valid)
 
     def _objective(self, train: Dataset) -> Objective:

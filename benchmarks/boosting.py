@@ -17,7 +17,7 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import ranker
 
 # (ranker, parameters as RankLib's defaults, RankLib's user seconds)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.folders import load_folder
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import ranker
 
 GROUPS = {

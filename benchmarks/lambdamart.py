@@ -18,10 +18,10 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels import threads
 from pippin.rankers.lambdamart import LambdaMART
-from pippin.rankers.lambdas import Lambdas
+from pippin.rankers.parts.lambdas import Lambdas
 
 RANKLIB = 3.74  # user seconds of RankLib 2.10.2 for MQ2008 fold 1, one core, in a calm hour
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import ranker
 from pippin.rankers.base import Ranker
 

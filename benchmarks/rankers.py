@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import names, ranker
 from pippin.rankers.selection import points, select
 from pippin.tables import Table

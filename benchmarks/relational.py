@@ -20,7 +20,7 @@ from pippin.collection.relations import linked, similar
 from pippin.collection.web import Web
 from pippin.data.dataset import Dataset
 from pippin.data.folders import load_folder
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import ranker
 from pippin.rankers.relational import Relational, Relations
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers.xendcg import XENDCG, CrossEntropy
 
 SEEDS = range(1, 21)

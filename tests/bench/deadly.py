@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from pippin.bench import larger
+from pippin.bench.dask import memory as larger
 from pippin.data.partitions import Part
 
 evaluate = larger._evaluate

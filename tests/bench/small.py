@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pippin.bench.inputs import Parts
 from pippin.bench.plan import Experiment
 from pippin.bench.runner import Job, Outcome, Run, run
-from pippin.bench.sources import Parts
 from pippin.bench.store import Results
 from pippin.bench.worker import answer
 from pippin.data.dataset import Dataset

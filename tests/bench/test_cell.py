@@ -10,8 +10,8 @@ import pytest
 from tests.bench.small import made, whole
 
 from pippin.bench.cell import compute
+from pippin.bench.inputs import Parts
 from pippin.bench.plan import Experiment, Task
-from pippin.bench.sources import Parts
 from pippin.data.packing import digest
 from pippin.errors import PippinError
 from pippin.rankers import best_feature

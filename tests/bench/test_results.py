@@ -10,8 +10,8 @@ import polars
 import pytest
 from tests.bench.small import CHEAP, bench, whole, write_folds
 
+from pippin.bench.inputs import places
 from pippin.bench.plan import MEASURES
-from pippin.bench.sources import places
 from pippin.bench.store import KEY, Results
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate

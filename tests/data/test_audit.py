@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pippin.data import audit
 from pippin.data.audit import Twins
-from pippin.data.dataset import Dataset
+from pippin.data.dataset import Dataset, concatenate
 from pippin.data.texts import Texts
 
 NULL = float("nan")
@@ -81,7 +81,7 @@ def test_concatenate_takes_each_query_once_and_fills_narrow_parts_with_zeros() -
     a = dataset([[1.0], [2.0]], [1, 0], [1, 1], ["d1", "d2"])
     b = Dataset(np.array([[3.0, 4.0], [5.0, 6.0]]), np.array([2, 0], np.int32), np.array([0, 1, 2]), ("q1", "new"),
                 Texts.of(["other", "d3"]))  # fmt: skip
-    both = audit.concatenate([a, b])
+    both = concatenate([a, b])
     assert both.query_ids == ("q0", "q1", "new")
     assert both.features.tolist() == [[1.0, 0.0], [2.0, 0.0], [5.0, 6.0]]
     assert both.labels.tolist() == [1, 0, 0]

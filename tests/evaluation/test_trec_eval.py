@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pippin.evaluation.preferences import Judgement, count_preferences
+from pippin.evaluation.printers.trec.preferences import Judgement, count_preferences
 from pippin.evaluation.printers.trec_eval import main
 
 Write = Callable[[str, str], str]

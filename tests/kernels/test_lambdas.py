@@ -12,10 +12,10 @@ from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels import lambdas as kernel
 from pippin.kernels.measures import Rules
-from pippin.rankers.lambdas import Lambdas
+from pippin.rankers.parts.lambdas import Lambdas
 
 F64 = NDArray[np.float64]
 

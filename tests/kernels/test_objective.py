@@ -11,8 +11,7 @@ from pippin.data.texts import Texts
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate, measure_values
-from pippin.evaluation.judge import Judge, resolve
-from pippin.evaluation.objective import Objective
+from pippin.evaluation.objective import Judge, Objective, resolve
 from pippin.evaluation.ranking import rank
 from pippin.evaluation.tools import TOOLS
 

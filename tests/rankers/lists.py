@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import models
-from pippin.rankers.network import NetworkRanker
+from pippin.rankers.parts.network import NetworkRanker
 
 F64 = NDArray[np.float64]
 

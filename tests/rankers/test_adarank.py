@@ -13,7 +13,7 @@ from tests.rankers.planted import fold, planted, queries
 
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import models
 from pippin.rankers.adarank import AdaRank, choose, reweigh
 

@@ -22,7 +22,7 @@ from tests.rankers.lists import (
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels.listwise import approx_ndcg, cross_entropy
 from pippin.rankers.approxndcg import ApproxNDCG, smooth_parts
 from pippin.rankers.listnet import chances

@@ -14,8 +14,7 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge, resolve
-from pippin.evaluation.objective import Objective
+from pippin.evaluation.objective import Judge, Objective, resolve
 from pippin.kernels.coordinate import ascend, rescore
 from pippin.rankers import models
 from pippin.rankers.coordinate_ascent import CoordinateAscent

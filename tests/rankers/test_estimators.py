@@ -230,7 +230,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
         "import _thread, numpy as np, sys, warnings\n"
         "sys.path.insert(0, '.')\n"
         "from tests.rankers.test_estimators import planted\n"
-        "from pippin.rankers.watch import Watch\n"
+        "from pippin.rankers.parts.watch import Watch\n"
         "warnings.simplefilter('ignore')\n"
         "data = planted()\n"
         "with Watch(data, 'NDCG@10', 'official', 100, None) as watch:\n"

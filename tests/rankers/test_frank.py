@@ -13,11 +13,11 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 from tests.rankers.test_rankboost import LABELS, PAIRS, SCORES, random_problem
 
 from pippin.errors import DataError
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels import boosting as kernel
 from pippin.rankers import models
-from pippin.rankers.bins import pair
 from pippin.rankers.frank import FRank, closed_alpha, least
+from pippin.rankers.parts.bins import pair
 
 
 def loss_of(difference: float) -> float:

@@ -14,9 +14,10 @@ from tests.rankers.folds import five_fold_means, folds
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
-from pippin.rankers import models, trees
+from pippin.evaluation.objective import Judge
+from pippin.rankers import models
 from pippin.rankers.lambdamart import LambdaMART
+from pippin.rankers.parts import trees
 
 F64 = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from tests.rankers.lists import (
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels.listwise import cross_entropy
 from pippin.rankers import models
 from pippin.rankers.listnet import ListNet, chances

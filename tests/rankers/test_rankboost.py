@@ -13,10 +13,10 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.kernels import boosting as kernel
 from pippin.rankers import models
-from pippin.rankers.bins import cut, pair
+from pippin.rankers.parts.bins import cut, pair
 from pippin.rankers.rankboost import RankBoost, third_alpha
 
 SCORES, LABELS = (0.3, -0.1, 0.5, 0.0), [2, 0, 1, 1]

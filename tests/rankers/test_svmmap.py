@@ -13,7 +13,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models
 from pippin.rankers.base import Ranker
-from pippin.rankers.convex import with_pairs
+from pippin.rankers.parts.convex import with_pairs
 from pippin.rankers.selection import select
 from pippin.rankers.svmmap import SVMMAP, MeanHinge
 

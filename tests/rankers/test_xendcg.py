@@ -9,7 +9,7 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers import models
 from pippin.rankers.xendcg import XENDCG, CrossEntropy
 

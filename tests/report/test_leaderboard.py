@@ -9,7 +9,7 @@ from tests.bench.grids import HandGrid, numbered
 
 from pippin.bench.leaderboard import NDCGS, PRECISIONS, agreement, leaderboard, leaderboards
 from pippin.bench.published import Beside, Published
-from pippin.bench.winning import Winning
+from pippin.bench.winning_numbers import Winning
 from pippin.report.leaderboard import (
     board_table,
     csv_table,

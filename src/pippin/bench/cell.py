@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pippin
+from pippin.bench.inputs import Parts
 from pippin.bench.plan import Task, canonical
-from pippin.bench.sources import Parts
+from pippin.bench.provenance import versions
 from pippin.bench.store import KEY, pretty
-from pippin.bench.versions import versions
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.evaluate import Column, Rankings, evaluate_rankings

@@ -31,7 +31,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pippin.bench.versions import versions
+from pippin.bench.provenance import versions
 from pippin.errors import DataError, UnknownName
 
 TEN = range(1, 11)
@@ -116,8 +116,8 @@ class Experiment:
     imports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from pippin.evaluation.judge import resolve
         from pippin.evaluation.notation import parse
+        from pippin.evaluation.objective import resolve
         from pippin.evaluation.tools import TOOLS
         from pippin.rankers import names, ranker
 

@@ -24,8 +24,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
+from pippin.bench.inputs import Place, Sought, Surveyed, audit_folds, places, survey
 from pippin.bench.plan import Experiment, Task
-from pippin.bench.sources import Place, Sought, Surveyed, audit_folds, places, survey
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import DataError
 from pippin.progress import Bar

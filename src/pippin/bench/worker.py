@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pippin.bench.cell import compute
+from pippin.bench.inputs import Parts, Place, check_digests
 from pippin.bench.plan import Task, load_modules
-from pippin.bench.sources import Parts, Place, check_digests
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import PippinError
 

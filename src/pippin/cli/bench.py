@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     memory = None if options.memory is None else parse_size(options.memory)
     way = None
     if options.dask is not None:
-        from pippin.bench.scale import on_dask
+        from pippin.bench.dask.cluster import on_dask
 
         way = on_dask(options.dask, options.jobs, memory)
     outcome = run_bench(

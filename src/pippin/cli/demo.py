@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.leaderboard import datasets_of, leaderboards
     from pippin.bench.plan import Experiment
     from pippin.bench.runner import run as run_bench
-    from pippin.bench.winning import means_of, winning_numbers
+    from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.cli.report import write_page
     from pippin.report.bench_data import Gathered
     from pippin.report.leaderboard import letor_tables, winning_table

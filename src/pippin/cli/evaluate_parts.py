@@ -44,7 +44,7 @@ def _evaluated(
     """The evaluations of each scored file."""
     folders = list(dict.fromkeys([options.judged, *options.scored]))
     if all(is_partitions(folder) for folder in folders):  # each with its own labels and scores
-        from pippin.bench.larger import evaluate_partitions
+        from pippin.bench.dask.memory import evaluate_partitions
 
         with cluster(options.dask) as client:
             for folder, name in zip(folders, distinct_names(folders), strict=True):

@@ -85,7 +85,7 @@ def render(grid: Grid, options: argparse.Namespace) -> str:
 
 def _text(boards: Boards, others: Boards, beside_ours: Sequence[Beside], options: argparse.Namespace) -> str:
     from pippin.bench.leaderboard import Place, datasets_of
-    from pippin.bench.winning import means_of, winning_numbers
+    from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
     form, parts = options.form, []

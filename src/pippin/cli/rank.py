@@ -67,7 +67,7 @@ def scores(model: Ranker, data: Dataset, relations: str | None) -> NDArray[np.fl
 
 def run_partitions(options: argparse.Namespace) -> int:
     """Score partition by partition into a folder."""
-    from pippin.bench.larger import score_partitions
+    from pippin.bench.dask.memory import score_partitions
     from pippin.cli.train import cluster
 
     if options.relations is not None:

@@ -107,7 +107,7 @@ def choose_weight(ranker: Ranker, valid: Dataset | None, options: argparse.Names
 
 def run_on_dask(options: argparse.Namespace) -> int:
     """Train on the workers of a cluster, each of which reads its own partitions."""
-    from pippin.bench.larger import train_partitions
+    from pippin.bench.dask.memory import train_partitions
     from pippin.data.partitions import open_partitions
     from pippin.rankers import models
 
@@ -133,7 +133,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from pippin.bench.scale import connected
+    from pippin.bench.dask.cluster import connected
     from pippin.kernels import threads
 
     with connected(address, threads(), None) as client:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pippin.data.dataset import Dataset
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.tables import Table
 
 if TYPE_CHECKING:

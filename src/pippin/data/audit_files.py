@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pippin.data.audit import concatenate
-from pippin.data.dataset import Dataset
+from pippin.data.dataset import Dataset, concatenate
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 

@@ -5,7 +5,7 @@ Checked once at birth, read-only after. A slice by queries is again a `Dataset`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,3 +120,42 @@ def rows_of(offsets: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[n
     ends = np.cumsum(sizes)
     rows: NDArray[np.int64] = np.arange(int(sizes.sum())) + np.repeat(offsets[:-1][queries] - (ends - sizes), sizes)
     return rows
+
+
+def concatenate(parts: Iterable[Dataset]) -> Dataset:
+    """Several data sets as one; a query that comes back is taken from the part that has it first.
+
+    Parts with fewer features are filled with 0, as LETOR's sparse text means it.
+    """
+    seen: set[str] = set()
+    fresh: list[Dataset] = []
+    for part in parts:
+        new = [q for q, query in enumerate(part.query_ids) if query not in seen]
+        seen.update(part.query_ids)
+        if new:
+            fresh.append(part if len(new) == part.queries else part.select(np.array(new, np.int64)))
+    if len(fresh) == 1:
+        return fresh[0]
+    widest = max(fresh, key=lambda part: part.features.shape[1])
+    width = widest.features.shape[1]
+    features = np.zeros((sum(map(len, fresh)), width), np.result_type(*(part.features for part in fresh)))
+    end = 0
+    for part in fresh:
+        features[end : end + len(part), : part.features.shape[1]] = part.features
+        end += len(part)
+    sizes = np.concatenate([np.diff(part.offsets) for part in fresh])
+    ids = [part.document_ids for part in fresh if part.document_ids is not None]
+    return Dataset(
+        features, np.concatenate([part.labels for part in fresh]),
+        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), tuple(q for part in fresh for q in part.query_ids),
+        _join_texts(ids) if len(ids) == len(fresh) else None, widest.feature_names,
+    )  # fmt: skip
+
+
+def _join_texts(columns: Sequence[Texts]) -> Texts:
+    shifts = np.concatenate(([0], np.cumsum([len(column.buffer) for column in columns])))
+    return Texts(
+        np.concatenate([column.buffer for column in columns]),
+        np.concatenate([column.starts + shift for column, shift in zip(columns, shifts[:-1], strict=True)]),
+        np.concatenate([column.lengths for column in columns]),
+    )

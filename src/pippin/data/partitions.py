@@ -22,9 +22,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from pippin import __version__
 from pippin.data import columns
-from pippin.data.audit import concatenate
 from pippin.data.buffers import atomic_folder
-from pippin.data.dataset import Dataset
+from pippin.data.dataset import Dataset, concatenate
 from pippin.data.stretches import Places, letor_stretches, letor_width
 from pippin.errors import DataError
 

@@ -1,7 +1,8 @@
 """A measure under a convention over one data set, prepared once and asked again and again with other scores.
 
-Labels under the convention, pools and tables are made when the objective is, so that a training loop pays only for
-ranking and measuring; both are the kernels of `evaluate`, and give the same bits.
+What training looks at: early stopping, model selection, and the rankers that optimise a measure. Labels under the
+convention, pools and tables are made when the objective is, so that a training loop pays only for ranking and
+measuring; both are the kernels of `evaluate`, and give the same bits.
 """
 
 from __future__ import annotations
@@ -14,13 +15,25 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import measure_values
+from pippin.evaluation.evaluate import aggregate, measure_values
 from pippin.evaluation.measures import KINDS, Measure
+from pippin.evaluation.notation import parse
 from pippin.evaluation.ranking import Ranking, check_scores, rank
+from pippin.evaluation.tools import TOOLS
 from pippin.kernels.measures import Rules
 from pippin.kernels.objective import NativeObjective
 
 F64 = NDArray[np.float64]
+
+
+def resolve(measure: str, convention: str | Convention) -> tuple[Measure, Convention]:
+    """The measure and the convention it is computed under; a convention may be named by a tool."""
+    parsed = parse(measure)
+    if KINDS[parsed.kind].aggregate != "mean":
+        raise ConventionError(f"{measure} is no mean over queries, so nothing can be trained or selected by it")
+    if isinstance(convention, str):
+        return parsed, TOOLS[convention].convention_for(parsed)
+    return parsed, parsed.under(convention)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +106,25 @@ class Objective:
                 "per query; choose another measure or another rule for ties"
             )
         return self.native
+
+
+class Judge:
+    """Values of a measure for scores of one data set.
+
+    >>> data = Dataset(np.zeros((3, 1)), np.array([0, 1, 0], np.int32), np.array([0, 3]), ("q",))
+    >>> Judge(data, "RR", "official").mean(np.array([0.3, 0.2, 0.1]))
+    0.5
+    """
+
+    def __init__(self, data: Dataset, measure: str, convention: str | Convention) -> None:
+        self.data = data
+        self.measure, self.convention = resolve(measure, convention)
+        self._objective = Objective(data, self.measure, self.convention)
+
+    def values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A value per query; NaN is left out of the mean."""
+        return self._objective.values(scores)
+
+    def mean(self, scores: NDArray[np.float64]) -> float:
+        """The mean over queries."""
+        return aggregate(self.values(scores), "mean")

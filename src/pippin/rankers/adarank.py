@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import resolve
-from pippin.evaluation.objective import Objective
+from pippin.evaluation.objective import Objective, resolve
 from pippin.kernels.boosting import weighted_sums
 from pippin.rankers.base import register
-from pippin.rankers.linear import LinearRanker
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import resolve
+from pippin.evaluation.objective import resolve
 from pippin.kernels.listwise import approx_ndcg, cross_entropy
 from pippin.rankers.base import register
 from pippin.rankers.listnet import chances
-from pippin.rankers.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.network import F64, Cost, NetworkRanker
 
 
 @register("approxndcg")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.registry import Registry
 
 RANKERS: Registry[type[Ranker]] = Registry("ranker")

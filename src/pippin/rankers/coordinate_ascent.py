@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import resolve
 from pippin.evaluation.measures import Measure
-from pippin.evaluation.objective import Objective
+from pippin.evaluation.objective import Objective, resolve
 from pippin.kernels.coordinate import ascend, rescore
 from pippin.kernels.objective import NativeObjective
 from pippin.progress import Bar
 from pippin.rankers.base import register
-from pippin.rankers.linear import LinearRanker
+from pippin.rankers.parts.linear import LinearRanker
 
 F64 = NDArray[np.float64]
 

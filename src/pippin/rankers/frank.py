@@ -15,7 +15,7 @@ from pippin.evaluation.convention import Convention
 from pippin.kernels import boosting as kernel
 from pippin.kernels.boosting import Stump
 from pippin.rankers.base import register
-from pippin.rankers.stumps import StumpRanker, Weak
+from pippin.rankers.parts.stumps import StumpRanker, Weak
 
 F64 = NDArray[np.float64]
 U8 = NDArray[np.uint8]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
-from pippin.rankers.lambdas import Lambdas
-from pippin.rankers.trees import BoostedRanker, Objective, unlike_queries
+from pippin.rankers.parts.lambdas import Lambdas
+from pippin.rankers.parts.trees import BoostedRanker, Objective, unlike_queries
 
 F64 = NDArray[np.float64]
 

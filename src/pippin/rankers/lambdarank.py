@@ -7,8 +7,8 @@ from typing import ClassVar
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
-from pippin.rankers.lambdas import Lambdas
-from pippin.rankers.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.lambdas import Lambdas
+from pippin.rankers.parts.network import F64, Cost, NetworkRanker
 from pippin.rankers.ranknet import check_sigma, pair_cost
 
 

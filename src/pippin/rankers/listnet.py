@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.kernels.listwise import cross_entropy
 from pippin.rankers.base import register
-from pippin.rankers.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.network import F64, Cost, NetworkRanker
 
 
 @register("listnet")

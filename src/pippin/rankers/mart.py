@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import Features, register
-from pippin.rankers.trees import BoostedRanker, Objective
+from pippin.rankers.parts.trees import BoostedRanker, Objective
 
 F64 = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import boosting as kernel
 from pippin.rankers.base import register
-from pippin.rankers.bins import Paired
-from pippin.rankers.stumps import StumpRanker, Weak
+from pippin.rankers.parts.bins import Paired
+from pippin.rankers.parts.stumps import StumpRanker, Weak
 
 F64 = NDArray[np.float64]
 LARGEST = 1.0 - 1e-12  # |r| at most, so that α stays finite

@@ -10,8 +10,8 @@ from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.kernels.listwise import tied_pairs
 from pippin.rankers.base import register
-from pippin.rankers.lambdas import Lambdas
-from pippin.rankers.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.lambdas import Lambdas
+from pippin.rankers.parts.network import F64, Cost, NetworkRanker
 
 
 @register("ranknet")

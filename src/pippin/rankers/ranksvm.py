@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.kernels.pairs import PairLoss, Pairs, grade
 from pippin.rankers.base import register
-from pippin.rankers.convex import (
+from pippin.rankers.parts.convex import (
     Solution,
     check_settings,
     cutting_planes,
@@ -24,8 +24,8 @@ from pippin.rankers.convex import (
     warn_unfinished,
     with_pairs,
 )
-from pippin.rankers.linear import LinearRanker
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import register
-from pippin.rankers.convex import one_blas_thread, with_pairs
-from pippin.rankers.linear import LinearRanker
+from pippin.rankers.parts.convex import one_blas_thread, with_pairs
+from pippin.rankers.parts.linear import LinearRanker
 
 _NAMED = ("label", "exp2", "square")
 

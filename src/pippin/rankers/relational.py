@@ -22,7 +22,7 @@ from sklearn.base import clone
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.rankers.base import Ranker
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
 from pippin.rankers.base import Ranker
 

@@ -12,7 +12,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.kernels.svmmap import frank_wolfe_pass, most_violated
 from pippin.rankers.base import register
-from pippin.rankers.convex import (
+from pippin.rankers.parts.convex import (
     Solution,
     check_settings,
     cutting_planes,
@@ -21,8 +21,8 @@ from pippin.rankers.convex import (
     warn_unfinished,
     with_pairs,
 )
-from pippin.rankers.linear import LinearRanker
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 

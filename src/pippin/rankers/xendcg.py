@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
-from pippin.rankers.trees import BoostedRanker, Objective, unlike_queries
+from pippin.rankers.parts.trees import BoostedRanker, Objective, unlike_queries
 
 F64 = NDArray[np.float64]
 

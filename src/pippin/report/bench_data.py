@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pippin.bench.leaderboard import Leaderboard, Place, agreement, leaderboards
 from pippin.bench.published import Published, beside
-from pippin.bench.winning import means_of, winning_numbers
+from pippin.bench.winning_numbers import means_of, winning_numbers
 from pippin.report.bench_words import finding, overall_finding
 
 if TYPE_CHECKING:

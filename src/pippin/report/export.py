@@ -14,7 +14,7 @@ from typing import Any
 from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, training_convention
 from pippin.bench.published import Published, beside
 from pippin.bench.study import Study
-from pippin.bench.winning import Winning, means_of, winning_numbers
+from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
 from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError, MissingExtra
 from pippin.report import bench_figures as figures

@@ -9,7 +9,7 @@ from typing import Any
 
 from pippin.bench.leaderboard import NDCGS, PRECISIONS, Gap, Leaderboard, Place
 from pippin.bench.published import Beside
-from pippin.bench.winning import Winning
+from pippin.bench.winning_numbers import Winning
 from pippin.evaluation.compare import Comparison
 from pippin.report.compare import significance_marks
 from pippin.tables import Table, number

@@ -3,7 +3,7 @@
 Values per measure and query are read from two files, paired, and tested for A being better than B; the scripts for
 3.0 and for 4.0 differ in what they read and in the order of the measures. Sums run in numeric order of the queries,
 where the originals follow Perl's hash order, which changes their last digits from run to run. Source: the scripts by
-Jun Xu, Microsoft Research; the statistic is `pippin.evaluation.perl_t`.
+Jun Xu, Microsoft Research; the statistic is `pippin.evaluation.printers.perl_t`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from pippin.evaluation.perl_t import paired_t_letor
 from pippin.evaluation.printers._lists import write_text
 from pippin.evaluation.printers._perl import DIED, number, show
 from pippin.evaluation.printers._stop import Stop, ending
+from pippin.evaluation.printers.perl_t import paired_t_letor
 
 WRONG_COMMAND = 255  # exit -1
 _USAGE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from pippin.evaluation.printers.trec import legacy, modern
+from pippin.evaluation.printers.trec import modern, v8
 from pippin.evaluation.printers.trec.columns import TrecError
 from pippin.evaluation.printers.trec.table import VERSIONS
 
@@ -30,7 +30,7 @@ def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
     try:
         if version in VERSIONS:
             return modern.run(VERSIONS[version], arguments, out, err)
-        return legacy.run(arguments, out, err)
+        return v8.run(arguments, out, err)
     except TrecError as error:
         out.flush()
         err.write("".join(f"{line}\n" for line in error.lines))

@@ -12,9 +12,9 @@ from typing import TypeVar
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements, read_run
 from pippin.errors import DataError
-from pippin.evaluation.preferences import Judgement
 from pippin.evaluation.printers.trec.columns import TrecError, Uncomputable
 from pippin.evaluation.printers.trec.options import as_double, as_long
+from pippin.evaluation.printers.trec.preferences import Judgement
 
 T = TypeVar("T")
 MISSING_ZSCORE = -1000000.0

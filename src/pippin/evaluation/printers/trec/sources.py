@@ -16,10 +16,10 @@ from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import KINDS, Measure, compute, rules
-from pippin.evaluation.preferences import count_preferences
 from pippin.evaluation.printers.trec import inputs
 from pippin.evaluation.printers.trec.columns import Column, Uncomputable, Values
 from pippin.evaluation.printers.trec.options import Options, as_long
+from pippin.evaluation.printers.trec.preferences import count_preferences
 from pippin.evaluation.printers.trec.shape import chosen, cut, nothing_retrieved, with_unjudged
 from pippin.evaluation.printers.trec.table import Version, Wanted
 from pippin.evaluation.ranking import UNJUDGED, Ranking, rank

@@ -10,7 +10,7 @@ from tests.bench.grids import HandGrid, numbered
 
 from pippin.bench.leaderboard import leaderboards
 from pippin.bench.published import read_published
-from pippin.bench.winning import Winning, means_of, winning_numbers
+from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
 from pippin.errors import DataError
 
 COLUMNS = ["data", "ranker", "measure", "value"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
 
 

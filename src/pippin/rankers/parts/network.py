@@ -19,8 +19,8 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError, MissingExtra
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.convex import one_blas_thread, with_pairs
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.convex import one_blas_thread, with_pairs
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 Cost = Callable[[F64, int], F64]  # scores and the round → the derivative of the cost by each score

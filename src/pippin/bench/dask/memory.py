@@ -22,8 +22,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pippin.data.audit import concatenate
-from pippin.data.dataset import Dataset
+from pippin.data.dataset import Dataset, concatenate
 from pippin.data.packing import pack
 from pippin.data.partitions import (
     Part,
@@ -39,7 +38,7 @@ from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.trees import BoostedRanker, unlike_queries
+from pippin.rankers.parts.trees import BoostedRanker, unlike_queries
 
 T = TypeVar("T")
 _ATTEMPTS = 3  # times that growing trees begins anew because a worker ended

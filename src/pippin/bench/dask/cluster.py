@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from pippin.bench.inputs import Place
 from pippin.bench.plan import Experiment, Task, load_modules
 from pippin.bench.runner import Job, Run
-from pippin.bench.sources import Place
 from pippin.bench.store import Results
 from pippin.errors import DataError, MissingExtra
 

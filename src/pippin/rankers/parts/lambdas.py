@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.judge import resolve
 from pippin.evaluation.measures import Measure, err_rules, rules
+from pippin.evaluation.objective import resolve
 from pippin.evaluation.ranking import Ranking
 from pippin.kernels import lambdas as kernel
 from pippin.kernels.measures import Rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pippin.rankers.convex import line_search
-from pippin.rankers.quadratic import maximise_capped
+from pippin.rankers.parts.convex import line_search
+from pippin.rankers.parts.quadratic import maximise_capped
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -12,7 +12,7 @@ import pytest
 from tests.bench import odd_rankers
 from tests.bench.small import bench, write_folds
 
-from pippin.bench import scale
+from pippin.bench.dask import cluster as scale
 from pippin.bench.plan import Experiment
 from pippin.bench.runner import Job, Run
 from pippin.bench.store import Results

@@ -17,8 +17,8 @@ from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, MissingExtra
 from pippin.rankers import models, names, ranker
-from pippin.rankers import network as parts
 from pippin.rankers.listnet import ListNet
+from pippin.rankers.parts import network as parts
 from pippin.rankers.ranknet import RankNet
 
 ALL = ("approxndcg", "lambdarank", "listmle", "listnet", "ranknet")

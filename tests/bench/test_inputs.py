@@ -10,7 +10,7 @@ import pytest
 from tests.bench.small import made, whole, write_fold, write_folds
 from tests.collection.test_build import orchard
 
-from pippin.bench.sources import Sought, audit_folds, check_digests, places, survey
+from pippin.bench.inputs import Sought, audit_folds, check_digests, places, survey
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.errors import DataError, PippinError

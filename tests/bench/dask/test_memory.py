@@ -15,14 +15,14 @@ import pytest
 from tests.bench import deadly
 from tests.bench.small import whole
 
-from pippin.bench import larger
-from pippin.bench.scale import connected
+from pippin.bench.dask import memory as larger
+from pippin.bench.dask.cluster import connected
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.data.partitions import read_partition_scores, read_partitions, write_partitions
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.judge import Judge
+from pippin.evaluation.objective import Judge
 from pippin.evaluation.stream import Request
 from pippin.evaluation.tools import TOOLS
 from pippin.rankers import models

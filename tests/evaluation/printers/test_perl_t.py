@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pippin.errors import DataError
-from pippin.evaluation.perl_t import format_p, paired_t_letor, upper_t
+from pippin.evaluation.printers.perl_t import format_p, paired_t_letor, upper_t
 
 Values = dict[str, dict[int, float]]
 

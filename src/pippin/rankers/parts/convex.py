@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.rankers.quadratic import maximise_capped
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.quadratic import maximise_capped
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 Loss = Callable[[F64], tuple[float, F64]]  # of scores: value, and derivative by each score

@@ -19,7 +19,7 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import threads
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.watch import Watch
 
 if TYPE_CHECKING:
     from lightgbm import Booster

@@ -73,7 +73,7 @@ def _made(path: str, folds: int) -> MadeFolds:
 @lru_cache(maxsize=1)
 def _fifths(path: str) -> MadeFolds:
     """Folds of a folder of S1.txt, S2.txt …, rotated."""
-    from pippin.data.audit import concatenate
+    from pippin.data.dataset import concatenate
     from pippin.data.letor import read_letor
 
     parts = [read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt"))]
@@ -330,8 +330,8 @@ def check_digests(place: Place, parts: Parts, digests: Mapping[str, str]) -> Non
 
 def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:
     """The audit of a data set, each query once, with the layout of its folds, as JSON can hold it."""
-    from pippin.data.audit import concatenate
     from pippin.data.audit_files import Part
+    from pippin.data.dataset import concatenate
     from pippin.evaluation.audit import audit
 
     layout: dict[str, dict[str, Part]] = {}

@@ -13,8 +13,8 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels.boosting import Stump
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.bins import Paired, cut, pair
-from pippin.rankers.watch import Watch
+from pippin.rankers.parts.bins import Paired, cut, pair
+from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
 U8 = NDArray[np.uint8]

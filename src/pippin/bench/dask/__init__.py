@@ -1,0 +1,1 @@
+"""Where one machine ends: cells, partitions and trees on the workers of a Dask cluster."""

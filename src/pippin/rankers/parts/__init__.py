@@ -1,0 +1,1 @@
+"""What several rankers share: linear models, trees, stumps, networks, λ, line searches."""

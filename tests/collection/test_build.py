@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pippin.collection.collection import Collection, Document, Link, Query
 from pippin.collection.features import extract
 from pippin.collection.meta import read_meta
 from pippin.collection.sampling import How
+from pippin.data.audit_files import load_audited
 from pippin.data.dataset import Dataset
 from pippin.data.folders import load_folder
 from pippin.data.letor import read_letor
@@ -74,6 +76,17 @@ def test_the_folder_is_laid_out_as_letor_does(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.building"))
 
 
+def test_audit_takes_what_build_made(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "one", SMALL)
+    data, layout = load_audited([str(tmp_path / "one")])
+    assert data.query_ids == tuple(map(str, range(6)))
+    assert layout is not None
+    build(orchard(("TD", "NP")), tmp_path / "two", SMALL)
+    with pytest.raises(DataError, match="several query sets; name one of NP/QueryLevelNorm, TD/QueryLevelNorm"):
+        load_audited([str(tmp_path / "two")])
+    assert len(load_audited([str(tmp_path / "two" / "TD")])[0].query_ids) == 6
+
+
 def test_all_64_features_and_a_folder_per_task(tmp_path: Path) -> None:
     build(orchard(("TD", "NP")), tmp_path / "out", Recipe(size=10, folds=3, meta=False, similarity=True))
     for task in ("TD", "NP"):
@@ -124,10 +137,58 @@ def test_documents_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
     assert first == sorted(first)
 
 
+def single(streams: tuple[str, ...] = ("text",)) -> Collection:
+    """A collection with one field of text."""
+    pages = [Document(f"d{i}", {streams[0]: " ".join(page(i).streams["body"].split())}) for i in range(40)]
+    return replace(orchard(), streams=streams, unions={}, read=lambda: iter(pages))
+
+
+@pytest.mark.parametrize("features", ["auto", "bm25@text tf@text", "bm25@whole"])
+def test_one_stream_is_the_whole(features: str, tmp_path: Path) -> None:
+    manifest = build(single(), tmp_path / "out", replace(SMALL, features=features))
+    assert all(name.endswith("@text") for name in manifest["features"])
+    assert manifest["tasks"][""]["queries"] == 6
+
+
+@pytest.mark.parametrize(("unjudged", "queries"), [("drop", 6), ("keep", 7)])
+def test_queries_that_nobody_judged(unjudged: Literal["drop", "keep"], queries: int, tmp_path: Path) -> None:
+    collection = orchard()
+    more = (*collection.queries, Query("new", "apple"))
+    manifest = build(replace(collection, queries=more), tmp_path / "out", replace(SMALL, unjudged=unjudged))
+    task = manifest["tasks"][""]
+    assert (task["queries"], task["sampling"]["unjudged"]) == (queries, ["new"])
+    assert "new" not in task["sampling"]["empty"]
+
+
+def test_judgements_that_know_none_of_the_documents(tmp_path: Path) -> None:
+    foreign = Judgements.of({str(i): {f"x{i}": 1, f"y{i}": 0} for i in range(6)})
+    with pytest.raises(DataError, match=r"they speak of x0, y0, x1 …, the documents are d0, d1, d2 …"):
+        build(replace(orchard(), judgements=foreign), tmp_path / "out", SMALL)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_field_that_no_topic_has(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no topic of orchard has the field 'narrative'; they have description"):
+        build(orchard(), tmp_path / "out", replace(SMALL, query_field="narr"))
+
+
+def test_features_that_tell_nothing_are_told_and_can_be_left_out(tmp_path: Path) -> None:
+    copied = [replace(page(i), streams={**page(i).streams, "copy": page(i).streams["body"]}) for i in range(40)]
+    streams = ("body", "anchor", "title", "url", "copy", "blank")
+    collection = replace(orchard(), streams=streams, read=lambda: iter(copied))
+    recipe = replace(SMALL, features="tf@body bm25@title tf@copy tf@blank")
+    manifest = build(collection, tmp_path / "out", recipe)
+    assert manifest["useless"] == {"tf@copy": "a copy of tf@body", "tf@blank": "one value only"}
+    assert len(manifest["features"]) == 4
+    fewer = build(collection, tmp_path / "out", replace(recipe, drop_useless=True))
+    assert fewer["features"] == ["tf@body", "bm25@title"]
+    assert load_folder(tmp_path / "out" / "Feature-min")[0].test.features.shape[1] == 2
+
+
 def test_a_query_without_words_and_one_without_documents_are_told(tmp_path: Path) -> None:
     collection = orchard()
     queries = (*collection.queries, Query("silent", "and the of"), Query("strange", "zebra"))
-    manifest = build(replace(collection, queries=queries), tmp_path / "out", SMALL)
+    manifest = build(replace(collection, queries=queries), tmp_path / "out", replace(SMALL, unjudged="keep"))
     found = manifest["tasks"][""]["sampling"]
     assert found["wordless"] == ["silent"]
     assert found["without"] == ["strange"]

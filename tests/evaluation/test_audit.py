@@ -164,6 +164,14 @@ def test_features_and_nulls() -> None:
     assert found["nulls"].parts == (("feature 4", 0.5),)
 
 
+def test_features_that_copy_others() -> None:
+    nan = float("nan")
+    table = [[1.0, 1.0, 5.0, 2.0], [2.0, 2.0, 5.0, nan], [nan, nan, 5.0, 1.0], [0.0, -0.0, 5.0, 0.0]]
+    found = audit(dataset([[1, 0], [0, 1]], table), measures=["NDCG@2"])
+    assert found["copied_features"].examples == ("2 = 1",)
+    assert found["constant_features"].examples == ("3",)
+
+
 def test_ties_by_each_tools_rule_and_the_range_they_allow() -> None:
     data = dataset([[1, 0], [1, 0], [0, 0]])
     found = audit(data, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0]), measures=["P@1"])["tied"]

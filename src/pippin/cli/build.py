@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from pippin.cli.index import add_analysis, analysis_of
@@ -32,6 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--folds", type=int, default=5, metavar="K")
     parser.add_argument("--seed", type=int, help="shuffle the queries before they are cut (default: as they stand)")
+    parser.add_argument(
+        "--unjudged", choices=("drop", "keep"), default="drop",
+        help="queries that nobody judged: leave them out, or keep them, all not relevant (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop-useless", action="store_true", help="leave out features with one value only, and copies of others"
+    )
     parser.add_argument("--field", metavar="NAME", help="which field of the topics is searched, e.g. description")
     parser.add_argument(
         "--min-rule", choices=("letor", "min"), default="letor",
@@ -61,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         folds=options.folds,
         seed=options.seed,
         query_field=options.field,
+        unjudged=options.unjudged,
+        drop_useless=options.drop_useless,
         min_rule=options.min_rule,
         analysis=analysis_of(options),
         meta=not options.no_meta,
@@ -70,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
         collection, options.output, recipe,
         memory=parse_size(options.memory), resume=options.resume, verbose=not options.quiet,
     )  # fmt: skip
+    for note in collection.notes:
+        print(f"pippin: {note}", file=sys.stderr)
     print(summary(manifest, options.output))
     return 0
 
@@ -84,15 +96,27 @@ def summary(manifest: dict[str, Any], folder: str) -> str:
         line = (f"{own['queries']:,} queries, {own['documents']:,} documents to rank, "
                 f"{kept:,} of {found['relevant']:,} relevant ones among them")  # fmt: skip
         lines.append(f"  {task}: {line}" if task else f"  {line}")
-        lines += [f"  {sentence}" for sentence in warnings(found)]
-    return "\n".join(lines)
+        lines += [f"  {sentence}" for sentence in warnings(found, manifest["recipe"]["unjudged"] == "keep")]
+    return "\n".join([*lines, *(f"  {sentence}" for sentence in about_features(manifest))])
 
 
-def warnings(found: dict[str, Any]) -> list[str]:
-    """What a user should not miss."""
+def about_features(manifest: dict[str, Any]) -> list[str]:
+    """A sentence about features that tell nothing, and what became of them."""
+    useless, dropped = manifest["useless"], manifest["recipe"]["drop_useless"]
+    constant = sum(reason == "one value only" for reason in useless.values())
+    kinds = ((constant, "with one value only"), (len(useless) - constant, "that copy others"))
+    counted = " and ".join(f"{number} {what}" for number, what in kinds if number)
+    end = "are left out" if dropped else "are in the data set; --drop-useless leaves them out"
+    return [f"features {counted} {end}"] if useless else []
+
+
+def warnings(found: dict[str, Any], kept: bool) -> list[str]:
+    """What a user should not miss; `kept`: whether queries that nobody judged are in."""
     unknown = sum(map(len, found["unknown"].values()))
     first = next((ids[0] for ids in found["unknown"].values()), "")
+    fate = "are kept as not relevant" if kept else "are left out (--unjudged keep keeps them)"
     told = [
+        (found["unjudged"], f"nobody judged {_some(found['unjudged'])}; they {fate}"),
         (
             unknown,
             f"{unknown:,} judgements are of documents that are not there, {first} among them (all in dataset.json)",
@@ -100,7 +124,7 @@ def warnings(found: dict[str, Any]) -> list[str]:
         (found["added"], f"{found['added']:,} documents are there only because they were judged: a bias"),
         (found["wordless"], f"no word is left of {_some(found['wordless'])}; they are not in the data set"),
         (found["without"], f"no document was found for {_some(found['without'])}; they are not in the data set"),
-        (found["empty"], f"no relevant document was found for {_some(found['empty'])}"),
+        (found["empty"], f"judged, but nothing relevant was sampled: {_some(found['empty'])}"),
     ]
     return [sentence for there, sentence in told if there]
 

@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)
-    collection = open_collection(options.collection, format=options.format)
+    collection = open_collection(options.collection, format=options.format, documents_only=True)
+    for note in collection.notes:
+        print(f"pippin: {note}", file=sys.stderr)
     index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=True)
     size = sum(record["bytes"] for record in index.manifest["files"].values())
     seconds = time.perf_counter() - started

@@ -62,7 +62,7 @@ def load_web(name: str, reader: str | None = None) -> Web:
 
     if (Path(name) / MANIFEST).is_file() and is_web(Path(name)):
         return Web.open(name)
-    collection = open_collection(name, format=reader)
+    collection = open_collection(name, format=reader, documents_only=True)
     addresses = Addresses.of(collection)
     pages = len(addresses.ids)
     known = collection.topics if len(collection.topics) == pages else {}

@@ -25,14 +25,16 @@ from numpy.typing import NDArray
 from pippin import __version__
 from pippin.collection.analysis import Analysis
 from pippin.collection.card import data_card
-from pippin.collection.collection import Collection, Document
+from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.features import BoundFeature, check_streams, extract, parse_features
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
 from pippin.collection.meta import INFO, CollectionInfo, write_info, write_query
 from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sample
 from pippin.collection.similarity import similarity, write_similarity
+from pippin.collection.topics import field_name
 from pippin.collection.web import Web
+from pippin.data.audit import first_equal_columns
 from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
 from pippin.data.folds import make_folds, write_folds
@@ -62,6 +64,8 @@ class Recipe:
     seed: int | None = None  # None: parts are stretches of the queries in their order, as LETOR's
     stream: str = "whole"  # what is searched when documents are sampled
     query_field: str | None = None  # which field of the topic is the query; None: the query's own text
+    unjudged: Literal["drop", "keep"] = "drop"  # queries that nobody judged
+    drop_useless: bool = False  # leave out features with one value only, and copies of others
     min_rule: Literal["letor", "min"] = "letor"
     analysis: Analysis = Analysis()  # noqa: RUF009 - frozen
     meta: bool = True
@@ -86,23 +90,43 @@ def build(
     The anchor stream is what the collection says; `named.open_collection` and `anchors.with_anchors` gather it.
     """
     recipe = recipe or Recipe(how=usual(collection))
+    if recipe.query_field is not None:
+        recipe = replace(recipe, query_field=field_name(recipe.query_field))
     features = choose_features(recipe.features, collection)
     collection = _with_extracted_title(collection, features)
-    _check(collection, features)
+    _check(collection, features, recipe.query_field)
+    collection, unjudged = _judged_queries(collection, recipe)
     target = Path(os.path.normpath(folder))
     _check_target(target)
     with _workplace(target, {"collection": _facts(collection), "recipe": recipe.record()}, resume) as work:
         index, documents = _index(collection, work, recipe.analysis, memory, verbose)
+        _check_judged_documents(collection, index)
         web = _web(collection, index, work) if any(bound.stream is None for bound in features) else None
-        job = _Job(collection, recipe, features, index, web, work)
+        job = _Job(collection, recipe, features, index, web, work, unjudged)
         samples = {task: job.extract_all(task, verbose) for task in collection.tasks}
+        useless = find_useless([found.features for found in samples.values()], features)
+        if recipe.drop_useless:
+            job, samples = job.without(useless, samples)
         data = {task: job.finish(task, found, verbose) for task, found in samples.items()}
-        manifest = job.manifest(documents, {task: versions["Feature-null"] for task, versions in data.items()}, samples)
-        card = data_card(manifest, {t: (v["Feature-null"], v["Feature-min"]) for t, v in data.items()}, features)
+        null = {task: versions["Feature-null"] for task, versions in data.items()}
+        manifest = {**job.manifest(documents, null, samples), "useless": dict(useless)}
+        card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
         if web is not None:
             write_link_files(web, work)
         return _move(work, target, manifest)
+
+
+def find_useless(tables: Sequence[NDArray[np.float64]], features: Sequence[BoundFeature]) -> dict[str, str]:
+    """Features that tell nothing over all query sets, with the reason: one value only, or a copy of an earlier one."""
+    table = np.concatenate(tables)
+    alike = first_equal_columns(table)
+    constant = [bool(np.all(np.isnan(column)) or np.all(column == column[:1])) for column in table.T]
+    return {
+        bound.text: "one value only" if constant[i] else f"a copy of {features[alike[i]].text}"
+        for i, bound in enumerate(features)
+        if constant[i] or alike[i] != i
+    }
 
 
 def usual(collection: Collection) -> How:
@@ -113,7 +137,8 @@ def usual(collection: Collection) -> How:
 def choose_features(text: str, collection: Collection) -> tuple[BoundFeature, ...]:
     """The features asked for. `auto`: “Gov”'s where pages have urls, else OHSUMED's fifteen on every stream."""
     if text != "auto":
-        return parse_features(text)
+        asked = parse_features(text)
+        return tuple(replace(b, stream=collection.stream(b.stream)) if b.stream else b for b in asked)
     if {"body", "anchor", "title", "url"} <= set(collection.streams):
         return parse_features("gov")
     fifteen = [bound.text.partition("@")[0] for bound in parse_features("ohsumed") if bound.stream == "title"]
@@ -129,12 +154,40 @@ def _with_extracted_title(collection: Collection, features: Sequence[BoundFeatur
     return replace(collection, unions={**collection.unions, EXTRACTED: ("title",)}, descriptions=described)
 
 
-def _check(collection: Collection, features: Sequence[BoundFeature]) -> None:
+def _judged_queries(collection: Collection, recipe: Recipe) -> tuple[Collection, tuple[Query, ...]]:
+    """The collection with the queries that somebody judged, unless all are kept; and the others."""
+    judged = set(collection.judgements.query_ids) if collection.judgements is not None else set()
+    unjudged = tuple(query for query in collection.queries if query.id not in judged)
+    if recipe.unjudged == "keep" or not unjudged:
+        return collection, unjudged
+    return replace(collection, queries=tuple(q for q in collection.queries if q.id in judged)), unjudged
+
+
+def _check_judged_documents(collection: Collection, index: Index) -> None:
+    """Raise where the judgements know none of the documents: then they belong to others."""
+    judged = collection.judgements
+    asked = {query.id for query in collection.queries}
+    names = [name for query, of in labels_by_query(judged).items() if query in asked for name in of]
+    if judged is None or not names or (index.numbers(names) >= 0).any():
+        return
+    theirs, ours = ", ".join(names[:3]), ", ".join(index.ids.take(np.arange(min(3, index.documents))))
+    raise DataError(
+        f"the judgements know none of the documents: they speak of {theirs} …, the documents are {ours} …",
+        judged.file or judged.name,
+    )
+
+
+def _check(collection: Collection, features: Sequence[BoundFeature], field: str | None) -> None:
     check_streams(features, collection.all_streams)
     if not collection.queries:
         raise DataError(f"the collection {collection.name} has no queries; give them with --queries FILE")
     if collection.judgements is None:
         raise DataError(f"the collection {collection.name} has no judgements; give them with --judgements FILE")
+    if field is not None and not any(query.fields.get(field) for query in collection.queries):
+        there = dict.fromkeys(name for query in collection.queries for name, text in query.fields.items() if text)
+        raise DataError(
+            f"no topic of {collection.name} has the field {field!r}; they have {', '.join(there) or 'none'}"
+        )
 
 
 def _facts(collection: Collection) -> dict[str, Any]:
@@ -262,6 +315,19 @@ class _Job:
     index: Index
     web: Web | None
     work: Path
+    unjudged: tuple[Query, ...]
+
+    def unjudged_of(self, task: str) -> list[str]:
+        """The queries of a set that nobody judged."""
+        return [query.id for query in self.unjudged if query.task == task]
+
+    def without(self, useless: Mapping[str, str], samples: Mapping[str, Sampled]) -> tuple[_Job, dict[str, Sampled]]:
+        """The same job and samples with fewer features."""
+        kept = [i for i, bound in enumerate(self.features) if bound.text not in useless]
+        if not kept:
+            raise DataError(f"no feature of {self.collection.name} tells two documents apart")
+        fewer = {task: replace(found, features=found.features[:, kept]) for task, found in samples.items()}
+        return replace(self, features=tuple(self.features[i] for i in kept)), fewer
 
     def place(self, task: str) -> Path:
         """Where the files of a query set go: a folder of its own where there are several."""
@@ -371,20 +437,26 @@ class _Job:
             "streams": streams,
             "features": [bound.text for bound in self.features],
             "proxies": list(self.web.proxies) if self.web is not None else [],
-            "tasks": {task: {"queries": own.queries, "documents": len(own), "sampling": sampling(samples[task].samples)}
+            "tasks": {task: {"queries": own.queries, "documents": len(own),
+                             "sampling": sampling(samples[task].samples, self.unjudged_of(task))}
                       for task, own in data.items()},
             "digests": {"documents": documents, "queries": facts["queries"], "judgements": facts["judgements"],
                         "analysis": self.recipe.analysis.digest, "index": index.digest},
         }  # fmt: skip
 
 
-def sampling(samples: Sequence[Sample]) -> dict[str, Any]:
-    """What the sampling found, lost and added, over all queries of a set."""
+def sampling(samples: Sequence[Sample], unjudged: Sequence[str]) -> dict[str, Any]:
+    """What the sampling found, lost and added, over all queries of a set, and which of them nobody judged."""
     return {
+        "unjudged": list(unjudged),
         "relevant": sum(one.relevant for one in samples),
         "lost": sum(one.lost for one in samples),
         "added": sum(int(one.added.sum()) for one in samples),
-        "empty": [one.query.id for one in samples if len(one.numbers) and not (one.labels > 0).any()],
+        "empty": [
+            one.query.id
+            for one in samples
+            if len(one.numbers) and not (one.labels > 0).any() and one.query.id not in set(unjudged)
+        ],
         "wordless": [one.query.id for one in samples if not one.words],
         "without": [one.query.id for one in samples if one.words and not len(one.numbers)],
         "unknown": {one.query.id: list(one.unknown) for one in samples if one.unknown},

@@ -70,6 +70,7 @@ def _task(task: str, data: Dataset, sampling: Mapping[str, Any]) -> str:
         f"- queries without a relevant document in the sample: {len(sampling['empty'])}",
     ]
     for key, what in (
+        ("unjudged", "queries that nobody judged, left out unless the recipe keeps them"),
         ("added", "documents that are in only because they were judged (selection bias)"),
         ("unknown", "judgements of documents that the collection does not have"),
         ("wordless", "queries left out because the analysis leaves no word of them"),

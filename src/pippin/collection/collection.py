@@ -6,12 +6,18 @@ memory. Nothing here is analysed: a stream is the text as the reader found it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pippin.data.trec import Judgements
 
+WHOLE = "whole"  # all that a document says; where it has one stream only, that one
 ANCHOR = "anchor"  # the stream that is not written in the document itself: the texts of the links that point to it
+
+
+def only_stream(name: str, streams: Sequence[str]) -> str:
+    """`name`, or the one stream there is where the whole is asked for and nothing is called so."""
+    return streams[0] if name == WHOLE and WHOLE not in streams and len(streams) == 1 else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,7 @@ class Collection:
     unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)  # stream → what it is, for the meta-information
     topics: Mapping[str, str] = field(default_factory=dict)  # document id → category
+    notes: tuple[str, ...] = ()  # what the reader took for what, and what it left out, a sentence each
     judged_as: str = "sparse"  # "sparse": what is not judged is not relevant (Gov); "complete": only judged count
 
     def __iter__(self) -> Iterator[Document]:
@@ -74,6 +81,14 @@ class Collection:
     def all_streams(self) -> tuple[str, ...]:
         """The streams as read, then those made of others."""
         return (*self.streams, *self.unions)
+
+    def stream(self, name: str) -> str:
+        """The stream that a name means: where there is only one, it is the whole.
+
+        >>> Collection("notes", ("text",), lambda: iter(())).stream("whole")
+        'text'
+        """
+        return only_stream(name, self.all_streams)
 
     @property
     def tasks(self) -> tuple[str, ...]:

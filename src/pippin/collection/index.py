@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.analysis import Analysis
 from pippin.collection.candidates import Candidates, Positions, StreamCounts
-from pippin.collection.collection import Collection, Query
+from pippin.collection.collection import Collection, Query, only_stream
 from pippin.collection.index_build import write_index
 from pippin.collection.index_files import read_arrays, read_manifest
 from pippin.data.texts import Texts
@@ -97,10 +97,15 @@ class Index:
         names = ("offsets", "documents", "counts", "lengths", "most", "shortest")
         return kernel.open_stream(*(self._column(stream, name) for name in names), average=self.average(stream))
 
+    def stream(self, name: str) -> str:
+        """The stream that a name means: where there is only one, it is the whole."""
+        meant = only_stream(name, self.streams)
+        if meant not in self._number:
+            raise UnknownName("stream", name, self.streams)
+        return meant
+
     def _column(self, stream: str, name: str) -> NDArray[Any]:
-        if stream not in self._number:
-            raise UnknownName("stream", stream, self.streams)
-        return self._arrays[f"{self._number[stream]}.{name}"]
+        return self._arrays[f"{self._number[self.stream(stream)]}.{name}"]
 
     def __len__(self) -> int:
         return self.documents
@@ -127,8 +132,7 @@ class Index:
 
     def total(self, stream: str) -> int:
         """Tokens of the stream over all documents."""
-        self._column(stream, "lengths")
-        return int(self.manifest["streams"][stream]["total"])
+        return int(self.manifest["streams"][self.stream(stream)]["total"])
 
     def average(self, stream: str) -> float:
         """Mean tokens of the stream over all documents, those without any included."""
@@ -136,8 +140,7 @@ class Index:
 
     def terms(self, stream: str) -> int:
         """How many distinct terms the stream has."""
-        self._column(stream, "lengths")
-        return int(self.manifest["streams"][stream]["terms"])
+        return int(self.manifest["streams"][self.stream(stream)]["terms"])
 
     def term_numbers(self, words: Sequence[str]) -> U32:
         """The numbers of words, `kernels.index.NOWHERE` where no document holds one."""
@@ -164,11 +167,6 @@ class Index:
         """How many documents hold each word in the stream, and how often it occurs there in all."""
         offsets, occurrences = self._column(stream, "offsets"), self._column(stream, "occurrences")
         return self._frequencies(offsets, occurrences, self.term_numbers(words))
-
-    def document_frequencies(self, stream: str) -> Ints:
-        """How many documents hold each term in the stream, by the term's number."""
-        offsets: Ints = self._column(stream, "offsets").astype(np.int64)
-        return offsets[1:] - offsets[:-1]
 
     @staticmethod
     def _frequencies(offsets: Ints, occurrences: NDArray[np.uint64], terms: U32) -> tuple[Floats, Floats]:
@@ -200,14 +198,13 @@ class Index:
     def _stream(self, stream: str, k1: float, b: float) -> kernel.Stream:
         if not (0 <= k1 < float("inf") and 0 <= b <= 1):
             raise DataError(f"BM25 needs k1 from 0 on and b between 0 and 1, not k1 = {k1:g} and b = {b:g}")
-        if stream not in self._number:
-            raise UnknownName("stream", stream, self.streams)
-        return self._native[self._number[stream]]
+        return self._native[self._number[self.stream(stream)]]
 
     def tokens(self, stream: str, numbers: Sequence[int] | Ints) -> tuple[Ints, NDArray[np.int32]]:
         """The documents' terms in order: where each document begins, and term numbers."""
         numbers = self._checked(numbers)
-        members = self.manifest["streams"][stream]["union"] if stream in self._number else None
+        stream = self.stream(stream)
+        members = self.manifest["streams"][stream]["union"]
         parts = [self._gather(member, numbers) for member in (members if members is not None else [stream])]
         if len(parts) == 1:
             return parts[0]

@@ -50,12 +50,21 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
 
 def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | str, line: int | None) -> str:
     """The text of the field that is searched."""
-    wanted = USUAL if field is None else (NAMES.get(field, field),)
+    wanted = USUAL if field is None else (field_name(field),)
     found = next((fields[name] for name in wanted if fields.get(name)), None)
     if found is None:
         there = ", ".join(name for name, text in fields.items() if text) or "no field with text"
         raise DataError(f"the query {name} has no {' or '.join(wanted)} (it has {there})", file, line)
     return found
+
+
+def field_name(field: str) -> str:
+    """The name under which topics keep a field that has a shorter one.
+
+    >>> field_name("desc"), field_name("title")
+    ('description', 'title')
+    """
+    return NAMES.get(field, field)
 
 
 def query_of(name: str, fields: Mapping[str, str], field: str | None, file: Path | str) -> Query:

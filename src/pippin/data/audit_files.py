@@ -14,6 +14,8 @@ from pippin.data.dataset import Dataset, concatenate
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
+LEARNT = "QueryLevelNorm"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -59,6 +61,7 @@ def _files(path: str) -> dict[tuple[str, str], str]:
 
     if is_store(folder):
         return {("", path): path}
+    folder = _version(folder)
     fifths = sorted(folder.glob("S[0-9].txt"))
     if fifths:
         return {("", file.name): str(file) for file in fifths}
@@ -66,3 +69,14 @@ def _files(path: str) -> dict[tuple[str, str], str]:
 
     folds = load_folder(folder, check=False)
     return {(fold.name, part): str(file) for fold in folds for part, file in fold.files.items()}
+
+
+def _version(folder: Path) -> Path:
+    """Of a data set that was built, the version that rankers learn from; any other folder is itself."""
+    versions = (
+        sorted(folder.glob(f"**/{LEARNT}")) if (folder / "dataset.json").is_file() or (folder / LEARNT).is_dir() else []
+    )
+    if len(versions) > 1:
+        names = ", ".join(str(version.relative_to(folder)) for version in versions)
+        raise DataError(f"this data set has several query sets; name one of {names}", folder)
+    return versions[0] if versions else folder

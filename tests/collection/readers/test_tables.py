@@ -89,7 +89,7 @@ GOOD = '{"id": 1, "text": "a", "url": "u"}\n\n'
         ('{"id": 1.5, "text": "b"}', "there is no id"),
         ('{"id": "a b", "text": "b"}', "the id 'a b' has blanks"),
         ('{"id": 2, "text": 7}', "the field 'text' is not text but int"),
-        ('{"id": 2, "text": ["b"]}', "the field 'text' is not text but list"),
+        ('{"id": 2, "text": ["b", 3]}', "the field 'text' is not text but list"),
         ('{"id": 2, "url": 7}', "the field 'url' is not text but int"),
         ('{"id": 2, "links": 7}', "the links are not a list but int"),
         ('{"id": 2, "links": [["a", "b", "c"]]}', "a link is a url, a pair"),
@@ -190,10 +190,13 @@ def test_beir(tmp_path: Path) -> None:
     collection = read_collection(tmp_path)
     assert collection.streams == ("title", "text")
     assert [document.id for document in collection] == ["d1", "d2"]
-    assert [query.id for query in collection.queries] == ["q1", "q2"]
+    assert [query.id for query in collection.queries] == ["q0", "q1", "q2"]
+    assert collection.notes == ("not indexed: metadata (dict)",)
     assert collection.judgements is not None
     assert collection.judgements.labels.tolist() == [1, 2]
-    assert [query.id for query in read_collection(tmp_path, judgements=train).queries] == ["q0"]
+    other = read_collection(tmp_path, judgements=train).judgements
+    assert other is not None
+    assert other.query_ids == ("q0",)
     bad = put(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n")
     with pytest.raises(DataError, match=r"test.tsv:2: three columns are expected") as caught:
         read_collection(tmp_path)
@@ -201,6 +204,24 @@ def test_beir(tmp_path: Path) -> None:
     bad.rename(tmp_path / "qrels" / "dev.tsv")
     with pytest.raises(DataError, match=r"which judgements \(dev.tsv, train.tsv\)"):
         read_collection(tmp_path)
+
+
+def test_lists_of_texts_are_joined_and_what_is_not_indexed_is_named(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"id": 1, "title": "A", "abstract": ["s1", "s2"], "year": 1999, "tags": []}]
+    collection = read_collection(put(tmp_path, "papers.jsonl", jsonl(rows)))
+    assert collection.streams == ("title", "abstract")
+    assert [document.streams["abstract"] for document in collection] == ["s1 s2"]
+    assert collection.notes == ("not indexed: year (int)",)
+
+
+def test_documents_alone_need_no_answer_about_queries(tmp_path: Path) -> None:
+    put(tmp_path, "documents.jsonl", jsonl([{"id": 1, "text": "a"}]))
+    put(tmp_path, "queries.tsv", "1\ta\n")
+    put(tmp_path, "topics.tsv", "1\tb\n")
+    with pytest.raises(DataError, match=r"several files may hold the queries .* name one with --queries"):
+        read_collection(tmp_path)
+    collection = read_collection(tmp_path, documents_only=True)
+    assert (len(list(collection)), collection.queries) == (1, ())
 
 
 def test_judgements_of_other_queries_are_an_error(tmp_path: Path) -> None:

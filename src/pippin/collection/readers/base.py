@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pippin.collection.collection import ANCHOR, Collection, Document, Query
+from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document, Query
 from pippin.collection.files import head
 from pippin.collection.readers.judged import read_judged
 from pippin.collection.topics import read_queries
@@ -22,7 +22,7 @@ from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
 from pippin.registry import Registry
 
-WHOLE, HEADINGS, EXTRACTED = "whole", "headings", "extracted_title"
+HEADINGS, EXTRACTED = "headings", "extracted_title"
 WEB_STREAMS = ("body", ANCHOR, "title", "url", EXTRACTED)
 DESCRIPTIONS = {
     "title": "the title of the document",
@@ -48,11 +48,20 @@ class Wanted:
     name: str
     streams: tuple[str, ...] | None
     query_field: str | None
+    documents_only: bool = False  # neither queries nor judgements are looked for
 
     @property
     def folder(self) -> Path:
         """Where files beside the documents are looked for."""
         return self.path if self.path.is_dir() else self.path.parent
+
+    def topic_file(self, pattern: str) -> Path | None:
+        """The file of queries: the one that was named, or the one beside the documents."""
+        return None if self.documents_only else self.queries or self.beside(pattern, "queries")
+
+    def judgement_file(self, pattern: str) -> Path | None:
+        """The file of judgements, likewise."""
+        return None if self.documents_only else self.judgements or self.beside(pattern, "judgements")
 
     def beside(self, pattern: str, what: str) -> Path | None:
         """The one file of the folder whose whole name matches, in any case; several are an error."""
@@ -62,7 +71,8 @@ class Wanted:
         found = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
         if len(found) > 1:
             names = ", ".join(p.name for p in found)
-            raise DataError(f"several files may hold the {what} ({names}); name one", self.folder)
+            named = f"name one with --{what}" if what in ("queries", "judgements") else "leave one"
+            raise DataError(f"several files may hold the {what} ({names}); {named}", self.folder)
         return found[0] if found else None
 
     def choose(self, offered: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
@@ -94,11 +104,13 @@ def read_collection(
     name: str | None = None,
     streams: Sequence[str] | None = None,
     query_field: str | None = None,
+    documents_only: bool = False,
 ) -> Collection:
     """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
 
     `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
-    are found. `streams` chooses and orders the streams, `query_field` the part of the topics that is searched.
+    are found, unless `documents_only`. `streams` chooses and orders the streams, `query_field` the part of the topics
+    that is searched.
     """
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
@@ -112,6 +124,7 @@ def read_collection(
         name or _name_of(place),
         None if streams is None else tuple(streams),
         query_field,
+        documents_only,
     )
     return READERS[format or recognise(place)].open(wanted)
 
@@ -149,13 +162,14 @@ def collect(
     judgements: Judgements | None = None,
     descriptions: Mapping[str, str] = DESCRIPTIONS,
     judged_as: str = "sparse",
+    notes: tuple[str, ...] = (),
 ) -> Collection:
     """A collection of what was read; queries and judgements that are not given are those named, or those beside."""
     if queries is None:
-        file = wanted.queries or wanted.beside(QUERY_FILES, "queries")
+        file = wanted.topic_file(QUERY_FILES)
         queries = read_queries(file, wanted.query_field) if file else ()
     if judgements is None:
-        file = wanted.judgements or wanted.beside(JUDGEMENT_FILES, "judgements")
+        file = wanted.judgement_file(JUDGEMENT_FILES)
         judgements = read_judged(file) if file else None
     if queries and judgements and not {query.id for query in queries} & set(judgements.query_ids):
         raise DataError(
@@ -163,6 +177,8 @@ def collect(
             judgements.file or judgements.name,
         )
     members = tuple(stream for stream in streams if stream not in (HEADINGS, EXTRACTED))  # parts of the body
-    unions = {WHOLE: members} if len(members) > 1 and WHOLE not in streams else {}
+    unions = {WHOLE: members} if members and len(streams) > 1 and WHOLE not in streams else {}
     described = {name: text for name, text in descriptions.items() if name in streams}
-    return Collection(wanted.name, streams, documents, queries, judgements, unions, described, judged_as=judged_as)
+    return Collection(
+        wanted.name, streams, documents, queries, judgements, unions, described, notes=notes, judged_as=judged_as
+    )

@@ -1,7 +1,7 @@
 """BEIR's layout: `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` in one folder.
 
-The judgements are those of `qrels/test.tsv`, or of the one file there is; another is named by `judgements`. Only the
-queries that are judged there are taken, as `queries.jsonl` holds those of all splits.
+The judgements are those of `qrels/test.tsv`, or of the one file there is; another is named by `judgements`. The file
+of queries holds those of all splits; `build` leaves out what nobody judged.
 """
 
 from __future__ import annotations
@@ -35,13 +35,10 @@ def _open(wanted: Wanted) -> Collection:
     corpus = _file(folder, CORPUS)
     if corpus is None:
         raise DataError(f"the folder has no {CORPUS}", folder)
-    judgements = wanted.judgements or _judgements(folder)
-    wanted = replace(wanted, queries=wanted.queries or _file(folder, QUERIES), judgements=judgements)
-    collection = collect_table(wanted, json_table(corpus))
-    if collection.judgements is None:
-        return collection
-    judged = set(collection.judgements.query_ids)
-    return replace(collection, queries=tuple(query for query in collection.queries if query.id in judged))
+    if not wanted.documents_only:
+        judgements = wanted.judgements or _judgements(folder)
+        wanted = replace(wanted, queries=wanted.queries or _file(folder, QUERIES), judgements=judgements)
+    return collect_table(wanted, json_table(corpus))
 
 
 READERS.register(

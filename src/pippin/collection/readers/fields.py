@@ -1,8 +1,9 @@
 """From records with named fields to documents: what all tables, whether JSON lines, CSV or Parquet, have in common.
 
 The id stands under one of the usual names, `url` is where the document lives, `links` what it points to, and every
-other field that holds text is a stream. Which fields those are is learnt from the first records; a text field that
-turns up only later is an error that asks for the streams by name, so that none is lost unseen.
+other field that holds text, or a list of texts, is a stream. Which fields those are is learnt from the first records; a
+text field that turns up only later is an error that asks for the streams by name, so that none is lost unseen, and
+fields that hold something else are named in the collection's notes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def collect_table(wanted: Wanted, table: Table) -> Collection:
         name
         for _, record in sample
         for name, value in record.items()
-        if isinstance(value, str) and name not in ID_FIELDS
+        if (isinstance(value, str) or text_of(value)) and name not in ID_FIELDS
     )
     linked = any(record.get(LINKS) for _, record in sample)
     texts.pop(LINKS, None)
@@ -53,7 +54,37 @@ def collect_table(wanted: Wanted, table: Table) -> Collection:
         raise table.error("the first documents have no field of text", sample[0][0])
     known = None if wanted.streams else frozenset((*usual, *ID_FIELDS, URL, LINKS))
     described = {**{name: f"the field {name!r}" for name in streams}, **DESCRIPTIONS}
-    return collect(wanted, streams, lambda: _documents(table, streams, known), descriptions=described)
+    return collect(
+        wanted,
+        streams,
+        lambda: _documents(table, streams, known),
+        descriptions=described,
+        notes=tuple(_left_out(sample, streams)),
+    )
+
+
+def text_of(value: Any) -> str | None:
+    """A text, or a list of texts one after the other; None for anything else.
+
+    >>> text_of("a b"), text_of(["a", "b"]), text_of([]), text_of(3)
+    ('a b', 'a b', '', None)
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return " ".join(value)
+    return None
+
+
+def _left_out(sample: list[Row], streams: tuple[str, ...]) -> Iterator[str]:
+    """A sentence about the fields that are not indexed, where there are any."""
+    kinds: dict[str, str] = {}
+    for _, record in sample:
+        for name, value in record.items():
+            if value not in (None, "", []) and name not in (*streams, *ID_FIELDS, URL, LINKS):
+                kinds.setdefault(name, "text" if text_of(value) is not None else type(value).__name__)
+    if kinds:
+        yield "not indexed: " + ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
 
 
 def _documents(table: Table, streams: tuple[str, ...], known: frozenset[str] | None) -> Iterator[Document]:
@@ -61,13 +92,14 @@ def _documents(table: Table, streams: tuple[str, ...], known: frozenset[str] | N
         texts = {}
         for name in streams:
             value = record.get(name)
-            if isinstance(value, str):
-                texts[name] = value
+            text = text_of(value)
+            if text is not None:
+                texts[name] = text
             elif value is not None:
                 raise table.error(f"the field {name!r} is not text but {type(value).__name__}", number)
         if known is not None:
             for name, value in record.items():
-                if name not in known and isinstance(value, str):
+                if name not in known and text_of(value):
                     raise table.error(
                         f"the field {name!r} holds text here for the first time: name the streams", number
                     )

@@ -59,6 +59,8 @@ def _open(wanted: Wanted) -> Collection:
 
     table = Table(lambda: _rows(data, "docs", name), error)
     collection = collect_table(wanted, table)
+    if wanted.documents_only:
+        return collection
     if wanted.queries is None and data.has_queries():
         collection = replace(collection, queries=_queries(data, name, wanted.query_field))
     if wanted.judgements is None and data.has_qrels():

@@ -136,9 +136,9 @@ def _open(wanted: Wanted) -> Collection:
         names = ", ".join(p.name for p in files) or "none"
         raise DataError(f"one file of documents that begin with .I is expected ({names}); name it", wanted.path)
     streams = wanted.choose((*STREAMS.values(), ANCHOR), ("title", "abstract"))
-    judged = wanted.judgements or wanted.beside(JUDGED, "judgements")
+    judged = wanted.judgement_file(JUDGED)
     judgements = _read_judgements(judged) if judged else None
-    asked = wanted.queries or wanted.beside(QUERIES.pattern, "queries")
+    asked = wanted.topic_file(QUERIES.pattern)
     queries = _read_queries(asked, wanted.query_field, judgements) if asked else ()
     return collect(
         wanted,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pippin.data.audit import Flags, Ints, Twins, count_per_query
+from pippin.data.audit import Flags, Ints, Twins, count_per_query, first_equal_columns
 from pippin.data.dataset import Dataset
 from pippin.evaluation.audits.effects import SAYS, Effects, moving
 from pippin.evaluation.audits.finding import Finding, check, of, some, verb
@@ -96,6 +96,22 @@ def constant_features(subject: Subject) -> Finding | None:
     return _features(
         subject, "constant_features", "warning", flags,
         lambda n: f"{verb(n, 'have', 'has')} the same value everywhere and can be dropped",
+    )  # fmt: skip
+
+
+@check("copied_features", "features that copy others", _has_features)
+def copied_features(subject: Subject) -> Finding | None:
+    """Features that have the value of an earlier one in every document."""
+    first, data = first_equal_columns(subject.data.features), subject.data
+    copies = np.flatnonzero((first != np.arange(len(first))) & subject.feature_counts.varies)
+    number = len(copies)
+    if not number:
+        return None
+    return Finding(
+        "copied_features", "warning", number, len(first),
+        f"{of(number, len(first), 'features')} {verb(number, 'copy', 'copies')} another in every document and can be "
+        "dropped",
+        examples=some([f"{data.feature_names[i]} = {data.feature_names[first[i]]}" for i in copies], 20),
     )  # fmt: skip
 
 

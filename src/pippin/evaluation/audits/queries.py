@@ -106,7 +106,7 @@ def constant_labels(subject: Subject) -> Finding | None:
     same = count_per_query(judged.labels == np.repeat(first, sizes), judged.offsets) == sizes
     flags = filled & same & (first >= 1)
     number, without = int(flags.sum()), int((filled & same & (first < 1)).sum())
-    if not number:
+    if not number and not without:
         return None
     return Finding(
         "constant_labels", "info", number, subject.queries,

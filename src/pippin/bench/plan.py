@@ -38,15 +38,6 @@ TEN = range(1, 11)
 MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
 OWN = ("seed", "convention")  # parameters of rankers that belong to the plan
 
-# The quick profile. Rounds are cut where a validation set chooses their number anyway, and of the grid only the
-# ranker's default point is left, except where everything hangs on one parameter.
-QUICK_LIMITS = {"rounds": 100, "patience": 25, "restarts": 1, "passes": 5, "thresholds": 63}
-QUICK_GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "ranksvm": {"C": (1e-4, 1e-2, 1.0)},
-    "svmmap": {"C": (10.0, 1000.0)},
-    "regression": {"ridge": (1e-6, 1.0, 100.0)},
-}
-
 Grid = Mapping[str, Sequence[Any]]
 
 
@@ -182,20 +173,19 @@ class Experiment:
         fixed = dict(self.parameters.get(name, {}))
         grid = self.grids.get(name)
         if self.quick:
-            grid = QUICK_GRIDS.get(name, {}) if grid is None else grid
-            if cls.by_rounds or name == "coordinate-ascent":
-                fixed = {**_limited(known), **fixed}
+            grid = cls.quick_grid if grid is None else grid
+            fixed = {**_limited(known, cls.quick_limits), **fixed}
         grid = cls.grid if grid is None else grid
         return known, fixed, {key: list(values) for key, values in grid.items() if key not in fixed}
 
 
-def _limited(known: Mapping[str, Any]) -> dict[str, Any]:
+def _limited(known: Mapping[str, Any], limits: Mapping[str, int]) -> dict[str, Any]:
     """The parameters that the quick profile cuts.
 
-    >>> _limited({"rounds": 500, "patience": None, "seed": 1})
+    >>> _limited({"rounds": 500, "patience": None, "seed": 1}, {"rounds": 100, "patience": 25, "passes": 5})
     {'rounds': 100, 'patience': 25}
     """
-    return {key: most for key, most in QUICK_LIMITS.items() if key in known and (known[key] or most + 1) > most}
+    return {key: most for key, most in limits.items() if key in known and (known[key] or most + 1) > most}
 
 
 def _check_list(key: str, values: Sequence[Any]) -> None:

@@ -32,11 +32,6 @@ from pippin.progress import Bar
 
 _LOOK = 0.1  # seconds between looks at the workers' memory
 _ALONE = ("PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-# Milliseconds of a round (or of a whole training, where there are none) on three fifths of OHSUMED, for a guess.
-_MILLISECONDS = {
-    "adarank": 1, "approxndcg": 1, "best-feature": 80, "coordinate-ascent": 3000, "frank": 70, "lambdarank": 25,
-    "listmle": 2, "listnet": 1, "rankboost": 2, "ranknet": 9, "ranksvm": 30, "regression": 20, "svmmap": 170,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Job:
         points = math.prod(map(len, self.task.grid.values()))
         bags = max(self.task.grid.get("bags", [known.get("bags", 1)]))
         rounds = known["rounds"] if cls.by_rounds else 1
-        return float(_MILLISECONDS.get(self.task.ranker, 5) * points * bags * rounds * self.documents)
+        return float(cls.milliseconds * points * bags * rounds * self.documents)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pippin.bench.conclusions import Conclusion
     from pippin.bench.runner import Outcome
 
-RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet")
 # The paper's RANKLIB/TREC is twice here: `official` takes ties in expectation, `ranklib` in the order of the input, as
 # `yahoo` does. Between `ranklib` and `yahoo` nothing differs but the value of empty queries.
 CONVENTIONS = ("official", "ranklib", "yahoo", "letor4")
@@ -116,7 +115,7 @@ def run_study(
     data: Sequence[str],
     output: str | os.PathLike[str],
     *,
-    rankers: Sequence[str] = RANKERS,
+    rankers: Sequence[str] | None = None,
     conventions: Sequence[str] = CONVENTIONS,
     seeds: int = 1,
     quick: bool = False,
@@ -125,8 +124,9 @@ def run_study(
     """Compute the cells of the study that are not there yet; `how` goes to `bench.runner.run`."""
     from pippin.bench.plan import Experiment, first_seeds
     from pippin.bench.runner import run
-    from pippin.rankers import ranker
+    from pippin.rankers import names, ranker
 
+    rankers = [name for name in names() if ranker(name).in_study] if rankers is None else rankers
     optimised = {name: {"measure": MEASURE} for name in rankers if "measure" in ranker(name)().get_params()}
     plan = Experiment(
         tuple(data), rankers=tuple(rankers), conventions=tuple(conventions), select=MEASURE, seeds=first_seeds(seeds),

@@ -43,6 +43,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{data}\n{letor_tables(boards, data, 'official')[0].render()}")
     print(f"\nOver all three\n{winning_table(winning_numbers(means_of(boards, 'official'))).render()}")
     page = folder / "report" / "index.html"
-    write_page(Gathered(outcome.results), page, "Sixteen rankers on the standard library")
+    write_page(Gathered(outcome.results), page, "The rankers on the standard library")
     print(f"\nThe page: {page.resolve()}\nThe same in full: pippin leaderboard {folder}; pippin report {folder}")
     return outcome.status

@@ -15,7 +15,7 @@ from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Objective, resolve
 from pippin.kernels.boosting import weighted_sums
-from pippin.rankers.base import register
+from pippin.rankers.base import QUICK_ROUNDS, register
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.watch import Watch
 
@@ -47,6 +47,9 @@ class AdaRank(LinearRanker):
     source = "Xu & Li 2007; cumulative weights as RankLib"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"directions": ("descending", "both")}
     by_rounds = True
+    quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
+    milliseconds = 1
+    in_study = True
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class ApproxNDCG(NetworkRanker):
 
     source = "Qin, Liu & Li 2010"
     grid: ClassVar = {"alpha": (1.0, 10.0, 50.0, 100.0)}
+    milliseconds = 1
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pippin.data.dataset import Dataset
+from pippin.data.grouping import offsets_of
 from pippin.errors import DataError
 from pippin.evaluation.objective import Judge
 from pippin.registry import Registry
@@ -24,6 +25,8 @@ from pippin.registry import Registry
 RANKERS: Registry[type[Ranker]] = Registry("ranker")
 Features = NDArray[np.float64]
 R = TypeVar("R", bound="type[Ranker]")
+# For a first look: rounds are cut where a validation set chooses their number anyway.
+QUICK_ROUNDS: Mapping[str, int] = {"rounds": 100, "patience": 25}
 
 
 def register(name: str) -> Callable[[R], R]:
@@ -48,6 +51,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # where the algorithm comes from
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # what is tried on validation, as the literature did
+    quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # the same for a first look: where all hangs on one of them
+    quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
+    milliseconds: ClassVar[float] = 5  # of a round (of a training, where there are none) on 3/5 of OHSUMED, for a guess
+    in_study: ClassVar[bool] = False  # whether the study of conventions trains it (Busa-Fekete et al. 2012)
     takes_null: ClassVar[bool] = False  # whether NaN = NULL is understood
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
     relation_weight_: float | None = None  # how far scores are spread along relations afterwards, see `relational`
@@ -133,7 +140,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             )
         table = self._table(X, reset)
         labels = check_labels(y, len(table))
-        offsets, query_ids = group(qid, len(table))
+        offsets, query_ids = offsets_of(len(table), qid=qid)
         names = tuple(map(str, getattr(self, "feature_names_in_", ())))
         return Dataset(table, labels, offsets, query_ids, None, names)
 
@@ -165,22 +172,3 @@ def check_labels(y: Any, rows: int) -> NDArray[np.int32]:
     if (labels != np.floor(labels)).any():
         raise DataError(f"labels are whole numbers, and y holds {labels[labels != np.floor(labels)][0]}")
     return labels.astype(np.int32)
-
-
-def group(qid: Any, rows: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Offsets and ids of the queries from one query id per row; a query's rows must stand together.
-
-    >>> group([7, 7, 3], 3)[1]
-    ('7', '3')
-    """
-    if qid is None:
-        raise DataError("qid is missing: a ranker needs to know which documents belong to which query")
-    ids = np.asarray(qid)
-    if ids.shape != (rows,):
-        raise DataError(f"{rows} query ids are needed, one per document, and qid has the shape {ids.shape}")
-    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
-    names = tuple(str(q) for q in ids[starts])
-    if len(set(names)) != len(names):
-        again = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"qid is not grouped: query {again} comes back after another one; sort the rows by query")
-    return np.append(starts, rows).astype(np.int64), names

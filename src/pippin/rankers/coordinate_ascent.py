@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,9 @@ class CoordinateAscent(LinearRanker):
     """
 
     source = "Metzler & Croft 2007; schedule as RankLib, random starts as Busa-Fekete et al. 2012"
+    quick_limits: ClassVar[Mapping[str, int]] = {"restarts": 1, "passes": 5}
+    milliseconds = 3000
+    in_study = True
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class FRank(StumpRanker):
 
     source = "Tsai, Liu, Qin, Chen & Ma 2007"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"select": ("loss", "gradient")}
+    milliseconds = 70
 
     def __init__(
         self,

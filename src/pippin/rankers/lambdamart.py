@@ -28,6 +28,7 @@ class LambdaMART(BoostedRanker):
     grid: ClassVar = {
         "depth": (None, 30), "min_leaf": (1,), "row_fraction": (0.3,), "feature_fraction": (0.3,), "bags": (10,),
     }  # fmt: skip
+    in_study = True
 
     def __init__(
         self,

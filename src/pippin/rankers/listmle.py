@@ -24,6 +24,7 @@ class ListMLE(NetworkRanker):
 
     source = "Xia et al. 2008"
     grid: ClassVar = {"depth": (None, 10), "decay": (0.0, 1e-3), "rate": (0.005, 0.02)}
+    milliseconds = 2
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ class ListNet(NetworkRanker):
 
     source = "Cao et al. 2007"
     grid: ClassVar = {"mapping": ("label", "exp2"), "scale": (0.5, 1.0, 2.0, 4.0)}
+    milliseconds = 1
 
     def __init__(
         self,

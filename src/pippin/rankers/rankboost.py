@@ -33,6 +33,7 @@ class RankBoost(StumpRanker):
 
     source = "Freund, Iyer, Schapire & Singer 2003; 255 thresholds as in LETOR 3.0 (Qin et al. 2010)"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"positive_only": (True, False)}
+    milliseconds = 2
 
     def __init__(
         self,

@@ -43,6 +43,8 @@ class RankSVM(LinearRanker):
 
     source = "Herbrich et al. 2000, Joachims 2002; order statistics: Lee & Lin 2014; Newton: Chapelle & Keerthi 2010"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": [10.0**k for k in range(-6, 5)]}
+    quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": (1e-4, 1e-2, 1.0)}
+    milliseconds = 30
 
     def __init__(
         self,

@@ -32,6 +32,8 @@ class Regression(LinearRanker):
         "mapping": ["label", 0.0, 0.1, 0.2, 0.25, 1 / 3, 2 / 3, 0.75, 0.9, 1.0, "exp2"],
         "ridge": [1e-6, 1e-2, 1.0, 10.0, 100.0, 1000.0],
     }
+    quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"ridge": (1e-6, 1.0, 100.0)}
+    milliseconds = 20
 
     def __init__(
         self,

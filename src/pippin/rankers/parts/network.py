@@ -6,7 +6,7 @@ linear function is trained with NumPy, a network with PyTorch, which is needed f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, MissingExtra
 from pippin.evaluation.convention import Convention
-from pippin.rankers.base import Features, Ranker
+from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.convex import one_blas_thread, with_pairs
 from pippin.rankers.parts.watch import Watch
 
@@ -34,10 +34,7 @@ class NetworkRanker(Ranker):
     """What the rankers of this kind share; they differ in `_cost` and in their parameters' defaults."""
 
     by_rounds = True
-    full_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "layers": (1, 2, 3), "units": (10, 20, 50, 100, 200, 500), "rate": (1e-4, 1e-3, 1e-2),
-        "decay": (0.0, 1e-5, 1e-4, 1e-3, 1e-2), "seed": (0, 1, 2),
-    }  # fmt: skip
+    quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
 
     layers: int
     units: int

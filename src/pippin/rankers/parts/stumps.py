@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels.boosting import Stump
-from pippin.rankers.base import Features, Ranker
+from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.bins import Paired, cut, pair
 from pippin.rankers.parts.watch import Watch
 
@@ -54,6 +55,7 @@ class StumpRanker(Ranker):
 
     takes_null = True
     by_rounds = True
+    quick_limits: ClassVar[Mapping[str, int]] = {**QUICK_ROUNDS, "thresholds": 63}
 
     rounds: int
     patience: int | None

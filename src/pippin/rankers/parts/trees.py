@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import threads
-from pippin.rankers.base import Features, Ranker
+from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.watch import Watch
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class BoostedRanker(Ranker):
 
     takes_null = True
     by_rounds = True
+    quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
     # Parameters of every ranker here; what each of them means stands in its constructor.
     rounds: int
     leaves: int

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pippin.cli.tools import describe, overview
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_axis, parse_overrides
+from pippin.evaluation.axis import Axis, GainTable, Share, Whole
+from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_overrides
+from pippin.evaluation.notation import parse
+from pippin.evaluation.tools import TOOLS
 
 INVALID: list[tuple[str, Any]] = [
     ("gain", "exp"), ("gain", ()), ("gain", (1.0, 2.0)), ("gain", (0.0, -1.0)), ("gain", (0.0, math.inf)),
@@ -28,26 +32,24 @@ INVALID: list[tuple[str, Any]] = [
     ("digits", -1), ("digits", "4"), ("digits", None),
 ]  # fmt: skip
 
-# a value other than the default, and what is typed for it, where it is not simply another of the choices
-TYPED: dict[str, tuple[Any, str]] = {
-    "gain": ((0.0, 1.0, 2.5), "0,1,2.5"),
-    "top_label": (2, "2"),
-    "gain_at": (2, "2"),
-    "empty": (None, "skip"),
-    "relevant_at": (2, "2"),
-    "err_top": ("query", "query"),
-    "cut": (False, "no"),
-    "held": (5, "5"),
-    "digits": (15, "15"),
+# what is typed for values that are not named, by their form
+TYPED: dict[type, dict[str, Any]] = {
+    Whole: {"2": 2, "15": 15},
+    Share: {"0.25": 0.25, "1": 1.0},
+    GainTable: {"0,1,2.5": (0.0, 1.0, 2.5)},
+    type(None): {},
 }
 
 
-def another(axis: str) -> tuple[Any, str]:
+def typed_values(name: str) -> dict[str, Any]:
+    """What can be typed for an axis, with the value it stands for."""
+    return {**AXES[name].named, **TYPED[type(AXES[name].free)]}
+
+
+def another(name: str) -> tuple[Any, str]:
     """A value of an axis that is not the default, and what is typed for it."""
-    if axis in TYPED:
-        return TYPED[axis]
-    choice = next(c for c in AXES[axis][0] or () if c != getattr(Convention(), axis))
-    return choice, choice
+    default = getattr(Convention(), name)
+    return next((value, text) for text, value in typed_values(name).items() if value != default)
 
 
 OTHER = {axis: another(axis) for axis in AXES}
@@ -62,6 +64,12 @@ def test_an_invalid_choice_is_one_sentence(axis: str, value: Any) -> None:
 
 
 def test_the_sentence_names_the_choices() -> None:
+    with pytest.raises(ConventionError, match=r"^empty is None \(skip\) or a number from 0 to 1, not 2$"):
+        Convention(empty=2)
+    with pytest.raises(ConventionError, match=r"^empty is skip or a number from 0 to 1, not '2'$"):
+        AXES["empty"].parse("2")
+    with pytest.raises(ConventionError, match=r"^relevant_at is a whole number, at least 1, not '0'$"):
+        AXES["relevant_at"].parse("0")
     with pytest.raises(ConventionError, match=r"^ideal is one of list, judged, not 'pool'$"):
         Convention(ideal="pool")
 
@@ -80,7 +88,7 @@ def test_every_field_is_an_axis_and_every_axis_a_field() -> None:
 @pytest.mark.parametrize("axis", AXES)
 def test_each_axis_can_be_typed_changed_and_told_apart(axis: str) -> None:
     value, typed = OTHER[axis]
-    assert parse_axis(axis, typed) == value
+    assert AXES[axis].parse(typed) == value
     changed = Convention().replace(**{axis: value})
     assert getattr(changed, axis) == value
     assert Convention().differences(changed) == {axis: (getattr(Convention(), axis), value)}
@@ -89,10 +97,36 @@ def test_each_axis_can_be_typed_changed_and_told_apart(axis: str) -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_choices_are_choices(axis: str) -> None:
-    for choice in AXES[axis][0] or ():
-        if not choice.isupper():  # TABLE, NUMBER and DIGITS stand for what is typed there
-            Convention().replace(**{axis: parse_axis(axis, choice)})
+def test_what_can_be_typed_has_a_meaning(axis: str) -> None:
+    for text, value in typed_values(axis).items():
+        assert AXES[axis].parse(text) == value
+        assert AXES[axis].parse(AXES[axis].text(value)) == value
+        assert getattr(Convention().replace(**{axis: value}), axis) == value
+
+
+@pytest.mark.parametrize("axis", AXES.values(), ids=list(AXES))
+def test_an_axis_says_what_it_is(axis: Axis) -> None:
+    assert axis.words
+    assert axis.decides
+    assert axis.named or axis.free
+    assert axis.placeholder.split("|")[: len(axis.named)] == list(axis.named)
+
+
+def test_an_axis_is_one_declaration() -> None:
+    """What the command line, the notation and the page need of a new axis comes from its field alone."""
+    names = [name for name, axis in AXES.items() if axis.heading]
+    printed = overview("csv").splitlines()[0].split(",")
+    assert printed == ["tool", "version", *(AXES[name].heading for name in names)]
+    for name, axis in AXES.items():
+        assert axis.decides in describe(TOOLS["official"])
+        for argument in (name, *axis.arguments):
+            assert parse(f"P({argument}={OTHER[name][1]})@5").overrides == ((name, OTHER[name][0]),)
+
+
+def test_numbers_of_any_type_become_plain_ones() -> None:
+    convention = Convention(relevant_at=np.int64(2), empty=np.float32(0.5), gain=np.array([0, 1]))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(convention.as_dict()))["relevant_at"] == 2
+    assert [type(value) for value in (convention.relevant_at, convention.empty, convention.gain)] == [int, float, tuple]
 
 
 @pytest.mark.parametrize(
@@ -102,15 +136,15 @@ def test_choices_are_choices(axis: str) -> None:
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(axis: str, text: str) -> None:
     with pytest.raises(ConventionError, match=f"^{axis} is "):
-        parse_axis(axis, text)
+        AXES[axis].parse(text)
 
 
 def test_parse_other_values() -> None:
-    assert parse_axis("top_label", "none") is None
-    assert parse_axis("gain", "exp2") == "exp2"
-    assert parse_axis("err_top", "3") == 3
-    assert parse_axis("held", "float32") == "float32"
-    assert parse_axis("cut", "yes") is True
+    assert AXES["top_label"].parse("none") is None
+    assert AXES["gain"].parse("exp2") == "exp2"
+    assert AXES["err_top"].parse("3") == 3
+    assert AXES["held"].parse("float32") == "float32"
+    assert AXES["cut"].parse("yes") is True
     assert parse_overrides({"empty": "0.5", "ties": None, "gain": "label"}) == {"empty": 0.5, "gain": "label"}
 
 

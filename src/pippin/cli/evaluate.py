@@ -47,8 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     larger.add_argument("--dask", metavar="ADDRESS", help="evaluate folders of scored partitions on a cluster: a "
                         "scheduler's address, or `local`")  # fmt: skip
     axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
-    for axis, (choices, meaning) in AXES.items():
-        axes.add_argument(f"--{axis.replace('_', '-')}", metavar="|".join(choices) if choices else "N", help=meaning)
+    for name, axis in AXES.items():
+        axes.add_argument(f"--{name.replace('_', '-')}", metavar=axis.placeholder, help=axis.decides)
 
 
 def run(options: argparse.Namespace) -> int:

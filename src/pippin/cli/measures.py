@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pippin.evaluation.convention import AXES
-from pippin.evaluation.measures import KINDS, RANKING_AXES
+from pippin.evaluation.measures import KINDS
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS
 from pippin.tables import Table
@@ -44,8 +44,7 @@ def describe(text: str) -> str:
     ]
     if kind.parameters:
         lines.append("parameters " + ", ".join(f"{k}={v:g}" for k, v in kind.parameters.items()))
-    axes = [axis for axis in AXES if axis in kind.axes or axis in RANKING_AXES]
-    rows = [[axis, AXES[axis][1]] for axis in axes]
+    rows = [[name, axis.decides] for name, axis in AXES.items() if kind.hears(name)]
     lines += ["", Table(["changed by", "what that decides"], rows, names=2).render()]
     tools = [t.name for t in TOOLS.values() if kind.name in t.prints]
     lines += ["", f"tools that give it: {', '.join(tools) or 'none'}"]

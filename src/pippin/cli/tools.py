@@ -5,17 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.evaluation.convention import AXES
+from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.tools import TOOLS, Tool
 from pippin.tables import Table
 
 HELP = "List the evaluation tools side by side, or tell all about one."
-
-_SHOWN = {
-    "gain": "gain", "discount": "discount", "ideal": "ideal", "short": "short list", "short_precision": "P@k short",
-    "empty": "empty", "queries": "queries", "ties": "ties", "precision": "scores", "relevant_at": "relevant",
-}  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,37 +25,28 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def show(value: Any) -> str:
-    """A value of an axis as a table shows it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "skip" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def overview(form: str) -> str:
     """One row a tool, one column an axis."""
+    shown = [name for name, axis in AXES.items() if axis.heading]
     rows = []
     for tool in TOOLS.values():
-        values = [show(getattr(tool.convention, axis)) for axis in _SHOWN]
+        values = {name: AXES[name].text(getattr(tool.convention, name)) for name in shown}
         top = tool.convention.top_label
-        values[0] += f" ≤{top}" if top is not None else ""
-        values[-1] = f"≥{values[-1]}"
-        rows.append([tool.name, tool.version, *values])
-    return Table(["tool", "version", *_SHOWN.values()], rows, names=12).render(form)
+        values["gain"] += f" ≤{top}" if top is not None else ""
+        values["relevant_at"] = f"≥{values['relevant_at']}"
+        rows.append([tool.name, tool.version, *values.values()])
+    heads = ["tool", "version", *(AXES[name].heading for name in shown)]
+    return Table(heads, rows, names=len(heads)).render(form)
 
 
 def describe(tool: Tool) -> str:
     """Each choice, the source, the version, the known traps."""
     lines = [f"{tool.name} — {tool.title}", f"version  {tool.version}", f"source   {tool.source}",
              f"measures {', '.join(tool.prints)}", ""]  # fmt: skip
-    choices = []
-    for axis, (_, meaning) in AXES.items():
-        value = getattr(tool.convention, axis)
-        choices.append([axis, "none" if axis == "top_label" and value is None else show(value), meaning])
+    choices = [[name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items()]
     lines.append(Table(["choice", "value", "what it decides"], choices, names=3).render())
     departures = [
-        f"- {', '.join(_where(variant.applies))}: {', '.join(f'{a}={show(v)}' for a, v in variant.changes.items())} "
-        f"({variant.why})"
+        f"- {', '.join(_where(variant.applies))}: {changes_text(variant.changes)} ({variant.why})"
         for variant in tool.variants
     ]
     if departures:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from pippin.errors import ConventionError, DataError
+from pippin.evaluation.convention import AXES
 from pippin.evaluation.correlation import correlate
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
-from pippin.evaluation.reconcile import WORDS, Reconciliation, reconcile
+from pippin.evaluation.reconcile import Reconciliation, reconcile
 from pippin.evaluation.scores import Missing, Scores
 from pippin.evaluation.significance import Comparison as Tested
 from pippin.evaluation.significance import MeanInterval, compare_systems, system_intervals
@@ -252,6 +253,6 @@ def _explain(
             of_a, of_b = parts(verdict.a, source, target), parts(verdict.b, source, target)
             moves = {axis: of_a.get(axis, 0.0) - of_b.get(axis, 0.0) for axis in {*of_a, *of_b}}
             axis = min(sorted(moves), key=moves.__getitem__)
-            causes.append((target, WORDS[axis], moves[axis]))
+            causes.append((target, AXES[axis].words, moves[axis]))
         explained.append(replace(verdict, causes=tuple(causes)))
     return explained

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
 from pippin.evaluation.ranking import Ranking, rank
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 Values = NDArray[np.float64]
+_RANK_AXES = tuple(name for name, axis in AXES.items() if axis.stage == "rank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ class Rankings:
     def under(self, convention: Convention) -> Ranking:
         """The ranking under a convention's rules of order."""
         level = convention.relevant_at if convention.queries == "relevant" else None
-        key = (convention.ties, convention.precision, convention.queries, convention.top_label, level)
+        key = (level, *(getattr(convention, name) for name in _RANK_AXES))
         if key not in self._made:
             self._made[key] = rank(self.judged, self.scored, convention)
         return self._made[key]

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import Convention, exponential_gains
+from pippin.evaluation.axis import number_text
+from pippin.evaluation.convention import AXES, Convention, exponential_gains
 from pippin.kernels import measures as kernel
 from pippin.registry import Registry
 
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
     from pippin.evaluation.ranking import Ranking
 
 Values = NDArray[np.float64]
-
-
-def _number(value: float) -> str:
-    """The shortest text that reads back as the same number."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
-
-
-def axis_text(axis: str, value: Any) -> str:
-    """What a user types for this value of an axis: the other direction of `parse_axis`.
-
-    >>> axis_text("gain", (0.0, 1.0, 2.5)), axis_text("empty", None), axis_text("cut", False)
-    ('0,1,2.5', 'skip', 'no')
-    """
-    if isinstance(value, tuple):
-        return ",".join(map(_number, value))
-    if value is None:
-        return "skip" if axis == "empty" else "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 @dataclass(frozen=True)
@@ -62,9 +42,10 @@ class Measure:
     @property
     def text(self) -> str:
         """The canonical notation, which parses back to this measure."""
-        names = {"relevant_at": "rel"}
-        inside = [f"{name}={_number(value)}" for name, value in self.parameters]
-        inside += [f"{names.get(axis, axis)}={axis_text(axis, value)}" for axis, value in self.overrides]
+        inside = [f"{name}={number_text(value)}" for name, value in self.parameters]
+        for name, value in self.overrides:
+            axis = AXES[name]
+            inside.append(f"{(*axis.arguments, name)[0]}={axis.text(value)}")
         arguments = f"({','.join(inside)})" if inside else ""
         return f"{self.kind}{arguments}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
 
@@ -92,17 +73,19 @@ class Kind:
     formula: str
     source: str
     function: Function
-    axes: tuple[str, ...]  # the axes of a convention that can change it, besides those of the ranking itself
+    axes: tuple[str, ...]  # the axes of a convention that can change it, besides those that bear on every measure
     cutoff: str = "optional"  # "optional", "required" or "never"
     parameters: dict[str, float] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     aggregate: str = "mean"  # "mean", "sum", or "geometric"
     expected: bool = True  # whether the expectation over tied documents is known in closed form
 
+    def hears(self, axis: str) -> bool:
+        """Whether an axis of a convention can change this kind."""
+        return axis in self.axes or AXES[axis].everywhere
+
 
 KINDS: Registry[Kind] = Registry("measure")
-
-RANKING_AXES = ("queries", "ties", "precision", "top_label", "held")
 
 
 def register(kind: Kind) -> Kind:

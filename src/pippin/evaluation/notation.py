@@ -12,7 +12,7 @@ from typing import Any
 
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation import trec_measures
-from pippin.evaluation.convention import AXES, parse_axis
+from pippin.evaluation.convention import AXES
 from pippin.evaluation.measures import KINDS, Kind, Measure
 
 _SHAPE = re.compile(
@@ -22,7 +22,7 @@ _SHAPE = re.compile(
     r"(?P<minus>-)?"  # XGBoost's way to say that an empty query counts 0
     r"(?:-l(?P<level>\d+))?$"  # ranx's relevance level
 )
-_AXIS_OF_ARGUMENT = {"rel": "relevant_at", "min_rel": "relevant_at"}
+_AXIS_OF_ARGUMENT = {argument: name for name, axis in AXES.items() for argument in (name, *axis.arguments)}
 _DCG_OF_IR_MEASURES = {"exp-log2": "exp2", "log2": "label"}
 
 
@@ -39,7 +39,7 @@ def parse(text: str) -> Measure:
     """The measure that `text` asks for.
 
     >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-")]
-    ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0.0)@10']
+    ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0)@10']
     """
     known = names()
     exact = trec_measures.read(text.strip()) or _exact(text, known)
@@ -101,8 +101,8 @@ def _arguments(kind: Kind, inside: str, text: str) -> tuple[dict[str, float], di
                 wanted = "a finite number" + (" from 0 on" if lowest == 0 else "")
                 raise ConventionError(f"{text}: {key} is {wanted}, not {value}")
         else:
-            axis = _AXIS_OF_ARGUMENT.get(key, key)
-            if axis not in AXES:
-                raise UnknownName(f"argument of {kind.name}", key, {*kind.parameters, *AXES, "rel"})
-            overrides[axis] = parse_axis(axis, value)
+            axis = _AXIS_OF_ARGUMENT.get(key)
+            if axis is None:
+                raise UnknownName(f"argument of {kind.name}", key, {*kind.parameters, *_AXIS_OF_ARGUMENT})
+            overrides[axis] = AXES[axis].parse(value)
     return parameters, overrides

@@ -16,24 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
-from pippin.evaluation.measures import KINDS, RANKING_AXES, Measure
+from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import Tool
 
 Values = NDArray[np.float64]
 Progress = Callable[[int, int], None]
-
-# What an axis is called in a sentence.
-WORDS = {
-    "gain": "gain", "top_label": "labels beyond the table", "gain_at": "gain threshold", "discount": "discount",
-    "ideal": "ideal", "short": "short lists", "short_precision": "P@k of short lists", "empty": "empty queries",
-    "queries": "queries counted", "ties": "ties", "precision": "score precision", "relevant_at": "relevance level",
-    "ap_denominator": "AP denominator", "ap_undefined": "AP without hits above the cutoff",
-    "recall_cut": "rounding of recall levels", "err_top": "ERR's top grade", "cut": "cutoff",
-    "held": "rounding per query", "digits": "rounding",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +40,7 @@ class Part:
     @property
     def words(self) -> str:
         """The name of the choice in a sentence."""
-        return WORDS[self.axis]
+        return AXES[self.axis].words
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +118,8 @@ def round_as_printed(value: float, digits: int) -> float:
 
 def _axes(measure: Measure, first: Convention, last: Convention) -> list[str]:
     """Axes that differ and can change this measure."""
-    able = {*KINDS[measure.kind].axes, *RANKING_AXES, "empty"}
-    return [axis for axis in first.differences(last) if axis in able]
+    # Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined.
+    return [axis for axis in first.differences(last) if axis == "empty" or KINDS[measure.kind].hears(axis)]
 
 
 def _shapley(
@@ -181,7 +171,7 @@ def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, la
     if axis in _FACTS:
         plain = first.replace(queries="judged") if first.queries == "relevant" else first
         return _FACTS[axis](rankings, measure, plain, last)
-    return f"{_show(getattr(first, axis))} → {_show(getattr(last, axis))}"
+    return " → ".join(AXES[axis].text(getattr(convention, axis)) for convention in (first, last))
 
 
 def _short_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
@@ -220,7 +210,3 @@ _FACTS = {
     "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "ties": _ties_fact,
     "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact,
 }  # fmt: skip
-
-
-def _show(value: Any) -> str:
-    return "skip" if value is None else ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)

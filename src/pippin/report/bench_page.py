@@ -11,7 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from pippin import __version__
-from pippin.evaluation.convention import AXES
+from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.tools import TOOLS
 from pippin.report.bench_data import Gathered, bench_data, parameters_text
 from pippin.report.bench_figures import page_figures
@@ -67,21 +67,11 @@ def _count(number: int, one: str, many: str = "") -> str:
 def tool_record(name: str, first: str) -> dict[str, Any]:
     """A tool's convention, choice by choice: the axis, its value, what it decides, whether it differs from `first`."""
     tool = TOOLS[name]
-    own, other = tool.convention.as_dict(), TOOLS[first].convention.as_dict()
-    axes = [(axis, _choice(axis, own[axis]), what, own[axis] != other[axis]) for axis, (_, what) in AXES.items()]
-    variants = [f"{variant.why} ({_pairs(variant.changes)})" for variant in tool.variants]
+    own, other = vars(tool.convention), vars(TOOLS[first].convention)
+    axes = [(name, axis.text(own[name]), axis.decides, own[name] != other[name]) for name, axis in AXES.items()]
+    variants = [f"{variant.why} ({changes_text(variant.changes)})" for variant in tool.variants]
     return {"title": tool.title, "version": tool.version, "source": tool.source, "axes": axes, "traps": tool.traps,
             "variants": variants}  # fmt: skip
-
-
-def _choice(axis: str, value: Any) -> str:
-    if value is None:
-        return "left out" if axis == "empty" else "none"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _pairs(record: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {_choice(key, value)}" for key, value in record.items())
 
 
 def audit_html(results: Results) -> str:

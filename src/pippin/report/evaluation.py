@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pippin.evaluation.convention import changes_text
 from pippin.evaluation.measures import KINDS
 from pippin.tables import Table, number
 
@@ -82,7 +83,7 @@ def _notes(evaluations: Sequence[Evaluation]) -> list[str]:
     names = {e.name for e in evaluations}
     for evaluation in evaluations:
         tool = evaluation.tool
-        changed = ", ".join(f"{axis}={_show(value)}" for axis, value in evaluation.overrides.items())
+        changed = changes_text(evaluation.overrides)
         counts = evaluation.counts
         facts = [f"{counts['queries']:,} queries", f"{counts['empty']:,} empty"]
         if counts["cutoff"]:
@@ -93,12 +94,6 @@ def _notes(evaluations: Sequence[Evaluation]) -> list[str]:
             f"{who}{tool.name} ({tool.title} {tool.version}{'; ' + changed if changed else ''}): {', '.join(facts)}"
         )
     return notes
-
-
-def _show(value: Any) -> str:
-    if value is None:
-        return "skip"
-    return ",".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)
 
 
 def as_record(evaluation: Evaluation, ranges: dict[str, tuple[float, float]] | None = None) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pippin.evaluation.reconcile import WORDS, Reconciliation, signed
+from pippin.evaluation.convention import AXES
+from pippin.evaluation.reconcile import Reconciliation, signed
 from pippin.report.page import Section, html_table, page
 from pippin.tables import Table, number, width
 
@@ -51,7 +52,7 @@ def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
 
 def table(reconciliations: Sequence[Reconciliation]) -> Table:
     """One row per tool: its number, the difference, and a column per choice."""
-    axes = [a for a in WORDS if any(p.axis == a and abs(p.value) >= 5e-7 for r in reconciliations for p in r.parts)]
+    axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= 5e-7 for r in reconciliations for p in r.parts)]
     source = reconciliations[0].source
     rows = []
     for found in reconciliations:
@@ -60,7 +61,7 @@ def table(reconciliations: Sequence[Reconciliation]) -> Table:
         rows.append([found.target.name, number(found.after, 4), signed(found.difference, 4), *cells])
     measure = reconciliations[0].measure
     notes = [f"{source.name} says {number(reconciliations[0].before, 4)}; the parts of a row sum to its difference."]
-    return Table(["tool", measure, f"− {source.name}", *(WORDS[a] for a in axes)], rows, notes=notes)
+    return Table(["tool", measure, f"− {source.name}", *(AXES[a].words for a in axes)], rows, notes=notes)
 
 
 def record(found: Reconciliation) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pippin.errors import ConventionError
 from pippin.evaluation.audits.finding import Effect
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
-from pippin.evaluation.measures import KINDS, RANKING_AXES, Measure
+from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.tools import OFFICIAL, TOOLS, Tool
 
 Values = NDArray[np.float64]
@@ -138,7 +138,7 @@ class Effects:
 
 def depends(measure: Measure, axis: str) -> bool:
     """Whether an axis can change this measure."""
-    return axis in KINDS[measure.kind].axes or axis in RANKING_AXES
+    return KINDS[measure.kind].hears(axis)
 
 
 def printing(measure: Measure) -> list[Tool]:

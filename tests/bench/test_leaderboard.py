@@ -7,7 +7,8 @@ import math
 import pytest
 from tests.bench.grids import HandGrid, numbered
 
-from pippin.bench.leaderboard import Gap, Place, agreement, leaderboard, leaderboards, standard_error
+from pippin.bench.leaderboard import BoardKey, agreement, leaderboard, leaderboards
+from pippin.bench.standings import Gap, standard_error
 from pippin.errors import DataError, UnknownName
 from pippin.evaluation import compare
 
@@ -100,7 +101,7 @@ def test_a_data_set_on_which_everything_failed_is_still_there() -> None:
     grid = two_folds()
     grid.fail("good", "no relevant documents", data="E")
     boards = leaderboards(grid, measures=["NDCG@10"])
-    assert boards[Place("E", "official", "NDCG@10")].gaps == (Gap("good", "Fold1", 1, "no relevant documents"),)
+    assert boards[BoardKey("E", "official", "NDCG@10")].gaps == (Gap("good", "Fold1", 1, "no relevant documents"),)
 
 
 def test_seeds_are_averaged_and_their_spread_told() -> None:

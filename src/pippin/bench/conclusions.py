@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pippin.bench.leaderboard import Leaderboard, Place, agreement
+from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement
+from pippin.bench.standings import mean_over_folds
 from pippin.evaluation.corrections import adjust
 from pippin.evaluation.scores import Scores
 from pippin.evaluation.significance import compare_pair
@@ -64,7 +65,7 @@ def conclusions(study: Study, cells: Sequence[Any]) -> tuple[Conclusion, ...]:
 
 def _boards(study: Study, tool: str, measure: str = f"NDCG@{_LAST}") -> dict[str, Leaderboard]:
     """Training convention → the leaderboard of the tool."""
-    return {c: study.boards[c][Place(study.data, tool, measure)] for c in study.conventions}
+    return {c: study.boards[c][BoardKey(study.data, tool, measure)] for c in study.conventions}
 
 
 def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, float], words: str) -> Evidence:
@@ -124,8 +125,9 @@ def bias(study: Study) -> Conclusion:
 
 def _fold_mean(precision: Leaderboard, ranker: str) -> float:
     """Share of empty queries, as a mean over folds."""
-    folds = [list(values.values()) for values in precision.queries[ranker].values()]
-    return math.fsum(sum(v == 0 for v in values) / len(values) for values in folds) / len(folds)
+    folds = {fold: list(values.values()) for fold, values in precision.queries[ranker].items()}
+    shares = {(fold, 1): sum(v == 0 for v in values) / len(values) for fold, values in folds.items()}
+    return mean_over_folds(shares).mean
 
 
 def collapse(study: Study) -> Conclusion:

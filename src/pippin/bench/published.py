@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pippin.bench.leaderboard import Leaderboard, Place
+from pippin.bench.leaderboard import BoardKey, Leaderboard
 from pippin.errors import DataError
 
 # Published algorithm, letters and digits only, in lower case → our ranker. AdaRank was published once for each
@@ -112,7 +112,7 @@ def _published(
     return Published(data, algorithm, ranker_of(algorithm), measure, number)
 
 
-def beside(boards: Mapping[Place, Leaderboard], published: Sequence[Published], tool: str) -> list[Beside]:
+def beside(boards: Mapping[BoardKey, Leaderboard], published: Sequence[Published], tool: str) -> list[Beside]:
     """Every published value of our data sets and measures beside ours under `tool`, in the file's order.
 
     Data sets are found by name, whatever the case and punctuation.

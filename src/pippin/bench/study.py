@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pippin.bench.leaderboard import Frames, Gap, Grid, Leaderboard, Place, absent, leaderboards
+from pippin.bench.leaderboard import BoardKey, Leaderboard, leaderboards
+from pippin.bench.standings import Gap
+from pippin.bench.tables import CellTables, LoadedTables, absent
 from pippin.errors import DataError, UnknownName
 from pippin.evaluation.tools import TOOLS
 
@@ -30,7 +32,7 @@ MEASURE = f"NDCG@{LAST}"  # what is optimised, and what the conclusions speak of
 CUTOFFS = tuple(range(1, LAST + 1))
 
 
-class StudyGrid(Grid, Protocol):
+class StudyTables(CellTables, Protocol):
     """Results with their cells, whose scores can be held against each other."""
 
     @property
@@ -57,7 +59,7 @@ class Study:
     data: str
     conventions: tuple[str, ...]  # of training; the first is the base that others are held against
     tools: tuple[str, ...]  # of evaluation
-    boards: Mapping[str, Mapping[Place, Leaderboard]]  # by training convention
+    boards: Mapping[str, Mapping[BoardKey, Leaderboard]]  # by training convention
     conclusions: tuple[Conclusion, ...]
 
     @property
@@ -73,7 +75,7 @@ class Study:
 
     def board(self, convention: str, tool: str, cutoff: int) -> Leaderboard:
         """One leaderboard of the study."""
-        return self.boards[convention][Place(self.data, tool, f"NDCG@{cutoff}")]
+        return self.boards[convention][BoardKey(self.data, tool, f"NDCG@{cutoff}")]
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -136,13 +138,13 @@ def run_study(
 
 
 def study(
-    grid: StudyGrid, data: str, *, conventions: Sequence[str] | None = None, tools: Sequence[str] | None = None
+    tables: StudyTables, data: str, *, conventions: Sequence[str] | None = None, tools: Sequence[str] | None = None
 ) -> Study:
     """The study of one data set from results; conventions and tools are all that the results have unless given."""
     from pippin.bench.conclusions import NEEDED, conclusions
 
-    means = grid.means()
-    trained, stored = {*means["convention"], *absent(grid)["convention"]}, set(means["tool"])
+    means = tables.means()
+    trained, stored = {*means["convention"], *absent(tables)["convention"]}, set(means["tool"])
     missing = [tool for tool in (*NEEDED, *(tools or ())) if tool not in stored]
     if missing:
         raise UnknownName("tool that the results were evaluated under", missing[0], stored)
@@ -155,14 +157,14 @@ def study(
     measures = [*(f"NDCG@{k}" for k in CUTOFFS), "MAP"]
     shown = tuple(tools or (t for t in TOOLS if t in stored))
     needed = list(dict.fromkeys([*shown, *NEEDED]))
-    frames = Frames(grid, needed, measures)
-    boards = {c: leaderboards(frames, data=[data], tools=needed, measures=measures, convention=c) for c in chosen}
+    loaded = LoadedTables(tables, needed, measures)
+    boards = {c: leaderboards(loaded, data=[data], tools=needed, measures=measures, convention=c) for c in chosen}
     drawn = Study(data, chosen, tuple(t for t in shown if _complete(boards, data, t)), boards, ())
     if not drawn.tools:
         raise DataError(f"none of the tools asked for gives NDCG on {data}")
-    return Study(data, chosen, drawn.tools, boards, conclusions(drawn, grid.cells))
+    return Study(data, chosen, drawn.tools, boards, conclusions(drawn, tables.cells))
 
 
-def _complete(boards: Mapping[str, Mapping[Place, Leaderboard]], data: str, tool: str) -> bool:
+def _complete(boards: Mapping[str, Mapping[BoardKey, Leaderboard]], data: str, tool: str) -> bool:
     """Whether the tool gives NDCG at every cutoff; one that cannot take the labels does not."""
-    return all(Place(data, tool, f"NDCG@{k}") in of for of in boards.values() for k in CUTOFFS)
+    return all(BoardKey(data, tool, f"NDCG@{k}") in of for of in boards.values() for k in CUTOFFS)

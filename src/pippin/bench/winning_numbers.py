@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pippin.bench.leaderboard import Leaderboard, Place
+from pippin.bench.leaderboard import BoardKey, Leaderboard
 from pippin.errors import DataError
 from pippin.evaluation.compare import EQUAL
 
@@ -58,7 +58,7 @@ def _winning(measure: str, ranker: str, rows: Iterable[Mapping[str, float | None
     return Winning(measure, ranker, wins, pairs)
 
 
-def means_of(boards: Mapping[Place, Leaderboard], tool: str) -> DataFrame:
+def means_of(boards: Mapping[BoardKey, Leaderboard], tool: str) -> DataFrame:
     """The means of leaderboards under one tool as `winning_numbers` takes them."""
     import polars as pl
 

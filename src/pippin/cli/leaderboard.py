@@ -14,10 +14,11 @@ from pippin.evaluation.significance import TESTS
 from pippin.evaluation.tools import TOOLS
 
 if TYPE_CHECKING:
-    from pippin.bench.leaderboard import Grid, Leaderboard, Place
+    from pippin.bench.leaderboard import BoardKey, Leaderboard
     from pippin.bench.published import Beside
+    from pippin.bench.tables import CellTables
 
-    Boards: TypeAlias = Mapping[Place, Leaderboard]
+    Boards: TypeAlias = Mapping[BoardKey, Leaderboard]
 
 HELP = """Show the leaderboards of benchmark results: LETOR's tables, one measure in full, what other tools
 would say, winning numbers over several data sets, and what is missing.
@@ -53,19 +54,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def render(grid: Grid, options: argparse.Namespace) -> str:
+def render(tables: CellTables, options: argparse.Namespace) -> str:
     """Everything asked for in the form asked for."""
     from pippin.bench.leaderboard import LETOR_MEASURES, leaderboards
     from pippin.bench.published import beside, read_published
     from pippin.report import leaderboard as report
 
     published = None if options.published is None else read_published(options.published)
-    stored = list(dict.fromkeys(grid.means()["measure"]))
+    stored = list(dict.fromkeys(tables.means()["measure"]))
     measures = [m for m in dict.fromkeys([*LETOR_MEASURES, options.measure]) if m in stored or m == options.measure]
     plan = TestPlan(options.test, options.correct, alpha=options.alpha)
     names = options.data.split(",") if options.data else None
     boards = leaderboards(
-        grid, data=names, tools=[options.tool], measures=measures, convention=options.convention, plan=plan
+        tables, data=names, tools=[options.tool], measures=measures, convention=options.convention, plan=plan
     )
     if not boards:
         raise DataError(f"{options.tool} computes none of the measures of these results")
@@ -75,16 +76,16 @@ def render(grid: Grid, options: argparse.Namespace) -> str:
     if options.form == "csv":
         csv = report.published_csv(beside_ours) if published else report.csv_table(boards, options.per_fold)
         return csv.render("csv")
-    known = set(grid.means()["tool"])
+    known = set(tables.means()["tool"])
     tools = [options.tool, *(tool for tool in TOOLS if tool in known and tool != options.tool)]
     others = leaderboards(
-        grid, data=names, tools=tools, measures=[options.measure], convention=options.convention, plan=plan
+        tables, data=names, tools=tools, measures=[options.measure], convention=options.convention, plan=plan
     )
     return _text(boards, others, beside_ours, options)
 
 
 def _text(boards: Boards, others: Boards, beside_ours: Sequence[Beside], options: argparse.Namespace) -> str:
-    from pippin.bench.leaderboard import Place, datasets_of
+    from pippin.bench.leaderboard import BoardKey, datasets_of
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
@@ -92,7 +93,7 @@ def _text(boards: Boards, others: Boards, beside_ours: Sequence[Beside], options
     for data in datasets_of(boards):
         parts.append(heading(data, form))
         parts += [table.render(form) for table in report.letor_tables(boards, data, options.tool)]
-        board = boards.get(Place(data, options.tool, options.measure))
+        board = boards.get(BoardKey(data, options.tool, options.measure))
         if board is not None:
             parts.append(report.board_table(board, options.per_fold).render(form))
         parts += _other_tools([b for place, b in others.items() if place.data == data], form)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.bench.leaderboard import Leaderboard, Place, agreement, leaderboards
+from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning_numbers import means_of, winning_numbers
 from pippin.report.bench_words import finding, overall_finding
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pippin.bench.store import Results
 
-Boards = Mapping[Place, Leaderboard]
+Boards = Mapping[BoardKey, Leaderboard]
 ABSENT = 65_535  # a value per query that is not there
 NO_WAY = 255  # a tool that does not compute a measure
 SHOWN_FEATURES = 20
@@ -142,7 +142,7 @@ def _panel(
     """All there is to say of one data set under one training convention."""
     mine = {place: board for place, board in boards.items() if place.data == data}
     first = next(iter(mine.values()))
-    by_measure = [[mine[p] for t in names.tools if (p := Place(data, t, m)) in mine] for m in names.measures]
+    by_measure = [[mine[p] for t in names.tools if (p := BoardKey(data, t, m)) in mine] for m in names.measures]
     gaps = [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in first.gaps]
     return {
         "folds": first.folds,
@@ -215,7 +215,7 @@ def _query_values(names: Names, boards: Boards, folds: Sequence[str]) -> dict[st
         seen: dict[bytes, int] = {}
         exact: dict[bytes, int] = {}  # most tools agree to the last bit: what was rounded once need not be again
         for t, tool in enumerate(names.tools):
-            board = boards.get(Place(first.data, tool, measure))
+            board = boards.get(BoardKey(first.data, tool, measure))
             if board is None or np.isnan(board.values).all():
                 continue
             table = _by_ranker(names, board)
@@ -264,7 +264,7 @@ def _overall(names: Names, boards: Boards) -> dict[str, Any]:
             if sets == len(names.data):
                 means[t, names.measures.index(measure), names.rankers.index(ranker)] = value
     first = names.tools.index(names.tool)
-    by_measure = [[b for d in names.data if (b := boards.get(Place(d, names.tool, m)))] for m in names.measures]
+    by_measure = [[b for d in names.data if (b := boards.get(BoardKey(d, names.tool, m)))] for m in names.measures]
     sentences = [
         overall_finding(own, names.rankers, wins[first, i], pairs[first, i]) if own else ""
         for i, own in enumerate(by_measure)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pippin.bench.leaderboard import LETOR_MEASURES, Leaderboard, Place, agreement, training_convention
+from pippin.bench.leaderboard import LETOR_MEASURES, BoardKey, Leaderboard, agreement
 from pippin.bench.published import Published, beside
 from pippin.bench.study import Study
+from pippin.bench.tables import training_convention
 from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
 from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError, MissingExtra
@@ -23,7 +24,7 @@ from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
 from pippin.report.study import study_figures
 from pippin.tables import Table
 
-Boards = Mapping[Place, Leaderboard]
+Boards = Mapping[BoardKey, Leaderboard]
 Step = Callable[[str], None]
 FORMS = {"markdown": "md", "latex": "tex"}
 DRAWINGS = ("svg", "pdf", "png")
@@ -64,7 +65,7 @@ def _tables(
     main = main_measure(names)
     for data in names.data:
         tables = report.letor_tables(boards, data, names.tool)
-        tables.append(report.board_table(every[Place(data, names.tool, main)], per_fold=True))
+        tables.append(report.board_table(every[BoardKey(data, names.tool, main)], per_fold=True))
         compared = agreement([board for place, board in every.items() if place.data == data])
         if compared is not None and len(compared.boards) > 1:
             tables.append(report.tools_table(compared))
@@ -114,8 +115,8 @@ def paper_figures(gathered: Gathered, convention: str | None = None) -> Iterator
     boards = {place: board for place, board in gathered.boards(convention).items() if place.measure in lined}
     for data in names.data:
         here = {place: board for place, board in boards.items() if place.data == data}
-        own = {m: here[place] for m in lined if (place := Place(data, names.tool, m)) in here}
-        by_tool = {t: here[place] for t in names.tools if (place := Place(data, t, main)) in here}
+        own = {m: here[place] for m in lined if (place := BoardKey(data, names.tool, m)) in here}
+        by_tool = {t: here[place] for t in names.tools if (place := BoardKey(data, t, main)) in here}
         file, rankers = file_name(data), names.rankers
         yield f"{file}-curves", figures.curves(_curve_rows(own), rankers, main.partition("@")[0])
         yield f"{file}-tools", figures.across(_tool_rows(by_tool), rankers, names.tools, "mean", main)

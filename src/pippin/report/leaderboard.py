@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from pippin.bench.leaderboard import NDCGS, PRECISIONS, Gap, Leaderboard, Place
+from pippin.bench.leaderboard import NDCGS, PRECISIONS, BoardKey, Leaderboard
 from pippin.bench.published import Beside
+from pippin.bench.standings import Gap
 from pippin.bench.winning_numbers import Winning
 from pippin.evaluation.compare import Comparison
 from pippin.report.compare import significance_marks
 from pippin.tables import Table, number
 
-Boards = Mapping[Place, Leaderboard]
+Boards = Mapping[BoardKey, Leaderboard]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pippin.data.trec import Judgements
 
@@ -71,6 +72,7 @@ class Collection:
     unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)  # stream → what it is, for the meta-information
     topics: Mapping[str, str] = field(default_factory=dict)  # document id → category
+    files: Mapping[str, Path] = field(default_factory=dict)  # queries, judgements → where they were found
     notes: tuple[str, ...] = ()  # what the reader took for what, and what it left out, a sentence each
     judged_as: str = "sparse"  # "sparse": what is not judged is not relevant (Gov); "complete": only judged count
 

@@ -13,6 +13,9 @@
 | tsv     | `.tsv` with headings, or of two columns, id and text         | every column             | `links`      |
 | parquet | `.parquet`                                                   | every column of text     | `links`      |
 | beir    | a folder: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`  | every field of text      | `links`      |
+| npl     | `doc-text`, `query-text`, `rlv-ass`                          | text                     |              |
+| time    | `TIME.ALL`, `TIME.QUE`, `TIME.REL`                           | text                     |              |
+| lisa    | `LISA0.001` …, `LISA.QUE`, `LISA.REL`                        | title, abstract          |              |
 | irds    | `irds:` and an id of ir_datasets                             | every field of text      |              |
 
 Web pages also have the stream extracted_title: the title that stands on the page, found by how it looks.
@@ -24,6 +27,7 @@ The id of a record is called id, _id, docno, doc_id, docid, document_id or pid. 
 
 from pippin.collection.readers import (  # noqa: F401  (each puts itself on the shelf)
     beir,
+    classics,
     html_folder,
     irds,
     jsonl,

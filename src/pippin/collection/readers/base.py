@@ -55,14 +55,6 @@ class Wanted:
         """Where files beside the documents are looked for."""
         return self.path if self.path.is_dir() else self.path.parent
 
-    def topic_file(self, pattern: str) -> Path | None:
-        """The file of queries: the one that was named, or the one beside the documents."""
-        return None if self.documents_only else self.queries or self.beside(pattern, "queries")
-
-    def judgement_file(self, pattern: str) -> Path | None:
-        """The file of judgements, likewise."""
-        return None if self.documents_only else self.judgements or self.beside(pattern, "judgements")
-
     def beside(self, pattern: str, what: str) -> Path | None:
         """The one file of the folder whose whole name matches, in any case; several are an error."""
         if is_id(str(self.path)):
@@ -92,6 +84,21 @@ class Reader:
     open: Callable[[Wanted], Collection]
 
 
+def _read_queries(path: Path, field: str | None, _: Judgements | None) -> tuple[Query, ...]:
+    return read_queries(path, field)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How queries and judgements that stand beside the documents are called (whole names, in any case), and read."""
+
+    query_files: str = QUERY_FILES
+    judgement_files: str = JUDGEMENT_FILES
+    read_queries: Callable[[Path, str | None, Judgements | None], tuple[Query, ...]] = _read_queries
+    read_judgements: Callable[[Path], Judgements] = read_judged
+
+
+BESIDE = Beside()
 READERS: Registry[Reader] = Registry("collection format")
 
 
@@ -158,19 +165,21 @@ def collect(
     streams: tuple[str, ...],
     documents: Callable[[], Iterator[Document]],
     *,
-    queries: tuple[Query, ...] | None = None,
-    judgements: Judgements | None = None,
+    beside: Beside = BESIDE,
     descriptions: Mapping[str, str] = DESCRIPTIONS,
     judged_as: str = "sparse",
     notes: tuple[str, ...] = (),
 ) -> Collection:
-    """A collection of what was read; queries and judgements that are not given are those named, or those beside."""
-    if queries is None:
-        file = wanted.topic_file(QUERY_FILES)
-        queries = read_queries(file, wanted.query_field) if file else ()
-    if judgements is None:
-        file = wanted.judgement_file(JUDGEMENT_FILES)
-        judgements = read_judged(file) if file else None
+    """A collection of documents with its queries and judgements: those that were named, or those found beside them."""
+    files: dict[str, Path] = {}
+    judgements: Judgements | None = None
+    queries: tuple[Query, ...] = ()
+    if not wanted.documents_only:
+        judged = wanted.judgements or wanted.beside(beside.judgement_files, "judgements")
+        asked = wanted.queries or wanted.beside(beside.query_files, "queries")
+        judgements = beside.read_judgements(judged) if judged else None
+        queries = beside.read_queries(asked, wanted.query_field, judgements) if asked else ()
+        files = {what: file for what, file in (("queries", asked), ("judgements", judged)) if file}
     if queries and judgements and not {query.id for query in queries} & set(judgements.query_ids):
         raise DataError(
             f"none of the judged queries ({judgements.query_ids[0]} …) is among the queries ({queries[0].id} …)",
@@ -180,5 +189,6 @@ def collect(
     unions = {WHOLE: members} if members and len(streams) > 1 and WHOLE not in streams else {}
     described = {name: text for name, text in descriptions.items() if name in streams}
     return Collection(
-        wanted.name, streams, documents, queries, judgements, unions, described, notes=notes, judged_as=judged_as
-    )
+        wanted.name, streams, documents, queries, judgements, unions, described, files=files, notes=notes,
+        judged_as=judged_as,
+    )  # fmt: skip

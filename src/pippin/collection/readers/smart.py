@@ -25,7 +25,7 @@ from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link, Query
 from pippin.collection.files import first_files, head, lines, plain_text, split_records
-from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, Wanted, collect, starts_with
+from pippin.collection.readers.base import DESCRIPTIONS, READERS, Beside, Reader, Wanted, collect, starts_with
 from pippin.collection.readers.judged import gather, label_of, read_judged
 from pippin.collection.topics import plain_number, query_of, read_queries
 from pippin.data.trec import Judgements
@@ -136,16 +136,11 @@ def _open(wanted: Wanted) -> Collection:
         names = ", ".join(p.name for p in files) or "none"
         raise DataError(f"one file of documents that begin with .I is expected ({names}); name it", wanted.path)
     streams = wanted.choose((*STREAMS.values(), ANCHOR), ("title", "abstract"))
-    judged = wanted.judgement_file(JUDGED)
-    judgements = _read_judgements(judged) if judged else None
-    asked = wanted.topic_file(QUERIES.pattern)
-    queries = _read_queries(asked, wanted.query_field, judgements) if asked else ()
     return collect(
         wanted,
         streams,
         lambda: _documents(files[0], streams),
-        queries=queries,
-        judgements=judgements,
+        beside=Beside(QUERIES.pattern, JUDGED, _read_queries, _read_judgements),
         descriptions={**{stream: f"the {stream} of the document" for stream in STREAMS.values()}, **DESCRIPTIONS},
     )
 

@@ -264,21 +264,6 @@ def test_dict_of_dicts_is_judgements_or_a_run() -> None:
     assert same(columns.from_frame_scored({"q": {"d": 1.5}}), Run.of({"q": {"d": 1.5}}))
 
 
-def test_dataset_from_arrays() -> None:
-    X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
-    data = columns.dataset(X, [0, 1, 2], [10, 10, 11], document_ids=["a", "b", "c"], feature_names=["u", "v"])
-    assert data.query_ids == ("10", "11")
-    assert data.features.dtype == np.float32
-    assert data.feature_names == ("u", "v")
-    assert list(data.document_ids or ()) == ["a", "b", "c"]
-    assert columns.dataset([[1], [2]], [0.0, 1.0], ["a", "a"]).features.dtype == np.float64
-    with pytest.raises(DataError, match=r"label has the shape \(2,\) where X has \(3, 2\)"):
-        columns.dataset(X, [0, 1], [1, 1, 1])
-    with pytest.raises(DataError, match="query 1 comes back"):
-        columns.dataset(X, [0, 1, 2], [1, 2, 1])
-    assert columns.dataset(X, [0, 1, 2], [1, 2, 1], merge_queries=True).features[:, 0].tolist() == [1, 5, 3]
-
-
 def test_only_labels_make_a_dataset_without_features() -> None:
     data = columns.from_frame_judged({"qid": [1, 1, 2], "label": [0, 1, 2]})
     assert isinstance(data, Dataset)
@@ -287,13 +272,13 @@ def test_only_labels_make_a_dataset_without_features() -> None:
 
 def test_own_note_beats_names(tmp_path: Path) -> None:
     """A feature may bear the name of a role where the file can say so; CSV cannot."""
-    data = columns.dataset([[1.0, 2.0]], [1], ["q"], feature_names=["qid", "score"])
+    data = Dataset.from_arrays([[1.0, 2.0]], [1], ["q"], feature_names=["qid", "score"])
     columns.write(data, tmp_path / "d.parquet")
     assert same(columns.read_judged(tmp_path / "d.parquet"), data)
     with pytest.raises(DataError, match="the feature 'qid' could not be told"):
         columns.write(data, tmp_path / "d.csv")
     with pytest.raises(DataError, match="two columns would be called 'query'"):
-        columns.write(columns.dataset([[1.0]], [1], ["q"], feature_names=["query"]), tmp_path / "d.parquet")
+        columns.write(Dataset.from_arrays([[1.0]], [1], ["q"], feature_names=["query"]), tmp_path / "d.parquet")
     # Taking a column away makes the note worthless, not the table.
     left = pyarrow.parquet.read_table(tmp_path / "d.parquet").drop_columns(["qid"])
     rest = columns.from_frame_judged(left)
@@ -306,7 +291,7 @@ def test_own_note_beats_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [3, 40, -10])
 def test_damaged_files_get_a_sentence(form: str, cut: int, tmp_path: Path) -> None:
     path = tmp_path / f"d.{form}"
-    columns.write(columns.dataset([[1.0], [2.0]], [0, 1], ["q", "q"]), path)
+    columns.write(Dataset.from_arrays([[1.0], [2.0]], [0, 1], ["q", "q"]), path)
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(DataError, match=r"not a readable (parquet|arrow) file"):
         columns.read_judged(path)
@@ -359,7 +344,7 @@ def mutations(whole: bytes) -> st.SearchStrategy[bytes]:
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_give_data_or_a_sentence(form: str, drawing: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / f"d.{form}"
-    columns.write(columns.dataset([[1.0, 2.0], [3.0, 4.0]], [0, 1], ["q", "q"], document_ids=["a", "b"]), path)
+    columns.write(Dataset.from_arrays([[1.0, 2.0], [3.0, 4.0]], [0, 1], ["q", "q"], document_ids=["a", "b"]), path)
     path.write_bytes(drawing.draw(mutations(path.read_bytes()) | st.binary(max_size=60)))
     for read in (columns.read_judged, columns.read_scored):
         with contextlib.suppress(DataError):

@@ -161,7 +161,7 @@ def test_what_cannot_be(source: str, target: str, options: dict[str, Any], messa
 @pytest.mark.parametrize("bad", ["a b", "", "a\tb", "a\nb"])
 def test_ids_that_text_cannot_hold(bad: str, tmp_path: Path) -> None:
     judged = Judgements.of({"q": {bad: 1}}), Judgements.of({bad: {"d": 1}})
-    for data in (*judged, Run.of({"q": {bad: 1.0}}), columns.dataset([[1.0]], [1], [bad])):
+    for data in (*judged, Run.of({"q": {bad: 1.0}}), Dataset.from_arrays([[1.0]], [1], [bad])):
         columns.write(data, tmp_path / "d.parquet")
         with pytest.raises(DataError, match="cannot be written as"):
             convert(tmp_path / "d.parquet", tmp_path / "out.txt")
@@ -186,7 +186,7 @@ def test_text_holds_an_id_or_refuses_it(data: Data, tmp_path: Path) -> None:
 
 def test_negative_labels_are_not_for_letor(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the label -1 cannot be written as LETOR text"):
-        write_any(columns.dataset([[1.0], [1.0]], [-1, 1], ["q", "q"]), tmp_path / "d.txt")
+        write_any(Dataset.from_arrays([[1.0], [1.0]], [-1, 1], ["q", "q"]), tmp_path / "d.txt")
 
 
 def test_options_reach_the_readers(letor: Path, tmp_path: Path) -> None:

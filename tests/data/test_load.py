@@ -97,7 +97,7 @@ def test_wrong_pairs_get_one_sentence(write: Write) -> None:
         (lambda: as_judged(run), "judgements or LETOR text are expected, and this is a run"),
         (lambda: as_judged(scores), "judgements or LETOR text are expected, and this is scores"),
         (lambda: as_judged(Run.of({"q": {"a": 1.0}})), "judged data are expected, and run is a run"),
-        (lambda: as_judged(3), "judged data are a LETOR file, judgements, a dict of dicts or a table, not int"),
+        (lambda: as_judged(3), "judged data are a LETOR file, judgements, .* or labels with .*, not int"),
         (lambda: as_scored(letor, data), "scores or a run are expected, and this is LETOR text"),
         (lambda: as_scored(qrels, judged), "scores or a run are expected, and this is judgements"),
         (lambda: as_scored(data, data), "scores or a run are expected, and l holds judged data"),

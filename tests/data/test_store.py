@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.data.drawing import any_ids, datasets, judgements, runs, same
 
 from pippin.data import store, synthetic
-from pippin.data.columns import dataset
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, digest, pack
 from pippin.data.store import read_store, write_store
@@ -23,6 +22,7 @@ from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 
 anything = st.one_of(datasets(any_ids), judgements(any_ids), runs(any_ids))
+dataset = Dataset.from_arrays
 drawn = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -232,8 +232,8 @@ def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 def test_dicts_are_checked() -> None:
     with pytest.raises(DataError, match=r"the label 0.5 of document d is not a whole number"):
-        Judgements.of({"q": {"d": 0.5}})  # type: ignore[dict-item]
-    for wrong in ({"q": 3}, {"q": {"d": "x"}}, {"q": {1: 1}}, {1: {"d": 1}}):
+        Judgements.of({"q": {"d": 0.5}})
+    for wrong in ({"q": 3}, {"q": {"d": "x"}}, {"q": {1.5: 1}}, {None: {"d": 1}}):
         with pytest.raises(DataError, match="a dict of query ids to dicts"):
             Judgements.of(wrong)  # type: ignore[arg-type]
 
@@ -245,3 +245,14 @@ def test_golden_inputs_equal_a_slow_reading(shared: Path) -> None:
         assert list(run.document_ids) == [row[2] for row in rows]
         assert run.scores.tolist() == [float(row[4]) for row in rows]
         assert run.query_ids == tuple(dict.fromkeys(row[0] for row in rows))
+
+
+def test_ids_may_be_whole_numbers() -> None:
+    for of in (Judgements.of, Run.of):
+        found = of({1: {10: 1, "x": 0}, np.int64(2): {np.int32(7): 1}})
+        assert found.query_ids == ("1", "2")
+        assert list(found.document_ids) == ["10", "x", "7"]
+        with pytest.raises(DataError, match="a query id stands there as a number and as text, 1"):
+            of({1: {"a": 1}, "1": {"b": 1}})
+        with pytest.raises(DataError, match="a document id stands there as a number and as text, 7"):
+            of({1: {7: 1, "7": 1}})

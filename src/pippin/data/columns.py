@@ -1,4 +1,4 @@
-"""Tables as ranking data and back: Parquet, CSV, Arrow IPC, pandas, Polars, PyArrow, NumPy and dicts.
+"""Tables as ranking data and back: Parquet, CSV, Arrow IPC, pandas, Polars, PyArrow and dicts.
 
 A column is known by its name, whatever its case. Where a table has two names of one row, the first in this list is
 taken (PyTerrier's `query` is the text of a query and `qid` its id), and the others are left alone:
@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, Scores
@@ -266,37 +266,6 @@ def _list_features(sheet: Sheet, dtype: DTypeLike | None) -> tuple[tuple[str, ..
     return tuple(str(i + 1) for i in range(width)), float_array(flat, dtype).reshape(len(lengths), width)
 
 
-def dataset(
-    X: ArrayLike,
-    y: ArrayLike,
-    qid: ArrayLike,
-    *,
-    document_ids: Sequence[str] | None = None,
-    feature_names: Sequence[str] = (),
-    name: str = "data",
-    merge_queries: bool = False,
-) -> Dataset:
-    """A data set from arrays as scikit-learn and XGBoost take them; float32 stays, all else becomes float64.
-
-    >>> dataset([[1, 0], [0, 1], [1, 1]], [2, 0, 1], ["a", "a", "b"])
-    Dataset('data': 2 queries, 3 documents, 2 features, float64)
-    """
-    features = np.asarray(X)
-    features = np.ascontiguousarray(features, np.float32 if features.dtype == np.float32 else np.float64)
-    columns = {"query": np.asarray(qid), "label": np.asarray(y)}
-    if document_ids is not None:
-        columns["document"] = np.asarray(document_ids, object)
-    for key, column in columns.items():
-        if column.ndim != 1 or features.ndim != 2 or len(column) != len(features):
-            raise DataError(f"{key} has the shape {column.shape} where X has {features.shape}")
-    roles = find_roles(sheet_of(columns, name), features=())
-    groups = _group(roles, merge_queries)
-    return Dataset(
-        groups.arrange(features), groups.arrange(_labels(roles)), groups.offsets, groups.query_ids,
-        _documents(roles, groups), tuple(feature_names), name=name,
-    )  # fmt: skip
-
-
 def to_arrow(data: Data | Scores) -> Any:
     """Any ranking data as a PyArrow table, with a note in its metadata on which column is what."""
     import pyarrow
@@ -359,7 +328,6 @@ def write(data: Data | Scores, path: str | os.PathLike[str], form: str | None = 
 
 __all__ = [
     "ROLES",
-    "dataset",
     "from_frame_judged",
     "from_frame_scored",
     "read",

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pippin.data.grouping import offsets_of
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.kernels.rank import find_duplicate
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -77,6 +79,42 @@ class Dataset:
         ):
             object.__setattr__(self, key, value)
 
+    @classmethod
+    def from_arrays(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        group: ArrayLike | None = None,
+        document_ids: Iterable[str] | None = None,
+        feature_names: Sequence[str] = (),
+        name: str = "data",
+    ) -> Dataset:
+        """A data set from arrays as scikit-learn, LightGBM and XGBoost take them.
+
+        `qid` is the query of each row (a query's rows stand together), or `group` the sizes of the queries. A pandas or
+        Polars frame X names the features. float32 stays, all else becomes float64; NaN is NULL.
+
+        >>> Dataset.from_arrays([[1, 0], [0, 1], [1, 1]], [2, 0, 1], qid=["a", "a", "b"])
+        Dataset('data': 2 queries, 3 documents, 2 features, float64)
+        """
+        features = np.asarray(X)
+        try:
+            features = np.ascontiguousarray(features, np.float32 if features.dtype == np.float32 else np.float64)
+        except (TypeError, ValueError):
+            raise DataError("features are numbers, and X holds something else") from None
+        if features.ndim != 2:
+            raise DataError(f"X is a table, a row per document, and not of shape {features.shape}")
+        offsets, query_ids = offsets_of(len(features), qid=qid, group=group)
+        names = tuple(map(str, feature_names)) or _column_names(X)
+        documents = None if document_ids is None else Texts.of(map(str, document_ids))
+        data = cls(features, check_labels(y, len(features)), offsets, query_ids, documents, names, name=name)
+        if documents is not None and (later := find_duplicate(documents, offsets)[1]) >= 0:
+            query = query_ids[int(np.searchsorted(offsets, later, side="right")) - 1]
+            raise DataError(f"document {documents.at(later)} stands twice in query {query}")
+        return data
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -112,6 +150,26 @@ class Dataset:
             f"Dataset({self.name!r}: {self.queries:,} queries, {len(self):,} documents, "
             f"{self.features.shape[1]} features, {self.features.dtype})"
         )
+
+
+def _column_names(X: Any) -> tuple[str, ...]:
+    """The names of a frame's columns; arrays have none."""
+    columns = getattr(X, "columns", None)
+    return () if columns is None else tuple(map(str, columns))
+
+
+def check_labels(y: ArrayLike, rows: int) -> NDArray[np.int32]:
+    """Labels as whole numbers, one per row."""
+    try:
+        labels = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise DataError("labels are whole numbers, and y holds something else") from None
+    if labels.shape != (rows,):
+        raise DataError(f"{rows} labels are needed in one column, and y has the shape {labels.shape}")
+    odd = ~(np.isfinite(labels) & (labels == np.floor(labels)) & (np.abs(labels) < 2**31))
+    if odd.any():
+        raise DataError(f"labels are whole numbers, and y holds {labels[odd][0]:g}")
+    return labels.astype(np.int32)
 
 
 def rows_of(offsets: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data import foreign
 from pippin.data.buffers import Buffer, Source, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
@@ -64,22 +65,35 @@ def _kind_of_columns(columns: list[bytes], buffer: Buffer, line: int) -> Kind:
     )
 
 
-def as_judged(x: Any, *, merge_queries: bool = False, absent: str = "zero") -> Dataset | Judgements:
+def as_judged(
+    x: Any, *, merge_queries: bool = False, absent: str = "zero", qid: Any = None, group: Any = None
+) -> Dataset | Judgements:
     """Judged data: a `Dataset` or `Judgements`, or a dict of dicts, file, frame or `irds:ID` that becomes one.
 
-    `absent` says what features are that a line of LETOR text leaves out.
+    `absent` says what features are that a line of LETOR text leaves out. With `qid`, each row's query, or `group`, the
+    sizes of the queries, x is a label per row.
     """
+    if qid is not None or group is not None:
+        return _labelled(x, qid, group)
     judged = _judged(x, merge_queries, absent)
     if isinstance(judged, Run):
         raise DataError(f"judged data are expected, and {judged.name} is a run")
     return judged
 
 
+def _labelled(labels: Any, qid: Any, group: Any) -> Dataset:
+    """Labels in rows, and whose they are: a data set without features."""
+    if isinstance(labels, (Dataset, Judgements, Run, Mapping, str, os.PathLike, Buffer)):
+        raise DataError(f"qid and group go with a label per row, and {type(labels).__name__} knows its queries itself")
+    rows = np.asarray(labels)
+    return Dataset.from_arrays(np.empty((len(rows) if rows.ndim else 0, 0)), rows, qid, group=group, name="labels")
+
+
 def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if isinstance(x, (Dataset, Judgements, Run)):
         return x
-    if isinstance(x, Mapping):
-        return Judgements.of(x)
+    if (known := foreign.nested(x, "relevance")) is not None:
+        return Judgements.of(known[0], known[1] or "judgements")
     if isinstance(x, str) and x.startswith("irds:"):
         from pippin.data import irds
 
@@ -90,7 +104,8 @@ def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | 
         from pippin.data import columns
 
         return columns.from_frame_judged(x, merge_queries=merge_queries)
-    raise DataError(f"judged data are a LETOR file, judgements, a dict of dicts or a table, not {type(x).__name__}")
+    wanted = "a LETOR file, judgements, a dict of dicts or a table, or labels with qid= or group="
+    raise DataError(f"judged data are {wanted}, not {type(x).__name__}")
 
 
 def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
@@ -126,8 +141,8 @@ def _scored(
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if isinstance(x, (Dataset, Judgements, Run)):
         return x
-    if isinstance(x, Mapping):
-        return Run.of(x)
+    if (known := foreign.nested(x, "score")) is not None:
+        return Run.of(known[0], known[1] or "run")
     if isinstance(x, str) and x.startswith("irds:"):
         from pippin.data import irds
 

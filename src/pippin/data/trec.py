@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +15,35 @@ from pippin.data.texts import Texts
 from pippin.errors import DataError
 from pippin.kernels.text import line_at
 
+Nested = Mapping[Any, Mapping[Any, float]]  # query id → document id → number; ids are texts or whole numbers
 
-def _columns(
-    nested: Mapping[str, Mapping[str, float]], name: str
-) -> tuple[NDArray[np.int64], Texts, NDArray[np.float64]]:
-    """Offsets, documents and numbers of a dict of dicts."""
+
+def _columns(nested: Nested, name: str) -> tuple[tuple[str, ...], NDArray[np.int64], Texts, NDArray[np.float64]]:
+    """Query ids, offsets, documents and numbers of a dict of dicts."""
     try:
         offsets = np.concatenate(([0], np.cumsum([len(d) for d in nested.values()]))).astype(np.int64)
-        "".join(nested)  # raises where a query id is no text
-        documents = Texts.of(document for d in nested.values() for document in d)
+        queries = tuple(_ids(nested, "query", name))
+        documents = Texts.of(document for d in nested.values() for document in _ids(d, "document", name))
         numbers = np.array([number for d in nested.values() for number in d.values()], np.float64)
+    except DataError:
+        raise
     except (TypeError, ValueError, AttributeError):
         raise DataError("a dict of query ids to dicts of document ids to numbers is expected", name) from None
-    return offsets, documents, numbers
+    return queries, offsets, documents, numbers
+
+
+def _ids(keys: Mapping[Any, Any], kind: str, name: str) -> Iterable[str]:
+    """Ids as texts: whole numbers are written out, anything else is no id."""
+    if all(type(key) is str for key in keys):
+        return keys
+    ids = [key if isinstance(key, str) else str(operator.index(key)) for key in keys]
+    if len(set(ids)) != len(ids):
+        raise DataError(f"a {kind} id stands there as a number and as text, {_twice(ids)}", name)
+    return ids
+
+
+def _twice(ids: list[str]) -> str:
+    return next(i for n, i in enumerate(ids) if i in ids[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +65,18 @@ class Judgements:
         object.__setattr__(self, "offsets", read_only(self.offsets))
 
     @classmethod
-    def of(cls, judged: Mapping[str, Mapping[str, int]], name: str = "judgements") -> Judgements:
-        """Judgements from a dict of dicts, query to document to label."""
-        offsets, documents, values = _columns(judged, name)
+    def of(cls, judged: Nested, name: str = "judgements") -> Judgements:
+        """Judgements from a dict of dicts, query to document to label; ids may be whole numbers.
+
+        >>> Judgements.of({1: {10: 2, 11: 0}}).query_ids
+        ('1',)
+        """
+        queries, offsets, documents, values = _columns(judged, name)
         whole = (values == np.floor(values)) & (np.abs(values) < 2**31)
         if not whole.all():
             row = int(np.flatnonzero(~whole)[0])
             raise DataError(f"the label {values[row]} of document {documents.at(row)} is not a whole number", name)
-        return cls(tuple(judged), offsets, documents, values.astype(np.int32), name)
+        return cls(queries, offsets, documents, values.astype(np.int32), name)
 
     def line_of(self, row: int) -> int | None:
         """The line of the file that a row was read from, if it was read from one."""
@@ -84,10 +106,10 @@ class Run:
         object.__setattr__(self, "offsets", read_only(self.offsets))
 
     @classmethod
-    def of(cls, run: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
-        """A run from a dict of dicts, query to document to score."""
-        offsets, documents, scores = _columns(run, name)
-        return cls(tuple(run), offsets, documents, scores, name, name)
+    def of(cls, run: Nested, name: str = "run") -> Run:
+        """A run from a dict of dicts, query to document to score; ids may be whole numbers."""
+        queries, offsets, documents, scores = _columns(run, name)
+        return cls(queries, offsets, documents, scores, name, name)
 
     def line_of(self, row: int) -> int | None:
         """The line of the file that a row was read from, if it was read from one."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pippin.evaluation.significance import Scores, compare_systems
+from pippin.evaluation.significance import ValueTable, compare_systems
 
 FloatArray = NDArray[np.float64]
 SAMPLES = 100_000
@@ -66,7 +66,7 @@ def main() -> None:
         values = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
     else:
         values = np.random.default_rng(0).random((50, 129))
-    scores = Scores.from_arrays(values)
+    scores = ValueTable.from_arrays(values)
     queries, systems = values.shape
     pairs = systems * (systems - 1) // 2
     print(f"{systems} systems × {queries} queries, {pairs} pairs, {SAMPLES} randomisations")

@@ -28,7 +28,7 @@ def test_the_mean_is_the_mean_of_the_folds_means() -> None:
     assert board.by_ranker["bad"].by_fold == {"Fold1": 0.8 / 4, "Fold2": 0.5 / 2}
     assert board.by_ranker["bad"].mean == pytest.approx((0.8 / 4 + 0.5 / 2) / 2)  # not 1.3 / 6
     assert board.board is not None
-    assert len(board.board.scores.query_ids) == 6
+    assert len(board.board.table.query_ids) == 6
 
 
 def test_errors_are_averaged_in_quadrature() -> None:
@@ -126,7 +126,7 @@ def test_queries_that_do_not_count_are_left_out_and_said() -> None:
     board = leaderboard(grid, "D", tool="gdeval")
     assert board.by_ranker["a"].mean == 1.5 / 3
     assert board.board is not None
-    assert len(board.board.scores.query_ids) == 3
+    assert len(board.board.table.query_ids) == 3
 
 
 def test_another_tool_may_crown_another_winner() -> None:

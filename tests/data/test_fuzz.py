@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pippin.data.buffers import Buffer
 from pippin.data.letor import read_letor
-from pippin.data.load import as_judged, kind_of
+from pippin.data.load import as_judged, kind_of_text
 from pippin.data.scores import read_scores
 from pippin.data.trec_text import read_judgements, read_run
 from pippin.errors import DataError
@@ -37,7 +37,7 @@ READERS: tuple[Callable[[Buffer], Any], ...] = (
     lambda b: read_run(b, lenient=True),
     read_scores,
     lambda b: read_scores(b, lenient=True),
-    kind_of,
+    kind_of_text,
     as_judged,
 )
 

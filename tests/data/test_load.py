@@ -13,7 +13,7 @@ import pytest
 
 import pippin
 from pippin.data.dataset import Dataset
-from pippin.data.load import as_judged, as_scored, kind_of
+from pippin.data.load import as_judged, as_scored, kind_of_text
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 
@@ -38,14 +38,14 @@ def write(tmp_path: Path) -> Write:
 )
 def test_kinds_are_told_by_content(write: Write, text: str, kind: str) -> None:
     for before in ("", "\n", "# note\n \n", "#" * 200_000 + "\n", "\ufeff"):
-        assert kind_of(write("x", before + text)) == kind
+        assert kind_of_text(write("x", before + text)) == kind
 
 
 def test_what_is_of_no_kind(write: Write) -> None:
     with pytest.raises(DataError, match=r":2: 3 columns stand here: neither LETOR"):
-        kind_of(write("x", "\na b c\n"))
+        kind_of_text(write("x", "\na b c\n"))
     with pytest.raises(DataError, match="the file has no line of data"):
-        kind_of(write("x", "#" * 200_000))
+        kind_of_text(write("x", "#" * 200_000))
 
 
 def test_every_pair_gives_the_same_number(write: Write) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.data.audit_files import Part
+from pippin.data.audit_files import AuditedFile
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
@@ -253,15 +253,15 @@ def test_condense_keeps_ties_across_a_removed_document() -> None:
     assert short.tied.tolist() == [0, 1, 0, 0]
 
 
-def layout(train: list[str], vali: list[str], test: list[str], features: int = 3) -> dict[str, Part]:
+def layout(train: list[str], vali: list[str], test: list[str], features: int = 3) -> dict[str, AuditedFile]:
     return {
-        "train": Part(tuple(train), features),
-        "vali": Part(tuple(vali), features),
-        "test": Part(tuple(test), features),
+        "train": AuditedFile(tuple(train), features),
+        "vali": AuditedFile(tuple(vali), features),
+        "test": AuditedFile(tuple(test), features),
     }
 
 
-def rotated() -> dict[str, dict[str, Part]]:
+def rotated() -> dict[str, dict[str, AuditedFile]]:
     """LETOR's Table 4 over five parts of one query."""
     s = [f"q{i}" for i in range(5)]
     return {
@@ -279,7 +279,7 @@ def test_letors_rotation_is_clean() -> None:
 
 def test_a_query_in_training_and_test_is_a_leak() -> None:
     folds = rotated()
-    folds["Fold2"]["train"] = Part((*folds["Fold2"]["train"].query_ids, "q0"), 3)  # fold 2 tests on q0
+    folds["Fold2"]["train"] = AuditedFile((*folds["Fold2"]["train"].query_ids, "q0"), 3)  # fold 2 tests on q0
     found = audit(FIVE, layout=folds, measures=["P@1"])
     assert (found["leak"].severity, found["leak"].number, found["leak"].examples) == ("error", 1, ("q0",))
     assert found["leak"].parts == (("Fold2 train and test", 1),)
@@ -299,7 +299,7 @@ def test_folds_in_another_order_are_not_a_rotation() -> None:
 
 def test_parts_of_different_width() -> None:
     folds = rotated()
-    folds["Fold3"]["vali"] = Part(folds["Fold3"]["vali"].query_ids, 2)
+    folds["Fold3"]["vali"] = AuditedFile(folds["Fold3"]["vali"].query_ids, 2)
     found = audit(FIVE, layout=folds, measures=["P@1"])["feature_numbers"]
     assert (found.number, found.total, found.examples) == (1, 15, ("Fold3 vali",))
 

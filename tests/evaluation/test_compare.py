@@ -10,10 +10,10 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 from pippin.evaluation.compare import TestPlan as Plan
-from pippin.evaluation.compare import compare, compare_scores
+from pippin.evaluation.compare import compare, compare_table
 from pippin.evaluation.evaluate import Rankings, evaluate_tool
-from pippin.evaluation.scores import Scores
 from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.value_table import ValueTable
 
 
 def flipping() -> dict[str, Rankings]:
@@ -77,9 +77,9 @@ def test_runs_with_different_queries_are_an_error_or_counted() -> None:
     with pytest.raises(DataError, match=r"under trec_eval9 the systems have different queries.*'3'"):
         compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
     counted = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
-    assert counted.first.scores.values[:, 1].tolist() == [0.5, 0.5, 0.0]
+    assert counted.first.table.values[:, 1].tolist() == [0.5, 0.5, 0.0]
     dropped = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing="drop"), {})
-    assert dropped.first.scores.query_ids == ("1", "2")
+    assert dropped.first.table.query_ids == ("1", "2")
     # A tool that counts every judged query needs no such word.
     assert compare(systems, "MAP", [TOOLS["official"]], Plan(), {}).first.means["part"] == pytest.approx(1 / 3)
 
@@ -92,7 +92,7 @@ def test_one_system_is_no_comparison() -> None:
 
 def test_a_matrix_is_compared_without_tools() -> None:
     values = np.array([[0.1, 0.5, 0.3], [0.2, 0.7, 0.3], [0.1, 0.6, 0.2], [0.0, 0.9, 0.4]])
-    found = compare_scores(Scores.from_arrays(values, systems=["a", "b", "c"]), "ap", Plan(baseline="a"))
+    found = compare_table(ValueTable.from_arrays(values, systems=["a", "b", "c"]), "ap", Plan(baseline="a"))
     assert found.first.order() == ["b", "c", "a"]
     assert found.first.significant("b", "a")
     assert not found.first.significant("b", "c")  # not tested: only against the baseline

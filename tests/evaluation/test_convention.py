@@ -12,7 +12,7 @@ import pytest
 
 from pippin.cli.tools import describe, overview
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation.axis import Axis, GainTable, Share, Whole
+from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole
 from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_overrides
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS
@@ -35,7 +35,7 @@ INVALID: list[tuple[str, Any]] = [
 # what is typed for values that are not named, by their form
 TYPED: dict[type, dict[str, Any]] = {
     Whole: {"2": 2, "15": 15},
-    Share: {"0.25": 0.25, "1": 1.0},
+    UnitNumber: {"0.25": 0.25, "1": 1.0},
     GainTable: {"0,1,2.5": (0.0, 1.0, 2.5)},
     type(None): {},
 }

@@ -45,8 +45,8 @@ def test_the_parts_sum_to_the_difference(measure: str, target: str) -> None:
             reconcile(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
         return
     found = reconcile(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
-    assert sum(p.value for p in found.parts) == pytest.approx(found.difference, abs=1e-12)
-    for part in found.parts:
+    assert sum(p.value for p in found.shares) == pytest.approx(found.difference, abs=1e-12)
+    for part in found.shares:
         if part.axis != "digits":
             assert part.per_query.sum() == pytest.approx(part.value, abs=1e-12)
 
@@ -56,7 +56,7 @@ def test_shares_are_averages_over_all_orders() -> None:
     rankings, measure = Rankings(data, scores), parse("NDCG@5")
     first, last = (TOOLS[t].convention_for(measure) for t in ("trec_eval10", "letor4"))
     found = reconcile(rankings, "NDCG@5", TOOLS["trec_eval10"], TOOLS["letor4"])
-    parts = {p.axis: p.value for p in found.parts if p.axis != "digits"}
+    parts = {p.axis: p.value for p in found.shares if p.axis != "digits"}
     total = dict.fromkeys(parts, 0.0)
 
     def mean(convention: object) -> float:
@@ -76,7 +76,7 @@ def test_shares_are_averages_over_all_orders() -> None:
 def test_the_bias_of_yahoo_is_the_share_of_empty_queries() -> None:
     data, scores = MIXED
     found = reconcile(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["yahoo"])
-    parts = {p.axis: p for p in found.parts}
+    parts = {p.axis: p for p in found.shares}
     assert parts["empty"].value == pytest.approx(1 / 3, abs=1e-12)
     ((query, carried),) = found.carriers(parts["empty"])
     assert query == "q1"
@@ -88,7 +88,7 @@ def test_two_names_of_one_convention_agree() -> None:
     data, scores = MIXED
     found = reconcile(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["ranklib"])
     assert found.difference == 0
-    assert found.parts == ()
+    assert found.shares == ()
     assert "agree" in found.sentence()
 
 
@@ -112,4 +112,4 @@ def test_mq2008_as_the_issue_tells_it(shared: Path) -> None:
     assert "76 of 156 queries have fewer than 10 documents" in found.sentence()
     for target in TOOLS.values():
         shares = reconcile(Rankings(data, scores), "NDCG@10", TOOLS["official"], target)
-        assert sum(p.value for p in shares.parts) == pytest.approx(shares.difference, abs=1e-12)
+        assert sum(p.value for p in shares.shares) == pytest.approx(shares.difference, abs=1e-12)

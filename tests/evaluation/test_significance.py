@@ -18,7 +18,7 @@ from pippin.evaluation import anova as anova_module
 from pippin.evaluation import significance
 from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative
 from pippin.evaluation.significance import (
-    Scores,
+    ValueTable,
     anova,
     compare_pair,
     compare_systems,
@@ -30,13 +30,13 @@ SAMPLED = ["randomization", "bootstrap", "tukey-randomization"]
 ONE_SIDED = ["t", "wilcoxon", "sign", "randomization", "bootstrap"]
 
 
-def scores(queries: int = 30, systems: int = 4, seed: int = 0, digits: int = 16) -> Scores:
+def scores(queries: int = 30, systems: int = 4, seed: int = 0, digits: int = 16) -> ValueTable:
     rng = np.random.default_rng(seed)
     values = rng.random((queries, 1)) + rng.normal(0, 0.2, (queries, systems)) + 0.03 * np.arange(systems)
-    return Scores.from_arrays(np.round(values, digits), systems=[f"s{i}" for i in range(systems)])
+    return ValueTable.from_arrays(np.round(values, digits), systems=[f"s{i}" for i in range(systems)])
 
 
-def column(table: Scores, name: str) -> FloatArray:
+def column(table: ValueTable, name: str) -> FloatArray:
     return table.values[:, table.index(name)]
 
 
@@ -108,7 +108,7 @@ def exact_p(d: list[int], alternative: Alternative) -> float:
 @settings(max_examples=60, deadline=None)
 def test_exact_randomization_sees_ties_as_ties(alternative: Alternative, tenths: list[tuple[int, int]]) -> None:
     # Tenths are not dyadic: 0.1 + 0.2 − 0.3 is not 0 in floating point, but it is in the enumeration.
-    table = Scores.from_arrays(np.array(tenths) / 10, systems=["a", "b"])
+    table = ValueTable.from_arrays(np.array(tenths) / 10, systems=["a", "b"])
     pair = compare_pair(table, "a", "b", "randomization", alternative=alternative)
     assert pair.p == exact_p([a - b for a, b in tenths], alternative)
     assert pair.p_error is None
@@ -117,7 +117,7 @@ def test_exact_randomization_sees_ties_as_ties(alternative: Alternative, tenths:
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_sampled_randomization_agrees_with_the_exact_one_on_tied_data(alternative: Alternative) -> None:
     rng = np.random.default_rng(4)
-    table = Scores.from_arrays(rng.integers(0, 4, (14, 3)) / 10 + np.array([0.0, 0.1, 0.1]))
+    table = ValueTable.from_arrays(rng.integers(0, 4, (14, 3)) / 10 + np.array([0.0, 0.1, 0.1]))
     exact = compare_systems(table, "randomization", alternative=alternative, samples=2**14)
     sampled = compare_systems(table, "randomization", alternative=alternative, samples=2**14 - 1)
     assert exact.method.startswith("exact: all 16384 ")
@@ -142,7 +142,7 @@ def test_seed_decides_and_threads_and_order_do_not(test: str) -> None:
     assert compare_systems(table, test, samples=3000, seed=7, threads=2).pairs == one.pairs
     assert compare_systems(table, test, samples=3000, seed=8).pairs != one.pairs
     shuffled = np.random.default_rng(0).permutation(30)
-    other = Scores(table.values[shuffled], tuple(table.query_ids[q] for q in shuffled), table.systems)
+    other = ValueTable(table.values[shuffled], tuple(table.query_ids[q] for q in shuffled), table.systems)
     assert compare_systems(other, test, samples=3000, seed=7).pairs == one.pairs
 
 
@@ -180,7 +180,7 @@ def test_bootstrap_intervals_agree_with_scipy() -> None:
 
 def test_bca_is_more_than_a_percentile_interval_on_skewed_values() -> None:
     rng = np.random.default_rng(0)
-    table = Scores.from_arrays(rng.exponential(1.0, (25, 1)) ** 2)
+    table = ValueTable.from_arrays(rng.exponential(1.0, (25, 1)) ** 2)
     percentile = system_intervals(table, "percentile")[0]
     bca = system_intervals(table, "bca")[0]
     assert bca.low > percentile.low
@@ -199,7 +199,7 @@ def test_t_interval_of_a_mean() -> None:
 def test_bootstrap_p_counts_shifted_means() -> None:
     # d = 1, 0: the mean of two draws is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4; shifted by its mean 1/2
     # it reaches ±1/2 with probability 1/2, and +1/2 with probability 1/4.
-    table = Scores.from_arrays([[1.0, 0.0], [0.3, 0.3]], systems=["a", "b"])
+    table = ValueTable.from_arrays([[1.0, 0.0], [0.3, 0.3]], systems=["a", "b"])
     two_sided = compare_pair(table, "a", "b", "bootstrap", samples=20_000)
     assert two_sided.p == pytest.approx(1 / 2, abs=5 * 0.0036)
     greater = compare_pair(table, "a", "b", "bootstrap", alternative="greater", samples=20_000)
@@ -221,7 +221,7 @@ def test_anova_of_two_systems_is_the_paired_t() -> None:
 
 def test_anova_by_hand() -> None:
     # Rows 1 2 / 3 6 / 5 7: mean 4, systems 3 and 5, queries 1.5, 4.5, 6.
-    table = anova(Scores.from_arrays([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]]))
+    table = anova(ValueTable.from_arrays([[1.0, 2.0], [3.0, 6.0], [5.0, 7.0]]))
     assert table.systems.sum_of_squares == pytest.approx(3 * (1 + 1))
     assert table.queries.sum_of_squares == pytest.approx(2 * (2.5**2 + 0.5**2 + 2**2))
     assert table.residual.sum_of_squares == pytest.approx(9 + 4 + 1 + 4 + 1 + 9 - 6 - 21)
@@ -284,17 +284,17 @@ def test_too_few_samples_for_the_family_are_pointed_out() -> None:
 def test_dropped_and_filled_queries_are_reported() -> None:
     values = {str(q): q / 10 for q in range(5)}
     systems = {"a": values, "b": {**{k: v**2 for k, v in values.items()}, "9": 1.0}}
-    dropped = compare_systems(Scores.from_systems(systems, missing="drop"))
+    dropped = compare_systems(ValueTable.from_systems(systems, missing="drop"))
     assert dropped.notes[0].startswith("1 queries were dropped")
     assert dropped.pairs[0].n == 5
-    filled = compare_systems(Scores.from_systems(systems, missing=0.0))
+    filled = compare_systems(ValueTable.from_systems(systems, missing=0.0))
     assert filled.notes == ("1 missing values were filled in",)
     assert filled.pairs[0].n == 6
 
 
 def test_queries_needed_is_for_the_observed_effect() -> None:
     d = np.array([0.5 + math.sqrt(0.5 * 9), 0.5 - math.sqrt(0.5 * 9)] + [0.5] * 8)
-    table = Scores.from_arrays(np.column_stack([d, np.zeros(10)]), systems=["a", "b"])
+    table = ValueTable.from_arrays(np.column_stack([d, np.zeros(10)]), systems=["a", "b"])
     pair = compare_pair(table, "a", "b")
     assert pair.effect == pytest.approx(0.5, rel=1e-12)
     assert pair.queries_needed == 34
@@ -303,7 +303,7 @@ def test_queries_needed_is_for_the_observed_effect() -> None:
 @pytest.mark.parametrize("test", list(TESTS))
 def test_identical_systems(test: str) -> None:
     values = np.random.default_rng(0).random((20, 1))
-    result = compare_systems(Scores.from_arrays(np.hstack([values] * 3)), test, samples=500)
+    result = compare_systems(ValueTable.from_arrays(np.hstack([values] * 3)), test, samples=500)
     for pair in result.pairs:
         assert pair.difference == 0
         assert pair.queries_needed is None
@@ -318,7 +318,7 @@ def test_identical_systems(test: str) -> None:
 
 def test_equal_differences_leave_t_without_variance() -> None:
     base = np.arange(6) / 10
-    pair = compare_pair(Scores.from_arrays(np.column_stack([base + 0.3, base]), systems=["a", "b"]), "a", "b")
+    pair = compare_pair(ValueTable.from_arrays(np.column_stack([base + 0.3, base]), systems=["a", "b"]), "a", "b")
     assert math.isnan(pair.p)
     assert pair.reason == "t is undefined: all 6 differences are equal"
 
@@ -356,7 +356,7 @@ def test_bad_input_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("test", list(TESTS))
 def test_two_queries_are_enough(test: str) -> None:
-    table = Scores.from_arrays([[0.1, 0.4], [0.2, 0.3]], systems=["a", "b"])
+    table = ValueTable.from_arrays([[0.1, 0.4], [0.2, 0.3]], systems=["a", "b"])
     pair = compare_pair(table, "a", "b", test, samples=100)
     assert 0 <= pair.p <= 1
     assert math.isnan(pair.hedges)
@@ -374,7 +374,7 @@ def test_real_matrices_under_every_test(shared: Path, file: str) -> None:
     values = np.loadtxt(path, delimiter=",", skiprows=1)
     with path.open() as lines:
         names = next(lines).strip().split(",")
-    table = Scores.from_arrays(values, systems=names)
+    table = ValueTable.from_arrays(values, systems=names)
     results = {test: compare_systems(table, test, samples=2000) for test in TESTS}
     pairs = len(names) * (len(names) - 1) // 2
     assert {len(result.pairs) for result in results.values()} == {pairs}

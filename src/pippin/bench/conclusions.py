@@ -16,8 +16,8 @@ import numpy as np
 from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement
 from pippin.bench.standings import mean_over_folds
 from pippin.evaluation.corrections import adjust
-from pippin.evaluation.scores import Scores
 from pippin.evaluation.significance import compare_pair
+from pippin.evaluation.value_table import ValueTable
 
 if TYPE_CHECKING:
     from pippin.bench.study import Study
@@ -70,7 +70,7 @@ def _boards(study: Study, tool: str, measure: str = f"NDCG@{_LAST}") -> dict[str
 
 def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, float], words: str) -> Evidence:
     """The difference of two columns by the paired t-test over queries; equal columns do not differ for certain."""
-    found = compare_pair(Scores.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
+    found = compare_pair(ValueTable.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
     p = 1.0 if math.isnan(found.p) else found.p
     return Evidence(ranker, value, p, words, found.low, found.high)
 

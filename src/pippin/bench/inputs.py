@@ -330,16 +330,16 @@ def check_digests(place: Place, parts: Parts, digests: Mapping[str, str]) -> Non
 
 def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:
     """The audit of a data set, each query once, with the layout of its folds, as JSON can hold it."""
-    from pippin.data.audit_files import Part
+    from pippin.data.audit_files import AuditedFile
     from pippin.data.dataset import concatenate
     from pippin.evaluation.audit import audit
 
-    layout: dict[str, dict[str, Part]] = {}
+    layout: dict[str, dict[str, AuditedFile]] = {}
 
     def parts() -> Iterator[Dataset]:
         for place in folds:
             for name, part in zip(PARTS, place.read(), strict=True):
-                layout.setdefault(place.fold, {})[name] = Part(part.query_ids, part.features.shape[1])
+                layout.setdefault(place.fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
                 yield part
 
     whole = concatenate(parts())

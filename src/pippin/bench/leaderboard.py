@@ -26,8 +26,8 @@ from pippin.bench.tables import (
 )
 from pippin.errors import DataError
 from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
-from pippin.evaluation.scores import Scores
 from pippin.evaluation.significance import MeanInterval
+from pippin.evaluation.value_table import ValueTable
 
 NDCGS = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
@@ -79,7 +79,7 @@ class Leaderboard:
         means = {s.ranker: s.mean for s in self.standings}
         ids = [f"{fold}/{query}" for fold, query in self.query_keys]
         table = self.values[:, [self.rankers.index(ranker) for ranker in means]]
-        scores = Scores.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
+        scores = ValueTable.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
         return board_of(self.tool, self.measure, scores, self.plan, means) if len(scores.query_ids) > 1 else None
 
     def by_query(self, ranker: str) -> dict[str, float]:
@@ -186,7 +186,7 @@ def _restricted(whole: Leaderboard, rankers: Sequence[str]) -> Board:
     if board is None:
         raise ValueError("a leaderboard without tests has no board")
     means = {r: board.means[r] for r in rankers}
-    return Board(board.name, board.measure, board.scores, board.tested, means)
+    return Board(board.name, board.measure, board.table, board.tested, means)
 
 
 def datasets_of(boards: Mapping[BoardKey, Leaderboard]) -> Iterator[str]:

@@ -79,9 +79,9 @@ def split(given: Sequence[str], scored: str | None) -> tuple[list[str], str | No
         return list(given), scored
     last = given[-1]
     if last != "-" and Path(last).is_file() and not _is_table(last):
-        from pippin.data.load import kind_of
+        from pippin.data.load import kind_of_text
 
-        if kind_of(last) in ("run", "scores"):
+        if kind_of_text(last) in ("run", "scores"):
             return list(given[:-1]), last
     return list(given), None
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pippin.cli.evaluate import check_measures, chosen_tools, load, write_text
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_scores
+from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_table
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.evaluate import Rankings
-from pippin.evaluation.scores import Missing, Scores, Undefined
 from pippin.evaluation.significance import TESTS
+from pippin.evaluation.value_table import Missing, Undefined, ValueTable
 from pippin.progress import progress
 
 HELP = """Compare systems under every tool, with significance.
@@ -78,10 +78,10 @@ def from_matrix(path: str, plan: TestPlan) -> Comparison:
     with progress(1, "testing") as bar:
         matrix = read_matrix(path)
         undefined: Undefined = "drop" if plan.missing == "drop" else "error"
-        scores = Scores.from_arrays(
+        table = ValueTable.from_arrays(
             matrix.values, systems=matrix.columns, query_ids=matrix.rows or None, undefined=undefined
         )
-        found = compare_scores(scores, Path(path).stem, plan)
+        found = compare_table(table, Path(path).stem, plan)
         bar.step()
     return found
 
@@ -110,6 +110,6 @@ def render(comparisons: list[Comparison], options: argparse.Namespace, what: str
     if options.format == "html":
         first = comparisons[0].first
         tools = f", {len(comparisons[0].boards)} tools" if len(comparisons[0].boards) > 1 else ""
-        lead = f"{len(first.means)} systems, {len(first.scores.query_ids)} queries{tools}."
+        lead = f"{len(first.means)} systems, {len(first.table.query_ids)} queries{tools}."
         return report.html(comparisons, lead, [f"data {what}", f"test {options.test}", f"seed {options.seed}"])
     return "\n\n\n".join(report.text(c, options.format) for c in comparisons)

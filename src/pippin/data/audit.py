@@ -190,8 +190,8 @@ def count_features(data: Dataset) -> FeatureCounts:
     begins_query[data.offsets] = True
     for start in range(0, len(data), _BLOCK):
         block = features[start : start + _BLOCK + 1]  # one more row: the neighbour of the last
-        own = block[:_BLOCK]
-        nulls += np.isnan(own).sum(axis=0)
+        rows = block[:_BLOCK]
+        nulls += np.isnan(rows).sum(axis=0)
         open_columns = np.flatnonzero(~varies_within)
         if len(open_columns) and len(block) > 1:
             different = _differ(block[1:, open_columns], block[:-1, open_columns])

@@ -18,14 +18,15 @@ LEARNT = "QueryLevelNorm"
 
 
 @dataclass(frozen=True)
-class Part:
+class AuditedFile:
     """One file of a fold: its queries and how many features it has."""
 
     query_ids: tuple[str, ...]
     features: int
 
 
-Layout = Mapping[str, Mapping[str, Part]]  # fold → train, vali, test → part; several files are one fold without a name
+# fold → train, vali, test → file; several files that are no folds are one fold without a name
+Layout = Mapping[str, Mapping[str, AuditedFile]]
 
 
 def load_audited(paths: Sequence[str], *, merge_queries: bool = False) -> tuple[Dataset | Judgements, Layout | None]:
@@ -37,14 +38,14 @@ def load_audited(paths: Sequence[str], *, merge_queries: bool = False) -> tuple[
         files |= _files(path)
     if len(files) == 1:
         return as_judged(next(iter(files.values())), merge_queries=merge_queries), None
-    layout: dict[str, dict[str, Part]] = {}
+    layout: dict[str, dict[str, AuditedFile]] = {}
 
     def parts() -> Iterator[Dataset]:
         for (fold, name), file in files.items():
             part = as_judged(file, merge_queries=merge_queries)
             if not isinstance(part, Dataset):
                 raise DataError("several files are audited as one data set, and this one holds judgements", file)
-            layout.setdefault(fold, {})[name] = Part(part.query_ids, part.features.shape[1])
+            layout.setdefault(fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
             yield part
 
     places = {path if len(paths) == 1 else path.parent for path in map(Path, paths)}

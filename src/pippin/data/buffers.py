@@ -32,10 +32,10 @@ class Buffer:
         return f"Buffer({self.name!r}: {len(self.data):,} bytes)"
 
 
-Source: TypeAlias = str | os.PathLike[str] | Buffer
+Readable: TypeAlias = str | os.PathLike[str] | Buffer
 
 
-def open_buffer(source: Source) -> Buffer:
+def open_buffer(source: Readable) -> Buffer:
     """The bytes of a file: mapped if it is plain, unpacked if its first bytes say gzip; `-` is standard input."""
     if isinstance(source, Buffer):
         return source

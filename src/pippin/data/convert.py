@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pippin.data import columns, irds, store, tables
-from pippin.data.buffers import Buffer, Source, open_buffer
+from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, Scores
 from pippin.data.trec import Judgements, Run
@@ -60,9 +60,9 @@ def named_form(path: str | os.PathLike[str]) -> str | None:
 
 def text_form(buffer: Buffer) -> str:
     """The form of a text file, by its first line."""
-    from pippin.data.load import kind_of
+    from pippin.data.load import kind_of_text
 
-    kind = kind_of(buffer)
+    kind = kind_of_text(buffer)
     return "qrels" if kind == "judgements" else kind
 
 
@@ -97,7 +97,7 @@ def read_any(
     from pippin.data.scores import read_scores
     from pippin.data.trec_text import read_judgements, read_run
 
-    source: Source = path
+    source: Readable = path
     form = form or named_form(path)
     if form is None:
         source = open_buffer(path)  # once: standard input comes only once

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin.data.buffers import Buffer, Source, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
 from pippin.data.dataset import Dataset, Lines
 from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.texts import Texts
@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 4096
 
 
 def read_letor(
-    source: Source,
+    source: Readable,
     *,
     absent: str = "zero",
     merge_queries: bool = False,

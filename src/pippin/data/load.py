@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data import foreign
-from pippin.data.buffers import Buffer, Source, open_buffer
+from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
 from pippin.data.scores import read_scores
@@ -32,7 +32,7 @@ _NAMES = {"letor": "LETOR text", "judgements": "judgements", "run": "a run", "sc
 _ENOUGH = 1 << 16  # bytes of a line that tell what it is
 
 
-def kind_of(source: Source) -> Kind:
+def kind_of_text(source: Readable) -> Kind:
     """What kind of ranking text a file holds, by its first line of data."""
     buffer = open_buffer(source)
     start, size, number = 0, len(buffer.data), 0
@@ -108,7 +108,7 @@ def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | 
     raise DataError(f"judged data are {wanted}, not {type(x).__name__}")
 
 
-def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
+def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if _is_folder(x):
         from pippin.data import partitions, store
 
@@ -118,7 +118,7 @@ def _judged_file(x: Source, merge_queries: bool, absent: str) -> Dataset | Judge
 
         return columns.read_judged(os.fspath(x), merge_queries=merge_queries)
     buffer = open_buffer(x)
-    kind = kind_of(buffer)
+    kind = kind_of_text(buffer)
     if kind == "letor":
         return read_letor(buffer, merge_queries=merge_queries, absent=absent)
     if kind == "judgements":
@@ -165,7 +165,7 @@ def _scored(
 
 
 def _scored_file(
-    x: Source, judged: Dataset | Judgements, merge_queries: bool
+    x: Readable, judged: Dataset | Judgements, merge_queries: bool
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if _is_folder(x):
         from pippin.data import partitions, store
@@ -176,7 +176,7 @@ def _scored_file(
 
         return columns.read_scored(os.fspath(x), merge_queries=merge_queries)
     buffer = open_buffer(x)
-    kind = kind_of(buffer)
+    kind = kind_of_text(buffer)
     if kind == "run":
         return read_run(buffer, merge_queries=merge_queries)
     if kind != "scores":
@@ -187,11 +187,11 @@ def _scored_file(
     return read_scores(buffer, len(judged))
 
 
-def _is_folder(x: Source) -> TypeGuard[str | os.PathLike[str]]:
+def _is_folder(x: Readable) -> TypeGuard[str | os.PathLike[str]]:
     return not isinstance(x, Buffer) and Path(x).is_dir()
 
 
-def _is_table(x: Source) -> TypeGuard[str | os.PathLike[str]]:
+def _is_table(x: Readable) -> TypeGuard[str | os.PathLike[str]]:
     return not isinstance(x, Buffer) and os.fspath(x).lower().removesuffix(".gz").endswith(COLUMN_FILES)
 
 

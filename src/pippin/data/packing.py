@@ -26,7 +26,7 @@ Scores = NDArray[np.float64]
 CHUNK = 1 << 18
 
 
-def kind_of(data: Data) -> str:
+def kind_of_data(data: Data) -> str:
     """What the data is, in one word: dataset, judgements or run."""
     return type(data).__name__.lower()
 
@@ -74,7 +74,7 @@ def digest(data: Data) -> str:
     """
     hashed = hashlib.sha256()
     names = data.feature_names if isinstance(data, Dataset) else ()
-    hashed.update(json.dumps(["pippin", kind_of(data), names]).encode())
+    hashed.update(json.dumps(["pippin", kind_of_data(data), names]).encode())
     for name, column in parts(data).items():
         if column is None:
             continue

@@ -35,7 +35,7 @@ SCORE = "score"
 
 
 @dataclass(frozen=True)
-class Part:
+class Partition:
     """One file, and how much stands in it; `unlike` counts the documents of queries with different labels."""
 
     file: str
@@ -55,7 +55,7 @@ class Partitions:
     dtype: str
     labels: tuple[int, int]  # the lowest and the highest
     scored: bool
-    parts: tuple[Part, ...]
+    parts: tuple[Partition, ...]
 
     @property
     def queries(self) -> int:
@@ -69,7 +69,7 @@ class Partitions:
         """A fingerprint of the data: SHA-256 over the files' own."""
         return hashlib.sha256("\n".join(part.sha256 for part in self.parts).encode()).hexdigest()
 
-    def read(self, part: Part) -> Dataset:
+    def read(self, part: Partition) -> Dataset:
         """The data set of one partition."""
         data = columns.read_judged(self.folder / part.file, features=self.features, dtype=np.dtype(self.dtype))
         if not isinstance(data, Dataset):  # documents and labels without features
@@ -77,7 +77,7 @@ class Partitions:
             data = Dataset(none, data.labels, data.offsets, data.query_ids, data.document_ids)
         return replace(data, name=self.name)
 
-    def read_scores(self, part: Part) -> NDArray[np.float64]:
+    def read_scores(self, part: Partition) -> NDArray[np.float64]:
         """The score of each document of one partition."""
         if not self.scored:
             raise DataError("the partitions of this folder have no scores; `pippin rank` writes them", self.folder)
@@ -106,7 +106,7 @@ class Writer:
         if rows < 1:
             raise DataError(f"a partition has at least one document, not {rows}")
         self.folder, self.rows = folder, rows
-        self.parts: list[Part] = []
+        self.parts: list[Partition] = []
         self.lowest, self.highest = 2**31, -(2**31)
         self._open: Any = None
         self._counts = [0, 0, 0]  # queries, documents, documents of queries with different labels
@@ -146,10 +146,10 @@ class Writer:
             file, writer = self._open
             writer.close()
             queries, documents, unlike = self._counts
-            self.parts.append(Part(file.name, queries, documents, unlike, _sha256(file)))
+            self.parts.append(Partition(file.name, queries, documents, unlike, _sha256(file)))
             self._open, self._counts = None, [0, 0, 0]
 
-    def closed(self) -> tuple[Part, ...]:
+    def closed(self) -> tuple[Partition, ...]:
         """Close the last file; all that were written."""
         self._close()
         return tuple(self.parts)
@@ -234,7 +234,7 @@ def open_partitions(folder: str | os.PathLike[str]) -> Partitions:
     if not isinstance(record.get("version"), int) or record["version"] > VERSION:
         raise DataError(f"written by a newer pippin ({record.get('pippin')}), which this one cannot read", folder)
     try:
-        parts = tuple(Part(**part) for part in record["partitions"])
+        parts = tuple(Partition(**part) for part in record["partitions"])
         lowest, highest = record["labels"]
         features = tuple(map(str, record["features"]))
         return Partitions(place, record["name"], features, record["dtype"], (lowest, highest), record["scored"], parts)

@@ -39,9 +39,9 @@ class Roles:
         """The columns of these roles; an error that names the columns found where one is missing."""
         for role in roles:
             if role not in self.named:
-                found = ", ".join(map(repr, self.sheet.columns))
+                columns = ", ".join(map(repr, self.sheet.columns))
                 raise self.sheet.error(
-                    f"no column for the {role} (it may be called {', '.join(ROLES[role])}); the columns are {found}"
+                    f"no column for the {role} (it may be called {', '.join(ROLES[role])}); the columns are {columns}"
                 )
         return [self.named[role] for role in roles]
 
@@ -55,9 +55,9 @@ def find_roles(sheet: Sheet, names: Mapping[str, str] | None = None, features: I
     named: dict[str, str] = {}
     lowered = {name.lower().strip(): name for name in reversed(columns)}
     for role, spellings in ROLES.items():
-        found = [lowered[spelling] for spelling in spellings if spelling in lowered]
-        if role and found:
-            named[role] = found[0]
+        matching = [lowered[spelling] for spelling in spellings if spelling in lowered]
+        if role and matching:
+            named[role] = matching[0]
     written = _metadata(sheet)
     if written is not None:
         named, features = dict(written["columns"]), features or written["features"]

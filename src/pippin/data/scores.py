@@ -7,12 +7,12 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import Source, atomic_write, open_buffer
+from pippin.data.buffers import Readable, atomic_write, open_buffer
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
 
 
-def read_scores(source: Source, rows: int | None = None, lenient: bool = False) -> NDArray[np.float64]:
+def read_scores(source: Readable, rows: int | None = None, lenient: bool = False) -> NDArray[np.float64]:
     """Scores from text (plain, gzip, `-`), as many as `rows` unless that is None.
 
     `lenient` reads as Perl does: the number a line begins with, 0 where there is none; lines beyond `rows` are ignored.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pippin import __version__
 from pippin.data.buffers import atomic_folder
 from pippin.data.dataset import Dataset
-from pippin.data.packing import Data, digest, kind_of, parts
+from pippin.data.packing import Data, digest, kind_of_data, parts
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
@@ -55,7 +55,7 @@ def write_store(data: Data, path: str | os.PathLike[str]) -> None:
     if target.exists() and not is_store(target) and not _is_empty_folder(target):
         raise DataError("something that is not a store stands here, and is not replaced", target)
     manifest: dict[str, Any] = {
-        "format": FORMAT, "version": VERSION, "pippin": __version__, "kind": kind_of(data), "name": data.name,
+        "format": FORMAT, "version": VERSION, "pippin": __version__, "kind": kind_of_data(data), "name": data.name,
         "counts": {"queries": len(data.query_ids), "documents": int(data.offsets[-1])},
     }  # fmt: skip
     if isinstance(data, Dataset):

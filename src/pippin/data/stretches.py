@@ -65,7 +65,7 @@ class Places:
             lines = self.before.get(error.file or "", 0)
             if error.line is None or not lines:
                 raise
-            message = re.sub(r"\bin line (\d+)", lambda found: f"in line {int(found[1]) + lines}", error.message)
+            message = re.sub(r"\bin line (\d+)", lambda match: f"in line {int(match[1]) + lines}", error.message)
             raise DataError(message, error.file, error.line + lines) from None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import Buffer, Source, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
 from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.letor import check_ids
 from pippin.data.texts import Texts
@@ -27,7 +27,7 @@ from pippin.kernels import text as kernel
 Grouped = tuple[tuple[str, ...], NDArray[np.int64], Texts, NDArray[np.float64] | NDArray[np.int32]]
 
 
-def read_judgements(source: Source, *, merge_queries: bool = False, lenient: bool = False) -> Judgements:
+def read_judgements(source: Readable, *, merge_queries: bool = False, lenient: bool = False) -> Judgements:
     """Judgements (qrels) from text (plain, gzip, `-`). Negative labels are kept."""
     buffer = open_buffer(source)
     columns = kernel.read_trec(buffer.data, buffer.name, run=False, lenient=lenient)
@@ -37,7 +37,7 @@ def read_judgements(source: Source, *, merge_queries: bool = False, lenient: boo
     return Judgements(query_ids, offsets, documents, labels.astype(np.int32, copy=False), name, buffer.name)
 
 
-def read_run(source: Source, *, merge_queries: bool = False, lenient: bool = False) -> Run:
+def read_run(source: Readable, *, merge_queries: bool = False, lenient: bool = False) -> Run:
     """A run from text (plain, gzip, `-`). That no document stands twice in a query is seen when it is ranked."""
     buffer = open_buffer(source)
     columns = kernel.read_trec(buffer.data, buffer.name, run=True, lenient=lenient)

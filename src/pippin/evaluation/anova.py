@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.paired_tests import TESTS, TIE_SHARE, Design, Outcome, PairTest
-from pippin.evaluation.scores import Scores
+from pippin.evaluation.value_table import ValueTable
 
 FloatArray = NDArray[np.float64]
 
@@ -48,22 +48,22 @@ class Anova:
     reason: str = ""
 
 
-def anova(scores: Scores) -> Anova:
+def anova(table: ValueTable) -> Anova:
     """Two-way analysis of variance, x_qs = μ + system_s + query_q + residual, one value per cell.
 
     SS_systems = n·Σ(mean_s − mean)², SS_queries = k·Σ(mean_q − mean)², the residual is what is left, with
     (n − 1)(k − 1) degrees of freedom; F = MS/MS_residual. Fisher 1925.
 
-    >>> table = anova(Scores.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]]))
-    >>> round(table.systems.f, 6), table.residual.df
+    >>> split = anova(ValueTable.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]]))
+    >>> round(split.systems.f, 6), split.residual.df
     (12.0, 2)
     """
     from scipy import stats
 
-    n, k = scores.values.shape
+    n, k = table.values.shape
     if k < 2 or n < 2:
         raise DataError(f"an analysis of variance needs at least two systems and two queries, not {k} and {n}")
-    squares, residual = _split(scores.values)
+    squares, residual = _split(table.values)
     df_residual = (n - 1) * (k - 1)
     error = residual / df_residual
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.audit_files import Layout, Part
+from pippin.data.audit_files import AuditedFile, Layout
 from pippin.data.dataset import Dataset
 from pippin.evaluation.audits import features, folds, queries, scores
 from pippin.evaluation.audits.finding import CHECKS, SEVERITIES, Check, Effect, Finding
@@ -65,8 +65,8 @@ def audit(
     """Look for everything in judged data (and scores or a run, and the layout of its folds) that bears on a comparison.
 
     >>> from pippin.data.trec import Judgements
-    >>> found = audit(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 0}}), measures=["NDCG@2"])
-    >>> found["empty"].number, found["empty"].share, found["short"].number
+    >>> audited = audit(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 0}}), measures=["NDCG@2"])
+    >>> audited["empty"].number, audited["empty"].share, audited["short"].number
     (1, 0.5, 1)
     """
     subject = Subject(judged, scored, tuple(parse(m) for m in measures), tuple(sorted(set(cutoffs))), layout)
@@ -104,4 +104,4 @@ def _about(subject: Subject) -> str:
     return ", ".join(facts)
 
 
-__all__ = ["CUTOFFS", "MEASURES", "Audit", "Effect", "Finding", "Layout", "Part", "audit"]
+__all__ = ["CUTOFFS", "MEASURES", "Audit", "AuditedFile", "Effect", "Finding", "Layout", "audit"]

@@ -68,7 +68,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Share:
+class UnitNumber:
     """Numbers from 0 to 1."""
 
     placeholder: str = "0..1"

@@ -20,10 +20,9 @@ from pippin.evaluation.convention import AXES
 from pippin.evaluation.correlation import correlate
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.evaluation.reconcile import Reconciliation, reconcile
-from pippin.evaluation.scores import Missing, Scores
-from pippin.evaluation.significance import Comparison as Tested
-from pippin.evaluation.significance import MeanInterval, compare_systems, system_intervals
+from pippin.evaluation.significance import MeanInterval, TestedPairs, compare_systems, system_intervals
 from pippin.evaluation.tools import Tool
+from pippin.evaluation.value_table import Missing, ValueTable
 
 Step = Callable[[str], None]
 EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
@@ -50,8 +49,8 @@ class Board:
 
     name: str  # of the tool, or of the matrix
     measure: str
-    scores: Scores
-    tested: Tested
+    table: ValueTable
+    tested: TestedPairs
     means: Mapping[str, float]
     ties: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # system → (worst, best) order of ties
 
@@ -157,20 +156,20 @@ def compare(
     verdicts = _verdicts(boards)
     if any(v.flips for v in verdicts) and not overrides:
         verdicts = _explain(verdicts, boards, systems, measure, tools, step)
-    return Comparison(measure, tuple(boards), _intervals(boards[0].scores, plan), tuple(verdicts))
+    return Comparison(measure, tuple(boards), _intervals(boards[0].table, plan), tuple(verdicts))
 
 
-def compare_scores(scores: Scores, name: str, plan: TestPlan) -> Comparison:
+def compare_table(table: ValueTable, name: str, plan: TestPlan) -> Comparison:
     """Compare systems from a matrix of per-query values, without judgements and so without tools."""
-    return compare_boards([board_of(name, name, scores, plan)], _intervals(scores, plan))
+    return compare_boards([board_of(name, name, table, plan)], _intervals(table, plan))
 
 
 def board_of(
-    name: str, measure: str, scores: Scores, plan: TestPlan, means: Mapping[str, float] | None = None
+    name: str, measure: str, table: ValueTable, plan: TestPlan, means: Mapping[str, float] | None = None
 ) -> Board:
     """A board from per-query values; `means` where they are not the plain means over queries."""
-    plain = dict(zip(scores.systems, scores.means.tolist(), strict=True))
-    return Board(name, measure, scores, _test(scores, plan), plain if means is None else means)
+    plain = dict(zip(table.systems, table.means.tolist(), strict=True))
+    return Board(name, measure, table, _test(table, plan), plain if means is None else means)
 
 
 def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = ()) -> Comparison:
@@ -178,15 +177,15 @@ def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = 
     return Comparison(boards[0].measure, tuple(boards), tuple(intervals), tuple(_verdicts(boards)))
 
 
-def _test(scores: Scores, plan: TestPlan) -> Tested:
+def _test(table: ValueTable, plan: TestPlan) -> TestedPairs:
     return compare_systems(
-        scores, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
+        table, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
         seed=plan.seed, power=plan.power,
     )  # fmt: skip
 
 
-def _intervals(scores: Scores, plan: TestPlan) -> tuple[MeanInterval, ...]:
-    return system_intervals(scores, plan.interval, alpha=plan.alpha, seed=plan.seed)
+def _intervals(table: ValueTable, plan: TestPlan) -> tuple[MeanInterval, ...]:
+    return system_intervals(table, plan.interval, alpha=plan.alpha, seed=plan.seed)
 
 
 def _board(
@@ -194,8 +193,8 @@ def _board(
 ) -> Board:
     values, means, ranges = {}, {}, {}
     for name, rankings in systems.items():
-        found = evaluate_rankings(rankings, [measure], tool, overrides, name)
-        values[name], means[name] = found.per_query[measure], found.mean[measure]
+        evaluated = evaluate_rankings(rankings, [measure], tool, overrides, name)
+        values[name], means[name] = evaluated.per_query[measure], evaluated.mean[measure]
         if ties:
             worst, best = (
                 evaluate_rankings(rankings, [measure], tool, {**overrides, "ties": bound}, name).mean[measure]
@@ -203,19 +202,19 @@ def _board(
             )
             ranges[name] = (worst, best)
     try:
-        scores = Scores.from_systems(values, missing=plan.missing, undefined="drop")
+        table = ValueTable.from_systems(values, missing=plan.missing, undefined="drop")
     except DataError as error:
         raise DataError(f"under {tool.name} the systems have different queries: {error}") from None
-    return Board(tool.name, measure, scores, _test(scores, plan), means, ranges)
+    return Board(tool.name, measure, table, _test(table, plan), means, ranges)
 
 
 def _verdicts(boards: Sequence[Board]) -> list[Verdict]:
     """One verdict per pair, the first board's leader first."""
     order = boards[0].order()
-    found = []
+    verdicts = []
     for a, b in combinations(order, 2):
         winners = {board.name: board.winner(a, b) for board in boards}
-        found.append(
+        verdicts.append(
             Verdict(
                 a, b,
                 tuple(n for n, w in winners.items() if w > 0),
@@ -224,7 +223,7 @@ def _verdicts(boards: Sequence[Board]) -> list[Verdict]:
                 tuple(board.name for board in boards if board.significant(a, b)),
             )
         )  # fmt: skip
-    return found
+    return verdicts
 
 
 def _explain(
@@ -235,12 +234,12 @@ def _explain(
     by_name = {tool.name: tool for tool in tools}
     known: dict[tuple[str, str, str], Reconciliation] = {}
 
-    def parts(system: str, source: str, target: str) -> dict[str, float]:
+    def shares(system: str, source: str, target: str) -> dict[str, float]:
         key = (system, source, target)
         if key not in known:
             known[key] = reconcile(systems[system], measure, by_name[source], by_name[target])
             step(f"why {target} differs on {system}")
-        return {part.axis: part.value for part in known[key].parts}
+        return {share.axis: share.value for share in known[key].shares}
 
     explained = []
     for verdict in verdicts:
@@ -250,7 +249,7 @@ def _explain(
         source = verdict.for_a[0]
         causes = []
         for target in verdict.for_b:
-            of_a, of_b = parts(verdict.a, source, target), parts(verdict.b, source, target)
+            of_a, of_b = shares(verdict.a, source, target), shares(verdict.b, source, target)
             moves = {axis: of_a.get(axis, 0.0) - of_b.get(axis, 0.0) for axis in {*of_a, *of_b}}
             axis = min(sorted(moves), key=moves.__getitem__)
             causes.append((target, AXES[axis].words, moves[axis]))

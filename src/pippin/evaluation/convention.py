@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation.axis import Axis, GainTable, Share, Whole, axis
+from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole, axis
 
 _LARGEST_LABEL = 1 << 20
 
@@ -73,7 +73,7 @@ class Convention:
         "empty queries",
         "value where nothing is relevant, or the query is left out",
         {"skip": None},
-        Share(),
+        UnitNumber(),
         heading="empty",
     )
     queries: str = axis(

@@ -124,8 +124,8 @@ def native(name: str, parameter: str = "") -> Function:
     """A measure that is the kernel of that name, given one of the measure's own parameters."""
 
     def function(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-        own = measure.parameter(parameter) if parameter else 0.0
-        return compute(name, ranking, rules(ranking, convention, measure, own))
+        number = measure.parameter(parameter) if parameter else 0.0
+        return compute(name, ranking, rules(ranking, convention, measure, number))
 
     return function
 

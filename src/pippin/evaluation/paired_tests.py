@@ -198,15 +198,15 @@ def _enumerated_ranks(d: FloatArray, alternative: Alternative) -> tuple[float, f
 
     d = d[d != 0]
     halves = np.rint(2 * stats.rankdata(np.abs(d))).astype(np.intp)
-    ways = np.zeros(int(halves.sum()) + 1)
-    ways[0] = 1
+    subsets = np.zeros(int(halves.sum()) + 1)
+    subsets[0] = 1
     for rank in halves:
-        ways[rank:] += ways[:-rank].copy()
+        subsets[rank:] += subsets[:-rank].copy()
     positive = int(halves[d > 0].sum())
-    upper = float(ways[positive:].sum() / ways.sum())
-    lower = float(ways[: positive + 1].sum() / ways.sum())
+    upper = float(subsets[positive:].sum() / subsets.sum())
+    lower = float(subsets[: positive + 1].sum() / subsets.sum())
     if alternative == "two-sided":
-        return min(positive, len(ways) - 1 - positive) / 2, min(1.0, 2 * min(lower, upper))
+        return min(positive, len(subsets) - 1 - positive) / 2, min(1.0, 2 * min(lower, upper))
     return positive / 2, upper if alternative == "greater" else lower
 
 

@@ -22,7 +22,11 @@ from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Queries as ranked lists of labels. Made only by `rank`."""
+    """Queries as ranked lists of labels.
+
+    `rank` makes one of data and scores. What already has an order makes its own: a selection of queries, a list without
+    its unjudged documents, topics for which nothing was retrieved, the labels that training puts in order.
+    """
 
     query_ids: tuple[str, ...]
     labels: NDArray[np.int32]  # in rank order; UNJUDGED where nobody judged
@@ -72,11 +76,11 @@ class Ranking:
 
 def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     # Without a running count, whose 8 bytes a row would be half of what a run itself takes.
-    found = np.zeros(len(offsets) - 1, np.bool_)
+    any_of = np.zeros(len(offsets) - 1, np.bool_)
     filled = offsets[1:] > offsets[:-1]
     if filled.any():
-        found[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
-    return found
+        any_of[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
+    return any_of
 
 
 def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

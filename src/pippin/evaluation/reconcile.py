@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Share:
     """What one choice explains of a difference."""
 
     axis: str
@@ -45,14 +45,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Reconciliation:
-    """The difference between what two tools say of one ranking, in parts that sum to it."""
+    """The difference between what two tools say of one ranking, in shares that sum to it."""
 
     measure: str
     source: Tool
     target: Tool
     before: float  # as the source prints it
     after: float  # as the target prints it
-    parts: tuple[Part, ...]
+    shares: tuple[Share, ...]
     query_ids: tuple[str, ...]
 
     @property
@@ -63,7 +63,7 @@ class Reconciliation:
     def sentence(self) -> str:
         """The answer in plain words."""
         head = f"{self.target.name} − {self.source.name} = {signed(self.difference)}"
-        shown = [p for p in self.parts if abs(p.value) >= 5e-5]
+        shown = [p for p in self.shares if abs(p.value) >= 5e-5]
         if not shown:
             same = "the two agree" if not self.difference else "all of it in the last digits"
             return f"{head}: {same}."
@@ -71,10 +71,10 @@ class Reconciliation:
             f"{p.words} {signed(p.value)}" + (f" ({p.fact})" if p.fact else "") for p in shown
         ) + "."  # fmt: skip
 
-    def carriers(self, part: Part, most: int = 3) -> list[tuple[str, float]]:
-        """The queries that carry a part, largest first."""
-        order = np.argsort(-np.abs(part.per_query), kind="stable")[:most]
-        return [(self.query_ids[i], float(part.per_query[i])) for i in order if part.per_query[i]]
+    def carriers(self, share: Share, most: int = 3) -> list[tuple[str, float]]:
+        """The queries that carry a share, largest first."""
+        order = np.argsort(-np.abs(share.per_query), kind="stable")[:most]
+        return [(self.query_ids[i], float(share.per_query[i])) for i in order if share.per_query[i]]
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -97,18 +97,18 @@ def reconcile(
         raise ConventionError(f"{measure} is no mean over queries, so its difference has no shares")
     first, last = source.convention_for(asked), target.convention_for(asked)
     axes = _axes(asked, first, last)
-    query_ids, shares, (before, after) = _shapley(rankings, asked, first, last, axes, progress)
-    parts = [
-        Part(axis, getattr(first, axis), getattr(last, axis), float(shares[i].sum()),
-             _fact(rankings, asked, axis, first, last), shares[i])
+    query_ids, amounts, (before, after) = _shapley(rankings, asked, first, last, axes, progress)
+    shares = [
+        Share(axis, getattr(first, axis), getattr(last, axis), float(amounts[i].sum()),
+             _fact(rankings, asked, axis, first, last), amounts[i])
         for i, axis in enumerate(axes)
     ]  # fmt: skip
     printed = round_as_printed(before, first.digits), round_as_printed(after, last.digits)
     rounding = (printed[1] - after) - (printed[0] - before)
     if rounding:
-        parts.append(Part("digits", first.digits, last.digits, rounding, "", np.zeros(len(query_ids))))
-    parts.sort(key=lambda p: -abs(p.value))
-    return Reconciliation(measure, source, target, *printed, tuple(parts), query_ids)
+        shares.append(Share("digits", first.digits, last.digits, rounding, "", np.zeros(len(query_ids))))
+    shares.sort(key=lambda p: -abs(p.value))
+    return Reconciliation(measure, source, target, *printed, tuple(shares), query_ids)
 
 
 def round_as_printed(value: float, digits: int) -> float:
@@ -134,7 +134,7 @@ def _shapley(
     d = len(axes)
     query_ids = rankings.judged.query_ids
     position = {query: i for i, query in enumerate(query_ids)}
-    shares = [np.zeros(len(query_ids)) for _ in axes]
+    amounts = [np.zeros(len(query_ids)) for _ in axes]
     means = {}
     for subset in range(1 << d):
         switched = {axis: getattr(last, axis) for i, axis in enumerate(axes) if subset >> i & 1}
@@ -142,14 +142,14 @@ def _shapley(
         size = subset.bit_count()
         for i in range(d):
             if subset >> i & 1:
-                shares[i] += factorial(size - 1) * factorial(d - size) / factorial(d) * contributions
+                amounts[i] += factorial(size - 1) * factorial(d - size) / factorial(d) * contributions
             else:
-                shares[i] -= factorial(size) * factorial(d - size - 1) / factorial(d) * contributions
+                amounts[i] -= factorial(size) * factorial(d - size - 1) / factorial(d) * contributions
         if subset in (0, (1 << d) - 1):
             means[subset] = mean
         if progress is not None:
             progress(subset + 1, 1 << d)
-    return query_ids, shares, (means[0], means[(1 << d) - 1])
+    return query_ids, amounts, (means[0], means[(1 << d) - 1])
 
 
 def _contributions(

@@ -23,7 +23,7 @@ from pippin.evaluation import anova as _anova  # registers tukey
 from pippin.evaluation import effects, paired_tests, resampling
 from pippin.evaluation.corrections import CORRECTIONS, adjust
 from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative, Design, Outcome, PairTest
-from pippin.evaluation.scores import Scores
+from pippin.evaluation.value_table import ValueTable
 
 __all__ = [
     "ALTERNATIVES",
@@ -31,10 +31,10 @@ __all__ = [
     "INTERVALS",
     "TESTS",
     "Anova",
-    "Comparison",
     "MeanInterval",
     "PairResult",
-    "Scores",
+    "TestedPairs",
+    "ValueTable",
     "anova",
     "compare_pair",
     "compare_systems",
@@ -80,10 +80,10 @@ class MeanInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class TestedPairs:
     """All pairs of one comparison and how they were judged."""
 
-    scores: Scores
+    table: ValueTable
     test: str
     method: str  # in words: exact or sampled, degrees of freedom, seed
     alternative: Alternative
@@ -101,7 +101,7 @@ class Comparison:
     def pair(self, a: str, b: str) -> PairResult:
         """The result for two systems, in whichever order they were compared."""
         for name in (a, b):
-            self.scores.index(name)
+            self.table.index(name)
         result = self._by_names.get((a, b)) or self._by_names.get((b, a))
         if result is None:
             raise ConventionError(f"{a!r} and {b!r} were not compared: every pair here has {self.baseline!r}")
@@ -113,7 +113,7 @@ class Comparison:
 
 
 def compare_systems(
-    scores: Scores,
+    table: ValueTable,
     test: str = "t",
     *,
     baseline: str | None = None,
@@ -126,32 +126,32 @@ def compare_systems(
     threads: int | None = None,
     interval: Interval | None = None,
     progress: Progress | None = None,
-) -> Comparison:
+) -> TestedPairs:
     """Test every pair of systems, or every system against `baseline` (then a is the system, b the baseline).
 
     With `power=None` the number of queries needed is not told; it takes longer than the tests. `samples` and `seed`
     belong to the resampling tests and intervals. `interval` is "t", "percentile" or "bca"; left out, the test's own
     where it has one (bootstrap: bca; tukey, tukey-randomization: simultaneous), otherwise t.
 
-    >>> scores = Scores.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]], systems=["bm25", "lm"])
-    >>> result = compare_systems(scores, "t").pairs[0]
+    >>> table = ValueTable.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]], systems=["bm25", "lm"])
+    >>> result = compare_systems(table, "t").pairs[0]
     >>> round(result.difference, 4), round(result.p, 4), result.queries_needed
     (-0.2, 0.0742, 5)
     """
-    if len(scores.systems) < 2:
-        raise DataError(f"a comparison needs at least two systems; there is only {scores.systems[0]!r}")
+    if len(table.systems) < 2:
+        raise DataError(f"a comparison needs at least two systems; there is only {table.systems[0]!r}")
     if baseline is None:
-        first, second = np.triu_indices(len(scores.systems), 1)
+        first, second = np.triu_indices(len(table.systems), 1)
     else:
-        column = scores.index(baseline)
-        first = np.delete(np.arange(len(scores.systems)), column)
+        column = table.index(baseline)
+        first = np.delete(np.arange(len(table.systems)), column)
         second = np.full(len(first), column)
-    design = _design(scores, first, second, alternative, alpha, samples, seed, threads, progress)
-    return _judge(scores, design, TESTS[test], baseline, correction, power, interval)
+    design = _design(table, first, second, alternative, alpha, samples, seed, threads, progress)
+    return _judge(table, design, TESTS[test], baseline, correction, power, interval)
 
 
 def compare_pair(
-    scores: Scores,
+    table: ValueTable,
     a: str,
     b: str,
     test: str = "t",
@@ -166,15 +166,15 @@ def compare_pair(
     progress: Progress | None = None,
 ) -> PairResult:
     """Test system a against system b alone; alternative "greater" asks whether a is better."""
-    first, second = scores.index(a), scores.index(b)
+    first, second = table.index(a), table.index(b)
     if first == second:
         raise ConventionError(f"{a!r} cannot be compared with itself")
-    design = _design(scores, [first], [second], alternative, alpha, samples, seed, threads, progress)
-    return _judge(scores, design, TESTS[test], None, "none", power, interval).pairs[0]
+    design = _design(table, [first], [second], alternative, alpha, samples, seed, threads, progress)
+    return _judge(table, design, TESTS[test], None, "none", power, interval).pairs[0]
 
 
 def system_intervals(
-    scores: Scores,
+    table: ValueTable,
     interval: Interval = "bca",
     *,
     alpha: float = 0.05,
@@ -184,7 +184,7 @@ def system_intervals(
 ) -> tuple[MeanInterval, ...]:
     """Confidence interval of each system's mean: Student's t, or bootstrap over queries (percentile, BCa)."""
     _check_interval(interval)
-    design = _design(scores, [], [], "two-sided", alpha, samples, seed, threads, None)
+    design = _design(table, [], [], "two-sided", alpha, samples, seed, threads, None)
     mean = design.values.mean(axis=0)
     if interval == "t":
         from scipy import stats
@@ -195,12 +195,12 @@ def system_intervals(
         low, high = mean - half, mean + half
     else:
         low, high = resampling.mean_intervals(design, interval)
-    rows = zip(scores.systems, mean.tolist(), low.tolist(), high.tolist(), strict=True)
+    rows = zip(table.systems, mean.tolist(), low.tolist(), high.tolist(), strict=True)
     return tuple(MeanInterval(*row) for row in rows)
 
 
 def _design(
-    scores: Scores,
+    table: ValueTable,
     first: Sequence[int] | NDArray[np.intp],
     second: Sequence[int] | NDArray[np.intp],
     alternative: Alternative,
@@ -210,9 +210,9 @@ def _design(
     threads: int | None,
     progress: Progress | None,
 ) -> Design:
-    n = len(scores.query_ids)
+    n = len(table.query_ids)
     if n < 2:
-        left = f" after {len(scores.dropped)} were dropped" if scores.dropped else ""
+        left = f" after {len(table.dropped)} were dropped" if table.dropped else ""
         raise DataError(f"a comparison needs at least two queries, not {n}{left}")
     if alternative not in ALTERNATIVES:
         raise UnknownName("alternative", alternative, ALTERNATIVES)
@@ -221,7 +221,7 @@ def _design(
     if not 0 <= seed < 2**64:
         raise DataError(f"a seed is a whole number from 0 to 2^64 − 1, not {seed}")
     return Design(
-        values=scores.by_query_id(),
+        values=table.by_query_id(),
         first=np.array(first, dtype=np.int32),
         second=np.array(second, dtype=np.int32),
         alternative=alternative,
@@ -234,14 +234,14 @@ def _design(
 
 
 def _judge(
-    scores: Scores,
+    table: ValueTable,
     design: Design,
     test: PairTest,
     baseline: str | None,
     correction: str,
     power: float | None,
     interval: Interval | None,
-) -> Comparison:
+) -> TestedPairs:
     CORRECTIONS[correction]  # an unknown name is found before the work, not after
     if interval is not None:
         _check_interval(interval)
@@ -249,8 +249,8 @@ def _judge(
     bounds = _interval(outcome, design, interval)
     # Tukey's p already speaks for the whole family; correcting it again would count the family twice.
     adjusted = outcome.p if test.familywise else adjust(outcome.p, correction)
-    return Comparison(
-        scores=scores,
+    return TestedPairs(
+        table=table,
         test=test.name,
         method=outcome.method,
         alternative=design.alternative,
@@ -258,17 +258,17 @@ def _judge(
         baseline=baseline,
         alpha=design.alpha,
         power=power,
-        pairs=_rows(scores, design, outcome, adjusted, bounds, power),
-        notes=_notes(scores, design, outcome, test, correction),
+        pairs=_rows(table, design, outcome, adjusted, bounds, power),
+        notes=_notes(table, design, outcome, test, correction),
     )
 
 
-def _notes(scores: Scores, design: Design, outcome: Outcome, test: PairTest, correction: str) -> tuple[str, ...]:
+def _notes(table: ValueTable, design: Design, outcome: Outcome, test: PairTest, correction: str) -> tuple[str, ...]:
     notes = []
-    if scores.dropped:
-        notes.append(f"{len(scores.dropped)} queries were dropped because some system has no value for them")
-    if scores.filled:
-        notes.append(f"{scores.filled} missing values were filled in")
+    if table.dropped:
+        notes.append(f"{len(table.dropped)} queries were dropped because some system has no value for them")
+    if table.filled:
+        notes.append(f"{table.filled} missing values were filled in")
     if outcome.samples and not test.familywise:
         family = len(outcome.p)
         least = float(adjust(np.r_[1 / (1 + outcome.samples), np.ones(family - 1)], correction)[0])
@@ -291,7 +291,7 @@ def _interval(outcome: Outcome, design: Design, interval: Interval | None) -> tu
 
 
 def _rows(
-    scores: Scores,
+    table: ValueTable,
     design: Design,
     outcome: Outcome,
     adjusted: FloatArray,
@@ -311,8 +311,8 @@ def _rows(
     low, high = bounds
     return tuple(
         PairResult(
-            a=scores.systems[design.first[k]],
-            b=scores.systems[design.second[k]],
+            a=table.systems[design.first[k]],
+            b=table.systems[design.second[k]],
             n=design.queries,
             difference=float(difference[k]),
             statistic=float(outcome.statistic[k]),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset, rows_of
-from pippin.data.load import kind_of
+from pippin.data.load import kind_of_text
 from pippin.data.partitions import check_partitions, is_partitions
 from pippin.data.stretches import SIZE, Places, ScoreLines, letor_stretches, run_stretches, texts
 from pippin.data.texts import Texts
@@ -112,7 +112,7 @@ def _kind(path: str | os.PathLike[str]) -> str:
     if is_partitions(path):
         return "partitions"
     for buffer in texts(path, len, Places(), _FIRST):
-        return kind_of(buffer)
+        return kind_of_text(buffer)
     raise DataError("the file is empty", path)
 
 

@@ -215,11 +215,11 @@ _SIGNED = r"(-?\d*\.?\d+)"
 
 
 def _parameter(kind: str, *names: str) -> Callable[[tuple[str, ...]], Measure]:
-    return lambda found: Measure(kind, parameters=tuple(zip(names, map(float, found), strict=True)))
+    return lambda numbers: Measure(kind, parameters=tuple(zip(names, map(float, numbers), strict=True)))
 
 
 def _cut(kind: str) -> Callable[[tuple[str, ...]], Measure]:
-    return lambda found: Measure(kind, int(found[0]))
+    return lambda numbers: Measure(kind, int(numbers[0]))
 
 
 # Printed names that carry their parameters: how they begin, their form, and the measure they stand for.
@@ -253,6 +253,6 @@ def read(text: str) -> Measure | None:
     lowered = text.lower()
     for beginning, form, measure in _SPELLINGS:
         # Forms are compiled when a name begins like them, which spares the start of every command.
-        if lowered.startswith(beginning) and (found := re.fullmatch(form, lowered)):
-            return measure(found.groups())
+        if lowered.startswith(beginning) and (match := re.fullmatch(form, lowered)):
+            return measure(match.groups())
     return None

@@ -55,7 +55,7 @@ def _notes(board: Board, letters: bool) -> list[str]:
     correction = (
         "" if tested.correction in ("none", tested.test) else f", {tested.correction} over {len(tested.pairs)} pairs"
     )
-    notes = [f"{board.name}: {len(board.scores.query_ids)} queries; {tested.test} ({tested.method}){correction}, "
+    notes = [f"{board.name}: {len(board.table.query_ids)} queries; {tested.test} ({tested.method}){correction}, "
              f"alpha {tested.alpha:g}."]  # fmt: skip
     if tested.baseline is not None:
         notes.append("† significantly better than the baseline, ‡ significantly worse")
@@ -173,7 +173,7 @@ def record(comparison: Comparison) -> dict[str, Any]:
 def _board_record(board: Board) -> dict[str, Any]:
     tested = board.tested
     return {
-        "tool": board.name, "queries": len(board.scores.query_ids), "test": tested.test, "method": tested.method,
+        "tool": board.name, "queries": len(board.table.query_ids), "test": tested.test, "method": tested.method,
         "correction": tested.correction, "alpha": tested.alpha, "notes": tested.notes, "means": dict(board.means),
         "ties": {s: list(r) for s, r in board.ties.items()},
         "tests": [

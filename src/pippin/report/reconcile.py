@@ -28,7 +28,7 @@ def terminal(found: Reconciliation) -> str:
         lines.append(f"{name}{' ' * (label - width(name))}  {bar:<{_BAR + 1}}  {shown:>8}")
     carried = [
         f"  {part.words}: " + ", ".join(f"query {q} {signed(v, 4)}" for q, v in found.carriers(part))
-        for part in found.parts
+        for part in found.shares
         if abs(part.value) >= 5e-5 and found.carriers(part)
     ]
     return "\n".join([*lines, *(["", "carried most by", *carried] if carried else [])])
@@ -42,7 +42,7 @@ def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
     """(name, from, to, whether a total) for each step from the source's number to the target's."""
     rows = [(found.source.name, 0.0, found.before, True)]
     at = found.before
-    for part in found.parts:
+    for part in found.shares:
         if abs(part.value) >= 5e-7:
             rows.append((part.words, at, at + part.value, False))
             at += part.value
@@ -52,11 +52,11 @@ def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
 
 def table(reconciliations: Sequence[Reconciliation]) -> Table:
     """One row per tool: its number, the difference, and a column per choice."""
-    axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= 5e-7 for r in reconciliations for p in r.parts)]
+    axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= 5e-7 for r in reconciliations for p in r.shares)]
     source = reconciliations[0].source
     rows = []
     for found in reconciliations:
-        parts = {p.axis: p.value for p in found.parts}
+        parts = {p.axis: p.value for p in found.shares}
         cells = [signed(parts[a], 4) if abs(parts.get(a, 0.0)) >= 5e-7 else "" for a in axes]
         rows.append([found.target.name, number(found.after, 4), signed(found.difference, 4), *cells])
     measure = reconciliations[0].measure
@@ -72,14 +72,14 @@ def record(found: Reconciliation) -> dict[str, Any]:
         "parts": [
             {"axis": p.axis, "words": p.words, "before": p.before, "after": p.after, "value": p.value, "fact": p.fact,
              "queries": dict(found.carriers(p, 10))}
-            for p in found.parts
+            for p in found.shares
         ],
     }  # fmt: skip
 
 
 def csv_table(reconciliations: Sequence[Reconciliation]) -> Table:
     """A long table with full doubles."""
-    rows = [[r.measure, r.source.name, r.target.name, p.axis, repr(p.value)] for r in reconciliations for p in r.parts]
+    rows = [[r.measure, r.source.name, r.target.name, p.axis, repr(p.value)] for r in reconciliations for p in r.shares]
     totals = [[r.measure, r.source.name, r.target.name, "difference", repr(r.difference)] for r in reconciliations]
     return Table(["measure", "from", "to", "choice", "value"], [*rows, *totals], names=4)
 

@@ -25,7 +25,7 @@ import numpy as np
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.packing import pack
 from pippin.data.partitions import (
-    Part,
+    Partition,
     Partitions,
     Writer,
     check_partitions,
@@ -75,7 +75,7 @@ def _each(client: Any, whole: Partitions, function: Callable[..., T], *arguments
 
 
 def _evaluate(
-    folder: str, part: Part, measures: Sequence[str], requests: Sequence[Request], name: str
+    folder: str, part: Partition, measures: Sequence[str], requests: Sequence[Request], name: str
 ) -> list[Evaluation]:
     whole = open_partitions(folder)
     return evaluate_part(Rankings(whole.read(part), whole.read_scores(part)), measures, requests, name)
@@ -95,7 +95,7 @@ def score_partitions(
     return open_partitions(target)
 
 
-def _score(folder: str, part: Part, model: bytes, target: str) -> Part:
+def _score(folder: str, part: Partition, model: bytes, target: str) -> Partition:
     whole = open_partitions(folder)
     data = whole.read(part)
     with NamedTemporaryFile() as file:
@@ -148,14 +148,14 @@ def _bare(data: Dataset) -> Dataset:
     return replace(data, document_ids=ids, comments=None, lines=None)
 
 
-def shares(parts: Iterable[Part], workers: int) -> list[list[Part]]:
+def shares(parts: Iterable[Partition], workers: int) -> list[list[Partition]]:
     """Whole partitions for each worker: the largest first, to whoever has least; no share is empty.
 
-    >>> a, b, c = (Part(f"{n}", 1, n, n, "") for n in (5, 3, 1))
+    >>> a, b, c = (Partition(f"{n}", 1, n, n, "") for n in (5, 3, 1))
     >>> [[part.file for part in share] for share in shares([a, b, c], 2)]
     [['5'], ['1', '3']]
     """
-    given: list[list[Part]] = [[] for _ in range(workers)]
+    given: list[list[Partition]] = [[] for _ in range(workers)]
     for part in sorted(parts, key=lambda part: -part.documents):
         min(given, key=lambda share: sum(p.documents for p in share)).append(part)
     # Within a share, queries stand in the order of the whole.
@@ -259,7 +259,7 @@ def grow_share(
     parameters: Mapping[str, Any],
     folder: str,
     digest: str,
-    share: Sequence[Part],
+    share: Sequence[Partition],
     valid: Dataset | None,
     network: Mapping[str, Any],
     first: bool,
@@ -282,7 +282,7 @@ def grow_share(
     return (model.curve_, model._state()) if first else None
 
 
-def read_share(whole: Partitions, share: Sequence[Part], *, unlike: bool) -> Dataset:
+def read_share(whole: Partitions, share: Sequence[Partition], *, unlike: bool) -> Dataset:
     """Whole partitions as one data set, in hardly more memory than its features take.
 
     `unlike` leaves out queries whose documents all have one label, here, because to leave them out later is a copy.

@@ -86,7 +86,7 @@ class Effects:
 
     def of_axis(self, axis: str) -> tuple[Effect, ...]:
         """Tools grouped by what they do on an axis, with how far that moves each measure."""
-        found: list[Effect] = []
+        effects: list[Effect] = []
         for measure in self.measures:
             if not depends(measure, axis):
                 continue
@@ -97,20 +97,20 @@ class Effects:
                 mine = getattr(convention, axis)
                 amount, refusal = self._difference(measure, convention, self, convention.replace(**{axis: plain}))
                 answers.append(Answer(mine != plain or bool(refusal), SAYS[axis](mine) + refusal, amount, tool.name))
-            found += _merge(measure, answers)
-        return tuple(found)
+            effects += _merge(measure, answers)
+        return tuple(effects)
 
     def against(self, other: Effects, words: Callable[[Convention], str]) -> tuple[Effect, ...]:
         """How much more (or less) each tool gives here than there, with what it does in words."""
-        found: list[Effect] = []
+        effects: list[Effect] = []
         for measure in self.measures:
             answers = []
             for tool in printing(measure):
                 convention = tool.convention_for(measure)
                 amount, refusal = self._difference(measure, convention, other, convention)
                 answers.append(Answer(True, words(convention) + refusal, amount, tool.name))
-            found += _merge(measure, answers)
-        return tuple(found)
+            effects += _merge(measure, answers)
+        return tuple(effects)
 
     def _difference(
         self, measure: Measure, convention: Convention, other: Effects, there: Convention
@@ -124,7 +124,7 @@ class Effects:
 
     def refused(self) -> tuple[Effect, ...]:
         """Tools that give no number at all for this data, with the reason."""
-        found: list[Effect] = []
+        effects: list[Effect] = []
         for measure in self.measures:
             groups: dict[str, list[str]] = {}
             for tool in printing(measure):
@@ -132,8 +132,8 @@ class Effects:
                     self.mean(measure, tool.convention_for(measure))
                 except ConventionError as error:
                     groups.setdefault(str(error), []).append(tool.name)
-            found += [Effect(measure.text, tuple(names), f"refuses: {why}") for why, names in groups.items()]
-        return tuple(found)
+            effects += [Effect(measure.text, tuple(names), f"refuses: {why}") for why, names in groups.items()]
+        return tuple(effects)
 
 
 def depends(measure: Measure, axis: str) -> bool:

@@ -119,7 +119,7 @@ def constant_labels(subject: Subject) -> Finding | None:
 
 def _fixed(subject: Subject, flags: NDArray[np.bool_]) -> tuple[Effect, ...]:
     """The part of each mean that these queries make up, which is the same for every system."""
-    found: list[Effect] = []
+    effects: list[Effect] = []
     for measure in subject.measures:
         groups: dict[float, list[str]] = {}
         for tool in printing(measure):
@@ -129,11 +129,11 @@ def _fixed(subject: Subject, flags: NDArray[np.bool_]) -> tuple[Effect, ...]:
                 continue
             part = np.nansum(values[flags]) / max(int((~np.isnan(values)).sum()), 1)
             groups.setdefault(round(float(part), 6), []).append(tool.name)
-        found += [
+        effects += [
             Effect(measure.text, tuple(names), "of every system's mean comes from them, whatever the ranking", part)
             for part, names in sorted(groups.items(), reverse=True)
         ]
-    return tuple(found)
+    return tuple(effects)
 
 
 @check("high_labels", "labels that a tool does not know")

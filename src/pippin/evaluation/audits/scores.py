@@ -100,8 +100,8 @@ def unjudged(subject: Subject) -> Finding | None:
     number, total = _above(flags, position, cutoff)
     parts = []
     for k in subject.cutoffs:
-        found, places = _above(flags, position, k)
-        parts.append((f"of the first {k}", found / places if places else 0.0))
+        holes, places = _above(flags, position, k)
+        parts.append((f"of the first {k}", holes / places if places else 0.0))
     queries = np.flatnonzero(count_per_query(flags & (position < cutoff), ranking.offsets) > 0)
     whole = Effects(subject.rankings, subject.measures, settled=False)
     condensed = Effects(Condensed(subject.judged, subject.rankings.scored), subject.measures, settled=False)

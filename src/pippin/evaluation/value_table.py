@@ -1,7 +1,7 @@
 """Which systems got which value on which query?
 
 Every comparison of systems is paired: the value of one system on a query is held against the value of another
-on the same query. `Scores` is that table, aligned by query id once and checked at birth, so that no test ever
+on the same query. `ValueTable` is that table, aligned by query id once and checked at birth, so that no test ever
 pairs two different queries. A query that some system lacks, or a value that is not a number, is an error that
 names it, unless the caller says how to count it; then the table remembers what was done.
 """
@@ -23,10 +23,10 @@ Undefined = Literal["error", "drop"]
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ValueTable:
     """Values of several systems on the same queries: `values[q, s]`, float64, finite, read-only.
 
-    >>> scores = Scores.from_systems({"bm25": {"q1": 0.5, "q2": 0.25}, "lm": {"q2": 0.75, "q1": 0.0}})
+    >>> scores = ValueTable.from_systems({"bm25": {"q1": 0.5, "q2": 0.25}, "lm": {"q2": 0.75, "q1": 0.0}})
     >>> scores.query_ids, scores.values.tolist()
     (('q1', 'q2'), [[0.5, 0.0], [0.25, 0.75]])
     """

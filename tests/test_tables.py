@@ -25,7 +25,7 @@ def test_markdown_escapes_bars_and_aligns_numbers() -> None:
 def test_latex_is_booktabs_with_escapes() -> None:
     text = TABLE.render("latex")
     assert r"\begin{tabular}{lrl}" in text
-    assert r"letor\_4 & 0.1 & a|b \\" in text
+    assert r"letor\_4 & 0.1 & a\textbar{}b \\" in text
     assert r"\bottomrule" in text
 
 

@@ -6,9 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pippin.terminal import past_the_net, screen_of, width
 
 _WIDTH = 28
 _EVERY = 10.0  # seconds between plain lines
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 class Bar:
@@ -16,7 +20,9 @@ class Bar:
 
     def __init__(self, total: int, title: str) -> None:
         self.total, self.title, self.done = total, title, 0
-        self.terminal = sys.stderr.isatty()
+        self.stream = past_the_net(sys.stderr)
+        self.silent = _SILENT.get()
+        self.terminal = self.stream.isatty() and not self.silent
         self.started = self.shown = time.monotonic()
 
     def step(self, what: str = "", steps: int = 1) -> None:
@@ -27,22 +33,29 @@ class Bar:
         if self.terminal:
             if now - self.shown < 0.05 and self.done < self.total:
                 return
-            full = round(_WIDTH * self.done / max(1, self.total))
-            left = (now - self.started) / max(1, self.done) * (self.total - self.done)
-            line = (
-                f"\r{self.title} {'█' * full}{'░' * (_WIDTH - full)} {self.done}/{self.total} {left:.0f} s left {what}"
-            )
-            sys.stderr.write(f"{line[:110]:<110}")
+            self._draw(what, now)
+        elif now - self.shown >= _EVERY and not self.silent:
+            place = screen_of(self.stream)
+            self.stream.write(place.text(f"{self.title}: {self.done} of {self.total} {what}") + "\n")
             self.shown = now
-        elif now - self.shown >= _EVERY:
-            sys.stderr.write(f"{self.title}: {self.done} of {self.total} {what}\n")
-            self.shown = now
+
+    def _draw(self, what: str, now: float) -> None:
+        place = screen_of(self.stream)
+        full = round(_WIDTH * self.done / max(1, self.total))
+        left = (now - self.started) / max(1, self.done) * (self.total - self.done)
+        bar = "█" * full + "░" * (_WIDTH - full)
+        line = place.text(f"{self.title} {bar} {self.done}/{self.total} {left:.0f} s left {what}")
+        while width(line) >= (place.columns or 80):  # the last column stays free: a full line would break
+            line = line[:-1]
+        self.stream.write(f"\r\x1b[K{line}")
+        self.stream.flush()
+        self.shown = now
 
     def close(self) -> None:
         """Take the bar away."""
         if self.terminal:
-            sys.stderr.write("\r" + " " * 110 + "\r")
-            sys.stderr.flush()
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
 
 
 @contextmanager
@@ -53,3 +66,13 @@ def progress(total: int, title: str) -> Iterator[Bar]:
         yield bar
     finally:
         bar.close()
+
+
+@contextmanager
+def silence(silent: bool = True) -> Iterator[None]:
+    """No progress is shown by the work inside."""
+    token = _SILENT.set(silent or _SILENT.get())
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)

@@ -1,24 +1,45 @@
-"""A table as data, drawn for the terminal, Markdown, LaTeX or CSV."""
+"""A table as data, and the words around it, drawn for the terminal, Markdown, LaTeX or CSV.
+
+For people (terminal, Markdown, LaTeX) control characters in cells are spelled out; CSV keeps them, but a cell that a
+spreadsheet would take for a formula gets an apostrophe in front.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-FORMATS = ("table", "markdown", "latex", "csv")
+from pippin.layout import bands, fitted, wrapped
+from pippin.terminal import Screen, screen, visible, width
 
-_LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-          "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "−": "$-$", "†": r"$^\dagger$"}  # fmt: skip
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+_GAP = 2
+
+_LATEX = {
+    "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "−": "$-$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "±": r"$\pm$", "×": r"$\times$",
+    "≥": r"$\geq$", "≤": r"$\leq$", "→": r"$\to$", "τ": r"$\tau$", "∞": r"$\infty$", "…": r"\ldots{}",
+}  # fmt: skip
+
+
+class Part(Protocol):
+    """A piece of what a command prints."""
+
+    def render(self, form: str = "table") -> str:
+        """The piece in one of the forms; nothing where the form has no place for it."""
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows of cells under headers. The first `names` and the last `remarks` columns are text, the rest numbers,
-    aligned to the right.
+    aligned to the right. Where a terminal is too narrow, text is wrapped, and then the table is drawn in bands that
+    each begin with the first `keys` columns. `best` are the (row, column) of cells to stand out.
     """
 
     headers: Sequence[str]
@@ -26,21 +47,47 @@ class Table:
     names: int = 1
     remarks: int = 0
     notes: Sequence[str] = ()
+    keys: int = 1
+    best: Collection[tuple[int, int]] = field(default=())
 
     def render(self, form: str = "table") -> str:
-        """The table in one of FORMATS; notes follow it (not in CSV)."""
+        """The table in one of the forms; notes follow it (not in CSV)."""
         return {"table": self._terminal, "markdown": self._markdown, "latex": self._latex, "csv": self._csv}[form]()
 
     def _terminal(self) -> str:
-        cells = [list(self.headers), *map(list, self.rows)]
-        widths = [max(width(row[i]) for row in cells) for i in range(len(self.headers))]
-        lines = ["  ".join(self._pad(cell, widths[i], i) for i, cell in enumerate(row)).rstrip() for row in cells]
-        rule = "  ".join("─" * w for w in widths)
-        return "\n".join([lines[0], rule, *lines[1:], *(["", *self.notes] if self.notes else [])])
+        place = screen()
+        cells = [[place.text(cell) for cell in row] for row in (self.headers, *self.rows)]
+        groups = bands(cells, self._wraps(), self.keys, place.columns, _GAP)
+        drawn = [self._band(cells, group, place) for group in groups]
+        notes = [place.paint(line, "faint") for note in self.notes for line in wrapped(place.text(note), place.columns)]
+        return "\n\n".join(drawn) + ("\n\n" + "\n".join(notes) if notes else "")
 
-    def _pad(self, cell: str, to: int, column: int) -> str:
-        blank = " " * (to - width(cell))
-        return cell + blank if self.is_text(column) else blank + cell
+    def _wraps(self) -> list[bool]:
+        return [self.is_text(i) for i in range(len(self.headers))]
+
+    def _band(self, cells: Sequence[Sequence[str]], group: Sequence[int], place: Screen) -> str:
+        """Some of the columns, as far as possible in the screen's width."""
+        own = [[row[i] for i in group] for row in cells]
+        widths = fitted(own, [self.is_text(i) for i in group], place.columns, _GAP)
+        lines = []
+        for number, row in enumerate(own):
+            split = [wrapped(cell, w) for cell, w in zip(row, widths, strict=True)]
+            for depth in range(max(map(len, split), default=1)):
+                line = [part[depth] if depth < len(part) else "" for part in split]
+                lines.append(self._line(line, widths, group, number - 1, place))
+            if number == 0:
+                lines.append((" " * _GAP).join(place.text("─") * w for w in widths))
+        return "\n".join(lines)
+
+    def _line(self, line: Sequence[str], widths: Sequence[int], group: Sequence[int], row: int, place: Screen) -> str:
+        last = max((i for i, cell in enumerate(line) if cell), default=-1)
+        drawn = []
+        for i, cell in enumerate(line[: last + 1]):
+            blank = " " * (widths[i] - width(cell))
+            style = "heading" if row < 0 else "best" if (row, group[i]) in self.best else None
+            shown = place.paint(cell, style) if style else cell
+            drawn.append((shown + blank if i < last else shown) if self.is_text(group[i]) else blank + shown)
+        return (" " * _GAP).join(drawn)
 
     def is_text(self, column: int) -> bool:
         """Whether a column holds text, aligned to the left."""
@@ -48,14 +95,14 @@ class Table:
 
     def _markdown(self) -> str:
         marks = ["---" if self.is_text(i) else "--:" for i in range(len(self.headers))]
-        rows = [self.headers, marks, *self.rows]
-        lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
-        return "\n".join([*lines, *(["", *(f"{note}  " for note in self.notes)] if self.notes else [])])
+        rows = [[markdown(cell).replace("|", r"\|") for cell in row] for row in (self.headers, *self.rows)]
+        lines = ["| " + " | ".join(row) + " |" for row in (rows[0], marks, *rows[1:])]
+        return "\n".join([*lines, *(["", *(f"{markdown(note)}  " for note in self.notes)] if self.notes else [])])
 
     def _latex(self) -> str:
         columns = "".join("l" if self.is_text(i) else "r" for i in range(len(self.headers)))
-        body = [" & ".join(latex(cell) for cell in row) + r" \\" for row in (self.headers, *self.rows)]
-        notes = [f"% {note}" for note in self.notes]
+        body = [_latex_row(row) for row in (self.headers, *self.rows)]
+        notes = [latex_comment(note) for note in self.notes]
         return "\n".join(
             [*notes, rf"\begin{{tabular}}{{{columns}}}", r"\toprule", body[0], r"\midrule", *body[1:], r"\bottomrule",
              r"\end{tabular}"]
@@ -63,26 +110,106 @@ class Table:
 
     def _csv(self) -> str:
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.headers, *self.rows])
-        return out.getvalue().rstrip("\n")
+        rows = [[spreadsheet(cell) for cell in row] for row in (self.headers, *self.rows)]
+        csv.writer(out, lineterminator="\n").writerows(rows)
+        return out.getvalue().removesuffix("\n")
 
 
-def width(text: str) -> int:
-    """Columns a text takes on a terminal.
+@dataclass(frozen=True)
+class Heading:
+    """A title over what follows."""
 
-    >>> width("ndcg"), width("語")
-    (4, 2)
+    text: str
+    rule: str = "═"
+
+    def render(self, form: str = "table") -> str:
+        """The title, underlined on a terminal, a comment in LaTeX; CSV has none."""
+        place = screen()
+        shown = place.text(self.text)
+        lines = "\n".join(place.paint(line, "heading") for line in wrapped(shown, place.columns))
+        under = "\n" + place.text(self.rule) * min(width(shown), place.columns or width(shown)) if self.rule else ""
+        return {"table": lines + under, "markdown": f"## {markdown(self.text)}", "latex": latex_comment(self.text),
+                "csv": ""}[form]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph; lines after its first are indented by `hanging` on a terminal."""
+
+    text: str
+    hanging: str = ""
+
+    def render(self, form: str = "table") -> str:
+        """The paragraph; CSV has none."""
+        place = screen()
+        lines = wrapped(place.text(self.text), place.columns, self.hanging)
+        return {"table": "\n".join(lines), "markdown": markdown(self.text), "latex": latex(self.text), "csv": ""}[form]
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """Sentences, each on its own line."""
+
+    lines: Sequence[str]
+
+    def render(self, form: str = "table") -> str:
+        """A list in Markdown, comments in LaTeX; CSV has none."""
+        if form == "table":
+            return "\n".join(Prose(line, "  ").render() for line in self.lines)
+        marks = {"markdown": [f"- {markdown(line)}" for line in self.lines],
+                 "latex": [latex_comment(line) for line in self.lines]}  # fmt: skip
+        return "\n".join(marks.get(form, ()))
+
+
+def together(parts: Sequence[Part], form: str = "table") -> str:
+    """Several pieces, an empty line between them."""
+    return "\n\n".join(text for part in parts if (text := part.render(form)))
+
+
+def markdown(text: str) -> str:
+    r"""Text of one line in which nothing is taken for HTML.
+
+    >>> markdown("a <b>\n")
+    'a &lt;b>\\n'
     """
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", visible(text))
 
 
 def latex(text: str) -> str:
-    """Text with what LaTeX would misread escaped.
+    r"""Text with what LaTeX would misread escaped.
 
-    >>> latex("a_b 5%")
-    'a\\\\_b 5\\\\%'
+    >>> latex("a_b 5%"), latex("a\nb")
+    ('a\\_b 5\\%', 'a\\textbackslash{}nb')
     """
-    return "".join(_LATEX.get(c, c) for c in text)
+    return "".join(_LATEX.get(c, c) for c in visible(text))
+
+
+def latex_comment(text: str) -> str:
+    """Text that LaTeX does not read, whatever stands in it."""
+    return f"% {visible(text)}"
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    """A row; what `\\\\` before it would take for its own argument is put in braces."""
+    cells = [latex(cell) for cell in row]
+    if cells and cells[0][:1] in ("[", "*"):
+        cells[0] = f"{{{cells[0][0]}}}{cells[0][1:]}"
+    return " & ".join(cells) + r" \\"
+
+
+def spreadsheet(cell: str) -> str:
+    """A cell that no spreadsheet computes: an apostrophe before what would start a formula, unless it is a number.
+
+    >>> spreadsheet("=1+1"), spreadsheet("-0.5"), spreadsheet("@name")
+    ("'=1+1", '-0.5', "'@name")
+    """
+    if cell[:1] not in ("=", "+", "-", "@", "\t", "\r", "\n"):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def number(value: float, digits: int) -> str:

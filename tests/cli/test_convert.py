@@ -44,7 +44,7 @@ def test_options(letor: Path) -> None:
 def test_through_pipes(letor: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(letor.read_bytes())))
     out = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out))
     assert main(["convert", "-", "-", "--to", "qrels"]) == 0
     assert out.getvalue() == b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"
     assert b"-: qrels, Judgements(" in capfdbinary.readouterr().err

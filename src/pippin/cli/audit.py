@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from pippin.cli.evaluate import check_measures, write_text
+from pippin.cli.evaluate import check_measures
+from pippin.cli.output import write_text
 from pippin.errors import DataError
 from pippin.evaluation.audit import CUTOFFS, MEASURES, Audit, audit
 

@@ -6,7 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
-from pippin.cli.evaluate import check_measures, chosen_tools, load, write_text
+from pippin.cli.evaluate import check_measures, chosen_tools, load
+from pippin.cli.output import write_text
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_table
 from pippin.evaluation.corrections import CORRECTIONS

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pippin.cli.evaluate import write_text
+from pippin.cli.output import write_text
 from pippin.data.matrix import Matrix, read_matrix
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.correlation import COEFFICIENTS, Correlation, correlate

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pippin.cli.output import write_text
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.convention import AXES, parse_overrides
 from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
@@ -140,17 +140,6 @@ def write(evaluations: list[Evaluation], ranges: Ranges | None, options: argpars
     else:
         text = evaluation_table(evaluations, ranges, options.format)
     write_text(text, options.output)
-
-
-def write_text(text: str, output: str) -> None:
-    """Print, or write to a file at once."""
-    if output == "-":
-        sys.stdout.write(text.rstrip("\n") + "\n")
-        return
-    from pippin.data.buffers import atomic_write
-
-    with atomic_write(output) as out:
-        out.write((text.rstrip("\n") + "\n").encode())
 
 
 def write_parquet(evaluations: list[Evaluation], output: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pippin.cli.evaluate import write_text
+from pippin.cli.output import write_text
 from pippin.errors import DataError
 from pippin.evaluation.compare import TestPlan
 from pippin.evaluation.corrections import CORRECTIONS

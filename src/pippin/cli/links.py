@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.cli.evaluate import write_text
+from pippin.cli.output import write_text
 from pippin.data.store import MANIFEST
 from pippin.tables import FORMATS, Table
 

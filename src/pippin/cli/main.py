@@ -1,53 +1,69 @@
 """`pippin COMMAND …`: finds the command's file, lets it parse, runs it, and turns errors into one sentence.
 
-A command is a module with HELP, configure(parser) and run(options) → exit status. Only the one asked for is imported,
-so that `pippin eval` starts fast.
+A command is a module with HELP (its first line says what it is for), EXAMPLES that can be typed, configure(parser) and
+run(options) → exit status. Only the one asked for is imported, so that `pippin eval` starts fast.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol, cast
 
 from pippin import __version__
+from pippin.cli.parser import Parser
 from pippin.errors import PippinError, UnknownName
+from pippin.layout import wrapped
+from pippin.progress import silence
+from pippin.terminal import Screen, guarded, screen_of, shown_on
 
-# command -> (module, what it does)
-COMMANDS = {
-    "eval": ("evaluate", "evaluate scores or runs as any tool would"),
-    "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
-    "compare": ("compare", "who wins, is it chance, and would another tool say so"),
-    "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
-    "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
-    "audit": ("audit", "whether a data set is fit for a comparison, and what it does to each tool"),
-    "tools": ("tools", "the evaluation tools side by side, or all about one"),
-    "measures": ("measures", "the measures, or all about one"),
-    "train": ("train", "train a ranker and write its model"),
-    "rank": ("rank", "score a data set with a model"),
-    "features": ("features", "the learning features and their sets, or all about one"),
-    "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
-    "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
-    "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools, published values"),
-    "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
-    "study": ("study", "what training and evaluating under other tools does (Busa-Fekete et al. 2012)"),
-    "index": ("index", "index a collection of documents"),
-    "search": ("search", "look into an index by BM25"),
-    "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
-    "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
-    "convert": ("convert", "write any ranking data as any other form"),
-    "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
-    "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
+# group → command → (module, what it does)
+GROUPS = {
+    "evaluate": {
+        "eval": ("evaluate", "evaluate scores or runs as any tool would"),
+        "compare": ("compare", "who wins, is it chance, and would another tool say so"),
+        "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
+        "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
+        "audit": ("audit", "whether a data set is fit for a comparison"),
+        "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
+    },
+    "learn": {
+        "train": ("train", "train a ranker and write its model"),
+        "rank": ("rank", "score a data set with a model"),
+        "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
+        "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools"),
+        "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
+        "study": ("study", "what training and evaluating under other tools does"),
+    },
+    "make data": {
+        "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
+        "index": ("index", "index a collection of documents"),
+        "search": ("search", "look into an index by BM25"),
+        "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
+        "convert": ("convert", "write any ranking data as any other form"),
+        "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
+    },
+    "look up": {
+        "tools": ("tools", "the evaluation tools side by side, or all about one"),
+        "measures": ("measures", "the measures, or all about one"),
+        "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
+        "features": ("features", "the learning features and their sets, or all about one"),
+        "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 class Command(Protocol):
     """What every command's module offers."""
 
     HELP: str
+    EXAMPLES: Sequence[str]
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments."""
@@ -59,23 +75,61 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program `pippin`; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return _dispatch(given)
-    except PippinError as error:
-        print(f"pippin: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader of our output is gone (`pippin … | head`): nothing to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except KeyboardInterrupt:
-        print("pippin: interrupted", file=sys.stderr)
-        return 130
+    with guarded():
+        try:
+            status = _dispatch(given)
+            sys.stdout.flush()
+        except PippinError as error:
+            return _refused(str(error))
+        except MemoryError:
+            return _refused("there is not enough memory for this")
+        except KeyboardInterrupt:
+            return _refused("interrupted", 130)
+        except OSError as error:
+            # Polars tells of a closed pipe in words only.
+            if isinstance(error, BrokenPipeError) or f"(os error {errno.EPIPE})" in str(error):
+                _abandon(sys.stdout)
+                return 141  # the reader is gone (`pippin … | head`): nothing to say, and nobody to say it to
+            return _refused(_of_system(error))
+        return status
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refused, as a sentence with the file's name."""
+    if error.errno is None:
+        return str(error)
+    if error.errno == errno.ENOSPC and error.filename is None:
+        with suppress(OSError):
+            sys.stdout.flush()
+        _abandon(sys.stdout)  # or the interpreter fails again when it leaves
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    words = (error.strerror or os.strerror(error.errno)).lower()
+    return f"{where}{words}"
+
+
+def _refused(sentence: str, status: int = 2) -> int:
+    """Say why nothing more is done; what was printed before comes first."""
+    with suppress(OSError):
+        sys.stdout.flush()
+    place = screen_of(sys.stderr)
+    with suppress(OSError):
+        print(f"{place.paint('pippin:', 'error')} {place.text(sentence)}", file=sys.stderr, flush=True)
+    return status
+
+
+def _abandon(stream: object) -> None:
+    """Let what is still to be written go nowhere, so that leaving is silent."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # type: ignore[attr-defined]
+        os.close(nowhere)
 
 
 def _dispatch(given: list[str]) -> int:
+    colour = "--no-color" not in given[:1]
+    given = given if colour else given[1:]
     if not given or given[0] in ("-h", "--help", "help"):
-        print(_overview())
+        print(overview(screen_of(sys.stdout, colour)))
         return 0 if given else 2
     if given[0] in ("-V", "--version"):
         print(f"pippin {__version__}")
@@ -83,24 +137,35 @@ def _dispatch(given: list[str]) -> int:
     name, rest = given[0], given[1:]
     if name not in COMMANDS:
         raise UnknownName("command", name, COMMANDS)
-    module = importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}")
     if name == "as":  # the rest belongs to the original tool, whatever it looks like
-        return cast(int, module.run_as(rest))
-    command = cast(Command, module)
-    parser = argparse.ArgumentParser(
-        prog=f"pippin {name}", description=command.HELP, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+        return cast(int, importlib.import_module("pippin.cli.as_tool").run_as(rest))
+    parser, command = parser_of(name)
+    options = parser.parse_args(rest)
+    in_file = getattr(options, getattr(options, "prints_to", ""), "-") != "-"
+    place = Screen() if in_file else screen_of(sys.stdout, colour and not options.no_color)
+    with shown_on(place), silence(getattr(options, "quiet", False)):
+        return command.run(options)
+
+
+def parser_of(name: str) -> tuple[Parser, Command]:
+    """A command and the parser of its arguments."""
+    command = cast(Command, importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}"))
+    parser = Parser(f"pippin {name}", command.HELP, getattr(command, "EXAMPLES", ()))
     command.configure(parser)
-    return command.run(parser.parse_args(rest))
+    return parser, command
 
 
-def _overview() -> str:
-    width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {what}" for name, (_, what) in COMMANDS.items()]
-    return "\n".join(
-        ["usage: pippin COMMAND …", "", "An apple-to-apple learning-to-rank workbench.", "", *lines, "",
-         "`pippin COMMAND --help` tells more."]
-    )  # fmt: skip
+def overview(place: Screen) -> str:
+    """All commands, a line each."""
+    across = max(map(len, COMMANDS))
+    lines = ["usage: pippin COMMAND …", "", "An apple-to-apple learning-to-rank workbench."]
+    for group, commands in GROUPS.items():
+        lines += ["", place.paint(place.text(group), "heading")]
+        for name, (_, what) in commands.items():
+            start = f"  {name:<{across}}  "
+            first, *rest = wrapped(what, None if place.columns is None else max(20, place.columns - len(start)))
+            lines += [start + first, *(" " * len(start) + line for line in rest)]
+    return "\n".join([*lines, "", "`pippin COMMAND --help` tells more."])
 
 
 if __name__ == "__main__":

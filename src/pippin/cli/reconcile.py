@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 
-from pippin.cli.evaluate import load, write_text
+from pippin.cli.evaluate import load
+from pippin.cli.output import write_text
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.reconcile import Reconciliation, reconcile

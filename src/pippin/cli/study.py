@@ -8,7 +8,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from pippin.cli.evaluate import chosen_tools, write_text
+from pippin.cli.evaluate import chosen_tools
+from pippin.cli.output import write_text
 
 HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions of
 Busa-Fekete et al. (2012) hold on the data.

@@ -8,7 +8,8 @@ from typing import Any
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.reconcile import Reconciliation, signed
 from pippin.report.page import Section, html_table, page
-from pippin.tables import Table, number, width
+from pippin.tables import Table, number
+from pippin.terminal import width
 
 _BAR = 34
 

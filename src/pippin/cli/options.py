@@ -1,0 +1,175 @@
+"""The grammar of all commands: a flag that several of them take is declared here, with one name, meaning and help.
+
+`shared(parser, "measure", "tool", out="results")` puts flags on a command; what follows the equals sign is the default.
+A spelling of the last version goes on working through `old`, with a hint on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pippin.errors import ConventionError
+from pippin.tables import FORMATS
+
+
+class Several(argparse.Action):
+    """Names, by repeating the flag or joined by commas; the first one given takes the place of the default."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Add what was given."""
+        had = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*(had if had is not self.default and had else []), *split(values)])
+
+
+class Old(argparse.Action):
+    """A spelling of the last version: does what the new one does, and says what that is called."""
+
+    def __init__(self, *, new: argparse.Action, called: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.new, self.called = new, called
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Give the hint, and hand over."""
+        hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
+        self.new.required = False
+        self.new(parser, namespace, values, option_string)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag that commands share."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    shelf: str = ""  # whose names complete it
+
+
+_ONE_OR_MORE = "repeat it, or join several by commas"
+FLAGS = {
+    "measure": Flag(("-m", "--measure"), f"a measure such as NDCG@10, MAP, P(rel=2)@5: {_ONE_OR_MORE}; `pippin "
+                    "measures` lists them", "M", {"action": Several}, "measures"),
+    "tool": Flag(("-t", "--tool"), f"an evaluation tool, or all: {_ONE_OR_MORE}; `pippin tools` lists them", "T",
+                 {"action": Several}, "tools"),
+    "ranker": Flag(("-r", "--ranker"), f"a ranker: {_ONE_OR_MORE}; `pippin rankers` lists them", "R",
+                   {"action": Several}, "rankers"),
+    "convention": Flag(("--convention",), "the tool whose convention training looks at", "T", {"action": Several},
+                       "tools"),
+    "format": Flag(("-f", "--format"), "how results are printed", None, {"choices": FORMATS}),
+    "out": Flag(("-o", "--out"), "where to write", "PATH", {"dest": "output"}),
+    "quiet": Flag(("-q", "--quiet"), "no progress", None, {"action": "store_true"}),
+    "per_query": Flag(("--per-query",), "a row per query", None, {"action": "store_true"}),
+    "reader": Flag(("--reader",), "the form of the input (default: found out)", "FORM"),
+    "merge_queries": Flag(("--merge-queries",), "join a query whose rows are not together", None,
+                          {"action": "store_true"}),
+    "absent": Flag(("--absent",), "what a feature that a LETOR line leaves out is", None,
+                   {"choices": ("zero", "null")}),
+    "relations": Flag(("--relations",), "how alike documents are, such as similarity.txt of a built data set", "FILE"),
+    "dask": Flag(("--dask",), "work on a Dask cluster: a scheduler's address, or `local`", "ADDRESS"),
+    "jobs": Flag(("--jobs",), "how many cells at a time (default: one per core)", "N", {"type": int}),
+    "memory": Flag(("--memory",), "how much memory may be used, such as 512M or 8G", "SIZE"),
+    "folds": Flag(("--folds",), "how many folds are made", "N", {"type": int}),
+    "sample": Flag(("--sample",), "how many documents per query are taken from a collection", "N", {"type": int}),
+    "seed": Flag(("--seed",), "where random numbers start", "N", {"type": int}),
+    "seeds": Flag(("--seeds",), "with how many seeds", "N", {"type": int}),
+    "samples": Flag(("--samples",), "how many samples resampling draws", "N", {"type": int}),
+    "select": Flag(("--select",), "choose hyper-parameters by this measure on the validation set", "M", {}, "measures"),
+    "set": Flag(("--set",), "fix a parameter of a ranker", "[RANKER.]NAME=VALUE", {"action": "append"}),
+    "quick": Flag(("--quick",), "small grids and few rounds, for a first look", None, {"action": "store_true"}),
+    "top": Flag(("-n", "--top"), "how many are shown", "N", {"type": int}),
+    "test": Flag(("--test",), "the test of significance: NAME as in docs/compare.md", "NAME", {}, "tests"),
+    "correct": Flag(("--correct",), "the correction for many tests", "NAME", {}, "corrections"),
+    "alpha": Flag(("--alpha",), "the level of significance", "P", {"type": float}),
+    "published": Flag(("--published",), "CSV with dataset, ranker, measure, value to set beside", "FILE"),
+    "stem": Flag(("--stem",), "porter, english (Porter's second), another Snowball language, or none", "S"),
+    "stop": Flag(("--stop",), "stop words: english, none, or a file of words", "LIST"),
+    "words": Flag(("--words",), "unicode: letters and digits of all scripts; ascii: a–z and 0–9", "W"),
+}  # fmt: skip
+
+
+def shared(parser: argparse._ActionsContainer, *names: str, **defaults: Any) -> None:
+    """Put shared flags on a command: by name, or with their defaults.
+
+    A default stands in the help; None and an empty one do not.
+    """
+    for name in names:
+        flag(parser, name)
+    for name, default in defaults.items():
+        flag(parser, name, default=default)
+
+
+def flag(parser: argparse._ActionsContainer, name: str, more: str = "", **changes: Any) -> argparse.Action:
+    """Put one shared flag on a command; `more` follows its help, `changes` are a default, metavar or choices."""
+    own = FLAGS[name]
+    settings = {**own.settings, **changes}
+    if "choices" not in settings and settings.get("action") != "store_true":
+        settings.setdefault("metavar", own.metavar)
+    words = own.help + (f"; {more}" if more else "") + _default(settings.get("default"))
+    return parser.add_argument(*own.names, help=words, **settings)
+
+
+def _default(value: Any) -> str:
+    if value is None or value is False or value == []:
+        return ""
+    if value == "-":
+        return " (default: to the terminal)"
+    return f" (default: {','.join(value) if isinstance(value, list) else value})"
+
+
+def printing(parser: argparse.ArgumentParser, *others: str) -> None:
+    """The two flags of every command that prints results and nothing else: in which form, and where to."""
+    flag(parser, "format", choices=(*FORMATS, *others), default="table")
+    flag(parser, "out", metavar="FILE", default="-")
+    parser.set_defaults(prints_to="output")
+    old(parser, "--output", "--out")
+
+
+def old(parser: argparse.ArgumentParser, spelling: str, new: str, called: str | None = None) -> None:
+    """Let a spelling of the last version do what the flag `new` does."""
+    action = parser._option_string_actions[new]
+    settings: dict[str, Any] = {"nargs": action.nargs, "type": action.type, "choices": action.choices}
+    parser.add_argument(
+        spelling, action=Old, new=action, called=called or new, help=argparse.SUPPRESS, dest=action.dest,
+        default=argparse.SUPPRESS, **settings,
+    )  # fmt: skip
+
+
+def hint(sentence: str) -> None:
+    """Say something that a user should know, but that stops nothing."""
+    from pippin.terminal import screen_of
+
+    place = screen_of(sys.stderr)
+    print(f"pippin: {place.paint(place.text(sentence), 'warning')}", file=sys.stderr)
+
+
+def split(text: str) -> list[str]:
+    """Names joined by commas; commas in brackets belong to a name.
+
+    >>> split("NDCG@10, P(rel=2,gain=exp2)@5")
+    ['NDCG@10', 'P(rel=2,gain=exp2)@5']
+    """
+    found, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            found.append(text[start:i].strip())
+            start = i + 1
+    return [name for name in (*found, text[start:].strip()) if name]
+
+
+def only(values: Sequence[str] | None, flag_name: str) -> str | None:
+    """The one value of a flag that can have several, where this command takes one."""
+    if values is None:
+        return None
+    if len(values) != 1:
+        raise ConventionError(f"{flag_name} takes one name here, not {len(values)}")
+    return values[0]

@@ -1,0 +1,50 @@
+"""Where a command's results leave it: in the form that was asked for, on the terminal or in a file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pippin.tables import Part, Table, together
+from pippin.terminal import for_data
+
+DATA = ("json", "csv")  # forms for programs: what stands in them stays as it is
+
+_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+
+
+def write(
+    form: str, output: str, parts: Callable[[], Sequence[Part]], record: Callable[[], Any],
+    rows: Callable[[], Table] | None = None,
+) -> None:  # fmt: skip
+    """Print or write results: `record` as JSON, `rows` as CSV (or the tables among the parts), else the parts."""
+    if form == "json":
+        text = as_json(record())
+    elif form == "csv" and rows is not None:
+        text = rows().render("csv")
+    else:
+        text = together(parts(), form)
+    write_text(text, output, form)
+
+
+def as_json(record: Any) -> str:
+    """A record as JSON: numbers in full, texts in their own letters, invisible characters by their codes."""
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    if (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8":
+        return json.dumps(record, indent=1, allow_nan=False)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def write_text(text: str, output: str, form: str = "table") -> None:
+    """Print, or write to a file at once."""
+    text = text.rstrip("\n") + "\n"
+    if output == "-":
+        (for_data(sys.stdout) if form in DATA else sys.stdout).write(text)
+        return
+    from pippin.data.buffers import atomic_write
+
+    with atomic_write(output) as out:
+        out.write(text.encode("utf-8", "surrogateescape"))

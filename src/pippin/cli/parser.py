@@ -1,0 +1,70 @@
+"""How a command reads its arguments and helps: one sentence for what is wrong, examples that can be typed."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from pippin.errors import PippinError
+from pippin.layout import wrapped
+
+_WIDEST = 100
+
+
+class UsageError(PippinError):
+    """Arguments that the command does not take."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises instead of leaving, and that knows what was perhaps meant."""
+
+    def __init__(self, prog: str, help: str = "", examples: Sequence[str] = ()) -> None:
+        super().__init__(
+            prog=prog, description=help, epilog="\n".join(["examples:", *(f"  {line}" for line in examples)]),
+            formatter_class=Formatter, allow_abbrev=False,
+        )  # fmt: skip
+        self.add_argument("--no-color", action="store_true", help="no colours (nor where NO_COLOR is set)")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The options; what is none of them is refused with what is closest to it."""
+        options, rest = self.parse_known_args(args, namespace)
+        if rest:
+            close = difflib.get_close_matches(rest[0].partition("=")[0], self.flags(), n=1)
+            meant = f"; did you mean {close[0]}?" if close and rest[0].startswith("-") else ""
+            self.error(f"it takes no {' '.join(rest)}{meant}")
+        return options
+
+    def flags(self) -> list[str]:
+        """The flags that help shows."""
+        return [name for a in self._actions if a.help != argparse.SUPPRESS for name in a.option_strings]
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong as one sentence."""
+        raise UsageError(f"{self.prog.removeprefix('pippin ')}: {message} (see {self.prog} --help)")
+
+
+class Formatter(argparse.HelpFormatter):
+    """Help as wide as the terminal: paragraphs are filled, indented lines kept, long examples go on after a `\\`."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) - 1)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join("\n".join(self._paragraph(p.split("\n"), width)) for p in paragraphs)
+
+    def _paragraph(self, lines: Sequence[str], width: int) -> list[str]:
+        if not any(line.startswith(" ") for line in lines):
+            return wrapped(" ".join(lines), width)
+        return [part for line in lines for part in self._kept(line, width)]
+
+    @staticmethod
+    def _kept(line: str, width: int) -> list[str]:
+        """A line by itself; a command that is too long is broken as a shell takes it."""
+        if len(line) <= width or not line.startswith("  pippin "):
+            return wrapped(line, width, "      ")
+        *parts, last = wrapped(line, width - 2, "      ")
+        return [*(f"{part} \\" for part in parts), last]

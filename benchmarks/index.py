@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from pippin.bench.runner import parse_size
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index import Index, build_index
+from pippin.machine import parse_size
 
 WORDS_A_DOCUMENT, VOCABULARY, BEST = 60, 200_000, 1000
 K1, B = 2.5, 0.8

@@ -11,7 +11,7 @@ import numpy as np
 
 from pippin.bench.inputs import Parts
 from pippin.bench.plan import Experiment
-from pippin.bench.runner import Job, Outcome, Run, run
+from pippin.bench.runner import Job, Outcome, RunJobs, run
 from pippin.bench.store import Results
 from pippin.bench.worker import answer
 from pippin.data.dataset import Dataset
@@ -46,18 +46,18 @@ def write_folds(folder: Path, data: Dataset | None = None, folds: int = 5) -> Pa
     return folder
 
 
-def here(results: Results, experiment: Experiment) -> Run:
+def here(results: Results, experiment: Experiment) -> RunJobs:
     """Compute in this process, one after the other: no crash is tested, and no time lost."""
 
     def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         for job in todo:
-            yield job, answer(results, {"task": job.task.record(), "place": asdict(job.place)}).get("reason")
+            yield job, answer(results, {"task": job.task.record(), "fold": asdict(job.fold)}).get("reason")
 
     return running
 
 
-def bench(data: Path | str, output: Path, *, way: Any = here, **options: Any) -> Outcome:
+def bench(data: Path | str, output: Path, *, executor: Any = here, **options: Any) -> Outcome:
     """A small run of cheap rankers, quiet."""
     plan = {key: options.pop(key) for key in list(options) if key in Experiment.__dataclass_fields__}
     plan = {"rankers": CHEAP, "quick": True, **plan}
-    return run(Experiment((str(data),), **plan), output, way=way, verbose=False, **options)
+    return run(Experiment((str(data),), **plan), output, executor=executor, verbose=False, **options)

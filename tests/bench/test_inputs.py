@@ -10,14 +10,14 @@ import pytest
 from tests.bench.small import made, whole, write_fold, write_folds
 from tests.collection.test_build import orchard
 
-from pippin.bench.inputs import Sought, audit_folds, check_digests, places, survey
+from pippin.bench.inputs import InputOptions, audit_folds, check_digests, find_folds, survey
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.errors import DataError, PippinError
 
 
 def surveyed(path: Path, **options: bool) -> None:
-    list(survey(places([str(path)]), **options))
+    list(survey(find_folds([str(path)]), **options))
 
 
 def test_folds_of_a_file_are_a_rotation() -> None:
@@ -38,7 +38,7 @@ def test_a_file_a_folder_of_folds_and_one_of_fifths_are_the_same_data(tmp_path: 
     (tmp_path / "fifths").mkdir()
     for i in range(5):
         write_letor(data.select(slice(4 * i, 4 * i + 4)), tmp_path / "fifths" / f"S{i + 1}.txt")
-    kinds = [[place.read() for place in places([str(tmp_path / name)])] for name in ("folds", "all.txt", "fifths")]
+    kinds = [[place.read() for place in find_folds([str(tmp_path / name)])] for name in ("folds", "all.txt", "fifths")]
     for one, two, three in zip(*kinds, strict=True):
         for a, b, c in zip(one, two, three, strict=True):
             assert a.query_ids == b.query_ids == c.query_ids
@@ -53,22 +53,22 @@ def test_data_sets_have_names(tmp_path: Path) -> None:
     for i in range(5):
         write_letor(whole(4), tmp_path / "MQ2008" / f"S{i + 1}.txt")
     arguments = [tmp_path / "mine" / "QueryLevelNorm", tmp_path / "all.txt", tmp_path / "MQ2008"]
-    found = places([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
+    found = find_folds([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
     assert list(dict.fromkeys(place.data for place in found)) == ["mine", "all", "mq2008", "other"]
     with pytest.raises(DataError, match=r"are both called all; write NAME="):
-        places([str(tmp_path / "all.txt")] * 2)
+        find_folds([str(tmp_path / "all.txt")] * 2)
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file or folder"):
-        places([str(tmp_path / "nothing")])
+        find_folds([str(tmp_path / "nothing")])
 
 
 @pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 parts")])
 def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
     write_letor(whole(), tmp_path / "all.txt")
     with pytest.raises(PippinError, match=sentence):
-        list(survey(places([str(tmp_path / "all.txt")], Sought(folds))))
+        list(survey(find_folds([str(tmp_path / "all.txt")], InputOptions(folds))))
 
 
 def test_fifths_that_share_a_query(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_leak_is_refused_unless_allowed(tmp_path: Path, rename: str, sentence:
 
 def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
     write_letor(whole(), tmp_path / "all.txt")
-    place = places([str(tmp_path / "all.txt")])[0]
+    place = find_folds([str(tmp_path / "all.txt")])[0]
     fold = next(survey([place], allow_one_fold=True))[0]
     check_digests(place, place.read(), fold.digests)
     with pytest.raises(DataError, match="the train part of all Fold1 is not what it was"):
@@ -145,7 +145,7 @@ def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
 
 def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> None:
     write_folds(tmp_path / "folds", whole(30))
-    found = audit_folds(places([str(tmp_path / "folds")]))
+    found = audit_folds(find_folds([str(tmp_path / "folds")]))
     assert found["about"].startswith("30 queries")
     keys = {finding["key"] for finding in found["findings"]}
     assert "empty" in keys
@@ -154,24 +154,24 @@ def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["MQ2008", "OHSUMED/QueryLevelNorm"])
 def test_published_data_have_no_leak(shared: Path, name: str) -> None:
-    folds = next(survey(places([str(shared / "data" / name)])))
-    assert [fold.place.data for fold in folds] == [name.partition("/")[0].lower()] * 5
+    folds = next(survey(find_folds([str(shared / "data" / name)])))
+    assert [fold.ref.data for fold in folds] == [name.partition("/")[0].lower()] * 5
 
 
 def test_collections_are_built_once_and_their_tasks_are_data_sets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pippin.collection.named.open_collection", lambda _: orchard(("TD", "NP")))
-    sought = Sought(folds=3, sample=12, cache=tmp_path / "collections")
-    found = places(["stdlib"], sought)
+    sought = InputOptions(folds=3, sample=12, cache=tmp_path / "collections")
+    found = find_folds(["stdlib"], sought)
     assert [(place.data, place.fold) for place in found] == [
         (f"orchard-{task}", f"Fold{i}") for task in ("TD", "NP") for i in (1, 2, 3)
     ]
     monkeypatch.setattr("pippin.collection.build.build", None)  # never again
-    assert places(["stdlib"], sought) == found
+    assert find_folds(["stdlib"], sought) == found
     (folder,) = (tmp_path / "collections").iterdir()
-    assert places([str(folder)], sought) == found
-    assert {place.data for place in places([f"mine={folder}"], sought)} == {"mine-TD", "mine-NP"}
+    assert find_folds([str(folder)], sought) == found
+    assert {place.data for place in find_folds([f"mine={folder}"], sought)} == {"mine-TD", "mine-NP"}
     assert found[0].read().train.feature_names[0] == "tf@body"
 
 
@@ -182,5 +182,5 @@ def test_a_folder_of_documents_is_a_collection(tmp_path: Path) -> None:
     (tmp_path / "docs" / "all").write_text(text)
     (tmp_path / "docs" / "query.text").write_text("".join(f".I {i}\n.W\nplum pear title\n" for i in (1, 2, 3)))
     (tmp_path / "docs" / "qrels.text").write_text("".join(f"{i} {i} 0 0\n" for i in (1, 2, 3)))
-    found = places([str(tmp_path / "docs")], Sought(folds=3, cache=tmp_path / "cache"))
+    found = find_folds([str(tmp_path / "docs")], InputOptions(folds=3, cache=tmp_path / "cache"))
     assert [place.data for place in found] == ["docs"] * 3

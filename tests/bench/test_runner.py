@@ -14,10 +14,10 @@ import pytest
 from tests.bench import odd_rankers
 from tests.bench.small import bench, write_folds
 
-from pippin.bench.runner import parse_size
 from pippin.bench.store import DiskFull, Results
 from pippin.cli.main import main
 from pippin.errors import DataError
+from pippin.machine import parse_size
 
 ODD = odd_rankers.__name__
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_crashes_and_memory_stop_their_own_cells_alone(folder: Path, tmp_path: Path) -> None:
     names = ("best-feature", "regression", "odd-crash", "odd-large")
     options = {"rankers": names, "imports": (ODD,), "tools": ("official", "yahoo")}
-    outcome = bench(folder, tmp_path / "two", way=None, jobs=2, memory=900 << 20, **options)
+    outcome = bench(folder, tmp_path / "two", executor=None, jobs=2, memory=900 << 20, **options)
     assert (outcome.status, outcome.computed) == (1, 3 * len(names) - 2)
     failures = outcome.results.failures()
     assert failures.select("fold", "ranker").rows() == [("Fold1", "odd-crash"), ("Fold1", "odd-large")]
@@ -44,7 +44,7 @@ def test_crashes_and_memory_stop_their_own_cells_alone(folder: Path, tmp_path: P
 
 def test_a_full_disk_ends_the_run_with_a_sentence(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DiskFull, match="the disk is full; what was finished is kept"):
-        bench(folder, tmp_path / "r", rankers=("odd-full",), imports=(ODD,), way=None, jobs=1)
+        bench(folder, tmp_path / "r", rankers=("odd-full",), imports=(ODD,), executor=None, jobs=1)
     results = Results.open(tmp_path / "r")
     assert not results.cells
     assert not list((results.path / ".new").iterdir())
@@ -113,4 +113,25 @@ def test_sizes() -> None:
 
 def test_at_least_one_job(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least one job is needed, not -1"):
-        bench(folder, tmp_path / "r", way=None, jobs=-1)
+        bench(folder, tmp_path / "r", executor=None, jobs=-1)
+
+
+def test_workers_run_nothing_of_the_current_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modules beside the data and beside an imported ranker, called like those that Pippin needs."""
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    for name in ("numpy", "sklearn", "json", "multiprocessing", "lightgbm", "sitecustomize"):
+        (beside / f"{name}.py").write_text(f"open({str(tmp_path / 'stolen')!r}, 'a').write(__name__)\n")
+    (beside / "brought.py").write_text(
+        "from pippin.rankers.base import register\nfrom pippin.rankers.best_feature import BestFeature\n\n"
+        "@register('brought')\nclass Brought(BestFeature):\n    '''The best feature again.'''\n"
+    )
+    command = [sys.executable, "-m", "pippin", "bench", str(folder), "-o", str(tmp_path / "r"), "--rankers",
+               "brought,regression", "--import", "brought", "--tools", "official", "--quick"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, cwd=beside, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "stolen").exists()
+    assert len(Results.open(tmp_path / "r").cells) == 6

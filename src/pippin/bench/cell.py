@@ -29,6 +29,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.evaluate import Column, Rankings, evaluate_rankings
 from pippin.evaluation.tools import TOOLS
+from pippin.machine import peak_memory, reset_peak_memory
 
 if TYPE_CHECKING:
     from pippin.rankers.base import Ranker
@@ -51,7 +52,7 @@ def compute(task: Task, parts: Parts) -> Computed:
     from pippin.rankers.selection import select
 
     check_versions(task)
-    _reset_peak()
+    reset_peak_memory()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -75,7 +76,7 @@ def compute(task: Task, parts: Parts) -> Computed:
         "train_seconds": next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters),
         "predict_seconds": predicted - selected,
         "evaluate_seconds": time.perf_counter() - predicted,
-        "peak_bytes": _peak(),
+        "peak_bytes": peak_memory(),
     }
     return Computed(files, cost)
 
@@ -184,22 +185,3 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
         store_schema=False,
     )  # fmt: skip
     return out.getvalue()
-
-
-def _reset_peak() -> None:
-    """Forget the largest memory of this process so far, where the system can."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def _peak() -> int:
-    """The largest resident memory since then, in bytes."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        return 1024 * int(status.partition("VmHWM:")[2].split()[0])
-    except (OSError, IndexError, ValueError):
-        import resource
-
-        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class FoldRef:
     """One fold of one data set and where it stands: enough to read it in another process."""
 
     data: str
@@ -85,7 +85,7 @@ def _fifths(path: str) -> MadeFolds:
 
 
 @dataclass(frozen=True)
-class Sought:
+class InputOptions:
     """How DATA arguments are taken: folds of a file, counts of a published set, and where collections are built."""
 
     folds: int = 5
@@ -95,39 +95,39 @@ class Sought:
     verbose: bool = False
 
 
-def places(arguments: Sequence[str], sought: Sought | None = None) -> list[Place]:
+def find_folds(arguments: Sequence[str], options: InputOptions | None = None) -> list[FoldRef]:
     """The folds of every DATA argument, in their order."""
-    found = [place for text in arguments for place in _places(text, sought or Sought())]
+    refs = [ref for text in arguments for ref in _named_folds(text, options or InputOptions())]
     seen: dict[tuple[str, str], str] = {}
-    for place in found:
-        if (place.data, place.fold) in seen:
-            other = seen[place.data, place.fold]
-            raise DataError(f"{other} and {place.path} are both called {place.data}; write NAME={place.path}")
-        seen[place.data, place.fold] = place.path
-    return found
+    for ref in refs:
+        if (ref.data, ref.fold) in seen:
+            other = seen[ref.data, ref.fold]
+            raise DataError(f"{other} and {ref.path} are both called {ref.data}; write NAME={ref.path}")
+        seen[ref.data, ref.fold] = ref.path
+    return refs
 
 
-def _places(text: str, sought: Sought) -> Iterator[Place]:
+def _named_folds(text: str, options: InputOptions) -> Iterator[FoldRef]:
     name, _, path = text.rpartition("=")
     if Path(text).exists():  # a path may hold a “=” of its own
         name, path = "", text
     if is_collection(path):
-        found = built(path, sought)
-        for own, folder in found.items():
-            shown = own if not name else name + own.removeprefix(own.rpartition("-")[0]) if len(found) > 1 else name
-            yield from _folds(folder, shown, sought)
+        folders = built(path, options)
+        for known, folder in folders.items():
+            task = known.removeprefix(known.rpartition("-")[0]) if len(folders) > 1 else ""
+            yield from _folds(folder, name + task if name else known, options)
     elif Path(path).exists():
-        yield from _folds(Path(path), name, sought)
+        yield from _folds(Path(path), name, options)
     else:
         raise DataError("there is no such file or folder, and no collection of that name", path)
 
 
-def _folds(path: Path, name: str, sought: Sought) -> Iterator[Place]:
-    place = path.resolve()
-    form, names = _form(place, sought.folds)
-    data = name or _name(place, form)
+def _folds(path: Path, name: str, options: InputOptions) -> Iterator[FoldRef]:
+    whole = path.resolve()
+    form, names = _form(whole, options.folds)
+    data = name or _name(whole, form)
     for fold in names:
-        yield Place(data, fold, form, str(place), len(names), sought.check)
+        yield FoldRef(data, fold, form, str(whole), len(names), options.check)
 
 
 def is_collection(path: str) -> bool:
@@ -138,12 +138,12 @@ def is_collection(path: str) -> bool:
     from pippin.data.folders import is_laid_out
     from pippin.data.store import is_store
 
-    place = Path(path)
-    if is_named(path) or is_built(place):
+    folder = Path(path)
+    if is_named(path) or is_built(folder):
         return True
-    if not place.is_dir() or is_store(place) or is_laid_out(place) or any(place.glob("S[0-9].txt")):
+    if not folder.is_dir() or is_store(folder) or is_laid_out(folder) or any(folder.glob("S[0-9].txt")):
         return False
-    return any(reader.recognise(place) for reader in READERS.values())
+    return any(reader.recognise(folder) for reader in READERS.values())
 
 
 def _form(path: Path, folds: int) -> tuple[str, list[str]]:
@@ -184,7 +184,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def built(path: str, sought: Sought) -> dict[str, Path]:
+def built(path: str, options: InputOptions) -> dict[str, Path]:
     """The data sets of a collection: name to folder with folds. What is not built yet, is built in the cache."""
     from pippin.collection.build import Recipe, build, identity, is_built, manifest_of, usual
     from pippin.collection.named import open_collection
@@ -192,10 +192,10 @@ def built(path: str, sought: Sought) -> dict[str, Path]:
     folder = Path(path)
     if not is_built(folder):
         collection = open_collection(path)
-        recipe = Recipe(how=usual(collection), size=sought.sample, folds=sought.folds, meta=False)
-        folder = sought.cache / f"{collection.name}-{identity(collection, recipe)[:12]}"
+        recipe = Recipe(how=usual(collection), size=options.sample, folds=options.folds, meta=False)
+        folder = options.cache / f"{collection.name}-{identity(collection, recipe)[:12]}"
         if not is_built(folder):
-            build(collection, folder, recipe, resume=True, verbose=sought.verbose)
+            build(collection, folder, recipe, resume=True, verbose=options.verbose)
     manifest = manifest_of(folder)
     name, tasks = manifest["collection"]["name"], manifest["tasks"]
     if len(tasks) == 1:
@@ -205,51 +205,51 @@ def built(path: str, sought: Sought) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """A fold that was read: its place, the digests of its parts, and its record."""
+    """A fold that was read: where it stands, the digests of its parts, and its record."""
 
-    place: Place
+    ref: FoldRef
     digests: Mapping[str, str]
     facts: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
         """The fold's own: of its name and its parts."""
-        return hashlib.sha256(canonical([self.place.data, self.place.fold, self.digests])).hexdigest()
+        return hashlib.sha256(canonical([self.ref.data, self.ref.fold, self.digests])).hexdigest()
 
     def record(self, audit: Mapping[str, Any]) -> dict[str, Any]:
         """What results keep of the fold: no path, so that it is the same on every machine."""
-        names = {"data": self.place.data, "fold": self.place.fold, "digest": self.digest}
+        names = {"data": self.ref.data, "fold": self.ref.fold, "digest": self.digest}
         return {**names, "digests": dict(self.digests), **self.facts, "audit": dict(audit)}
 
 
 def survey(
-    found: Sequence[Place], *, allow_leak: bool = False, allow_one_fold: bool = False, verbose: bool = False
+    refs: Sequence[FoldRef], *, allow_leak: bool = False, allow_one_fold: bool = False, verbose: bool = False
 ) -> Iterator[list[Surveyed]]:
     """Read every fold once, data set by data set, and refuse what no benchmark can use."""
     from pippin.progress import progress
 
-    with progress(len(found), "reading") if verbose else nullcontext() as bar:
-        for data in dict.fromkeys(place.data for place in found):
-            own = [place for place in found if place.data == data]
-            if len(own) == 1 and not allow_one_fold:
+    with progress(len(refs), "reading") if verbose else nullcontext() as bar:
+        for data in dict.fromkeys(ref.data for ref in refs):
+            same = [ref for ref in refs if ref.data == data]
+            if len(same) == 1 and not allow_one_fold:
                 raise DataError(f"{data} has one fold, from which no mean over folds can be taken "
-                                "(--allow-one-fold goes on)", own[0].path)  # fmt: skip
+                                "(--allow-one-fold goes on)", same[0].path)  # fmt: skip
             surveyed = []
-            for place in own:
-                surveyed.append(_survey(place, allow_leak))
+            for ref in same:
+                surveyed.append(_survey(ref, allow_leak))
                 if bar is not None:
-                    bar.step(f"{data} {place.fold}")
+                    bar.step(f"{data} {ref.fold}")
             _check_together(surveyed)
             yield surveyed
 
 
-def _survey(place: Place, allow_leak: bool) -> Surveyed:
+def _survey(ref: FoldRef, allow_leak: bool) -> Surveyed:
     from pippin.data.packing import digest
 
-    parts = place.read()
+    parts = ref.read()
     if not allow_leak:
-        check_leak(place, parts)
-    _check_width(place, parts)
+        check_leak(ref, parts)
+    _check_width(ref, parts)
     counts = {
         part: {"queries": data.queries, "documents": len(data), "relevant": int((data.labels > 0).sum())}
         for part, data in zip(PARTS, parts, strict=True)
@@ -263,16 +263,14 @@ def _survey(place: Place, allow_leak: bool) -> Surveyed:
             str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)
         },
     }
-    return Surveyed(place, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
+    return Surveyed(ref, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
 
 
-def _check_width(place: Place, parts: Parts) -> None:
+def _check_width(ref: FoldRef, parts: Parts) -> None:
     widths = {data.features.shape[1] for data in parts}
     if len(widths) > 1:
         shown = ", ".join(f"{part} {data.features.shape[1]}" for part, data in zip(PARTS, parts, strict=True))
-        raise DataError(
-            f"the parts of {place.data} {place.fold} differ in their number of features: {shown}", place.path
-        )
+        raise DataError(f"the parts of {ref.data} {ref.fold} differ in their number of features: {shown}", ref.path)
 
 
 def _check_together(folds: Sequence[Surveyed]) -> None:
@@ -282,29 +280,29 @@ def _check_together(folds: Sequence[Surveyed]) -> None:
         for what in ("features", "feature_names"):
             if other.facts[what] != first.facts[what]:
                 raise DataError(
-                    f"the folds of {first.place.data} differ in their features: {first.place.fold} has "
-                    f"{first.facts['features']}, {other.place.fold} has {other.facts['features']}"
-                    f"{'' if what == 'features' else ' of other names'}", first.place.path,
+                    f"the folds of {first.ref.data} differ in their features: {first.ref.fold} has "
+                    f"{first.facts['features']}, {other.ref.fold} has {other.facts['features']}"
+                    f"{'' if what == 'features' else ' of other names'}", first.ref.path,
                 )  # fmt: skip
     if not any(part["relevant"] for fold in folds for part in fold.facts["parts"].values()):
-        raise DataError(f"no document of {first.place.data} is relevant; there is nothing to learn", first.place.path)
+        raise DataError(f"no document of {first.ref.data} is relevant; there is nothing to learn", first.ref.path)
 
 
-def check_leak(place: Place, parts: Parts) -> None:
+def check_leak(ref: FoldRef, parts: Parts) -> None:
     """Raise where a test query, or another query with the very same documents, is in the training part."""
     train, test = parts.train, parts.test
     seen = set(train.query_ids)
     shared = [query for query in test.query_ids if query in seen]
     if shared:
         what = f"query {shared[0]} is" if len(shared) == 1 else f"{len(shared)} queries, {shared[0]} among them, are"
-        raise DataError(f"{what} in both the training and the test part of {place.data} {place.fold}: a leak "
-                        "(--allow-leak goes on)", place.path)  # fmt: skip
+        raise DataError(f"{what} in both the training and the test part of {ref.data} {ref.fold}: a leak "
+                        "(--allow-leak goes on)", ref.path)  # fmt: skip
     contents = {content: query for query, content in _contents(train)}
     for query, content in _contents(test):
         if content in contents:
             raise DataError(
-                f"test query {query} of {place.data} {place.fold} has the very documents of training query "
-                f"{contents[content]}: a leak (--allow-leak goes on)", place.path,
+                f"test query {query} of {ref.data} {ref.fold} has the very documents of training query "
+                f"{contents[content]}: a leak (--allow-leak goes on)", ref.path,
             )  # fmt: skip
 
 
@@ -319,16 +317,16 @@ def _contents(data: Dataset) -> Iterator[tuple[str, bytes]]:
             yield query, hashlib.sha256(labels.tobytes() + np.ascontiguousarray(data.features[rows]).tobytes()).digest()
 
 
-def check_digests(place: Place, parts: Parts, digests: Mapping[str, str]) -> None:
+def check_digests(ref: FoldRef, parts: Parts, digests: Mapping[str, str]) -> None:
     """Raise where the data are not those that were surveyed."""
     from pippin.data.packing import digest
 
     for part, data in zip(PARTS, parts, strict=True):
         if digest(data) != digests[part]:
-            raise DataError(f"the {part} part of {place.data} {place.fold} is not what it was when the run began")
+            raise DataError(f"the {part} part of {ref.data} {ref.fold} is not what it was when the run began")
 
 
-def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:
+def audit_folds(folds: Sequence[FoldRef]) -> dict[str, Any]:
     """The audit of a data set, each query once, with the layout of its folds, as JSON can hold it."""
     from pippin.data.audit_files import AuditedFile
     from pippin.data.dataset import concatenate
@@ -337,14 +335,14 @@ def audit_folds(folds: Sequence[Place]) -> dict[str, Any]:
     layout: dict[str, dict[str, AuditedFile]] = {}
 
     def parts() -> Iterator[Dataset]:
-        for place in folds:
-            for name, part in zip(PARTS, place.read(), strict=True):
-                layout.setdefault(place.fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
+        for ref in folds:
+            for name, part in zip(PARTS, ref.read(), strict=True):
+                layout.setdefault(ref.fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
                 yield part
 
     whole = concatenate(parts())
-    found = audit(whole, layout=layout)
+    audited = audit(whole, layout=layout)
     return {
-        "about": found.about, "basis": found.basis, "clean": list(found.clean),
-        "findings": [asdict(finding) for finding in found.findings],
+        "about": audited.about, "basis": audited.basis, "clean": list(audited.clean),
+        "findings": [asdict(finding) for finding in audited.findings],
     }  # fmt: skip

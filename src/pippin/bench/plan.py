@@ -25,6 +25,7 @@ import hashlib
 import importlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -197,7 +198,9 @@ def _check_list(key: str, values: Sequence[Any]) -> None:
 
 
 def load_modules(modules: Sequence[str]) -> None:
-    """Import the modules that register what is not Pippin's own."""
+    """Import the modules that register what is not Pippin's own; they may stand in the current folder."""
+    if modules and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # last, so that nothing else is found there first
     for module in modules:
         try:
             importlib.import_module(module)

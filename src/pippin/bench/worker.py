@@ -1,16 +1,14 @@
 """The process that computes cells, one after the other: tasks come in as lines of JSON, answers go out the same way.
 
-Started by the runner as `python -m pippin.bench.worker`. It ends when its input ends, so that no worker outlives the
+Started by the pool. It ends when its input ends, so that no worker outlives the
 process that feeds it, not even one that was killed.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import queue
-import signal
 import sys
 import threading
 from functools import lru_cache
@@ -18,27 +16,26 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pippin.bench.cell import compute
-from pippin.bench.inputs import Parts, Place, check_digests
+from pippin.bench.inputs import FoldRef, Parts, check_digests
 from pippin.bench.plan import Task, load_modules
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import PippinError
-
-_PR_SET_PDEATHSIG = 1
+from pippin.machine import die_with_parent
 
 
 @lru_cache(maxsize=2)
-def parts_of(place: Place, digests: tuple[tuple[str, str], ...]) -> Parts:
+def parts_of(ref: FoldRef, digests: tuple[tuple[str, str], ...]) -> Parts:
     """A fold, compared with its digests; the last two are kept, because many cells in a row want the same one."""
-    parts = place.read()
-    check_digests(place, parts, dict(digests))
+    parts = ref.read()
+    check_digests(ref, parts, dict(digests))
     return parts
 
 
 def answer(results: Results, asked: dict[str, Any]) -> dict[str, Any]:
     """Compute one cell and keep it; what went wrong, as a sentence, where it did."""
-    task, place = Task.of(asked["task"]), Place(**asked["place"])
+    task, fold = Task.of(asked["task"]), FoldRef(**asked["fold"])
     try:
-        computed = compute(task, parts_of(place, tuple(task.digests.items())))
+        computed = compute(task, parts_of(fold, tuple(task.digests.items())))
         results.write_cell(task.address, computed.files, computed.cost)
     except DiskFull as error:
         return {"ok": False, "stop": True, "reason": str(error)}
@@ -58,12 +55,6 @@ def reason_of(error: BaseException) -> str:
     return str(error) if isinstance(error, PippinError) else f"{type(error).__name__}: {error}"
 
 
-def _die_with_parent() -> None:
-    """Ask the system (Linux) to end this process when its parent ends, though it be deep in a native function."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _feed(source: TextIO, tasks: queue.SimpleQueue[str]) -> None:
     for line in source:
         tasks.put(line)
@@ -72,7 +63,7 @@ def _feed(source: TextIO, tasks: queue.SimpleQueue[str]) -> None:
 
 def main() -> None:
     """Answer until the input ends."""
-    _die_with_parent()
+    die_with_parent()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not stand between the answers
     tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -84,7 +75,3 @@ def main() -> None:
         reply = answer(results, json.loads(tasks.get()))
         out.write(json.dumps(reply) + "\n")
         out.flush()
-
-
-if __name__ == "__main__":
-    main()

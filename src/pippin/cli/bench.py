@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import shlex
 import sys
 from dataclasses import replace
@@ -57,19 +58,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, and print who leads; status 1 where a cell failed."""
-    from pippin.bench.runner import parse_size
     from pippin.bench.runner import run as run_bench
+    from pippin.machine import parse_size
 
     memory = None if options.memory is None else parse_size(options.memory)
-    way = None
+    executor = None
     if options.dask is not None:
         from pippin.bench.dask.cluster import on_dask
 
-        way = on_dask(options.dask, options.jobs, memory)
+        executor = on_dask(options.dask, options.jobs, memory)
     outcome = run_bench(
         experiment(options), options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
-        command=shlex.join(["pippin", *sys.argv[1:]]), way=way,
+        command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
     )  # fmt: skip
     print(summary(outcome))
     for line in failures(outcome):
@@ -129,32 +130,35 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Rankers by the mean over the cells of this run, per data set, and where the results are."""
+    """The rankers of this run by their means over folds, per data set, and where the results are.
+
+    A ranker that lacks a cell has no mean, as on the leaderboard.
+    """
+    from pippin.bench.standings import mean_over_folds
     from pippin.tables import Table
 
     tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
     asked = outcome.tasks[0].measures
     measures = [m for m in asked if m in ("NDCG@10", "MAP")] or asked[:2]
-    wanted = {task.key for task in outcome.tasks}
-    boards: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
-    for cell in outcome.results.cells:
-        if cell.key in wanted:
-            data, _, ranker, convention, _ = cell.key
-            means = cell.record["means"][tool]
-            if all(means.get(measure) is not None for measure in measures):
-                own = boards.setdefault(data, {}).setdefault((ranker, convention), [])
-                own.append([means[measure] for measure in measures])
+    records = {cell.key: cell.record["means"].get(tool, {}) for cell in outcome.results.cells}
+    expected: dict[tuple[str, str, str], list[tuple[str, str, str, str, int]]] = {}
+    for task in outcome.tasks:
+        expected.setdefault((task.data, task.ranker, task.convention), []).append(task.key)
     rows = []
-    for data, board in boards.items():
-        means_of = {
-            name: [sum(column) / len(column) for column in zip(*own, strict=True)] for name, own in board.items()
-        }
-        for name in sorted(means_of, key=lambda name: -means_of[name][-1]):
-            rows.append([data, *name, str(len(board[name])), *(f"{mean:.4f}" for mean in means_of[name])])
+    for name, keys in expected.items():
+        means = []
+        for measure in measures:
+            values = {(key[1], key[4]): records.get(key, {}).get(measure) for key in keys}
+            cells = {at: math.nan if value is None else value for at, value in values.items()}
+            means.append(mean_over_folds(cells).mean)
+        rows.append((name, sum(key in records for key in keys), means))
+    order = {data: i for i, data in enumerate(dict.fromkeys(name[0] for name, _, _ in rows))}
+    rows.sort(key=lambda row: (order[row[0][0]], math.inf if math.isnan(row[2][-1]) else -row[2][-1]))
+    shown = [[*name, str(cells), *("–" if math.isnan(m) else f"{m:.4f}" for m in means)] for name, cells, means in rows]
     done = len(outcome.tasks) - len(outcome.failed)
     note = (f"{done} of {len(outcome.tasks)} cells are in {outcome.results.path} ({outcome.computed} computed now); "
             f"means over folds under {tool}")  # fmt: skip
-    return Table(["data", "ranker", "trained under", "cells", *measures], rows, names=3, notes=[note]).render()
+    return Table(["data", "ranker", "trained under", "cells", *measures], shown, names=3, notes=[note]).render()
 
 
 def failures(outcome: Outcome) -> list[str]:

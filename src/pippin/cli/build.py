@@ -55,9 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
-    from pippin.bench.runner import parse_size
     from pippin.collection.build import Recipe, build, usual
     from pippin.collection.named import open_collection
+    from pippin.machine import parse_size
 
     collection = open_collection(
         options.collection, format=options.format, queries=options.queries, judgements=options.judgements

@@ -53,9 +53,9 @@ def analysis_of(options: argparse.Namespace) -> Analysis:
 
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
-    from pippin.bench.runner import parse_size
     from pippin.collection.index import build_index
     from pippin.collection.named import open_collection
+    from pippin.machine import parse_size
 
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)

@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Compute what is missing, and say what came out; status 1 where a cell failed."""
     trained = [tool.name for tool in chosen_tools([options.train_tools])]
     shown = [tool.name for tool in chosen_tools([options.eval_tools])]
-    from pippin.bench.runner import parse_size
     from pippin.bench.study import run_study, study
+    from pippin.machine import parse_size
 
     outcome = run_study(
         options.data, options.output, rankers=options.rankers.split(","), conventions=trained, seeds=options.seeds,

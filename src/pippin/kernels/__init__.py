@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from pippin.errors import PippinError
+from pippin.machine import cpu_count
 
 try:
     from pippin import _native as native
@@ -26,7 +27,7 @@ def threads(asked: int | None = None) -> int:
         wanted = os.environ.get("PIPPIN_THREADS", "0")
         if not wanted.isdigit():
             raise PippinError(f"PIPPIN_THREADS is a whole number, not {wanted!r}")
-        asked = int(wanted) or len(os.sched_getaffinity(0))
+        asked = int(wanted) or cpu_count()
     return max(1, asked)
 
 

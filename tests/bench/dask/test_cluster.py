@@ -14,7 +14,7 @@ from tests.bench.small import bench, write_folds
 
 from pippin.bench.dask import cluster as scale
 from pippin.bench.plan import Experiment
-from pippin.bench.runner import Job, Run
+from pippin.bench.runner import Job, RunJobs
 from pippin.bench.store import Results
 from pippin.errors import DataError
 
@@ -28,7 +28,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     folder = write_folds(tmp_path / "small", folds=3)
     with scale.connected("local", 2, None) as client:
 
-        def way(results: Results, experiment: Experiment) -> Run:
+        def executor(results: Results, experiment: Experiment) -> RunJobs:
             run = scale.on_dask(client.scheduler.address)(results, experiment)
 
             def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
@@ -39,7 +39,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
 
             return running
 
-        outcome = bench(folder, tmp_path / "dask", way=way, **OPTIONS)
+        outcome = bench(folder, tmp_path / "dask", executor=executor, **OPTIONS)
     assert (outcome.status, outcome.computed) == (0, 9)
     quiet = bench(folder, tmp_path / "here", **OPTIONS)
     assert outcome.results.digest() == quiet.results.digest()

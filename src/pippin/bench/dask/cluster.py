@@ -10,35 +10,36 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from pippin.bench.inputs import Place
+from pippin.bench.inputs import FoldRef
 from pippin.bench.plan import Experiment, Task, load_modules
-from pippin.bench.runner import Job, Run
+from pippin.bench.runner import Executor, Job, RunJobs
 from pippin.bench.store import Results
 from pippin.errors import DataError, MissingExtra
+from pippin.machine import cpu_count
 
 _PATIENCE = 10  # seconds until a scheduler that does not answer is not there
 _one_at_a_time = threading.Lock()  # a worker with several threads: warnings and memory belong to one cell only
 
 
-def on_dask(address: str, jobs: int | None = None, memory: int | None = None) -> Callable[[Results, Experiment], Run]:
-    """A way to run cells: on the cluster of the scheduler at `address`, or on one made here (`local`)."""
+def on_dask(address: str, jobs: int | None = None, memory: int | None = None) -> Executor:
+    """What runs cells on the cluster of the scheduler at `address`, or on one made here (`local`)."""
     if address != "local" and (jobs is not None or memory is not None):
         raise DataError("how many cells run at a time, and their memory, is for the cluster's own workers to say")
 
-    def way(results: Results, experiment: Experiment) -> Run:
+    def executor(results: Results, experiment: Experiment) -> RunJobs:
         def run(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
             if todo:
-                with connected(address, jobs or len(os.sched_getaffinity(0)), memory) as client:
+                with connected(address, jobs or cpu_count(), memory) as client:
                     yield from _run(client, results, experiment, todo)
 
         return run
 
-    return way
+    return executor
 
 
 def _distributed() -> Any:
@@ -78,7 +79,7 @@ def _run(
 ) -> Iterator[tuple[Job, str | None]]:
     futures = {
         client.submit(
-            compute_cell, job.task.record(), asdict(job.place), experiment.imports, key=f"cell-{job.task.address}"
+            compute_cell, job.task.record(), asdict(job.fold), experiment.imports, key=f"cell-{job.task.address}"
         ): job
         for job in todo
     }
@@ -101,7 +102,7 @@ def _why(error: BaseException | None) -> str:
     return "the scheduler gave it up" if error is None else f"{type(error).__name__}: {error}"
 
 
-def compute_cell(task: Mapping[str, Any], place: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
+def compute_cell(task: Mapping[str, Any], fold: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
     """What a worker does: one cell, as the bytes of its files, or why there are none."""
     from pippin.bench.cell import compute
     from pippin.bench.worker import parts_of, reason_of
@@ -111,7 +112,7 @@ def compute_cell(task: Mapping[str, Any], place: Mapping[str, Any], imports: Seq
     with _one_at_a_time:
         try:
             load_modules(imports)
-            computed = compute(asked, parts_of(Place(**place), tuple(asked.digests.items())))
+            computed = compute(asked, parts_of(FoldRef(**fold), tuple(asked.digests.items())))
         except Exception as error:  # whatever a ranker does must not take the other cells with it
             return {"reason": reason_of(error)}
     return {"files": dict(computed.files), "cost": dict(computed.cost)}

@@ -1,0 +1,185 @@
+"""Who computes cells on this machine? Processes that take one cell at a time and together stay below a memory limit.
+
+Workers are started isolated: neither the current folder nor `PYTHON…` variables decide which modules they import. They
+get the runner's own path, without the folder it was started in, and behind everything else the folders of modules that
+were asked for by name (`--import`), so that a `numpy.py` beside somebody's data or rankers is never run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import pippin
+from pippin.bench.store import DiskFull, Results
+from pippin.errors import DataError
+from pippin.machine import resident_memory, size_text
+
+if TYPE_CHECKING:
+    from pippin.bench.runner import Job
+
+_LOOK = 0.1  # seconds between looks at the workers' memory
+_ONE_THREAD = ("PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pippin.bench.worker import main; main()"
+
+
+def isolated_path(modules: Sequence[str]) -> list[str]:
+    """Where a worker looks for modules: as this process does, but in the current folder only for `modules`, last."""
+    here = Path.cwd()
+    kept = [path for path in sys.path if path and Path(path).resolve() != here]
+    asked = [folder for name in modules if (folder := _folder_of(name)) is not None]
+    return list(dict.fromkeys([*kept, *asked, str(Path(pippin.__file__).parent.parent)]))
+
+
+def _folder_of(module: str) -> str | None:
+    """The folder in which an imported module, or the first package of its name, was found."""
+    top = sys.modules.get(module.partition(".")[0])
+    packages = list(getattr(top, "__path__", ()))
+    file = packages[0] if packages else getattr(top, "__file__", None)
+    return None if file is None else str(Path(file).resolve().parent)
+
+
+class Worker:
+    """One process and the job it is at."""
+
+    def __init__(self, results: Results, imports: Sequence[str], lock: int) -> None:
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        command = [sys.executable, "-I", "-c", _START, json.dumps(isolated_path(imports))]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}, pass_fds=[lock],
+            process_group=0,  # Ctrl-C is for the runner, not for training that would take it as an early stop
+        )  # fmt: skip
+        self.job: Job | None = None
+        self.too_large = False
+        self._send({"results": str(results.path.resolve()), "imports": list(imports)})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        pipe = cast(IO[str], self.process.stdin)
+        with suppress(BrokenPipeError):  # it is dead already, which its output will tell
+            pipe.write(json.dumps(message) + "\n")
+            pipe.flush()
+
+    def give(self, job: Job) -> None:
+        """Begin a job."""
+        self.job = job
+        self._send({"task": job.task.record(), "fold": asdict(job.fold)})
+
+    @property
+    def output(self) -> IO[str]:
+        """Where its answers come from."""
+        return cast(IO[str], self.process.stdout)
+
+    def last_words(self) -> str:
+        """Why it died, by its exit status and the end of what it wrote."""
+        status = self.process.wait()
+        self.errors.seek(0)
+        lines = [line.strip() for line in self.errors.read().decode(errors="replace").splitlines() if line.strip()]
+        said = f": {lines[-1]}" if lines else ""
+        if status >= 0:
+            return f"the process ended with status {status}{said}"
+        name = signal.Signals(-status).name
+        hint = ", as the system does when memory runs out" if -status == signal.SIGKILL else ""
+        return f"the process was ended by {name}{hint}{said}"
+
+    def end(self) -> None:
+        """Kill it, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+
+class Pool:
+    """Workers that together stay below a limit of memory."""
+
+    def __init__(self, results: Results, imports: Sequence[str], jobs: int, memory: int | None, lock: int) -> None:
+        if jobs < 1:
+            raise DataError(f"at least one job is needed, not {jobs}")
+        self.results, self.imports, self.jobs, self.memory, self.lock = results, imports, jobs, memory, lock
+        self.workers: list[Worker] = []
+
+    def run(self, todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+        """Every job with why it failed (None: it did not), as they end."""
+        large: list[Job] = []
+        yield from self._run(todo, self.jobs, large)
+        # What did not fit beside others may fit alone; what does not is out of memory.
+        alone: list[Job] = []
+        yield from self._run(large, 1, alone)
+        for job in alone:
+            yield job, f"out of memory: it alone takes more than the {size_text(self.memory or 0)} allowed"
+
+    def _run(self, todo: Sequence[Job], jobs: int, large: list[Job]) -> Iterator[tuple[Job, str | None]]:
+        waiting = deque(todo)
+        with self._workers(min(jobs, len(todo))) as selector:
+            for worker in self.workers:
+                worker.give(waiting.popleft())
+            looked = time.monotonic()
+            while self.workers:
+                for key, _ in selector.select(_LOOK):
+                    worker = cast(Worker, key.data)
+                    job, line = cast("Job", worker.job), worker.output.readline()
+                    alive = line.endswith("\n")
+                    reason = self._reason(json.loads(line)) if alive else worker.last_words()
+                    if not alive or not waiting:
+                        self._remove(worker, selector)
+                    if waiting:
+                        (worker if alive else self._start(selector)).give(waiting.popleft())
+                    if worker.too_large:
+                        large.append(job)
+                    else:
+                        yield job, reason
+                if self.memory is not None and time.monotonic() - looked >= _LOOK:
+                    self._check_memory()
+                    looked = time.monotonic()
+
+    @staticmethod
+    def _reason(reply: Mapping[str, Any]) -> str | None:
+        if reply.get("stop"):
+            raise DiskFull(reply["reason"])
+        return None if reply["ok"] else str(reply["reason"])
+
+    def _check_memory(self) -> None:
+        """End the largest worker where all together have grown beyond the limit."""
+        sizes = {worker: resident_memory(worker.process.pid) for worker in self.workers if not worker.too_large}
+        if sizes and sum(sizes.values()) > (self.memory or 0):
+            largest = max(sizes, key=sizes.__getitem__)
+            largest.too_large = True
+            largest.process.kill()
+
+    @contextmanager
+    def _workers(self, count: int) -> Iterator[selectors.BaseSelector]:
+        selector = selectors.DefaultSelector()
+        try:
+            for _ in range(count):
+                self._start(selector)
+            yield selector
+        finally:
+            for worker in list(self.workers):
+                self._remove(worker, selector)
+            selector.close()
+
+    def _start(self, selector: selectors.BaseSelector) -> Worker:
+        worker = Worker(self.results, self.imports, self.lock)
+        self.workers.append(worker)
+        selector.register(worker.output, selectors.EVENT_READ, worker)
+        return worker
+
+    def _remove(self, worker: Worker, selector: selectors.BaseSelector) -> None:
+        selector.unregister(worker.output)
+        self.workers.remove(worker)
+        worker.end()

@@ -6,6 +6,7 @@ read, a gzip that ends too early for one, is an error that names the file.
 
 from __future__ import annotations
 
+import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -21,19 +22,23 @@ CHUNK = 1 << 20
 LOOK = 100  # files of a folder that are looked at to tell its format
 HEAD = 4096  # bytes that are enough to tell formats apart
 BOM = b"\xef\xbb\xbf"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[BinaryIO]:
-    """A file to read from, unpacked if its first bytes say gzip; trouble while reading becomes a `DataError`."""
+    """A file to read from, unpacked if its first bytes say gzip or zstd; trouble with it becomes a `DataError`."""
     import gzip
 
     file: BinaryIO | None = None
     try:
         with path.open("rb") as plain:
-            packed = plain.read(2) == GZIP_MAGIC
+            start = plain.read(4)
             plain.seek(0)
-            file = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if packed else plain
+            if start.startswith(GZIP_MAGIC):
+                file = cast(BinaryIO, gzip.GzipFile(fileobj=plain))
+            else:
+                file = _zstd(plain) if start == ZSTD_MAGIC else plain
             yield file
     except EOFError:
         raise DataError(f"the gzip file is truncated{_after(file)}", path) from None
@@ -41,6 +46,12 @@ def open_stream(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"the gzip file is damaged{_after(file)}: {error}", path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror or error}", path) from None
+
+
+def _zstd(plain: BinaryIO) -> BinaryIO:
+    from pyarrow import CompressedInputStream
+
+    return io.BufferedReader(cast(io.RawIOBase, CompressedInputStream(plain, "zstd")), CHUNK)
 
 
 def _after(file: BinaryIO | None) -> str:
@@ -97,10 +108,19 @@ def _no_start(path: Path, mark: bytes) -> DataError:
 
 
 def files_under(path: Path) -> Iterator[Path]:
-    """The file itself, or the files of a folder by name, then those of the folders in it; hidden ones are left out."""
+    """The file itself, or the files of a folder by name, then those of the folders in it; hidden ones are left out.
+
+    Links to folders are followed, each folder once, so that a link to a folder above does not go round for ever.
+    """
     if path.is_file():
         yield path
-    for folder, folders, names in os.walk(path):
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
 

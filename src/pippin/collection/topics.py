@@ -1,4 +1,4 @@
-"""What do people look for? Topics in TREC's old SGML and newer XML, in JSON lines, and as `id<TAB>text`.
+"""What do people look for? Topics in TREC's old SGML and newer XML, in tables of any form, and as `id<TAB>text`.
 
 TREC's SGML has no closing tags and repeats its labels (`<num> Number: 401`); leading zeros of numbers are dropped, as
 the judgements of those topics do. All fields are kept; one is searched, by default the first there is of title, text,
@@ -7,7 +7,6 @@ query. Fields that a topic has twice are joined.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 from pippin.collection.collection import Query
 from pippin.collection.files import head, lines, open_stream
 from pippin.collection.html import clean, decode
+from pippin.collection.records import form_of, read_json, read_records
 from pippin.errors import DataError
 
 USUAL = ("title", "text", "query")
@@ -37,7 +37,13 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
     """The queries of a file; `field` (title, description, text …) says which part is searched."""
     file = Path(path)
     start = head(file)
-    topics = _trec(file) if start.startswith(b"<") else _jsonl(file) if start.startswith(b"{") else _tsv(file)
+    form = form_of(file)
+    if start.startswith(b"<"):
+        topics = _trec(file)
+    elif form in ("csv", "parquet", "arrow", "jsonl") or start.startswith((b"{", b"[")):
+        topics = _table(file, form)
+    else:
+        topics = _tsv(file)
     queries: dict[str, Query] = {}
     for line, name, fields in topics:
         if name in queries:
@@ -100,24 +106,30 @@ def plain_number(name: str) -> str:
     return name.lstrip("0") or "0" if name.isdecimal() else name
 
 
-def _jsonl(path: Path) -> Iterator[Topic]:
-    for line, text in lines(path):
-        record = parse_object(text, path, line)
+def _table(path: Path, form: str | None) -> Iterator[Topic]:
+    """Topics as records of any form; a JSON object may also map ids to texts or records."""
+    for line, record in _records(path, form):
         name = id_of(record, ID_FIELDS)
         if name is None:
             raise DataError(no_id(ID_FIELDS), path, line)
         yield line, name, {key: clean(value) for key, value in record.items() if isinstance(value, str)}
 
 
-def parse_object(text: str, path: Path, line: int) -> dict[str, Any]:
-    """The JSON object of a line."""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"the line is not JSON: {error}", path, line) from None
-    if not isinstance(record, dict):
-        raise DataError("the line is not a JSON object", path, line)
-    return record
+def _records(path: Path, form: str | None) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if form == "json":
+        content = read_json(path)
+        if isinstance(content, dict) and not id_of(content, ID_FIELDS) and "hits" not in content:
+            for number, (name, said) in enumerate(content.items(), 1):
+                yield number, {**({"text": said} if isinstance(said, str) else _object(said, path)), "id": name}
+            return
+    for (_, line), record in read_records(path, form or "jsonl"):
+        yield line, record
+
+
+def _object(said: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(said, dict):
+        raise DataError("a topic is a text or an object", path)
+    return said
 
 
 def id_of(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -8,7 +8,10 @@
 | trecweb | `<DOC><DOCNO><DOCHDR>` url, then HTML; files, folders, `.gz` | body, anchor, title, url | of the pages |
 | warc    | `.warc`, `.warc.gz`; files or folders                        | body, anchor, title, url | of the pages |
 | html    | a folder of `.html` files, urls in `urls.tsv`                | body, anchor, title, url | of the pages |
-| jsonl   | `.jsonl`, or a folder with `documents.jsonl`                 | every field of text      | `links`      |
+| texts   | a folder of `.txt` or `.md` files                            | text, or title and body  |              |
+| jsonl   | `.jsonl`, also bulk files and dumps of search engines        | every field of text      | `links`      |
+| json    | `.json`: an array of objects, or an answer to `_search`      | every field of text      | `links`      |
+| arrow   | `.arrow`, as Hugging Face's `datasets` keeps it              | every column of text     | `links`      |
 | csv     | `.csv` with headings                                         | every column             | `links`      |
 | tsv     | `.tsv` with headings, or of two columns, id and text         | every column             | `links`      |
 | parquet | `.parquet`                                                   | every column of text     | `links`      |
@@ -21,8 +24,10 @@
 Web pages also have the stream extracted_title: the title that stands on the page, found by how it looks.
 More streams where asked for by `streams`: author, source, keywords, categories, note and anchor (smart); mesh, author,
 source, type (medline); headings (trecweb, warc, html). Where there are several streams, `whole` is their union.
-The id of a record is called id, _id, docno, doc_id, docid, document_id or pid. Queries (`queries.*`, `topics.*`; SMART:
-`*.qry`, `query.text`) and judgements (`qrels.*`; SMART: `*rel`, `qrels.text`) are found beside the documents, or named.
+The id of a record is called id, _id, docno, doc_id, docid, document_id or pid. A table is one file, or pieces in a
+folder (all of one form, or those in `documents`, `docs`, `corpus`, `collection`), packed by gzip or zstd if it is text.
+Queries (`queries.*`, `topics.*`; SMART: `*.qry`, `query.text`) and judgements (`qrels.*`; SMART: `*rel`, `qrels.text`)
+are found beside the documents, or named. `explain` says what is seen in a folder.
 """
 
 from pippin.collection.readers import (  # noqa: F401  (each puts itself on the shelf)
@@ -30,15 +35,15 @@ from pippin.collection.readers import (  # noqa: F401  (each puts itself on the 
     classics,
     html_folder,
     irds,
-    jsonl,
     medline,
-    parquet,
-    separated,
     smart,
+    tables,
+    texts,
     trec,
     trecweb,
     warc,
 )
 from pippin.collection.readers.base import READERS, Reader, read_collection
+from pippin.collection.readers.explain import explain
 
-__all__ = ["READERS", "Reader", "read_collection"]
+__all__ = ["READERS", "Reader", "explain", "read_collection"]

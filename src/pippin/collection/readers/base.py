@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document, Query
-from pippin.collection.files import head
+from pippin.collection.files import first_files, head
 from pippin.collection.readers.judged import read_judged
 from pippin.collection.topics import read_queries
 from pippin.data.irds import PREFIX, is_id
@@ -34,8 +35,11 @@ DESCRIPTIONS = {
     "url": "the address of the document without its scheme",
 }
 # Not pages of a folder of pages that happen to be called so.
-QUERY_FILES = r"(?!.*\.html?$)((queries|topics)(\.[\w.-]+)?|.*\.(queries|topics))"
-JUDGEMENT_FILES = r"(?!.*\.html?$)(qrels(\.[\w.-]+)?|.*\.qrels)"
+QUERY_FILES = r"(?!.*\.html?$)(.*[._-])?(queries|query|topics?)([._-].*)?"
+JUDGEMENT_FILES = r"(?!.*\.html?$)(.*[._-])?(qrels?|judge?ments?)([._-].*)?"
+
+
+PLAINLY = re.compile(r"(queries|topics|qrels)(\.\w+)*|.*\.(queries|topics|qrels)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,10 @@ class Wanted:
             return None
         matching = re.compile(pattern, re.IGNORECASE).fullmatch
         found = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
+        # `queries.tsv` before `test-queries.tsv`; files in a folder of that name where there is none at the top.
+        found = [p for p in found if PLAINLY.fullmatch(p.name)] or found
+        for folder in sorted(p for p in self.folder.iterdir() if not found and p.is_dir() and matching(p.name)):
+            found += sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
         if len(found) > 1:
             names = ", ".join(p.name for p in found)
             named = f"name one with --{what}" if what in ("queries", "judgements") else "leave one"
@@ -82,6 +90,7 @@ class Reader:
     looks: str
     recognise: Callable[[Path], bool]
     open: Callable[[Wanted], Collection]
+    last: bool = False  # taken only where no other format fits
 
 
 def _read_queries(path: Path, field: str | None, _: Judgements | None) -> tuple[Query, ...]:
@@ -138,13 +147,32 @@ def read_collection(
 
 def recognise(path: Path) -> str:
     """The one format that a path looks like; none or several are an error that says what there is."""
-    fitting = [name for name in READERS if READERS[name].recognise(path)]
+    fitting = fitting_formats(path)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise DataError(f"this may be {' or '.join(fitting)}: name the format", path)
-    known = "; ".join(f"{name}: {READERS[name].looks}" for name in READERS)
-    raise DataError(f"no format is recognised ({known})", path)
+        raise DataError(f"this may be {' or '.join(fitting)}: name one with --reader", path)
+    raise DataError(f"no format of documents is recognised here; {_nearest(path)}", path)
+
+
+def fitting_formats(path: Path) -> list[str]:
+    """The formats that a path looks like."""
+    fitting = [name for name in READERS if READERS[name].recognise(path)]
+    return [name for name in fitting if not READERS[name].last] or fitting
+
+
+def _nearest(path: Path) -> str:
+    """What to do with a path that no reader knows: the form that is nearest, and how to get there."""
+    files = list(first_files(path))
+    if not files:
+        return "there is no file with content"
+    endings = Counter(file.suffix.lower() or file.name for file in files).most_common(3)
+    seen = ", ".join(ending for ending, _ in endings)
+    form = (
+        """make it JSON lines, e.g. python -c "import json; """
+        """[print(json.dumps({'id': i, 'text': t})) for i, t in enumerate(open('FILE'))]" > documents.jsonl"""
+    )
+    return f"the files are {seen}. {form} (`pippin build --explain` says what is seen)"
 
 
 def _name_of(path: Path) -> str:

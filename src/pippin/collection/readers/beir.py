@@ -1,6 +1,7 @@
 """BEIR's layout: `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` in one folder.
 
-The judgements are those of `qrels/test.tsv`, or of the one file there is; another is named by `judgements`. The file
+The judgements are those of `qrels/test.tsv`, else of dev, validation, train, or of the one file there is; another is
+named by `judgements`, and the notes say which was taken. The file
 of queries holds those of all splits; `build` leaves out what nobody judged.
 """
 
@@ -11,23 +12,24 @@ from pathlib import Path
 
 from pippin.collection.collection import Collection
 from pippin.collection.readers.base import READERS, Reader, Wanted
-from pippin.collection.readers.fields import collect_table
-from pippin.collection.readers.jsonl import json_table
+from pippin.collection.readers.tables import collect_files
+from pippin.collection.records import PACKED
 from pippin.errors import DataError
 
 CORPUS, QUERIES, JUDGED = "corpus.jsonl", "queries.jsonl", "qrels"
+SPLITS = ("test", "dev", "validation", "train")
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+    return next((path for end in ("", *PACKED) if (path := folder / f"{name}{end}").is_file()), None)
 
 
 def _judgements(folder: Path) -> Path | None:
-    files = sorted((folder / JUDGED).glob("*.tsv"))
-    tests = [file for file in files if file.stem == "test"] or files
-    if len(tests) > 1:
-        raise DataError(f"which judgements ({', '.join(file.name for file in tests)})? Name one", folder / JUDGED)
-    return tests[0] if tests else None
+    files = {file.stem: file for file in sorted((folder / JUDGED).glob("*.tsv"))}
+    if len(files) > 1 and not files.keys() & set(SPLITS):
+        names = ", ".join(file.name for file in files.values())
+        raise DataError(f"which judgements ({names})? Name one with --judgements", folder / JUDGED)
+    return next((files[split] for split in (*SPLITS, *files) if split in files), None)
 
 
 def _open(wanted: Wanted) -> Collection:
@@ -38,7 +40,7 @@ def _open(wanted: Wanted) -> Collection:
     if not wanted.documents_only:
         judgements = wanted.judgements or _judgements(folder)
         wanted = replace(wanted, queries=wanted.queries or _file(folder, QUERIES), judgements=judgements)
-    return collect_table(wanted, json_table(corpus))
+    return collect_files(wanted, [corpus], "jsonl")
 
 
 READERS.register(

@@ -15,15 +15,15 @@ from typing import Any
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link
 from pippin.collection.readers.base import DESCRIPTIONS, Wanted, collect
+from pippin.collection.records import ID_FIELDS
 from pippin.collection.topics import id_of, no_id
 from pippin.errors import DataError
 
-ID_FIELDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "pid")
 URL, LINKS = "url", "links"
 SAMPLE = 1000  # records from which the fields are learnt
 TARGETS = (URL, "href", "target", "id")
 
-Row = tuple[int, Mapping[str, Any]]  # line or row, from 1, and the record
+Row = tuple[Any, Mapping[str, Any]]  # where it stands, and the record
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Table:
     """Records that can be read again and again, and how to speak of one of them."""
 
     rows: Callable[[], Iterator[Row]]
-    error: Callable[[str, int | None], DataError]
+    error: Callable[[str, Any], DataError]  # of a sentence and where
 
 
 def collect_table(wanted: Wanted, table: Table) -> Collection:

@@ -7,9 +7,11 @@ import sys
 from typing import Any
 
 from pippin.cli.index import add_analysis, analysis_of
+from pippin.errors import DataError
 
 HELP = """Build a learning-to-rank data set from a collection of documents.
 
+  pippin build --explain cacm/                    what is seen there, before anything is done
   pippin build stdlib -o stdlib-letor
   pippin build cacm/ -o cacm-letor --sample 100
   pippin build docs.jsonl --queries topics.tsv --judgements qrels.txt -o mine --features "bm25@title bm25@text"
@@ -22,7 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="F", help="the collection's format (default: found out)")
     parser.add_argument("--queries", metavar="FILE", help="the topics, where they do not stand beside the documents")
     parser.add_argument("--judgements", metavar="FILE", help="who judged what, likewise")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the data set goes")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the data set goes")
+    parser.add_argument("--explain", action="store_true", help="say what is taken for documents, queries and "
+                        "judgements, and build nothing")  # fmt: skip
     parser.add_argument(
         "--features", default="auto", help="a set or features one by one, see `pippin features` (default: as it fits)"
     )
@@ -56,12 +60,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
     from pippin.collection.build import Recipe, build, usual
-    from pippin.collection.named import open_collection
+    from pippin.collection.named import is_named, open_collection
     from pippin.machine import parse_size
 
-    collection = open_collection(
-        options.collection, format=options.format, queries=options.queries, judgements=options.judgements
-    )
+    named = {"format": options.format, "queries": options.queries, "judgements": options.judgements}
+    if options.explain and not is_named(options.collection):
+        from pippin.collection.readers import explain
+
+        print(explain(options.collection, **named))
+        return 0
+    collection = open_collection(options.collection, **named)
+    if options.explain:
+        print(collection)
+        return 0
+    if options.output is None:
+        raise DataError("where does the data set go? Name a folder with -o FOLDER")
     recipe = Recipe(
         features=options.features,
         how=options.documents or usual(collection),

@@ -35,7 +35,8 @@ def explain(path: str | os.PathLike[str], *, format: str | None = None, **option
         lines += _asked(collection)
         lines += [f"  note        {note}" for note in collection.notes]
         lines += _beside(place, collection)
-        lines.append(f"next: pippin build {path} -o {collection.name}-letor")
+        if collection.queries and collection.judgements is not None:
+            lines.append(f"next: pippin build {path} -o {collection.name}-letor")
     except DataError as error:
         lines.append(f"  stops here  {error}")
     return "\n".join(lines)

@@ -1,8 +1,6 @@
 #include "objective.hpp"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "parallel.hpp"
 
@@ -10,14 +8,6 @@ namespace pippin {
 namespace {
 
 std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
-
-double hold(double value, int held) {
-    if (held == kHeldDouble) return value;
-    if (held == kHeldSingle) return static_cast<double>(static_cast<float>(value));
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*f", held, value);
-    return std::strtod(text, nullptr);
-}
 
 template <typename T>
 std::vector<T> copy(std::span<const T> source) {
@@ -39,10 +29,8 @@ Objective::Objective(Measure measure, const Rules& rules, const ObjectiveSetting
     rules_.divisors = divisors_;
     rules_.numbers = numbers_;
     if (measure_ == find_measure("ndcg")) find_ideals();
-    if (!settings_.skip_empty) return;
     for (std::int64_t q = 0; q < queries(); ++q)
-        left_out_[size_of(q)] = std::none_of(pool_.begin() + first(q), pool_.begin() + last(q),
-                                             [&](std::int32_t label) { return rules_.relevant(label); });
+        left_out_[size_of(q)] = left_out(pool_of(q), rules_.relevant_at, settings_.settling);
 }
 
 void Objective::find_ideals() {
@@ -54,7 +42,7 @@ void Objective::find_ideals() {
 }
 
 List Objective::list_of(std::int64_t q, const std::vector<std::int32_t>& ranked) const {
-    return {ranked, {}, std::span(pool_).subspan(size_of(first(q)), size_of(last(q) - first(q))), ideals_[size_of(q)]};
+    return {ranked, {}, pool_of(q), ideals_[size_of(q)]};
 }
 
 void Objective::rank(Desk& desk) const {
@@ -69,8 +57,7 @@ double Objective::ranked_value(std::int64_t q, Desk& desk) const {
     if (left_out_[size_of(q)]) return kUndefined;
     List list = list_of(q, desk.ranked);
     if (settings_.expected) list.tied = desk.tied;
-    const double value = measure_(list, rules_, desk.scratch);
-    return hold(std::isnan(value) ? settings_.empty : value, settings_.held);
+    return settle(measure_(list, rules_, desk.scratch), settings_.settling);
 }
 
 double Objective::value(std::int64_t q, std::span<const double> scores, Desk& desk) const {

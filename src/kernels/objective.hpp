@@ -9,19 +9,14 @@
 #include "measures.hpp"
 #include "order.hpp"
 #include "rank.hpp"
+#include "settle.hpp"
 
 namespace pippin {
 
-// How a query's value is held before the mean: in double, in single precision, or rounded to so many digits.
-inline constexpr int kHeldDouble = -1;
-inline constexpr int kHeldSingle = -2;
-
 struct ObjectiveSettings {
     RankRule rule;
-    bool expected = false;    // the order of ties is open: measures take the expectation
-    double empty = 0.0;       // value where the measure is undefined; NaN: left undefined
-    bool skip_empty = false;  // queries without a relevant document are left out
-    int held = kHeldDouble;
+    bool expected = false;  // the order of ties is open: measures take the expectation
+    Settling settling;
 };
 
 // Working memory that one thread reuses from query to query.
@@ -60,6 +55,9 @@ class Objective {
 
   private:
     void find_ideals();
+    std::span<const std::int32_t> pool_of(std::int64_t q) const {
+        return std::span(pool_).subspan(static_cast<std::size_t>(first(q)), static_cast<std::size_t>(last(q) - first(q)));
+    }
     List list_of(std::int64_t q, const std::vector<std::int32_t>& ranked) const;
     double labels_value(std::int64_t q, bool descending, Desk& desk) const;
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pippin.data.dataset import Dataset
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PippinError, UnknownName
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool, hold
+from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool
 from pippin.evaluation.tools import TOOLS
+from pippin.kernels.measures import Settling, settle_values
 
 JUDGED = Judgements.of({"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 2}})
 RUN = Run.of({"1": {"a": 1.0, "b": 2.0}, "2": {"c": 1.0}})
@@ -89,11 +92,35 @@ def test_aggregates() -> None:
     assert math.isnan(aggregate(np.array([np.nan]), "mean"))
 
 
+def settled(values: list[float], held: str | int, empty: float = math.nan) -> list[float]:
+    """Values of queries that each have a relevant document."""
+    pool, offsets = np.ones(len(values), np.int32), np.arange(len(values) + 1, dtype=np.int64)
+    return list(settle_values(np.array(values), pool, offsets, 1, Settling(empty, True, held)))
+
+
 def test_what_values_are_held_in() -> None:
-    values = np.array([1 / 3, 0.123456, np.nan])
-    assert hold(values, "float64") is values
-    assert hold(values, "float32")[0] == 0.3333333432674408
-    np.testing.assert_array_equal(hold(values, 5), [0.33333, 0.12346, np.nan])
+    values = [1 / 3, 0.123456, np.nan]
+    assert settled(values, "float64") == [1 / 3, 0.123456, pytest.approx(np.nan, nan_ok=True)]
+    assert settled(values, "float32")[0] == 0.3333333432674408
+    assert settled(values, 5) == [0.33333, 0.12346, pytest.approx(np.nan, nan_ok=True)]
+    assert settled(values, 1, empty=0.25) == [0.3, 0.1, 0.2]
+    assert settled([math.inf, -math.inf], 3) == [math.inf, -math.inf]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0, 1, 5, 17, 60, 400, 2000]))
+def test_digits_are_rounded_as_python_prints_them(value: float, digits: int) -> None:
+    found = settled([value], digits)[0]
+    assert np.float64(found).tobytes() == np.float64(float(f"{value:.{digits}f}")).tobytes()
+
+
+def test_queries_with_nothing_relevant_are_left_out_of_every_measure() -> None:
+    pool, offsets = np.array([2, 0, 1, 0], np.int32), np.array([0, 2, 3, 4, 4])
+    values = settle_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, Settling(0.0, True, "float64"))
+    assert np.isnan(values).tolist() == [False, True, True, True]
+    values = settle_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, Settling(0.0, False, "float64"))
+    assert values.tolist() == [0.5, 0.25, 1.0, 0.0]
+    with pytest.raises(ValueError, match="3 values for 4 queries"):
+        settle_values(np.zeros(3), pool, offsets, 1, Settling(0.0, False, "float64"))
 
 
 def test_conventions_are_stamped_on_the_columns() -> None:

@@ -11,11 +11,18 @@ from pippin.data.texts import Texts
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate, measure_values
+from pippin.evaluation.measures import KINDS, Kind, Native
 from pippin.evaluation.objective import Judge, Objective, resolve
 from pippin.evaluation.ranking import rank
 from pippin.evaluation.tools import TOOLS
+from pippin.kernels.measures import has_measure
 
-MEASURES = ("NDCG@5", "NDCG@10", "MAP", "P@3", "RR", "ERR@5", "RBP", "Recall@4", "Rprec", "Bpref")
+MEASURES = [
+    kind.name if cutoff is None else f"{kind.name}@{cutoff}"
+    for kind in KINDS.values()
+    if kind.aggregate == "mean"
+    for cutoff in {"never": (None,), "required": (4,)}.get(kind.cutoff, (None, 4))
+]
 
 
 def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, features: int = 3) -> Dataset:
@@ -30,7 +37,9 @@ def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, featu
     return Dataset(table, found.astype(np.int32), offsets, tuple(f"q{i}" for i in range(queries)), ids)
 
 
-def through_evaluation(data: Dataset, scores: NDArray[np.float64], measure: str, tool: str) -> NDArray[np.float64]:
+def through_evaluation(
+    data: Dataset, scores: NDArray[np.float64], measure: str, tool: str | Convention
+) -> NDArray[np.float64]:
     parsed, convention = resolve(measure, tool)
     return measure_values(rank(data, scores, convention), parsed, convention)
 
@@ -38,14 +47,42 @@ def through_evaluation(data: Dataset, scores: NDArray[np.float64], measure: str,
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 @pytest.mark.parametrize("measure", MEASURES)
 def test_the_bits_are_those_of_evaluation(measure: str, tool: str) -> None:
-    data = some(1, labels=2 if tool in ("catboost", "xgboost", "xgboost-") else 3)
-    objective = Objective(data, *resolve(measure, tool))
+    check_bits(measure, tool)
+
+
+def check_bits(measure: str, tool: str | Convention) -> None:
+    parsed, convention = resolve(measure, tool)
+    data = some(1, labels=2 if convention.err_top == "probability" else 3)
+    objective = Objective(data, parsed, convention)
+    if convention.ties == "expected" and not KINDS[parsed.kind].expected:
+        assert objective.native is None
+        return
     for feature in range(3):
         scores = data.features[:, feature].astype(np.float64)
         expected = through_evaluation(data, scores, measure, tool)
         found = objective.values(scores)
         assert found[~np.isnan(found)].tobytes() == expected[~np.isnan(expected)].tobytes()
         assert Judge(data, measure, tool).mean(scores) == aggregate(expected, "mean")
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_what_is_declared_native_is_known_natively(kind: Kind) -> None:
+    settled = kind.native(Convention(ties="input"))
+    assert settled is (kind.function if isinstance(kind.function, Native) else None)
+    assert settled is None or has_measure(settled.name)
+    assert (kind.native(Convention(ties="expected")) is None) == (settled is None or not kind.expected)
+
+
+def test_what_is_undefined_natively_counts_as_the_measure_says() -> None:
+    """Where nothing is relevant, trec_eval's measures are 0 whatever an empty query counts."""
+    check_bits("iprec_at_recall", Convention(ties="input", empty=1.0))
+    check_bits("bpref_5", Convention(ties="input", empty=1.0))
+
+
+def test_average_precision_that_some_orders_leave_undefined_is_not_one_kernel() -> None:
+    rankeval = Convention(ties="expected", ap_undefined="cutoff", empty=1.0)
+    assert Objective(some(1), *resolve("AP@2", rankeval)).native is None
+    check_bits("AP@2", rankeval)
 
 
 def test_queries_without_a_relevant_document_can_be_left_out() -> None:

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bind.hpp"
+#include "settle.hpp"
 
 namespace pippin {
 
@@ -43,11 +44,29 @@ void bind_rules(nb::module_& m) {
              nb::arg("parameter"), nb::arg("numbers").noconvert(), nb::arg("recall_cut"));
 }
 
+void bind_settling(nb::module_& m) {
+    m.attr("HELD_DOUBLE") = kHeldDouble;
+    m.attr("HELD_SINGLE") = kHeldSingle;
+    nb::class_<Settling>(m, "Settling")
+        .def("__init__",
+             [](Settling* self, double empty, bool skip_empty, int held) { new (self) Settling{empty, skip_empty, held}; },
+             nb::arg("empty"), nb::arg("skip_empty"), nb::arg("held"));
+    m.def("settle_values",
+          [](Out<double> values, In<std::int32_t> pool, In<std::int64_t> pool_offsets, std::int32_t relevant_at,
+             const Settling& settling) {
+              const nb::gil_scoped_release release;
+              settle_values(view(values), view(pool), view(pool_offsets), relevant_at, settling);
+          },
+          nb::arg("values").noconvert(), nb::arg("pool").noconvert(), nb::arg("pool_offsets").noconvert(),
+          nb::arg("relevant_at"), nb::arg("settling"));
+}
+
 }  // namespace
 
 void bind_measures(nb::module_& m) {
     m.attr("UNJUDGED") = kUnjudged;
     bind_rules(m);
+    bind_settling(m);
     m.def("has_measure", [](std::string_view name) { return find_measure(name) != nullptr; }, nb::arg("name"));
     m.def("measure_lists",
           [](std::string_view name, In<std::int32_t> labels, In<std::uint8_t> tied, In<std::int64_t> offsets, In<std::int32_t> pool,

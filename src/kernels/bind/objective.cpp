@@ -5,21 +5,19 @@
 namespace pippin {
 
 void bind_objective(nb::module_& m) {
-    m.attr("HELD_DOUBLE") = kHeldDouble;
-    m.attr("HELD_SINGLE") = kHeldSingle;
     nb::class_<Objective>(m, "Objective")
         .def("__init__",
              [](Objective* self, std::string_view name, const BoundRules& bound, In<std::int32_t> labels, In<std::int64_t> offsets,
                 In<std::int32_t> pool, In<std::uint8_t> buffer, In<std::int64_t> starts, In<std::int32_t> lengths, int ties,
-                bool float32, bool expected, double empty, bool skip_empty, int held) {
-                 const ObjectiveSettings settings{{static_cast<Ties>(ties), float32}, expected, empty, skip_empty, held};
+                bool float32, bool expected, const Settling& settling) {
+                 const ObjectiveSettings settings{{static_cast<Ties>(ties), float32}, expected, settling};
                  new (self) Objective(measure_of(name), bound.rules, settings, view(labels), view(offsets), view(pool),
                                       {view(buffer), view(starts), view(lengths)});
              },
              nb::arg("name"), nb::arg("rules"), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
              nb::arg("pool").noconvert(), nb::arg("buffer").noconvert(), nb::arg("starts").noconvert(),
-             nb::arg("lengths").noconvert(), nb::arg("ties"), nb::arg("float32"), nb::arg("expected"), nb::arg("empty"),
-             nb::arg("skip_empty"), nb::arg("held"));
+             nb::arg("lengths").noconvert(), nb::arg("ties"), nb::arg("float32"), nb::arg("expected"),
+             nb::arg("settling"));
     m.def("objective_values",
           [](const Objective& objective, In<double> scores, Out<double> values, int threads) {
               const nb::gil_scoped_release release;

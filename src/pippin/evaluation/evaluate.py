@@ -22,6 +22,7 @@ from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
 from pippin.evaluation.ranking import Ranking, rank
 from pippin.evaluation.tools import TOOLS, Tool
+from pippin.kernels.measures import Settling, settle_values
 
 if TYPE_CHECKING:
     import polars
@@ -97,27 +98,25 @@ def _sum(values: Values) -> float:
     return float(np.cumsum(values)[-1])
 
 
-def hold(values: Values, held: str | int) -> Values:
-    """Values as the tool keeps them between computing and averaging."""
-    if held == "float64":
-        return values
-    if held == "float32":
-        return values.astype(np.float32).astype(np.float64)
-    return np.array([float(f"{v:.{int(held)}f}") for v in values])
+def settling(convention: Convention) -> Settling:
+    """What a convention says of empty queries and of how values are held.
+
+    Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined.
+    """
+    return Settling(
+        empty=float("nan") if convention.empty is None else convention.empty,
+        skip_empty=convention.empty is None or convention.queries == "relevant",
+        held=convention.held,
+    )
 
 
 def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -> Values:
-    """A value per query with the convention's word on empty queries; NaN is left out."""
+    """A value per query as it counts in the mean: with the convention's word on empty queries, and held as it says."""
     kind = KINDS[measure.kind]
     if ranking.expected and not kind.expected and ranking.tied.any():
         raise ConventionError(f"{measure} has no closed form over tied documents; choose another rule for ties")
     values = kind.function(ranking, convention, measure)
-    if convention.empty is not None:
-        values = np.where(np.isnan(values), convention.empty, values)
-    else:
-        # A query with nothing relevant is left out of every measure, not only of those it leaves undefined.
-        values = np.where(ranking.relevant_queries(convention.relevant_at), values, np.nan)
-    return hold(values, convention.held)
+    return settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, settling(convention))
 
 
 class Rankings:

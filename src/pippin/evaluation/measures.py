@@ -7,8 +7,9 @@ float64[q], NaN where it is undefined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +81,12 @@ class Kind:
     aggregate: str = "mean"  # "mean", "sum", or "geometric"
     expected: bool = True  # whether the expectation over tied documents is known in closed form
 
+    def native(self, convention: Convention) -> Native | None:
+        """The kernel that alone computes this kind under a convention; None: only `function` does."""
+        if not isinstance(self.function, Native) or not self.function.computes(convention):
+            return None
+        return self.function if self.expected or convention.ties != "expected" else None
+
     def hears(self, axis: str) -> bool:
         """Whether an axis of a convention can change this kind."""
         return axis in self.axes or AXES[axis].everywhere
@@ -120,20 +127,72 @@ def compute(name: str, ranking: Ranking, ruling: kernel.Rules) -> Values:
     return ranking.measured(name, ruling)
 
 
-def native(name: str, parameter: str = "") -> Function:
-    """A measure that is the kernel of that name, given one of the measure's own parameters."""
+@dataclass(frozen=True)
+class Native:
+    """The function of a kind that is one kernel's value per query, which training can ask for in its own loops."""
 
-    def function(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-        number = measure.parameter(parameter) if parameter else 0.0
-        return compute(name, ranking, rules(ranking, convention, measure, number))
+    name: str  # of the kernel
+    parameter: str = ""  # the measure's parameter that is the kernel's number
+    numbers: tuple[str, ...] = ()  # the measure's parameters that are the kernel's list of numbers
+    undefined: float = math.nan  # what counts where the kernel leaves a value undefined, before the convention is asked
 
-    return function
+    def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
+        """The tables and flags that the kernel needs."""
+        ruling = rules(ranking, convention, measure, measure.parameter(self.parameter) if self.parameter else 0.0)
+        if not self.numbers:
+            return ruling
+        return replace(ruling, numbers=np.array([measure.parameter(name) for name in self.numbers], np.float64))
+
+    def computes(self, convention: Convention) -> bool:
+        """Whether the kernel alone is the measure under this convention."""
+        return True
+
+    def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """A value per query, NaN where it is undefined."""
+        values = compute(self.name, ranking, self.rules(ranking, convention, measure))
+        return values if math.isnan(self.undefined) else np.nan_to_num(values, nan=self.undefined)
+
+
+class _ERR(Native):
+    """ERR has its own gain, whatever NDCG's."""
+
+    def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
+        """The tables and flags that the kernel needs."""
+        return err_rules(ranking, convention, measure)
+
+
+class _RBP(Native):
+    """RBP, whose p is a probability."""
+
+    def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
+        """The tables and flags that the kernel needs."""
+        if not 0 <= measure.parameter("p") <= 1:
+            raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
+        return super().rules(ranking, convention, measure)
+
+
+class _AP(Native):
+    """AP; where it is undefined without a hit above the cutoff, some orders of tied documents are and some are not."""
+
+    def computes(self, convention: Convention) -> bool:
+        """Whether the kernel alone is the measure under this convention."""
+        return convention.ap_undefined != "cutoff" or convention.ties != "expected"
+
+    def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """A value per query; in the orders without a hit above the cutoff it is that of an empty query."""
+        ruling = self.rules(ranking, convention, measure)
+        if convention.ap_undefined != "cutoff" or not ranking.expected or not ranking.tied.any():
+            return compute(self.name, ranking, ruling)
+        if convention.empty is None:
+            raise ConventionError(
+                f"{measure} counts in some orders of tied documents only; choose another rule for ties"
+            )
+        values = compute(self.name, ranking, replace(ruling, undefined_at_cutoff=False))
+        return values + (1 - compute("success", ranking, ruling)) * convention.empty
 
 
 def err_rules(ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
-    """ERR has its own gain, whatever NDCG's: (2^label - 1) / 2^top."""
-    from dataclasses import replace
-
+    """ERR's gain: (2^label - 1) / 2^top."""
     largest = ranking.largest_label
     if convention.err_top == "probability":
         if largest > 1:
@@ -148,87 +207,62 @@ def err_rules(ranking: Ranking, convention: Convention, measure: Measure) -> ker
     return replace(rules(ranking, convention, measure), gains=gains, top_gain=top)
 
 
-def _err(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-    return compute("err", ranking, err_rules(ranking, convention, measure))
-
-
-def _ap(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-    """AP; where it is undefined without a hit above the cutoff, some orders of tied documents are and some are not."""
-    from dataclasses import replace
-
-    ruling = rules(ranking, convention, measure)
-    if convention.ap_undefined != "cutoff" or not ranking.expected or not ranking.tied.any():
-        return compute("ap", ranking, ruling)
-    if convention.empty is None:
-        raise ConventionError(f"{measure} counts in some orders of tied documents only; choose another rule for ties")
-    values = compute("ap", ranking, replace(ruling, undefined_at_cutoff=False))
-    return values + (1 - compute("success", ranking, ruling)) * convention.empty
-
-
-def _rbp(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-    """RBP, whose p is a probability."""
-    p = measure.parameter("p")
-    if not 0 <= p <= 1:
-        raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
-    return compute("rbp", ranking, rules(ranking, convention, measure, p))
-
-
 _GAIN = ("gain", "gain_at")
 _JK = "Järvelin & Kekäläinen 2002"
 
 register(Kind(
-    "NDCG", "discounted gain of the list over that of the ideal list", "DCG@k / ideal DCG@k", _JK, native("ndcg"),
+    "NDCG", "discounted gain of the list over that of the ideal list", "DCG@k / ideal DCG@k", _JK, Native("ndcg"),
     (*_GAIN, "discount", "ideal", "short", "empty", "cut"), aliases=("ndcg_cut", "ndcg_burges"),
 ))  # fmt: skip
 register(Kind(
-    "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, native("dcg"),
+    "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, Native("dcg"),
     (*_GAIN, "discount", "short", "cut"), aliases=("dcg_burges",),
 ))  # fmt: skip
 register(Kind(
     "MeanNDCG", "NDCG averaged over all cutoffs", "mean of NDCG@1 .. NDCG@n", "LETOR 4.0 evaluation script",
-    native("mean_ndcg"), (*_GAIN, "discount", "ideal", "empty"), cutoff="never",
+    Native("mean_ndcg"), (*_GAIN, "discount", "ideal", "empty"), cutoff="never",
 ))  # fmt: skip
 register(Kind(
     "AP", "average precision; its mean is MAP", "sum of P@r over relevant ranks r / relevant documents",
-    "Buckley & Voorhees 2000", _ap, ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
+    "Buckley & Voorhees 2000", _AP("ap"), ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
     aliases=("map", "map_cut", "average_precision"),
 ))  # fmt: skip
 register(Kind(
     "P", "precision: the share of relevant documents in the first k", "hits@k / k", "Salton & McGill 1983",
-    native("p"), ("relevant_at", "short_precision", "cut"), aliases=("precision", "prec", "pre", "set_P"),
+    Native("p"), ("relevant_at", "short_precision", "cut"), aliases=("precision", "prec", "pre", "set_P"),
 ))  # fmt: skip
 register(Kind(
     "Recall", "the share of the relevant documents found in the first k", "hits@k / R", "Salton & McGill 1983",
-    native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall"),
+    Native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall"),
 ))  # fmt: skip
 register(Kind(
     "Rprec", "precision at rank R, the number of relevant documents", "hits@R / R", "trec_eval",
-    native("r_precision"), ("relevant_at", "empty"), cutoff="never", aliases=("r-precision", "r-prec", "r_precision"),
+    Native("r_precision"), ("relevant_at", "empty"), cutoff="never", aliases=("r-precision", "r-prec", "r_precision"),
 ))  # fmt: skip
 register(Kind(
     "RR", "reciprocal rank of the first relevant document; its mean is MRR", "1 / rank of the first relevant",
-    "Kantor & Voorhees 2000", native("rr"), ("relevant_at", "cut"), aliases=("mrr", "recip_rank", "reciprocal_rank"),
+    "Kantor & Voorhees 2000", Native("rr"), ("relevant_at", "cut"), aliases=("mrr", "recip_rank", "reciprocal_rank"),
 ))  # fmt: skip
 register(Kind(
     "ERR", "expected reciprocal rank of the document at which a user stops",
     "sum of 1/r * R_r * prod_{i<r} (1 - R_i), R = (2^label - 1) / 2^top", "Chapelle, Metzler, Zhang & Grinspan 2009",
-    _err, ("err_top", "cut"),
+    _ERR("err"), ("err_top", "cut"),
 ))  # fmt: skip
 register(Kind(
     "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "
-    "ranks r", "Moffat & Zobel 2008", _rbp, ("relevant_at", "cut"), parameters={"p": 0.8},
+    "ranks r", "Moffat & Zobel 2008", _RBP("rbp", "p"), ("relevant_at", "cut"), parameters={"p": 0.8},
 ))  # fmt: skip
 register(Kind(
     "Bpref", "how few judged non-relevant documents stand above the relevant ones",
     "1/R * sum over relevant of 1 - min(N above, R) / min(R, N)", "Buckley & Voorhees 2004; trec_eval 9",
-    native("bpref"), ("relevant_at", "empty"), cutoff="never", aliases=("bpref",),
+    Native("bpref"), ("relevant_at", "empty"), cutoff="never", aliases=("bpref",),
 ))  # fmt: skip
 register(Kind(
-    "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", native("success"),
+    "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", Native("success"),
     ("relevant_at", "cut"), aliases=("success", "hit_rate"),
 ))  # fmt: skip
 register(Kind(
-    "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", native("f", "beta"),
+    "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", Native("f", "beta"),
     ("relevant_at", "short_precision", "empty", "cut"), parameters={"beta": 1.0}, aliases=("f", "f_measure"),
 ))  # fmt: skip
 for _name, _meaning in (
@@ -237,6 +271,6 @@ for _name, _meaning in (
     ("num_rel_ret", "relevant documents retrieved"),
 ):
     register(Kind(
-        _name, _meaning, "a count, summed over queries", "trec_eval", native(_name), ("relevant_at",), cutoff="never",
+        _name, _meaning, "a count, summed over queries", "trec_eval", Native(_name), ("relevant_at",), cutoff="never",
         aggregate="sum",
     ))  # fmt: skip

@@ -7,7 +7,7 @@ measuring; both are the kernels of `evaluate`, and give the same bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import aggregate, measure_values
+from pippin.evaluation.evaluate import aggregate, measure_values, settling
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
-from pippin.evaluation.ranking import Ranking, check_scores, rank
+from pippin.evaluation.ranking import check_scores, rank
 from pippin.evaluation.tools import TOOLS
-from pippin.kernels.measures import Rules
 from pippin.kernels.objective import NativeObjective
 
 F64 = NDArray[np.float64]
@@ -36,18 +35,6 @@ def resolve(measure: str, convention: str | Convention) -> tuple[Measure, Conven
     return parsed, parsed.under(convention)
 
 
-@dataclass(frozen=True, eq=False)
-class _Probe(Ranking):
-    """A ranking that notes which native measures a kind asks for."""
-
-    asked: list[tuple[str, Rules]] = field(default_factory=list)
-
-    def measured(self, name: str, rules: Rules) -> F64:
-        """Note the call, and pass it on."""
-        self.asked.append((name, rules))
-        return super().measured(name, rules)
-
-
 class Objective:
     """Values of a measure under a convention over one data set."""
 
@@ -58,38 +45,28 @@ class Objective:
     def _prepare(self) -> NativeObjective | None:
         """The native objective, or None where the measure is not one native function per query."""
         data, given = self.data, self.convention
-        if given.ties.startswith("id-") and data.document_ids is None:
-            return None  # fine as long as nothing ties; `rank` says so when something does
-        ranking = rank(data, np.zeros(len(data)), given.replace(queries="judged"))
-        probe = _Probe(
-            ranking.query_ids, ranking.labels, ranking.offsets, ranking.tied, ranking.pool, ranking.pool_offsets,
-            expected=False,
-        )  # fmt: skip
-        KINDS[self.measure.kind].function(probe, given, self.measure)
-        expected = given.ties == "expected"
-        if len(probe.asked) != 1 or (expected and not KINDS[self.measure.kind].expected):
-            return None
-        name, rules = probe.asked[0]
+        native = KINDS[self.measure.kind].native(given)
+        by_id = given.ties.startswith("id-")
+        if native is None or (by_id and data.document_ids is None):
+            return None  # without ids all is fine as long as nothing ties; `rank` says so when something does
         # Equal scores in input order: the labels in rank order are the labels as the convention sees them.
-        unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input")).labels
+        unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input"))
+        rule = settling(given)
         return NativeObjective(
-            name, rules, unranked, data.offsets, ranking.pool,
-            data.document_ids if given.ties.startswith("id-") else None,
-            ties="input" if expected else given.ties, float32=given.precision == "float32", expected=expected,
-            empty=np.nan if given.empty is None else given.empty,
-            skip_empty=given.empty is None or given.queries == "relevant", held=given.held,
+            native.name, native.rules(unranked, given, self.measure), unranked.labels, data.offsets, unranked.pool,
+            data.document_ids if by_id else None,
+            ties="input" if given.ties == "expected" else given.ties, float32=given.precision == "float32",
+            expected=given.ties == "expected",
+            settling=rule if np.isnan(native.undefined) else replace(rule, empty=native.undefined),
         )  # fmt: skip
 
     def values(self, scores: F64) -> F64:
         """A value per query; NaN where the query does not count."""
         if self.native is not None:
             return self.native.values(check_scores(self.data, scores))
-        everywhere = self.convention.replace(queries="judged")
-        ranking = rank(self.data, scores, everywhere)
-        values = measure_values(ranking, self.measure, self.convention)
-        if self.convention.queries == "relevant":
-            values = np.where(ranking.relevant_queries(self.convention.relevant_at), values, np.nan)
-        return values
+        # All queries are ranked, so that there is a value for each; the convention leaves out those that do not count.
+        ranking = rank(self.data, scores, self.convention.replace(queries="judged"))
+        return measure_values(ranking, self.measure, self.convention)
 
     def features(self) -> F64:
         """[2f + s, q]: the value of query q ranked by feature f alone, upwards (s = 0) or downwards (s = 1)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import KINDS, Function, Kind, Measure, Values, compute, native, register, rules
+from pippin.evaluation.measures import KINDS, Function, Kind, Measure, Native, Values, register
 
 if TYPE_CHECKING:
     from pippin.evaluation.ranking import Ranking
@@ -26,26 +26,8 @@ _SOURCE_8 = "trec_eval 8.1"
 _GAINS = ("gain", "gain_at")
 
 
-def with_numbers(name: str, *parameters: str) -> Function:
-    """A measure that is the kernel of that name, given the measure's own parameters as a list of numbers."""
-
-    def function(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-        numbers = np.array([measure.parameter(p) for p in parameters], np.float64)
-        return compute(name, ranking, replace(rules(ranking, convention, measure), numbers=numbers))
-
-    return function
-
-
-def zero_for_nan(function: Function) -> Function:
-    """The same measure with 0 where trec_eval divides 0 by 0, which only its drop-in prints as a NaN."""
-
-    def settled(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-        return np.nan_to_num(function(ranking, convention, measure), nan=0.0)
-
-    return settled
-
-
-interpolated_precision = native("iprec_at_recall", "recall")
+# 0 / 0 where nothing is relevant, which only trec_eval's drop-in prints as a NaN.
+interpolated_precision = Native("iprec_at_recall", "recall")
 
 
 def average_interpolated(ranking: Ranking, convention: Convention, levels: tuple[float, ...]) -> Values:
@@ -58,7 +40,7 @@ def average_interpolated(ranking: Ranking, convention: Convention, levels: tuple
 
 
 def _eleven_points(ranking: Ranking, convention: Convention, _: Measure) -> Values:
-    return average_interpolated(ranking, convention, RECALL_LEVELS)
+    return np.nan_to_num(average_interpolated(ranking, convention, RECALL_LEVELS), nan=0.0)
 
 
 def _register(
@@ -70,90 +52,90 @@ def _register(
 
 _register(
     "iprec_at_recall", "interpolated precision at a recall level", "max of P@r for all r with recall >= level", _SOURCE,
-    zero_for_nan(interpolated_precision), ("relevant_at", "recall_cut"), parameters={"recall": 0.0},
+    replace(interpolated_precision, undefined=0.0), ("relevant_at", "recall_cut"), parameters={"recall": 0.0},
     aliases=("ircl_prn",),
 )  # fmt: skip
 _register(
     "11pt_avg", "interpolated precision averaged over 11 recall levels", "mean of iprec_at_recall at 0, 0.1 .. 1",
-    _SOURCE, zero_for_nan(_eleven_points), ("relevant_at", "recall_cut"), aliases=("11-pt_avg",),
+    _SOURCE, _eleven_points, ("relevant_at", "recall_cut"), aliases=("11-pt_avg",),
 )  # fmt: skip
 _register(
     "Rprec_mult", "precision at a multiple of the number of relevant documents", "P@(multiple * R)", _SOURCE,
-    native("Rprec_mult", "multiple"), ("relevant_at",), parameters={"multiple": 1.0},
+    Native("Rprec_mult", "multiple"), ("relevant_at",), parameters={"multiple": 1.0},
 )  # fmt: skip
 _register(
     "relative_P", "precision at k over the best possible precision at k", "hits@k / min(k, R)", _SOURCE,
-    native("relative_P"), ("relevant_at", "empty", "cut"), cutoff="optional",
+    Native("relative_P"), ("relevant_at", "empty", "cut"), cutoff="optional",
     aliases=("relative_prec", "set_relative_P", "exact_relative_prec"),
 )  # fmt: skip
 _register(
-    "set_map", "precision times recall of the retrieved set", "hits^2 / (n R)", _SOURCE, native("set_map"),
+    "set_map", "precision times recall of the retrieved set", "hits^2 / (n R)", _SOURCE, Native("set_map"),
     ("relevant_at", "empty"), expected=True, aliases=("exact_unranked_avg_prec",),
 )  # fmt: skip
 _register(
     "set_F", "weighted harmonic mean of precision and recall of the retrieved set", "(x + 1) P R / (x P + R)", _SOURCE,
-    native("set_F", "weight"), ("relevant_at", "empty"), parameters={"weight": 1.0}, expected=True,
+    Native("set_F", "weight"), ("relevant_at", "empty"), parameters={"weight": 1.0}, expected=True,
 )  # fmt: skip
 _register(
     "utility", "what the retrieved set is worth, document by document",
     "a * hits + b * other retrieved + c * missed relevant + d * rest of the collection", _SOURCE,
-    with_numbers("utility", "a", "b", "c", "d", "collection"), ("relevant_at",),
+    Native("utility", numbers=("a", "b", "c", "d", "collection")), ("relevant_at",),
     parameters={"a": 1.0, "b": -1.0, "c": 0.0, "d": 0.0, "collection": 0.0}, expected=True,
 )  # fmt: skip
 _register(
     "binG", "gain of relevant documents by how few others stand above them", "mean of 1 / log2(2 + non-relevant above)",
-    _SOURCE, native("binG"), ("relevant_at", "empty"),
+    _SOURCE, Native("binG"), ("relevant_at", "empty"),
 )  # fmt: skip
 _register(
     "G", "gain by how far the ranking falls behind the ideal one",
-    "sum of gain / log2(2 + ideal gain so far - gain so far) / sum of ideal gains", _SOURCE, native("G"),
+    "sum of gain / log2(2 + ideal gain so far - gain so far) / sum of ideal gains", _SOURCE, Native("G"),
     (*_GAINS, "empty"),
 )  # fmt: skip
 _register(
     "ndcg_rel", "NDCG averaged over the ranks of the documents with a gain", "mean of NDCG@r over those ranks r",
-    _SOURCE, native("ndcg_rel"), (*_GAINS, "empty"),
+    _SOURCE, Native("ndcg_rel"), (*_GAINS, "empty"),
 )  # fmt: skip
 _register(
     "Rndcg", "NDCG averaged over the ranks at which the ideal gain drops", "mean of NDCG@r over those ranks r", _SOURCE,
-    native("Rndcg"), (*_GAINS, "relevant_at", "empty"),
+    Native("Rndcg"), (*_GAINS, "relevant_at", "empty"),
 )  # fmt: skip
 _register(
     "ideal_dcg", "DCG of the ideal ranking of all judged documents",
-    "sum of gain / log2(1 + r) from the highest gain down", _SOURCE_10, native("ideal_dcg"), _GAINS, expected=True,
+    "sum of gain / log2(1 + r) from the highest gain down", _SOURCE_10, Native("ideal_dcg"), _GAINS, expected=True,
 )  # fmt: skip
 _register(
     "infAP", "average precision inferred from judgements that are a sample of the pool",
-    "1/R * sum over relevant r of the expected precision at r", "Yilmaz & Aslam 2006; trec_eval 9.0.8", native("infAP"),
+    "1/R * sum over relevant r of the expected precision at r", "Yilmaz & Aslam 2006; trec_eval 9.0.8", Native("infAP"),
     ("relevant_at", "empty"),
 )  # fmt: skip
 _register(
     "yaap", "average precision on a scale that averages well", "log((1 + S) / (1 + R - S)), S = R * AP",
-    "Robertson 2012; trec_eval 9.0.8", native("yaap"), ("relevant_at",),
+    "Robertson 2012; trec_eval 9.0.8", Native("yaap"), ("relevant_at",),
 )  # fmt: skip
 _register(
     "rbp_graded", "rank-biased precision with gains in [0, 1]", "(1 - p) * sum of p^(r-1) * gain / largest gain",
-    "Moffat & Zobel 2008; rbp of trec_eval 10.0", native("rbp_graded", "p"), _GAINS, parameters={"p": 0.9},
+    "Moffat & Zobel 2008; rbp of trec_eval 10.0", Native("rbp_graded", "p"), _GAINS, parameters={"p": 0.9},
 )  # fmt: skip
 _register(
     "rbp_resid", "what rank-biased precision could gain from unjudged documents",
     "p^n + (1 - p) * sum of p^(r-1) over unjudged ranks r", "Moffat & Zobel 2008; trec_eval 10.0",
-    native("rbp_resid", "p"), (), parameters={"p": 0.9},
+    Native("rbp_resid", "p"), (), parameters={"p": 0.9},
 )  # fmt: skip
 _register(
-    "unj", "the share of unjudged documents in the first k", "unjudged@k / k", _SOURCE_10, native("unj"), ("cut",),
+    "unj", "the share of unjudged documents in the first k", "unjudged@k / k", _SOURCE_10, Native("unj"), ("cut",),
     cutoff="optional",
 )  # fmt: skip
 _register(
     "num_nonrel_judged_ret", "judged non-relevant documents retrieved", "a count, summed over queries", _SOURCE,
-    native("num_nonrel_judged_ret"), ("relevant_at",), aggregate="sum", expected=True,
+    Native("num_nonrel_judged_ret"), ("relevant_at",), aggregate="sum", expected=True,
 )  # fmt: skip
 _register(
-    "gm_map", "average precision, averaged geometrically", "exp(mean of log(max(AP, 0.00001)))", _SOURCE, native("ap"),
+    "gm_map", "average precision, averaged geometrically", "exp(mean of log(max(AP, 0.00001)))", _SOURCE, Native("ap"),
     ("relevant_at", "ap_denominator", "ap_undefined", "empty"), aggregate="geometric", expected=True,
     aliases=("gm_ap",),
 )  # fmt: skip
 _register(
-    "gm_bpref", "Bpref, averaged geometrically", "exp(mean of log(max(Bpref, 0.00001)))", _SOURCE, native("bpref"),
+    "gm_bpref", "Bpref, averaged geometrically", "exp(mean of log(max(Bpref, 0.00001)))", _SOURCE, Native("bpref"),
     ("relevant_at", "empty"), aggregate="geometric", expected=True,
 )  # fmt: skip
 
@@ -190,21 +172,21 @@ _LEGACY = (
 )  # fmt: skip
 for _name, _meaning, _formula, _count in _LEGACY:
     _register(
-        _name, _meaning, _formula, _SOURCE_8, zero_for_nan(native(f"v8_{_name}")), ("relevant_at",),
+        _name, _meaning, _formula, _SOURCE_8, Native(f"v8_{_name}", undefined=0.0), ("relevant_at",),
         aggregate="sum" if _count else "mean",
     )  # fmt: skip
 for _name, _meaning, _formula in (
     ("unranked_avg_prec", "precision times recall at k", "P@k * Recall@k"),
     ("relative_unranked_avg_prec", "squared relative precision at k", "relative_P@k ^ 2"),
 ):
-    _register(_name, _meaning, _formula, _SOURCE_8, native(f"v8_{_name}"), ("relevant_at", "cut"), cutoff="required")
+    _register(_name, _meaning, _formula, _SOURCE_8, Native(f"v8_{_name}"), ("relevant_at", "cut"), cutoff="required")
 _register(
     "int_Rprec_mult", "interpolated precision at a multiple of R", "max of P@r, r >= multiple * R", _SOURCE_8,
-    native("v8_int_Rprec_mult", "multiple"), ("relevant_at",), parameters={"multiple": 1.0},
+    Native("v8_int_Rprec_mult", "multiple"), ("relevant_at",), parameters={"multiple": 1.0},
 )  # fmt: skip
 _register(
     "fallout_recall", "recall when a number of non-relevant documents, in tenths of 142, have been seen",
-    "hits / R at that rank", _SOURCE_8, native("v8_fallout_recall", "nonrelevant"), ("relevant_at",),
+    "hits / R at that rank", _SOURCE_8, Native("v8_fallout_recall", "nonrelevant"), ("relevant_at",),
     parameters={"nonrelevant": 0.0},
 )  # fmt: skip
 

@@ -44,6 +44,39 @@ class Rules:
         )  # fmt: skip
 
 
+_HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE}
+
+
+@dataclass(frozen=True)
+class Settling:
+    """What a query's value counts in the mean."""
+
+    empty: float  # value where the measure is undefined; NaN: left undefined
+    skip_empty: bool  # queries without a relevant document are left out
+    held: str | int  # float64, float32, or a number of digits
+
+    def bound(self) -> native.Settling:
+        """The rule as native functions take it."""
+        return native.Settling(
+            self.empty, self.skip_empty, _HELD[self.held] if isinstance(self.held, str) else self.held
+        )
+
+
+def settle_values(
+    values: NDArray[np.float64],
+    pool: NDArray[np.int32],
+    pool_offsets: NDArray[np.int64],
+    relevant_at: int,
+    settling: Settling,
+) -> NDArray[np.float64]:
+    """What measured values count, one per query; NaN is left out of the mean. Pools are judged labels, descending."""
+    if len(values) != len(pool_offsets) - 1:
+        raise ValueError(f"{len(values)} values for {len(pool_offsets) - 1} queries")
+    settled = np.array(values, np.float64)
+    native.settle_values(settled, pool, pool_offsets, relevant_at, settling.bound())
+    return settled
+
+
 def has_measure(name: str) -> bool:
     """Whether the native side knows a measure of that name."""
     known: bool = native.has_measure(name)

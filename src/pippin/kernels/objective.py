@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.kernels import native, threads, threads_for
-from pippin.kernels.measures import Rules
+from pippin.kernels.measures import Rules, Settling
 from pippin.kernels.rank import TIES, _columns
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 F64 = NDArray[np.float64]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
-
-_HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE}
 
 
 class NativeObjective:
@@ -36,14 +34,12 @@ class NativeObjective:
         ties: str,
         float32: bool,
         expected: bool,
-        empty: float,
-        skip_empty: bool,
-        held: str | int,
+        settling: Settling,
     ) -> None:
         self.queries, self.rows = len(offsets) - 1, len(labels)
         self.handle = native.Objective(
-            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected, empty,
-            skip_empty, held if isinstance(held, int) else _HELD[held],
+            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected,
+            settling.bound(),
         )  # fmt: skip
 
     def values(self, scores: F64) -> F64:

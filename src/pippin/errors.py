@@ -4,7 +4,8 @@ PippinError
 ├── DataError         a file or an array is not what it should be (with file and line where there is one)
 ├── ConventionError   choices that have no meaning together, or that this data cannot answer
 ├── UnknownName       no tool, measure, ranker … of that name (with “did you mean”)
-└── MissingExtra      an optional package is needed (with the line to type)
+├── MissingExtra      an optional package is needed (with the line to type)
+└── PluginError       what somebody else brought cannot be used (with the plug-in and its package)
 """
 
 from __future__ import annotations
@@ -62,3 +63,7 @@ class MissingExtra(PippinError):
 
     def __init__(self, package: str, purpose: str, install: str) -> None:
         super().__init__(f"{purpose} needs the package {package}: pip install {install!r}")
+
+
+class PluginError(PippinError, ValueError):
+    """Something that is not Pippin's own and cannot be used: a module, an entry point, a thing under a taken name."""

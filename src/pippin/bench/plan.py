@@ -12,7 +12,7 @@ A plan file has these keys, all but `data` optional:
     select = "MAP"                   # the measure that chooses hyper-parameters on the validation part
     seeds = 1                        # how many, or a list of them
     quick = false                    # small grids and few rounds, for a first look
-    imports = ["my_rankers"]         # modules that register rankers of your own
+    imports = ["my_rankers"]         # modules, or paths of their files, that register rankers, measures … of your own
     [parameters.lambdamart]          # fixed parameters of one ranker
     rounds = 300
     [grids.ranksvm]                  # what is tried on validation instead of the ranker's own grid
@@ -22,10 +22,8 @@ A plan file has these keys, all but `data` optional:
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -34,6 +32,7 @@ from typing import Any
 
 from pippin.bench.provenance import versions
 from pippin.errors import DataError, UnknownName
+from pippin.plugins import is_path, load_modules
 
 TEN = range(1, 11)
 MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
@@ -197,17 +196,6 @@ def _check_list(key: str, values: Sequence[Any]) -> None:
         raise DataError(f"the plan names {again} twice among its {key}")
 
 
-def load_modules(modules: Sequence[str]) -> None:
-    """Import the modules that register what is not Pippin's own; they may stand in the current folder."""
-    if modules and (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # last, so that nothing else is found there first
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise DataError(f"the module {module} cannot be imported: {error}") from None
-
-
 def read_plan(path: str | os.PathLike[str]) -> Experiment:
     """The experiment of a TOML file; the module says which keys there are."""
     import tomllib
@@ -236,6 +224,7 @@ def _fitted(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if "data" not in fitted:
         raise DataError("the plan names no data")
     fitted["data"] = tuple(_beside(folder, text) for text in fitted["data"])
+    fitted["imports"] = tuple(_beside(folder, text) if is_path(text) else text for text in fitted.get("imports", ()))
     return fitted
 
 

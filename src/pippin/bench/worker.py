@@ -17,10 +17,11 @@ from typing import Any, TextIO
 
 from pippin.bench.cell import compute
 from pippin.bench.inputs import FoldRef, Parts, check_digests
-from pippin.bench.plan import Task, load_modules
+from pippin.bench.plan import Task
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import PippinError
 from pippin.machine import die_with_parent
+from pippin.plugins import load_modules
 
 
 @lru_cache(maxsize=2)

@@ -45,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     grid.add_argument("--seeds", type=int, metavar="N", help="how many (default: 1)")
     grid.add_argument("--set", action="append", metavar="RANKER.NAME=VALUE", help="fix a parameter of a ranker")
     grid.add_argument("--quick", action="store_true", help="small grids and few rounds, for a first look")
-    grid.add_argument("--import", dest="imports", metavar="MODULE", help="a module that registers rankers")
     how = parser.add_argument_group("how it runs")
     how.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
     how.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G; beyond it a cell fails")
@@ -83,13 +82,15 @@ def experiment(options: argparse.Namespace) -> Experiment:
     from pippin.bench.plan import Experiment, first_seeds, read_plan
 
     given: dict[str, Any] = {}
-    for name in ("rankers", "conventions", "tools", "measures", "imports"):
+    for name in ("rankers", "conventions", "tools", "measures"):
         text = getattr(options, name)
         if text is not None:
             given[name] = tuple(part.strip() for part in text.split(","))
     for name in ("folds", "sample", "select"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
+    if options.imports:
+        given["imports"] = options.imports
     if options.seeds is not None:
         given["seeds"] = first_seeds(options.seeds)
     if options.quick:

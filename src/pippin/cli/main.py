@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 from pippin import __version__
 from pippin.cli.parser import Parser
-from pippin.errors import PippinError, UnknownName
+from pippin.errors import PippinError, PluginError, UnknownName
 from pippin.layout import wrapped
 from pippin.progress import silence
 from pippin.terminal import Screen, guarded, screen_of, shown_on
@@ -127,7 +127,7 @@ def _abandon(stream: object) -> None:
 
 def _dispatch(given: list[str]) -> int:
     colour = "--no-color" not in given[:1]
-    given = given if colour else given[1:]
+    imports, given = _imports_at_head(given if colour else given[1:])
     if not given or given[0] in ("-h", "--help", "help"):
         print(overview(screen_of(sys.stdout, colour)))
         return 0 if given else 2
@@ -138,13 +138,42 @@ def _dispatch(given: list[str]) -> int:
     if name not in COMMANDS:
         raise UnknownName("command", name, COMMANDS)
     if name == "as":  # the rest belongs to the original tool, whatever it looks like
+        more, rest = _imports_at_head(rest)
+        _load([*imports, *more])
         return cast(int, importlib.import_module("pippin.cli.as_tool").run_as(rest))
     parser, command = parser_of(name)
     options = parser.parse_args(rest)
+    options.imports = _load([*imports, *options.imports])
     in_file = getattr(options, getattr(options, "prints_to", ""), "-") != "-"
     place = Screen() if in_file else screen_of(sys.stdout, colour and not options.no_color)
     with shown_on(place), silence(getattr(options, "quiet", False)):
         return command.run(options)
+
+
+def _imports_at_head(given: list[str]) -> tuple[list[str], list[str]]:
+    """The modules that `--import` names before anything else, and the other arguments.
+
+    >>> _imports_at_head(["--import", "mine", "--import=ours.py", "eval", "--import", "a"])
+    (['mine', 'ours.py'], ['eval', '--import', 'a'])
+    """
+    found: list[str] = []
+    while given and given[0].partition("=")[0] == "--import":
+        _, equals, module = given[0].partition("=")
+        if not equals and len(given) == 1:
+            raise PluginError("--import takes a module, or the path of its file")
+        found.append(module if equals else given[1])
+        given = given[1:] if equals else given[2:]
+    return found, given
+
+
+def _load(imports: list[str]) -> tuple[str, ...]:
+    """Import the modules, which may be separated by commas; their names one by one."""
+    modules = tuple(part.strip() for text in imports for part in text.split(","))
+    if modules:
+        from pippin.plugins import load_modules
+
+        load_modules(modules)
+    return modules
 
 
 def parser_of(name: str) -> tuple[Parser, Command]:
@@ -165,7 +194,8 @@ def overview(place: Screen) -> str:
             start = f"  {name:<{across}}  "
             first, *rest = wrapped(what, None if place.columns is None else max(20, place.columns - len(start)))
             lines += [start + first, *(" " * len(start) + line for line in rest)]
-    return "\n".join([*lines, "", "`pippin COMMAND --help` tells more."])
+    more = "`pippin COMMAND --help` tells more. --import MODULE brings measures, tools, rankers … of your own to each."
+    return "\n".join([*lines, "", *wrapped(more, place.columns)])
 
 
 if __name__ == "__main__":

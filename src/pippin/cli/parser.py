@@ -27,6 +27,10 @@ class Parser(argparse.ArgumentParser):
             formatter_class=Formatter, allow_abbrev=False,
         )  # fmt: skip
         self.add_argument("--no-color", action="store_true", help="no colours (nor where NO_COLOR is set)")
+        self.add_argument(
+            "--import", dest="imports", action="append", default=[], metavar="MODULE",
+            help="a module, or the path of its file, with measures, tools, rankers … of your own (repeatable)",
+        )  # fmt: skip
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options; what is none of them is refused with what is closest to it."""

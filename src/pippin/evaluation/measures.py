@@ -92,7 +92,7 @@ class Kind:
         return axis in self.axes or AXES[axis].everywhere
 
 
-KINDS: Registry[Kind] = Registry("measure")
+KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
 
 
 def register(kind: Kind) -> Kind:

@@ -27,9 +27,9 @@ _DCG_OF_IR_MEASURES = {"exp-log2": "exp2", "log2": "label"}
 
 
 def names() -> dict[str, str]:
-    """Every understood spelling, in lower case, with the kind it stands for."""
+    """Every spelling that is understood by now, in lower case, with the kind it stands for."""
     known: dict[str, str] = {}
-    for kind in KINDS.values():
+    for kind in KINDS.known.values():
         for spelling in (kind.name, *kind.aliases):
             known.setdefault(spelling.lower(), kind.name)
     return known
@@ -41,14 +41,24 @@ def parse(text: str) -> Measure:
     >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-")]
     ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0)@10']
     """
-    known = names()
+    measure = _read(text, names())
+    if measure is None:
+        KINDS.load()  # what nobody knows here, an installed package may
+        measure = _read(text, names())
+    if measure is None:
+        raise UnknownName("measure", text, {*KINDS, *names()})
+    return measure
+
+
+def _read(text: str, known: dict[str, str]) -> Measure | None:
+    """The measure that `text` asks for, if its name is among the known spellings."""
     exact = trec_measures.read(text.strip()) or _exact(text, known)
     if exact is not None:
         return exact
     shape = _SHAPE.match(text.strip())
     name = known.get(shape["name"].lower()) if shape else None
     if shape is None or name is None:
-        raise UnknownName("measure", text, {k.name for k in KINDS.values()} | set(known))
+        return None
     kind = KINDS[name]
     parameters, overrides = _arguments(kind, shape["arguments"] or "", text)
     if shape["name"].lower().endswith("_burges"):

@@ -49,7 +49,7 @@ class Tool:
         return measure.under(convention.replace(**overrides))
 
 
-TOOLS: Registry[Tool] = Registry("tool")
+TOOLS: Registry[Tool] = Registry("tool", "pippin.tools", Tool)
 
 
 def register(tool: Tool) -> Tool:

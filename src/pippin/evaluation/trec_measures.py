@@ -190,7 +190,7 @@ _register(
     parameters={"nonrelevant": 0.0},
 )  # fmt: skip
 
-LEGACY = tuple(kind.name for kind in KINDS.values() if kind.source == _SOURCE_8)
+LEGACY = tuple(kind.name for kind in KINDS.known.values() if kind.source == _SOURCE_8)
 
 _NUMBER = r"(\d*\.?\d+)"
 _SIGNED = r"(-?\d*\.?\d+)"

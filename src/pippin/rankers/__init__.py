@@ -10,12 +10,12 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from pippin.rankers.base import RANKERS, Ranker, meanings
+from pippin.rankers.base import RANKERS, Ranker, meanings, register
 
 if TYPE_CHECKING:
     from pippin.rankers.selection import select
 
-__all__ = ["RANKERS", "Ranker", "meanings", "names", "ranker", "select"]
+__all__ = ["RANKERS", "Ranker", "meanings", "names", "ranker", "register", "select"]
 
 
 def _load_all() -> None:

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pippin.data.dataset import Dataset
 from pippin.data.grouping import offsets_of
-from pippin.errors import DataError
+from pippin.errors import DataError, PluginError
 from pippin.evaluation.objective import Judge
 from pippin.registry import Registry
 
-RANKERS: Registry[type[Ranker]] = Registry("ranker")
+RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers")
 Features = NDArray[np.float64]
 R = TypeVar("R", bound="type[Ranker]")
 # For a first look: rounds are cut where a validation set chooses their number anyway.
@@ -33,6 +33,8 @@ def register(name: str) -> Callable[[R], R]:
     """Class decorator: put a ranker on the shelf."""
 
     def put(cls: R) -> R:
+        if not (isinstance(cls, type) and issubclass(cls, Ranker)):
+            raise PluginError(f"the ranker {name!r} must be a subclass of Ranker, and {cls!r} is none")
         RANKERS.register(name, cls)
         cls.name = name
         return cls

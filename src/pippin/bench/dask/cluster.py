@@ -16,11 +16,12 @@ from dataclasses import asdict
 from typing import Any
 
 from pippin.bench.inputs import FoldRef
-from pippin.bench.plan import Experiment, Task, load_modules
+from pippin.bench.plan import Experiment, Task
 from pippin.bench.runner import Executor, Job, RunJobs
 from pippin.bench.store import Results
 from pippin.errors import DataError, MissingExtra
 from pippin.machine import cpu_count
+from pippin.plugins import load_modules
 
 _PATIENCE = 10  # seconds until a scheduler that does not answer is not there
 _one_at_a_time = threading.Lock()  # a worker with several threads: warnings and memory belong to one cell only

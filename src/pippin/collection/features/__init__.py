@@ -14,6 +14,7 @@ from pippin.collection.features.base import (
     FeatureSet,
     check_streams,
     extract,
+    feature,
     parse_features,
 )
 
@@ -21,5 +22,6 @@ for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
-    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract", "parse_features",
+    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract",
+    "feature", "parse_features",
 ]  # fmt: skip

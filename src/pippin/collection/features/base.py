@@ -94,8 +94,8 @@ class FeatureSet:
         return tuple(name + at + other.get(stream, stream) for name, at, stream in parts)
 
 
-FEATURES: Registry[Feature] = Registry("feature")
-SETS: Registry[FeatureSet] = Registry("feature set")
+FEATURES: Registry[Feature] = Registry("feature", "pippin.features", Feature)
+SETS: Registry[FeatureSet] = Registry("feature set", "pippin.feature_sets", FeatureSet)
 
 
 def feature(
@@ -180,7 +180,7 @@ def _parse(text: str) -> list[BoundFeature]:
     if shape is None:
         raise ConventionError(f"a feature is written name(parameter=value)@stream, not {text!r}")
     name, inside, stream = shape["name"], shape["inside"], shape["stream"]
-    if name in SETS and name not in FEATURES:
+    if _is_set(name):
         if inside is not None:
             raise ConventionError(f"{text}: a feature set has no parameters")
         chosen = SETS[name]
@@ -194,6 +194,13 @@ def _parse(text: str) -> list[BoundFeature]:
     if not kept.needs_stream and stream is not None:
         raise ConventionError(f"{text}: {name} is a feature of the whole document and has no stream")
     return [BoundFeature(kept, stream, _parameters(kept, inside or "", text))]
+
+
+def _is_set(name: str) -> bool:
+    """Whether this is no feature but a set of them; what is known comes before what packages promise."""
+    if name in FEATURES.known or name in SETS.known:
+        return name not in FEATURES.known
+    return name not in FEATURES and name in SETS
 
 
 def _parameters(kept: Feature, inside: str, text: str) -> tuple[tuple[str, Parameter], ...]:

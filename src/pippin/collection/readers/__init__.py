@@ -43,7 +43,7 @@ from pippin.collection.readers import (  # noqa: F401  (each puts itself on the 
     trecweb,
     warc,
 )
-from pippin.collection.readers.base import READERS, Reader, read_collection
+from pippin.collection.readers.base import READERS, Reader, Wanted, collect, read_collection, register
 from pippin.collection.readers.explain import explain
 
-__all__ = ["READERS", "Reader", "explain", "read_collection"]
+__all__ = ["READERS", "Reader", "Wanted", "collect", "explain", "read_collection", "register"]

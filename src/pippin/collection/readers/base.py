@@ -108,7 +108,12 @@ class Beside:
 
 
 BESIDE = Beside()
-READERS: Registry[Reader] = Registry("collection format")
+READERS: Registry[Reader] = Registry("collection format", "pippin.readers", Reader)
+
+
+def register(name: str, reader: Reader) -> Reader:
+    """Put a format on the shelf."""
+    return READERS.register(name, reader)
 
 
 def read_collection(
@@ -157,7 +162,9 @@ def recognise(path: Path) -> str:
 
 def fitting_formats(path: Path) -> list[str]:
     """The formats that a path looks like."""
-    fitting = [name for name in READERS if READERS[name].recognise(path)]
+    fitting = [name for name, reader in READERS.known.items() if reader.recognise(path)]
+    if all(READERS[name].last for name in fitting):  # installed packages are asked where nothing else fits well
+        fitting = [name for name in READERS if READERS[name].recognise(path)]
     return [name for name in fitting if not READERS[name].last] or fitting
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from pippin.data.sources.source import SOURCES, Count, Source
+from pippin.data.sources.source import SOURCES, Count, Source, register, rotate
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["SOURCES", "Count", "Source"]
+__all__ = ["SOURCES", "Count", "Source", "register", "rotate"]

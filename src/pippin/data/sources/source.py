@@ -57,7 +57,7 @@ class Source:
         return self.counts.get((fold, part), UNKNOWN)
 
 
-SOURCES: Registry[Source] = Registry("data set")
+SOURCES: Registry[Source] = Registry("data set", "pippin.datasets", Source)
 
 
 def register(source: Source) -> Source:

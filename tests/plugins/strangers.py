@@ -1,0 +1,74 @@
+"""Strangers for the tests: small plug-ins as text, installed packages made by hand, and commands in their own process.
+
+What they register must not stay on the shelves of the process that runs the other tests.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+MEASURE = """
+from pippin.evaluation.measures import Kind, compute, register, rules
+
+
+def first(ranking, convention, measure):
+    return {factor} * compute("p", ranking, rules(ranking, convention, measure))
+
+
+register(Kind("{name}", "{factor} times precision", "c * P", "a test", first, ("relevant_at",)))
+"""
+TOOL = """
+from pippin.evaluation.tools import OFFICIAL, Tool, register
+
+register(Tool("{name}", "mine", "1", "a test", OFFICIAL.replace(empty={empty}), ("NDCG",)))
+"""
+LETOR = "2 qid:1 1:3 2:1\n0 qid:1 1:2 2:2\n1 qid:1 1:1 2:3\n1 qid:2 1:1 2:9\n0 qid:2 1:0 2:1\n"
+SCORES = "3\n2\n1\n1\n2\n"
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Modules by their names, and data to evaluate, in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in {"test_txt": LETOR, "scores_txt": SCORES, **files}.items():
+        file = folder / (name.replace("_txt", ".txt") if name.endswith("_txt") else f"{name}.py")
+        file.write_text(dedent(text))
+    return folder
+
+
+def install(folder: Path, name: str, points: dict[str, dict[str, str]], version: str = "1.0", **modules: str) -> Path:
+    """An installed package: its modules, and entry points as group → name → value."""
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
+    groups = (f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in own.items()) for group, own in points.items())
+    (info / "entry_points.txt").write_text("\n".join(groups))
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(dedent(text))
+    return folder
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: str) -> Done:
+    """The command in a process of its own; `path` is where else packages are installed."""
+    known = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"}
+    places = [str(path)] if path is not None else []
+    places += [known["PYTHONPATH"]] if "PYTHONPATH" in known else []
+    known["PYTHONPATH"] = os.pathsep.join(places)
+    # The program has no "" on its path, as `python -c` has.
+    code = "import sys; sys.path.remove(''); from pippin.cli.main import main; sys.exit(main())"
+    done = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(done, cwd=cwd, env=known, capture_output=True, text=True, check=False)
+
+
+def said(done: Done) -> str:
+    """The one sentence of a command that was refused."""
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    return line

@@ -16,8 +16,8 @@ import pippin
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 # Lower rooms first; a module may import from its own room and from lower ones.
 ROOMS = (
-    "errors", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "kernels", "data",
-    "evaluation", "rankers", "collection", "bench", "report", "cli",
+    "errors", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "files", "kernels",
+    "manifest", "data", "evaluation", "rankers", "collection", "bench", "report", "cli",
 )  # fmt: skip
 FACES = ("correlation",)  # short public names for a room's content: above all rooms, and nobody in them imports one
 OWN = {"rankers": {"sklearn"}}  # a ranker is a scikit-learn estimator

@@ -20,4 +20,5 @@ NB_MODULE(_native, m) {
     pippin::bind_hits(m);
     pippin::bind_neighbourhood(m);
     pippin::bind_decimals(m);
+    pippin::bind_checksum(m);
 }

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.forged import forge
 
 from pippin.cli.main import main
 from pippin.collection import index_build
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.index import Index, build_index, open_index
-from pippin.collection.index_files import ArrayWriter
+from pippin.collection.index_files import FORMAT, ArrayWriter
 from pippin.errors import DataError, UnknownName
 
 PLAIN = Analysis(stop="none", stem="none")
@@ -224,7 +225,7 @@ def test_bad_collections(tmp_path: Path) -> None:
 def test_what_is_no_index_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "letter.txt").write_text("dear")
-    with pytest.raises(DataError, match="not an index stands here"):
+    with pytest.raises(DataError, match="no index of Pippin's stands here"):
         build_index(collection([Document("a", {})]), tmp_path / "kept")
     assert contents(tmp_path / "kept") == {"letter.txt": b"dear"}
 
@@ -275,9 +276,7 @@ def test_a_killed_build_leaves_nothing_that_opens(tmp_path: Path) -> None:
 
 def damage(folder: Path, how: str) -> None:
     manifest = json.loads((folder / "index.json").read_text())
-    if how == "version":
-        manifest["version"] = 99
-    elif how == "file":
+    if how == "file":
         (folder / "1.documents.bin").unlink()
     elif how == "short":
         os.truncate(folder / "1.documents.bin", 4)
@@ -285,13 +284,13 @@ def damage(folder: Path, how: str) -> None:
         data = bytearray((folder / "1.tokens.bin").read_bytes())
         data[0] ^= 1
         (folder / "1.tokens.bin").write_bytes(data)
-    elif how == "key":
-        del manifest["streams"]
-    elif how == "format":
-        manifest["format"] = "something"
-    elif how == "documents":
-        manifest["documents"] += 1
-    (folder / "index.json").write_text("{" if how == "json" else json.dumps(manifest))
+    elif how == "json":
+        (folder / "index.json").write_text("{")
+    elif how == "edited":
+        (folder / "index.json").write_text(json.dumps(manifest))
+    else:
+        changes = {"version": 99, "format": "something", "documents": manifest["documents"] + 1, "streams": {"a": {}}}
+        forge(folder, FORMAT, **{how: changes[how]})
 
 
 @pytest.mark.parametrize(
@@ -300,9 +299,10 @@ def damage(folder: Path, how: str) -> None:
         ("version", "this index is of version 99"),
         ("file", "damaged: 1.documents.bin is missing"),
         ("short", "damaged: 1.documents.bin has 4 bytes where index.json says"),
-        ("flipped", "damaged: 1.tokens.bin is not what was written"),
-        ("key", "does not describe it"),
-        ("format", "not one of Pippin's"),
+        ("flipped", "damaged: 1.tokens.bin: it is not what was written"),
+        ("streams", "does not describe it"),
+        ("format", "is of something else"),
+        ("edited", "damaged: its index.json is not what was written"),
         ("documents", "does not hold as many documents"),
         ("json", "cannot be read"),
     ],
@@ -314,11 +314,12 @@ def test_damage_is_named(how: str, sentence: str, tmp_path: Path) -> None:
         open_index(tmp_path / "it", verify=how == "flipped")
 
 
+@pytest.mark.parametrize("forged", [False, True])
 @pytest.mark.parametrize(
     "name", ["1.offsets", "1.documents", "ids.order", "ids.starts", "terms.order", "terms.lengths"]
 )
-def test_numbers_that_lead_nowhere_lead_to_an_error(name: str, tmp_path: Path) -> None:
-    """Such damage is not seen when an index is opened without verifying it, and must not read beyond an array."""
+def test_numbers_that_lead_nowhere_lead_to_an_error(name: str, forged: bool, tmp_path: Path) -> None:
+    """Not seen when an index is opened, but when it is searched; with forged checksums, nothing is read beyond."""
     build_index(collection(random_pages(200)), tmp_path / "it", analysis=PLAIN)
     file = tmp_path / "it" / f"{name}.bin"
     data = bytearray(file.read_bytes())
@@ -326,6 +327,8 @@ def test_numbers_that_lead_nowhere_lead_to_an_error(name: str, tmp_path: Path) -
     for i in range(8, len(data) - 8, 8 if wide else 4):  # the first and the last are compared when it is opened
         data[i + (7 if wide else 3)] = 0x7F
     file.write_bytes(data)
+    if forged:
+        forge(tmp_path / "it", FORMAT)
     index = open_index(tmp_path / "it")
     words = [f"w{i}" for i in range(5)]
     with pytest.raises(DataError, match="this index is damaged"):

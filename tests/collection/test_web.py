@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.collection.micro import MICRO, PlainIndex, micro_web
+from tests.forged import forge
 
 from pippin.collection.anchors import with_anchors
 from pippin.collection.collection import Collection
-from pippin.collection.web import Web
+from pippin.collection.web import FORMAT, Web
 from pippin.errors import DataError
 
 
@@ -75,7 +77,7 @@ def test_saved_webs_open_as_they_were_and_are_the_same_bytes(tmp_path: Path) -> 
 
 
 def test_what_is_no_web_or_damaged_does_not_open(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no web of Pippin's"):
+    with pytest.raises(DataError, match="no web: there is no manifest"):
         Web.open(tmp_path)
     micro_web().save(tmp_path / "web")
     (tmp_path / "web" / "hosts.npy").unlink()
@@ -85,9 +87,31 @@ def test_what_is_no_web_or_damaged_does_not_open(tmp_path: Path) -> None:
     (tmp_path / "mine" / "file").write_text("precious")
     with pytest.raises(DataError, match="is not replaced"):
         micro_web().save(tmp_path / "mine")
-    manifest = tmp_path / "web" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 2'))
-    with pytest.raises(DataError, match="of version 2"):
+    forge(tmp_path / "web", FORMAT, version=3)
+    with pytest.raises(DataError, match="of version 3"):
+        Web.open(tmp_path / "web")
+
+
+FORGED = {
+    "out_targets": 99, "in_sources": -1, "out_offsets": 50, "hosts": 7, "parent": 6, "outside_counts": None,
+    "topical": None, "pagerank": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_numbers_of_a_forged_web_lead_nowhere(name: str, tmp_path: Path) -> None:
+    micro_web().save(tmp_path / "web")
+    file = tmp_path / "web" / f"{name}.npy"
+    column = np.load(file)
+    manifest = json.loads((tmp_path / "web" / "manifest.json").read_text())
+    if FORGED[name] is None:
+        column = np.concatenate([column, column, np.ones((1, *column.shape[1:]), column.dtype)])
+        manifest["columns"][name]["shape"] = list(column.shape)
+    else:
+        column[1] = FORGED[name]
+    np.save(file, column)
+    forge(tmp_path / "web", FORMAT, columns=manifest["columns"])
+    with pytest.raises(DataError, match="this web is damaged"):
         Web.open(tmp_path / "web")
 
 

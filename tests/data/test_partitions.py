@@ -9,11 +9,19 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
+from tests.forged import forge
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.data.load import as_judged
-from pippin.data.partitions import check_partitions, is_partitions, open_partitions, read_partitions, write_partitions
+from pippin.data.partitions import (
+    FORMAT,
+    check_partitions,
+    is_partitions,
+    open_partitions,
+    read_partitions,
+    write_partitions,
+)
 from pippin.data.synthetic import make
 from pippin.errors import DataError
 
@@ -67,13 +75,13 @@ def test_unlike_counts_what_an_order_can_be_learned_from(tmp_path: Path) -> None
 
 
 def rewrite(folder: Path, number: int, change: object) -> None:
-    """Change the table of a partition, and its count in the manifest, as a careless program would."""
+    """Change a partition, its count in the manifest and the checksums, as a program that cuts badly would."""
     file = folder / f"part-{number:05}.parquet"
     table = change(parquet.read_table(file))  # type: ignore[operator]
     parquet.write_table(table, file)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["partitions"][number]["documents"] = table.num_rows
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    forge(folder, FORMAT, partitions=manifest["partitions"])
 
 
 @pytest.mark.parametrize(
@@ -106,16 +114,31 @@ def test_files_that_are_gone_or_others(letor: Path, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     write_partitions(letor, folder, 60)
     first, second = folder / "part-00000.parquet", folder / "part-00001.parquet"
-    parquet.write_table(parquet.read_table(first), first, compression="gzip")
-    check_partitions(folder)
-    with pytest.raises(DataError, match="SHA-256 differs"):
-        check_partitions(folder, digests=True)
+    whole = first.read_bytes()
+    first.write_bytes(whole[:50] + bytes([whole[50] ^ 4]) + whole[51:])
+    for opened in (check_partitions, read_partitions):
+        with pytest.raises(DataError, match=r"part-00000.parquet: it is not what was written"):
+            opened(folder)
+    first.write_bytes(whole)
     second.write_bytes(b"PAR1")
+    with pytest.raises(DataError, match=r"part-00001.parquet has 4 bytes where"):
+        check_partitions(folder)
+    forge(folder, FORMAT)
     with pytest.raises(DataError, match="damaged, or no Parquet file"):
         check_partitions(folder)
     second.unlink()
-    with pytest.raises(DataError, match="this partition is missing"):
+    with pytest.raises(DataError, match=r"part-00001.parquet is missing"):
         check_partitions(folder)
+
+
+def test_pages_have_checksums_of_their_own(letor: Path, tmp_path: Path) -> None:
+    """A partition that was taken out of its folder is verified too."""
+    write_partitions(letor, tmp_path / "parts")
+    content = bytearray((tmp_path / "parts" / "part-00000.parquet").read_bytes())
+    content[len(content) // 3] ^= 1
+    (tmp_path / "alone.parquet").write_bytes(content)
+    with pytest.raises(DataError, match=r"alone.parquet: not a readable parquet file \(.*CRC"):
+        as_judged(tmp_path / "alone.parquet")
 
 
 def test_folders_that_are_no_partitions(letor: Path, tmp_path: Path) -> None:
@@ -124,13 +147,14 @@ def test_folders_that_are_no_partitions(letor: Path, tmp_path: Path) -> None:
     (other / "mine").write_text("mine")
     with pytest.raises(DataError, match="is not replaced"):
         write_partitions(letor, other)
-    with pytest.raises(DataError, match="no partitions"):
+    with pytest.raises(DataError, match="no folder of partitions"):
         open_partitions(other)
     for content, sentence in (
         ("{", "cannot be read"),
         ('{"format": "x"}', "of something else"),
-        ('{"format": "pippin partitions", "version": 9}', "newer"),
-        ('{"format": "pippin partitions", "version": 1}', "does not describe"),
+        ('{"format": "pippin partitions", "version": 9}', "of version 9"),
+        ('{"format": "pippin partitions", "version": 1}', "of an earlier version, which cannot be verified"),
+        ('{"format": "pippin partitions", "version": 2}', "is not what was written"),
     ):
         (other / "manifest.json").write_text(content)
         with pytest.raises(DataError, match=sentence):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.data.drawing import any_ids, datasets, judgements, runs, same
+from tests.forged import forge
 
 from pippin.data import store, synthetic
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, digest, pack
-from pippin.data.store import read_store, write_store
+from pippin.data.store import FORMAT, read_store, write_store
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.kernels.checksum import BLOCK
 
 anything = st.one_of(datasets(any_ids), judgements(any_ids), runs(any_ids))
 dataset = Dataset.from_arrays
@@ -46,7 +50,7 @@ def test_everything_survives_and_columns_are_mapped(tmp_path: Path) -> None:
     read = read_store(tmp_path / "s")
     assert isinstance(read, Dataset)
     assert same(read, data)
-    assert isinstance(read.features.base, np.memmap)
+    assert not read.features.flags.owndata
     assert not read.features.flags.writeable
     run = Run.of({"q": {"d": 0.5}}, "mine")
     write_store(run, tmp_path / "r")
@@ -60,12 +64,10 @@ def test_manifest_says_what_is_inside(tmp_path: Path) -> None:
     write_store(data, tmp_path / "s/")
     manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
     assert manifest["counts"] == {"queries": 20, "documents": len(data), "features": 12}
-    assert (manifest["version"], manifest["kind"]) == (1, "dataset")
+    assert (manifest["version"], manifest["kind"]) == (2, "dataset")
     features = manifest["columns"]["features"]
     assert (features["dtype"], features["shape"]) == ("float64", [len(data), 12])
-    import hashlib
-
-    assert features["sha256"] == hashlib.sha256((tmp_path / "s" / "features.npy").read_bytes()).hexdigest()
+    assert manifest["checksums"]["bytes"]["features.npy"] == (tmp_path / "s" / "features.npy").stat().st_size
 
 
 def test_existing_store_is_replaced_while_it_is_open(tmp_path: Path) -> None:
@@ -98,14 +100,14 @@ def test_failure_leaves_the_old_store(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_failure_at_the_last_step_brings_the_old_store_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.pippin"
     write_store(dataset([[1.0]], [1], ["old"]), path)
-    rename = Path.rename
+    rename = os.rename
 
-    def broken(self: Path, target: Path) -> Path:
-        if self.suffix == ".new":
+    def broken(source: Path, target: Path) -> None:
+        if source.suffix == ".new":
             raise OSError(5, "Input/output error")
-        return rename(self, target)
+        rename(source, target)
 
-    monkeypatch.setattr(Path, "rename", broken)
+    monkeypatch.setattr(os, "rename", broken)
     with pytest.raises(DataError, match="cannot be written"):
         write_store(dataset([[2.0]], [1], ["new"]), path)
     assert read_store(path).query_ids == ("old",)
@@ -117,17 +119,12 @@ def test_what_is_no_store_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("more of it")
     for name in ("folder", "file"):
-        with pytest.raises(DataError, match="something that is not a store stands here"):
+        with pytest.raises(DataError, match="something that is no store of Pippin's stands here"):
             write_store(dataset([[1.0]], [1], ["q"]), tmp_path / name)
     assert (tmp_path / "folder" / "thesis.tex").read_text() == "years of work"
     (tmp_path / "empty").mkdir()
     write_store(dataset([[1.0]], [1], ["q"]), tmp_path / "empty")
     assert store.is_store(tmp_path / "empty")
-
-
-def edit(path: Path, **changes: Any) -> None:
-    manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_text(json.dumps({**manifest, **changes}))
 
 
 @pytest.fixture
@@ -144,58 +141,100 @@ def refused(path: Path, match: str, verify: bool = False) -> None:
 def test_no_store(tmp_path: Path) -> None:
     refused(tmp_path, "there is no manifest.json")
     (tmp_path / "manifest.json").write_text('{"name": "an extension of a browser"}')
-    refused(tmp_path, "is not one of Pippin's")
+    refused(tmp_path, "is of something else")
 
 
-def test_newer_version(path: Path) -> None:
-    edit(path, version=2, pippin="9.9")
-    refused(path, r"of version 2, written by pippin 9.9; this is pippin .*, which reads up to version 1")
+def test_other_versions(path: Path) -> None:
+    forge(path, FORMAT, version=3, pippin="9.9")
+    refused(path, r"of version 3, written by pippin 9.9; this is pippin .*, which reads version 2")
+    forge(path, FORMAT, version=1)
+    refused(path, "of an earlier version, which cannot be verified: write it again with `pippin convert`")
 
 
 def test_damaged_manifest(path: Path) -> None:
     whole = (path / "manifest.json").read_text()
     (path / "manifest.json").write_text(whole[: len(whole) // 2])
     refused(path, "manifest.json cannot be read")
+    (path / "manifest.json").write_text(whole.replace('"name": "judgements"', '"name": "judgement5"'))
+    refused(path, "manifest.json is not what was written")
     (path / "manifest.json").write_text(whole)
-    edit(path, columns={"offsets": 3})
+    forge(path, FORMAT, columns={"offsets": 3})
     refused(path, "manifest.json does not describe it")
-    edit(path, kind="song")
+    forge(path, FORMAT, kind="song")
     refused(path, "damaged")
 
 
 def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     labels = path / "labels.npy"
     whole = labels.read_bytes()
-    labels.write_bytes(whole[:-2])
-    refused(path, "labels.npy is cut short")
-    labels.write_bytes(whole[:20])
-    refused(path, "labels.npy is cut short")
-    np.save(labels, np.array([1, 0, 2, 3], np.int32))
-    refused(path, r"labels.npy holds int32\[4\] where the manifest says int32\[3\]")
-    np.save(labels, np.array([1.0, 0, 2]))
-    refused(path, r"labels.npy holds float64\[3\]")
+    for size in (len(whole) - 2, 20, 0):
+        labels.write_bytes(whole[:size])
+        refused(path, f"labels.npy has {size} bytes where manifest.json says {len(whole)}")
     labels.unlink()
     refused(path, "labels.npy is missing")
+    labels.write_bytes(whole[:-2])
+    forge(path, FORMAT)
+    refused(path, "labels.npy is cut short")
+    np.save(labels, np.array([1, 0, 2, 3], np.int32))
+    forge(path, FORMAT)
+    refused(path, r"labels.npy holds int32\[4\] where the manifest says int32\[3\]")
+    np.save(labels, np.array([1.0, 0, 2]))
+    forge(path, FORMAT)
+    refused(path, r"labels.npy holds float64\[3\]")
 
 
-def test_changed_bytes_are_seen_when_asked(path: Path) -> None:
+def test_a_column_laid_out_otherwise_is_refused(tmp_path: Path) -> None:
+    write_store(dataset([[1.0, 2.0], [3.0, 4.0]], [0, 1], ["q", "q"]), tmp_path / "s")
+    np.save(tmp_path / "s" / "features.npy", np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]))
+    forge(tmp_path / "s", FORMAT)
+    refused(tmp_path / "s", "features.npy holds")
+
+
+def test_changed_bytes_are_seen_when_a_store_is_opened(path: Path) -> None:
     labels = path / "labels.npy"
     whole = bytearray(labels.read_bytes())
     whole[-4] ^= 1
     labels.write_bytes(whole)
-    assert isinstance(read_store(path), Judgements), "opening looks at no value"
-    refused(path, r"labels.npy is not what was written \(its SHA-256 differs\)", verify=True)
+    refused(path, "labels.npy: it is not what was written between its bytes 0 and 140")
+    refused(path, "labels.npy: it is not what was written", verify=True)
+
+
+def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_are(tmp_path: Path) -> None:
+    rows = 2 * BLOCK // 8
+    data = dataset(np.arange(2.0 * rows).reshape(-1, 2), [0, 1] * (rows // 2), np.repeat(np.arange(rows // 16), 16))
+    write_store(data, tmp_path / "s")
+    file = tmp_path / "s" / "features.npy"
+    content = bytearray(file.read_bytes())
+    content[3 * BLOCK + 5] ^= 1
+    file.write_bytes(content)
+    read = read_store(tmp_path / "s")
+    assert isinstance(read, Dataset)
+    assert np.array_equal(read.labels, data.labels)
+    front = read.select(slice(0, 100))
+    assert np.array_equal(front.features, data.features[:1600]), "what is whole can be used"
+    message = "features.npy: it is not what was written between its bytes 196,608 and 262,144"
+    for part in (read, read.select(slice(rows // 16 - 8, rows // 16)), replace(front, name="copied")):
+        if part.name == "copied":
+            assert len(part.features) == 1600
+            continue
+        with pytest.raises(DataError, match=message):
+            part.features  # noqa: B018
+    with pytest.raises(DataError, match=message):
+        read.select([3, 1])
+    refused(tmp_path / "s", message, verify=True)
 
 
 @pytest.mark.parametrize(("name", "values"), [("lengths", [2, 2, 3]), ("starts", [-1, 2, 4]), ("lengths", [2, -2, 2])])
 def test_texts_never_point_outside(path: Path, name: str, values: list[int]) -> None:
     file = path / f"document_ids.{name}.npy"
     np.save(file, np.array(values, np.load(file).dtype))
+    forge(path, FORMAT)
     refused(path, "points outside its bytes")
 
 
 def test_offsets_are_checked(path: Path) -> None:
     np.save(path / "offsets.npy", np.array([0, 5, 3]))
+    forge(path, FORMAT)
     refused(path, "damaged: offsets do not cut 3 rows into 2 queries")
 
 
@@ -231,13 +270,15 @@ def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None
 
 @given(drawing=st.data())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_damage_gives_data_or_a_sentence(drawing: st.DataObject, tmp_path: Path) -> None:
+def test_any_damage_is_told(drawing: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "s"
+    shutil.rmtree(path, ignore_errors=True)
     write_store(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
     file = drawing.draw(st.sampled_from(sorted(path.iterdir())))
-    whole = bytearray(file.read_bytes())
+    whole = file.read_bytes()
     position = drawing.draw(st.integers(0, len(whole) - 1))
-    whole[position : position + drawing.draw(st.integers(0, 3))] = drawing.draw(st.binary(max_size=3))
-    file.write_bytes(whole)
-    with contextlib.suppress(DataError):
-        list(read_store(path).document_ids or ())
+    put = drawing.draw(st.binary(max_size=3))
+    damaged = whole[:position] + put + whole[position + drawing.draw(st.integers(0, 3)) :]
+    file.write_bytes(damaged)
+    if damaged != whole:
+        refused(path, "store")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.cli.output import write_text
-from pippin.data.store import MANIFEST
 from pippin.tables import FORMATS, Table
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def load_web(name: str, reader: str | None = None) -> Web:
     from pippin.collection.topical import Topics, learn_topics
     from pippin.collection.web import Web, is_web
 
-    if (Path(name) / MANIFEST).is_file() and is_web(Path(name)):
+    if is_web(Path(name)):
         return Web.open(name)
     collection = open_collection(name, format=reader, documents_only=True)
     addresses = Addresses.of(collection)

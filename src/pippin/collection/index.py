@@ -1,7 +1,7 @@
 """Which documents of a collection hold which words, how often, and which of them answer a query best by BM25?
 
-An index is a folder (see `index_files`) that opens at once, however large it is: everything is mapped. Documents and
-terms go by numbers, documents in the order the collection was read.
+An index is a folder (see `index_files`) that opens at once, however large it is: everything is mapped, and verified
+where it is looked at. Documents and terms go by numbers, documents in the order the collection was read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pippin.collection.analysis import Analysis
 from pippin.collection.candidates import Candidates, Positions, StreamCounts
 from pippin.collection.collection import Collection, Query, only_stream
 from pippin.collection.index_build import write_index
-from pippin.collection.index_files import read_arrays, read_manifest
+from pippin.collection.index_files import FORMAT, Arrays
 from pippin.data.texts import Texts
 from pippin.errors import DataError, UnknownName
 from pippin.kernels import index as kernel
+from pippin.manifest import Column
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,20 +57,18 @@ def build_index(
 
 
 def open_index(path: str | os.PathLike[str], *, verify: bool = False) -> Index:
-    """Open an index by memory map; `verify` reads it all and compares the digests."""
-    manifest = read_manifest(path)
-    try:
-        return Index(manifest, read_arrays(path, manifest["files"], verify), os.fspath(path))
-    except DataError as error:
-        raise DataError(f"this index is damaged: {error.message}", path) from None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError("this index is damaged: its index.json does not describe it", path) from None
+    """Open an index by memory map; what is looked at is verified, everything at once with `verify`."""
+    manifest = FORMAT.read(path)
+    with FORMAT.described(path):
+        if verify:
+            manifest.verify()
+        return Index(manifest.record, Arrays(manifest), os.fspath(path))
 
 
 class Index:
     """The inverted file of a collection. Words are given as analysed; `analyse` makes them from text."""
 
-    def __init__(self, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str) -> None:
+    def __init__(self, manifest: dict[str, Any], arrays: Arrays, path: str) -> None:
         self.manifest, self.path = manifest, path
         self.name = str(manifest["name"])
         self.documents = int(manifest["documents"])
@@ -79,23 +78,66 @@ class Index:
         self.descriptions: Mapping[str, str] = {
             stream: str(record["description"]) for stream, record in manifest["streams"].items()
         }
-        self.ids = Texts(arrays["ids.bytes"], arrays["ids.starts"], arrays["ids.lengths"])
-        self.urls = Texts(arrays["urls.bytes"], arrays["urls.starts"], arrays["urls.lengths"])
         self._arrays = arrays
         self._number = {stream: number for number, stream in enumerate(self.streams)}
-        self._ids, self._terms = (
-            kernel.Names(*(arrays[f"{what}.{part}"] for part in ("bytes", "starts", "lengths", "order")))
-            for what in ("ids", "terms")
-        )
-        if not len(self.ids) == len(self.urls) == len(arrays["ids.ranks"]) == self.documents:
-            raise DataError("it does not hold as many documents as it says")
-        self._native = [self._open_stream(stream) for stream in self.streams]
+        self._opened: dict[str, kernel.Stream] = {}
+        self._check_sizes()
 
-    def _open_stream(self, stream: str) -> kernel.Stream:
-        if len(self.lengths(stream)) != self.documents:
-            raise DataError(f"the stream {stream!r} has lengths for {len(self.lengths(stream)):,} documents")
-        names = ("offsets", "documents", "counts", "lengths", "most", "shortest")
-        return kernel.open_stream(*(self._column(stream, name) for name in names), average=self.average(stream))
+    def _check_sizes(self) -> None:
+        """Raise unless every array is there and as long as the counts say; looks at no number."""
+        size = {name: len(self._arrays.column(name)) for name in self.manifest["files"]}
+        of_documents = ["ids.starts", "ids.lengths", "ids.order", "ids.ranks", "urls.starts", "urls.lengths"]
+        of_terms = ["terms.starts", "terms.lengths", "terms.order"]
+        for number, (stream, record) in enumerate(self.manifest["streams"].items()):
+            of_documents += [f"{number}.lengths", f"{number}.uniques"]
+            of_terms += [f"{number}.{name}" for name in ("occurrences", "most", "shortest")]
+            if size[f"{number}.offsets"] != size["terms.starts"] + 1:
+                raise DataError(f"the stream {stream!r} has no offset for every term")
+            if record["union"] is None and size[f"{number}.starts"] != size["ids.starts"] + 1:
+                raise DataError(f"the stream {stream!r} has no start for every document")
+        if self.documents < 1 or {size[name] for name in of_documents} != {self.documents}:
+            raise DataError("it does not hold as many documents as it says")
+        if {size[name] for name in of_terms} != {self.manifest["terms"]}:
+            raise DataError("it does not hold as many terms as it says")
+
+    @cached_property
+    def ids(self) -> Texts:
+        """The names of the documents."""
+        return self._texts("ids")
+
+    @cached_property
+    def urls(self) -> Texts:
+        """The addresses of the documents, empty where there is none."""
+        return self._texts("urls")
+
+    @cached_property
+    def vocabulary(self) -> Texts:
+        """The terms of all streams, by number."""
+        return self._texts("terms")
+
+    def _texts(self, what: str) -> Texts:
+        texts = Texts(*(self._arrays[f"{what}.{part}"] for part in ("bytes", "starts", "lengths")))
+        if len(texts) and (texts.lengths.min() < 0 or texts.starts.min() < 0
+                           or (texts.starts + texts.lengths).max() > len(texts.buffer)):  # fmt: skip
+            raise DataError(f"this index is damaged: its {what} point outside their bytes", self.path)
+        return texts
+
+    def _names(self, what: str) -> kernel.Names:
+        return kernel.Names(*(self._arrays[f"{what}.{part}"] for part in ("bytes", "starts", "lengths", "order")))
+
+    def _native(self, stream: str, terms: U32) -> kernel.Stream:
+        """A stream to ask about these terms, whose postings are verified."""
+        stream = self.stream(stream)
+        if stream not in self._opened:
+            raw = [self._mapped(stream, name).raw for name in ("documents", "counts")]
+            other = [self._column(stream, name) for name in ("offsets", "lengths", "most", "shortest")]
+            with FORMAT.described(self.path):
+                self._opened[stream] = kernel.open_stream(other[0], *raw, *other[1:], average=self.average(stream))
+        offsets = self._column(stream, "offsets")
+        known = terms[terms != kernel.NOWHERE].astype(np.int64)
+        for name in ("documents", "counts"):
+            self._mapped(stream, name).check_stretches(offsets[known], offsets[known + 1])
+        return self._opened[stream]
 
     def stream(self, name: str) -> str:
         """The stream that a name means: where there is only one, it is the whole."""
@@ -104,8 +146,11 @@ class Index:
             raise UnknownName("stream", name, self.streams)
         return meant
 
+    def _mapped(self, stream: str, name: str) -> Column:
+        return self._arrays.column(f"{self._number[self.stream(stream)]}.{name}")
+
     def _column(self, stream: str, name: str) -> NDArray[Any]:
-        return self._arrays[f"{self._number[self.stream(stream)]}.{name}"]
+        return self._mapped(stream, name).whole()
 
     def __len__(self) -> int:
         return self.documents
@@ -120,7 +165,7 @@ class Index:
 
     def numbers(self, ids: Sequence[str]) -> Ints:
         """The document numbers of ids, -1 where there is no such document."""
-        return kernel.find(self._ids, list(ids))
+        return kernel.find(self._names("ids"), list(ids))
 
     def lengths(self, stream: str) -> U32:
         """Tokens of the stream per document."""
@@ -144,12 +189,7 @@ class Index:
 
     def term_numbers(self, words: Sequence[str]) -> U32:
         """The numbers of words, `kernels.index.NOWHERE` where no document holds one."""
-        return kernel.find(self._terms, list(words)).astype(np.uint32)
-
-    @cached_property
-    def vocabulary(self) -> Texts:
-        """The terms of all streams, by number."""
-        return Texts(self._terms.bytes, self._terms.starts, self._terms.lengths)
+        return kernel.find(self._names("terms"), list(words)).astype(np.uint32)
 
     def postings(self, stream: str, word: str) -> tuple[Ints, Floats]:
         """The numbers of the documents whose stream holds a word, ascending, and how often."""
@@ -157,11 +197,9 @@ class Index:
         term = int(self.term_numbers([word])[0])
         if term == kernel.NOWHERE:
             return np.empty(0, np.int64), np.empty(0, np.float64)
-        here = slice(int(offsets[term]), int(offsets[term + 1]))
-        return (
-            self._column(stream, "documents")[here].astype(np.int64),
-            self._column(stream, "counts")[here].astype(np.float64),
-        )
+        here = int(offsets[term]), int(offsets[term + 1])
+        documents, counts = (self._mapped(stream, name).rows(*here).whole() for name in ("documents", "counts"))
+        return documents.astype(np.int64), counts.astype(np.float64)
 
     def frequencies(self, stream: str, words: Sequence[str]) -> tuple[Floats, Floats]:
         """How many documents hold each word in the stream, and how often it occurs there in all."""
@@ -184,21 +222,23 @@ class Index:
         self, queries: Sequence[Sequence[str]], n: int, *, stream: str, k1: float = K1, b: float = B
     ) -> list[tuple[Ints, Floats]]:
         """`top` for each of several queries, on all threads."""
-        native = self._stream(stream, k1, b)
+        self._check_parameters(stream, k1, b)
         if n < 0:
             raise DataError(f"the best {n} documents cannot be counted")
         terms = [self.term_numbers(tuple(dict.fromkeys(words))) for words in queries]
+        native = self._native(stream, np.concatenate([np.empty(0, np.uint32), *terms]))
         return kernel.top(native, terms, n, k1, b, self._arrays["ids.ranks"])
 
     def bm25(self, words: Sequence[str], *, stream: str, k1: float = K1, b: float = B) -> Floats:
         """BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average)); 0 without a word."""
-        native = self._stream(stream, k1, b)
-        return kernel.bm25(native, self.term_numbers(tuple(dict.fromkeys(words))), self.documents, k1, b)
+        self._check_parameters(stream, k1, b)
+        terms = self.term_numbers(tuple(dict.fromkeys(words)))
+        return kernel.bm25(self._native(stream, terms), terms, self.documents, k1, b)
 
-    def _stream(self, stream: str, k1: float, b: float) -> kernel.Stream:
+    def _check_parameters(self, stream: str, k1: float, b: float) -> None:
         if not (0 <= k1 < float("inf") and 0 <= b <= 1):
             raise DataError(f"BM25 needs k1 from 0 on and b between 0 and 1, not k1 = {k1:g} and b = {b:g}")
-        return self._native[self._number[self.stream(stream)]]
+        self.stream(stream)
 
     def tokens(self, stream: str, numbers: Sequence[int] | Ints) -> tuple[Ints, NDArray[np.int32]]:
         """The documents' terms in order: where each document begins, and term numbers."""
@@ -224,7 +264,9 @@ class Index:
         sizes = starts[numbers + 1] - begins
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
-        return offsets, self._column(stream, "tokens")[_ranges(begins, sizes)].astype(np.int32)
+        tokens = self._mapped(stream, "tokens")
+        tokens.check_stretches(begins, begins + sizes)
+        return offsets, tokens.raw[_ranges(begins, sizes)].astype(np.int32)
 
     def _checked(self, numbers: Sequence[int] | Ints) -> Ints:
         numbers = np.asarray(numbers, np.int64)
@@ -250,7 +292,8 @@ class Index:
         order = np.argsort(numbers, kind="stable")
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        counts = kernel.count_words(self._native, terms, numbers[order])
+        native = [self._native(stream, terms) for stream in self.streams]
+        counts = kernel.count_words(native, terms, numbers[order])
         streams = {
             stream: self._counts(stream, terms, rows, counts[s][np.ix_(rows, back)], numbers)
             for s, stream in enumerate(self.streams)

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
-from pippin.collection.index_files import ArrayWriter, is_index, write_manifest
-from pippin.data.buffers import atomic_folder
+from pippin.collection.index_files import FORMAT, ArrayWriter, write_manifest
 from pippin.errors import DataError
 from pippin.kernels import index as kernel
 from pippin.progress import progress
@@ -36,10 +35,8 @@ def write_index(collection: Collection, target: Path, analysis: Analysis, memory
     """Build the index of a collection at `target`; one that stands there stays until the new one is complete."""
     if memory < LEAST_MEMORY:
         raise DataError(f"an index is built in at least {LEAST_MEMORY >> 20}M of memory, not {memory:,} bytes")
-    if target.exists() and not is_index(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError("something that is not an index stands here, and is not replaced", target)
     with (
-        atomic_folder(target) as folder,
+        FORMAT.new_folder(target) as folder,
         ArrayWriter(folder) as files,
         progress(0, f"indexing {collection.name}") if verbose else nullcontext() as bar,
     ):

@@ -1,8 +1,8 @@
 """How an index lies on disk: a folder of plain little-endian arrays, and `index.json`, which names them all.
 
-Files are appended to while the index is built, and hashed on the way. `index.json` is written last, with the size and
-the SHA-256 of each file: a folder without it does not open. Opening maps the files and compares sizes; only `verify`
-reads them.
+Files are appended to while the index is built, and hashed on the way. `index.json` is written last (see
+`pippin.manifest`): a folder without it does not open. Opening maps the files; an array is verified when it is first
+looked at, and of the long ones, postings and tokens, only the blocks that are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import mmap
 import os
 from pathlib import Path
 from types import TracebackType
@@ -19,12 +18,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin import __version__
-from pippin.errors import DataError
+from pippin.manifest import Column, Format, Manifest
 
-FORMAT = "pippin index"
-VERSION = 1
-MANIFEST = "index.json"
+FORMAT = Format("pippin index", 2, "index", "index the collection again", "index.json")
 
 
 class ArrayWriter:
@@ -78,53 +74,27 @@ def _abandon(file: IO[bytes]) -> None:
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write `index.json` with its digest: from then on the folder opens."""
-    whole = {"format": FORMAT, "version": VERSION, "pippin": __version__, **manifest}
     identity = json.dumps(manifest, sort_keys=True, ensure_ascii=False).encode()
-    whole["digest"] = hashlib.sha256(identity).hexdigest()
-    (folder / MANIFEST).write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    FORMAT.write(folder, {**manifest, "digest": hashlib.sha256(identity).hexdigest()})
 
 
 def is_index(path: str | os.PathLike[str]) -> bool:
     """Whether an index stands at this path."""
-    return (Path(path) / MANIFEST).is_file()
+    return FORMAT.is_at(path)
 
 
-def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What an index says of itself."""
-    try:
-        manifest = json.loads((Path(path) / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise DataError("no index: there is no index.json in this folder", path) from None
-    except (OSError, ValueError):
-        raise DataError("this index is damaged: its index.json cannot be read", path) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError("no index: the index.json in this folder is not one of Pippin's", path)
-    if manifest.get("version") != VERSION:
-        raise DataError(
-            f"this index is of version {manifest.get('version')}, written by pippin {manifest.get('pippin')}; "
-            f"this pippin reads version {VERSION}: index the collection again", path,
-        )  # fmt: skip
-    return manifest
+class Arrays:
+    """The arrays of an index by name, mapped."""
 
+    def __init__(self, manifest: Manifest) -> None:
+        self._columns: dict[str, Column] = {
+            name: manifest.open(f"{name}.bin").array(record["dtype"]) for name, record in manifest["files"].items()
+        }
 
-def read_arrays(path: str | os.PathLike[str], records: dict[str, dict[str, Any]], verify: bool) -> dict[str, Any]:
-    """All arrays of an index, mapped."""
-    return {name: _read_array(Path(path) / f"{name}.bin", record, verify) for name, record in records.items()}
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A whole array, verified."""
+        return self._columns[name].whole()
 
-
-def _read_array(file: Path, record: dict[str, Any], verify: bool) -> NDArray[Any]:
-    dtype = np.dtype(record["dtype"]).newbyteorder("<")
-    try:
-        with file.open("rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            if size != record["bytes"] or size % dtype.itemsize:
-                raise DataError(f"{file.name} has {size:,} bytes where index.json says {record['bytes']:,}")
-            if verify and hashlib.file_digest(opened, "sha256").hexdigest() != record["sha256"]:
-                raise DataError(f"{file.name} is not what was written (its SHA-256 differs)")
-            if not size:  # nothing can be mapped
-                return np.empty(0, dtype)
-            return np.frombuffer(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ), dtype)
-    except FileNotFoundError:
-        raise DataError(f"{file.name} is missing") from None
-    except OSError as error:
-        raise DataError(f"{file.name} cannot be read ({error.strerror})") from None
+    def column(self, name: str) -> Column:
+        """An array that is to be verified where it is looked at."""
+        return self._columns[name]

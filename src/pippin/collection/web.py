@@ -6,7 +6,6 @@ parameters and how each rank converged, and one plain array per file. The same c
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin import __version__
 from pippin.collection.addresses import Addresses
 from pippin.collection.candidates import Floats
 from pippin.collection.collection import Collection
@@ -26,13 +24,13 @@ from pippin.collection.ranks import DAMPING, Rank, hostrank, pagerank
 from pippin.collection.sitemap import Sitemap
 from pippin.collection.topical import Forward, Topics, learn_topics, topical_pagerank
 from pippin.collection.urls import host, length, slashes
-from pippin.data.buffers import atomic_folder
-from pippin.data.store import MANIFEST, read_column, write_column
+from pippin.data.dataset import check_offsets
+from pippin.data.store import read_column, write_column
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.manifest import Format
 
-FORMAT = "pippin web"
-VERSION = 1
+FORMAT = Format("pippin web", 2, "web", "save it again with `pippin links COLLECTION --save FOLDER`")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +136,8 @@ class Web:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the web as a folder of plain arrays; one that stands there is replaced."""
-        target = Path(os.path.normpath(os.fspath(path)))
-        if target.exists() and not is_web(target) and not (target.is_dir() and not any(target.iterdir())):
-            raise DataError("something that is not a web of Pippin's stands here, and is not replaced", target)
         manifest: dict[str, Any] = {
-            "format": FORMAT, "version": VERSION, "pippin": __version__, "name": self.name,
+            "name": self.name,
             "counts": {"pages": self.pages, "links": self.graph.links, "hosts": len(self.host_names),
                        "self_links": self.graph.self_links, "repeats": self.graph.repeats,
                        "outside": int(self.graph.outside.sum()), "unparsed": self.unparsed},
@@ -150,27 +145,20 @@ class Web:
             "topics_stream": self.topics.stream, "parameters": dict(self.parameters),
             "convergence": {name: dict(end) for name, end in self.convergence.items()}, "proxies": list(self.proxies),
         }  # fmt: skip
-        with atomic_folder(target) as folder:
+        with FORMAT.new_folder(path) as folder:
             manifest["columns"] = {name: write_column(folder, name, column) for name, column in _columns(self).items()}
-            text = json.dumps(manifest, indent=1, ensure_ascii=False)
-            (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+            FORMAT.write(folder, manifest)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Web:
-        """Open a saved web by memory map; `verify` reads it all and compares the digests."""
-        folder = Path(path)
-        if not is_web(folder):
-            raise DataError("no web of Pippin's: the folder has no manifest.json that says so", path)
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if manifest.get("version") != VERSION:
-            raise DataError(f"this web is of version {manifest.get('version')}; this pippin reads {VERSION}", path)
-        try:
-            columns = {name: read_column(folder, entry, verify) for name, entry in manifest["columns"].items()}
-            return _assemble(manifest, columns)
-        except DataError as error:
-            raise DataError(f"this web is damaged: {error.message}", path) from None
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("this web is damaged: its manifest.json does not describe it", path) from None
+        """Open a saved web by memory map, verified; `verify` reads files that nobody looks at, too."""
+        manifest = FORMAT.read(path)
+        with FORMAT.described(path):
+            if verify:
+                manifest.verify()
+            return _assemble(
+                manifest.record, {name: read_column(manifest, entry) for name, entry in manifest["columns"].items()}
+            )
 
     def __repr__(self) -> str:
         return (
@@ -185,11 +173,7 @@ def _ended(rank: Rank) -> dict[str, float]:
 
 def is_web(folder: Path) -> bool:
     """Whether a folder holds a web written by `save`."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+    return FORMAT.is_at(folder)
 
 
 def _columns(web: Web) -> dict[str, NDArray[Any] | Texts]:
@@ -214,13 +198,31 @@ def _assemble(manifest: dict[str, Any], columns: dict[str, Any]) -> Web:
         tuple(manifest["categories"]), c["topics"], c["known"], c["totals"], manifest["vocabulary"],
         manifest["topics_stream"],
     )  # fmt: skip
-    if (
-        len({graph.pages, len(c["in_offsets"]) - 1, len(c["ids"]), len(c["urls"]), len(c["hosts"]), len(c["parent"])})
-        > 1
-    ):
-        raise DataError("its columns are of different lengths")
+    _check(c, graph.pages, len(topics.categories))
     return Web(
         manifest["name"], c["ids"], c["urls"], c["host_names"], c["hosts"], graph, Sitemap.of_parents(c["parent"]),
         c["pagerank"], c["hostrank"], topics, c["topical"], c["slashes"], c["url_lengths"], counts["unparsed"],
         manifest["parameters"], manifest["convergence"],
     )  # fmt: skip
+
+
+def _check(columns: dict[str, Any], pages: int, categories: int) -> None:
+    """Raise unless the columns fit together: kernels and features follow these numbers without looking."""
+    table = (pages, categories)
+    shapes = {
+        "hosts": (pages,), "in_offsets": (pages + 1,), "outside": (pages,), "parent": (pages,), "pagerank": (pages,),
+        "hostrank": (pages,), "slashes": (pages,), "url_lengths": (pages,), "known": (pages,), "topics": table,
+        "topical": table, "totals": (categories,), "outside_counts": (len(columns["outside_urls"]),),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if columns[name].shape != shape:
+            raise DataError(f"its column {name} has the shape {columns[name].shape} where {shape} is needed")
+    if len(columns["ids"]) != pages or len(columns["urls"]) != pages:
+        raise DataError("its columns are of different lengths")
+    for offsets, numbers in (("out_offsets", "out_targets"), ("in_offsets", "in_sources")):
+        check_offsets(columns[offsets], len(columns[numbers]), pages)
+    hosts = len(columns["host_names"])
+    for name, count in (("out_targets", pages), ("in_sources", pages), ("hosts", hosts)):
+        numbers = columns[name]
+        if numbers.dtype != np.int32 or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < count):
+            raise DataError(f"its column {name} holds a number outside 0 … {count - 1}")

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pippin.data.buffers import Readable
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, Scores
 from pippin.data.roles import KNOWN, METADATA, ROLES, Roles, find_roles
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def read_judged(
-    path: str | os.PathLike[str],
+    path: Readable,
     *,
     form: str | None = None,
     features: Iterable[str] | None = None,

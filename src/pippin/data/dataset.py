@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from pippin.data.grouping import offsets_of
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 from pippin.kernels.rank import find_duplicate
+from pippin.manifest import Column
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -55,7 +56,7 @@ class Dataset:
     lines: Lines | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        features = self.features
+        features: Any = vars(self)["features"]  # as it was given: a mapped column is not looked at here
         if features.ndim != 2 or features.dtype not in (np.float32, np.float64):
             raise DataError(f"features must be a table of float32 or float64, not {features.dtype}{features.shape}")
         rows = len(features)
@@ -72,7 +73,7 @@ class Dataset:
         if len(names) != features.shape[1]:
             raise DataError(f"{len(names)} feature names for {features.shape[1]} features")
         for key, value in (
-            ("features", read_only(features)),
+            ("features", features if isinstance(features, Column) else read_only(features)),
             ("labels", read_only(self.labels)),
             ("offsets", read_only(self.offsets)),
             ("feature_names", names),
@@ -131,9 +132,11 @@ class Dataset:
         rows: Any = rows_of(self.offsets, chosen)
         if len(rows) and len(rows) == rows[-1] - rows[0] + 1 and (np.diff(rows) == 1).all():
             rows = slice(int(rows[0]), int(rows[-1]) + 1)  # neighbours: a view, so that a memory map stays one
-        lines = self.lines
+        lines, table = self.lines, vars(self)["features"]
+        lazy = isinstance(table, Column) and isinstance(rows, slice)
+        table = table.rows(rows.start, rows.stop) if lazy else self.features[rows]
         return Dataset(
-            self.features[rows], self.labels[rows], offsets, tuple(self.query_ids[i] for i in chosen),
+            table, self.labels[rows], offsets, tuple(self.query_ids[i] for i in chosen),
             None if self.document_ids is None else self.document_ids[rows],  # type: ignore[arg-type]
             self.feature_names,
             None if self.comments is None else self.comments[rows],  # type: ignore[arg-type]
@@ -146,10 +149,27 @@ class Dataset:
         return np.repeat(np.arange(self.queries), np.diff(self.offsets))
 
     def __repr__(self) -> str:
+        features = vars(self)["features"]
         return (
             f"Dataset({self.name!r}: {self.queries:,} queries, {len(self):,} documents, "
-            f"{self.features.shape[1]} features, {self.features.dtype})"
+            f"{features.shape[1]} features, {features.dtype})"
         )
+
+
+class _Features:
+    """The features of a data set; those of a mapped column are verified when they are first looked at."""
+
+    def __get__(self, data: Dataset, kind: type | None = None) -> NDArray[np.floating[Any]]:
+        held = vars(data)["features"]
+        if isinstance(held, Column):
+            held = vars(data)["features"] = read_only(held.whole())
+        return cast(NDArray[np.floating[Any]], held)
+
+    def __set__(self, data: Dataset, value: Any) -> None:
+        vars(data)["features"] = value
+
+
+Dataset.features = _Features()  # type: ignore[assignment]  # after `dataclass`, which would take it for a default
 
 
 def _column_names(X: Any) -> tuple[str, ...]:

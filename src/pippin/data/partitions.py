@@ -1,18 +1,18 @@
 """A data set as a folder of Parquet files cut at queries, for work on one part at a time or on many machines.
 
-Does every query stand in one partition, whole? A folder holds `part-00000.parquet` … and `manifest.json`, which names
-the features, counts queries and documents, and gives each file's SHA-256. `write_partitions` streams: a LETOR file
-larger than memory is read in stretches of whole queries. `check_partitions` reads the query column alone and holds no
-more than the ids. A partition keeps query, document (where all are named), label and features; comments are left out.
+Does every query stand in one partition, whole? A folder holds `part-00000.parquet` … and a manifest (see
+`pippin.manifest`), which names the features, counts queries and documents, and gives each file's SHA-256.
+`write_partitions` streams: a LETOR file larger than memory is read in stretches of whole queries. `check_partitions`
+decodes the query column alone and holds no more than the ids. A partition keeps query, document (where all are named),
+label and features; comments are left out.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin import __version__
 from pippin.data import columns
-from pippin.data.buffers import atomic_folder
+from pippin.data.buffers import Buffer
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.stretches import Places, letor_stretches, letor_width
+from pippin.data.tables import first_line
 from pippin.errors import DataError
+from pippin.manifest import Format, Manifest
 
-VERSION = 1
-MANIFEST = "manifest.json"
-FORMAT = "pippin partitions"
+FORMAT = Format("pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`")
 ROWS = 500_000
 SCORE = "score"
 
@@ -56,6 +55,7 @@ class Partitions:
     labels: tuple[int, int]  # the lowest and the highest
     scored: bool
     parts: tuple[Partition, ...]
+    manifest: Manifest | None = None  # of a folder that was opened
 
     @property
     def queries(self) -> int:
@@ -69,9 +69,30 @@ class Partitions:
         """A fingerprint of the data: SHA-256 over the files' own."""
         return hashlib.sha256("\n".join(part.sha256 for part in self.parts).encode()).hexdigest()
 
+    def bytes_of(self, part: Partition) -> Buffer:
+        """The bytes of one partition, verified."""
+        if self.manifest is None:
+            raise DataError("these partitions are still being written", self.folder)
+        with FORMAT.described(self.folder):
+            return Buffer(self.manifest.open(part.file).whole(), os.fspath(self.folder / part.file))
+
+    def open(self, part: Partition) -> Any:
+        """One partition as PyArrow's `ParquetFile`."""
+        import pyarrow
+        from pyarrow import parquet
+
+        buffer = self.bytes_of(part)
+        try:
+            source = pyarrow.BufferReader(pyarrow.py_buffer(buffer.data))
+            return parquet.ParquetFile(source, page_checksum_verification=True)
+        except (pyarrow.ArrowException, OSError):
+            raise DataError("this partition is damaged, or no Parquet file", buffer.name) from None
+
     def read(self, part: Partition) -> Dataset:
         """The data set of one partition."""
-        data = columns.read_judged(self.folder / part.file, features=self.features, dtype=np.dtype(self.dtype))
+        data = columns.read_judged(
+            self.bytes_of(part), form="parquet", features=self.features, dtype=np.dtype(self.dtype)
+        )
         if not isinstance(data, Dataset):  # documents and labels without features
             none = np.empty((len(data.labels), 0), np.float32)
             data = Dataset(none, data.labels, data.offsets, data.query_ids, data.document_ids)
@@ -81,8 +102,8 @@ class Partitions:
         """The score of each document of one partition."""
         if not self.scored:
             raise DataError("the partitions of this folder have no scores; `pippin rank` writes them", self.folder)
-        table = _parquet(self.folder / part.file).read([SCORE])
-        return np.ascontiguousarray(table.column(SCORE).to_numpy(), np.float64)
+        with described(self.folder / part.file):
+            return np.ascontiguousarray(self.open(part).read([SCORE]).column(SCORE).to_numpy(), np.float64)
 
     def __repr__(self) -> str:
         return (
@@ -93,10 +114,20 @@ class Partitions:
 
 def is_partitions(path: str | os.PathLike[str]) -> bool:
     """Whether a folder of partitions stands at this path."""
+    return FORMAT.is_at(path)
+
+
+@contextmanager
+def described(path: Path) -> Iterator[None]:
+    """What PyArrow finds wrong with a partition, as a sentence."""
+    import pyarrow
+
     try:
-        return f'"{FORMAT}"' in (Path(path) / MANIFEST).read_text(encoding="utf-8")[:200]
-    except (OSError, ValueError):
-        return False
+        yield
+    except (pyarrow.ArrowException, OSError, KeyError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"this partition does not hold what the manifest says ({first_line(error)})", path) from None
 
 
 class Writer:
@@ -129,14 +160,14 @@ class Writer:
             first = last
 
     def _append(self, data: Dataset, scores: NDArray[np.float64] | None) -> None:
-        from pyarrow import array, parquet
+        from pyarrow import array
 
         table = columns.to_arrow(replace(data, comments=None))
         if scores is not None:
             table = table.append_column(SCORE, array(scores))
         if self._open is None:
             file = self.folder / f"part-{len(self.parts):05}.parquet"
-            self._open = (file, parquet.ParquetWriter(file, table.schema, compression="zstd", use_dictionary=["query"]))
+            self._open = (file, _writer(file, table.schema))
         self._open[1].write_table(table)
         for i, count in enumerate((data.queries, len(data), _unlike(data))):
             self._counts[i] += count
@@ -160,6 +191,12 @@ class Writer:
         write_manifest(Partitions(self.folder, name, features, dtype, labels, False, self.closed()))
 
 
+def _writer(file: Path, schema: Any) -> Any:
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=["query"], write_page_checksum=True)
+
+
 def _unlike(data: Dataset) -> int:
     """Documents of queries whose labels differ: those that a ranker can learn an order from."""
     sizes = np.diff(data.offsets)
@@ -171,24 +208,17 @@ def _unlike(data: Dataset) -> int:
 
 def write_manifest(whole: Partitions) -> None:
     """Write what a folder says of itself."""
-    record = {
-        "format": FORMAT, "version": VERSION, "pippin": __version__, "name": whole.name,
+    FORMAT.write(whole.folder, {
+        "name": whole.name,
         "counts": {"partitions": len(whole.parts), "queries": whole.queries, "documents": len(whole)},
         "labels": list(whole.labels), "dtype": whole.dtype, "scored": whole.scored, "digest": whole.digest(),
         "features": list(whole.features), "partitions": [asdict(part) for part in whole.parts],
-    }  # fmt: skip
-    text = json.dumps(record, indent=1, ensure_ascii=False)
-    (whole.folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    })  # fmt: skip
 
 
-@contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def new_folder(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
     """A folder to write partitions to, which takes its place at the end; only other partitions are replaced."""
-    target = Path(os.path.normpath(os.fspath(path)))
-    if target.exists() and not is_partitions(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError("something that is not a folder of partitions stands here, and is not replaced", target)
-    with atomic_folder(target) as fresh:
-        yield fresh
+    return FORMAT.new_folder(path)
 
 
 def write_partitions(
@@ -222,64 +252,40 @@ def _stretches(source: Dataset | str | os.PathLike[str], absent: str, dtype: DTy
 
 def open_partitions(folder: str | os.PathLike[str]) -> Partitions:
     """What stands in a folder of partitions, by its manifest alone."""
-    place = Path(folder)
-    try:
-        record = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError("no partitions: there is no manifest.json in this folder", folder) from None
-    except (OSError, ValueError):
-        raise DataError("the manifest.json of this folder cannot be read", folder) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise DataError("no partitions: the manifest.json in this folder is of something else", folder)
-    if not isinstance(record.get("version"), int) or record["version"] > VERSION:
-        raise DataError(f"written by a newer pippin ({record.get('pippin')}), which this one cannot read", folder)
-    try:
-        parts = tuple(Partition(**part) for part in record["partitions"])
-        lowest, highest = record["labels"]
-        features = tuple(map(str, record["features"]))
-        return Partitions(place, record["name"], features, record["dtype"], (lowest, highest), record["scored"], parts)
-    except (KeyError, TypeError, ValueError):
-        raise DataError("the manifest.json does not describe the partitions of this folder", folder) from None
+    manifest = FORMAT.read(folder)
+    with FORMAT.described(folder):
+        parts = tuple(Partition(**part) for part in manifest["partitions"])
+        lowest, highest = manifest["labels"]
+        features = tuple(map(str, manifest["features"]))
+        np.dtype(manifest["dtype"])
+        return Partitions(
+            Path(folder), manifest["name"], features, manifest["dtype"], (lowest, highest), manifest["scored"], parts,
+            manifest,
+        )  # fmt: skip
 
 
-def check_partitions(folder: str | os.PathLike[str], *, digests: bool = False) -> Partitions:
-    """Raise unless every query stands together in one partition and all have the same columns.
-
-    `digests` reads all bytes, too, and compares their SHA-256 with the manifest's.
-    """
+def check_partitions(folder: str | os.PathLike[str]) -> Partitions:
+    """Raise unless every query stands together in one partition and all have the same columns; verifies all bytes."""
     whole = open_partitions(folder)
     place: dict[str, str] = {}
     schema: Any = None
     for part in whole.parts:
         path = whole.folder / part.file
-        file = _parquet(path)
+        file = whole.open(part)
         schema = file.schema_arrow if schema is None else schema
         if not file.schema_arrow.equals(schema):
             raise DataError(f"the columns differ from those of {whole.parts[0].file}", path)
         if file.metadata.num_rows != part.documents:
             raise DataError(f"{file.metadata.num_rows} documents, and the manifest says {part.documents}", path)
-        if digests and _sha256(path) != part.sha256:
-            raise DataError("not what was written (its SHA-256 differs)", path)
-        for query in _queries(file, path):
-            before = place.setdefault(query, part.file)
-            if before != part.file:
-                raise DataError(f"query {query} stands here and in {before}: the cut goes through it", path)
+        with described(path):
+            for query in _queries(file, path):
+                before = place.setdefault(query, part.file)
+                if before != part.file:
+                    raise DataError(f"query {query} stands here and in {before}: the cut goes through it", path)
     missing = [name for name in whole.features if schema is not None and name not in schema.names]
     if missing:
         raise DataError(f"the feature {missing[0]} has no column", whole.folder)
     return whole
-
-
-def _parquet(path: Path) -> Any:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        return parquet.ParquetFile(path)
-    except FileNotFoundError:
-        raise DataError("this partition is missing", path) from None
-    except (pyarrow.ArrowException, OSError):
-        raise DataError("this partition is damaged, or no Parquet file", path) from None
 
 
 def _queries(file: Any, path: Path) -> Iterator[str]:

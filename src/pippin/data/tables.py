@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
 from pippin.data.packing import CHUNK, pack
 from pippin.data.texts import Texts
 from pippin.errors import DataError
@@ -188,13 +188,14 @@ def form_of(path: str | os.PathLike[str]) -> str | None:
     return ENDINGS.get(Path(os.fspath(path).lower().removesuffix(".gz")).suffix)
 
 
-def read_sheet(path: str | os.PathLike[str], form: str | None = None) -> Sheet:
+def read_sheet(path: Readable, form: str | None = None) -> Sheet:
     """The table in a Parquet, CSV or Arrow file; `form` overrides the ending of the name."""
     import pyarrow
 
-    form = form or form_of(path)
+    name = path.name if isinstance(path, Buffer) else os.fspath(path)
+    form = form or form_of(name)
     if form is None:
-        raise DataError(f"not a table by its name; tables end in {', '.join(ENDINGS)}", path)
+        raise DataError(f"not a table by its name; tables end in {', '.join(ENDINGS)}", name)
     opened = open_buffer(path)
     file, buffer = opened.name, pyarrow.py_buffer(opened.data)
     try:
@@ -202,20 +203,21 @@ def read_sheet(path: str | os.PathLike[str], form: str | None = None) -> Sheet:
         table.validate(full=True)
         rows = len(table.column_names) and table.num_rows  # looks at the names, which may be no UTF-8
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"not a readable {form} file ({_first_line(error)})", file) from None
+        raise DataError(f"not a readable {form} file ({first_line(error)})", file) from None
     if not rows:
         raise DataError("there are columns but no rows", file)
     return Sheet(table, Path(file).name, file, memoryview(buffer) if form == "csv" else None)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What a library says of an error, without what it adds for programmers."""
     return str(error).strip().split("\n")[0].rstrip(".")
 
 
 def _read_parquet(buffer: Any, file: str) -> Any:
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_table(pyarrow.BufferReader(buffer))
+    return pyarrow.parquet.read_table(pyarrow.BufferReader(buffer), page_checksum_verification=True)
 
 
 def _read_arrow(buffer: Any, file: str) -> Any:
@@ -270,7 +272,7 @@ def _csv_error(text: memoryview, width: int, file: str, error: Exception) -> Dat
         return _bad_bytes(text, file)
     except csv.Error:
         pass
-    return DataError(f"not a readable csv file ({_first_line(error)})", file)
+    return DataError(f"not a readable csv file ({first_line(error)})", file)
 
 
 def _bad_bytes(text: memoryview, file: str) -> DataError:
@@ -337,7 +339,7 @@ def sheet_of(frame: Any, name: str = "table") -> Sheet:
     except DataError:
         raise
     except (pyarrow.ArrowException, ValueError) as error:
-        raise DataError(f"this table does not turn into columns ({_first_line(error)})") from None
+        raise DataError(f"this table does not turn into columns ({first_line(error)})") from None
     if not table.num_rows:
         raise DataError("there are columns but no rows")
     return Sheet(table, name)
@@ -353,7 +355,7 @@ def write_table(table: Any, path: str | os.PathLike[str], form: str | None = Non
         if form == "parquet":
             import pyarrow.parquet
 
-            pyarrow.parquet.write_table(table, out, compression="zstd")
+            pyarrow.parquet.write_table(table, out, compression="zstd", write_page_checksum=True)
         elif form == "arrow":
             from pyarrow import ipc
 

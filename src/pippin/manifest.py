@@ -1,0 +1,355 @@
+"""What Pippin wrote, and whether it is still that: one class for the format, version and checksums of a folder.
+
+A folder that Pippin writes has a manifest, a JSON file whose last line is the checksum of all that comes before it
+(`seal`), and `checksums.bin`, the checksum of every block of 64 KiB of every file. `Format.read` verifies the manifest
+and the sizes of the files; `Manifest.open` maps a file, whose blocks are verified when they are first needed; `verify`
+reads everything. So damage anywhere is an error, and what is never looked at costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pippin import __version__
+from pippin.errors import DataError
+from pippin.files import atomic_folder, recover, write_new
+from pippin.kernels.checksum import BLOCK, block_checksums, first_damaged, xxh3
+
+CHECKSUMS = "checksums.bin"
+_SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{16})"\n}\n')
+_SEAL_BYTES = len(b',\n "checksum": "0123456789abcdef"\n}\n')
+_HEADER = 1 << 12  # bytes in which the header of an array of ours ends
+
+
+def checksum(content: bytes | memoryview | NDArray[np.uint8]) -> str:
+    """The checksum of some bytes as text.
+
+    >>> checksum(b"pippin")
+    '0a9eb619e363069d'
+    """
+    return f"{xxh3(content):016x}"
+
+
+def seal(record: dict[str, Any]) -> bytes:
+    r"""A record as JSON for reading that ends with its own checksum.
+
+    >>> print(seal({"queries": 2}).decode(), end="")
+    {
+     "queries": 2,
+     "checksum": "e432e9e69155cab7"
+    }
+    """
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    body = text.removesuffix(b"\n}")
+    return body + f',\n "checksum": "{checksum(body)}"\n}}\n'.encode()
+
+
+def is_sealed(content: bytes) -> bool:
+    """Whether some bytes end with a checksum, and are what it says."""
+    found = _SEAL.fullmatch(content[-_SEAL_BYTES:])
+    return found is not None and found[1].decode() == checksum(content[:-_SEAL_BYTES])
+
+
+def unseal(content: bytes, path: Path) -> dict[str, Any]:
+    """The record of a sealed file; where it is not what was written, an error."""
+    if not is_sealed(content):
+        raise DataError("damaged: this file is not what was written (its checksum differs)", path)
+    record: dict[str, Any] = json.loads(content.decode("utf-8", "surrogatepass"))
+    del record["checksum"]
+    return record
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """The record of a sealed file on disk."""
+    try:
+        return unseal(path.read_bytes(), path)
+    except FileNotFoundError:
+        raise DataError("this file is missing", path) from None
+    except OSError as error:
+        raise DataError(f"this file cannot be read ({error.strerror})", path) from None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of folder that Pippin writes."""
+
+    name: str  # what the manifest says it is
+    version: int
+    noun: str  # what errors call it
+    again: str  # how to make one again, for those of earlier versions
+    file: str = "manifest.json"
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a folder of this kind stands at a path, of whatever version."""
+        recover(path)
+        try:
+            with (Path(path) / self.file).open("rb") as file:
+                return f'"format": "{self.name}"'.encode() in file.read(200)
+        except OSError:
+            return False
+
+    @contextmanager
+    def new_folder(self, path: str | os.PathLike[str]) -> Iterator[Path]:
+        """A folder to write to that takes its place at the end; only another of the same kind is replaced."""
+        target = Path(os.path.normpath(os.fspath(path)))
+        recover(target)
+        self.check_target(target)
+        with atomic_folder(target) as folder:
+            yield folder
+
+    def check_target(self, target: Path) -> None:
+        """Raise where something stands that is not of this kind."""
+        if target.exists() and not self.is_at(target) and not (target.is_dir() and not any(target.iterdir())):
+            raise DataError(f"something that is no {self.noun} of Pippin's stands here, and is not replaced", target)
+
+    def write(self, folder: Path, record: dict[str, Any]) -> None:
+        """Write the manifest of a folder whose files are all written: from then on it opens."""
+        files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        files = {name: path for name, path in files.items() if not name.startswith(".") and "/." not in name}
+        sums = [_sums_of(path) for path in files.values()]
+        packed = np.concatenate([np.empty(0, np.uint64), *sums]).astype("<u8").tobytes()
+        write_new(folder / CHECKSUMS, packed)
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        checksums = {"block": BLOCK, "xxh3": checksum(packed), "bytes": sizes}
+        head = {"format": self.name, "version": self.version, "pippin": __version__}
+        write_new(folder / self.file, seal({**head, **record, "checksums": checksums}))
+
+    def read(self, path: str | os.PathLike[str]) -> Manifest:
+        """What a folder says of itself, verified; the files are there and have their sizes."""
+        record = self._record(Path(path))
+        with self.described(path):
+            return Manifest(Path(path), record, self)
+
+    def _record(self, path: Path) -> dict[str, Any]:
+        recover(path)
+        try:
+            content = (path / self.file).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise DataError(f"no {self.noun}: there is no {self.file} in this folder", path) from None
+        except OSError as error:
+            raise DataError(f"this {self.noun} cannot be read ({self.file}: {error.strerror})", path) from None
+        sealed = is_sealed(content)
+        try:
+            record = json.loads(content)
+        except (ValueError, RecursionError):
+            raise DataError(f"this {self.noun} is damaged: its {self.file} cannot be read", path) from None
+        if not isinstance(record, dict) or record.get("format") != self.name:
+            raise DataError(f"no {self.noun}: the {self.file} in this folder is of something else", path)
+        self._check_version(record, path)
+        if not sealed:
+            raise DataError(f"this {self.noun} is damaged: its {self.file} is not what was written", path)
+        return record
+
+    def _check_version(self, record: dict[str, Any], path: Path) -> None:
+        version, writer = record.get("version"), record.get("pippin")
+        if version == self.version:
+            return
+        if isinstance(version, int) and version > self.version:
+            raise DataError(
+                f"this {self.noun} is of version {version}, written by pippin {writer}; "
+                f"this is pippin {__version__}, which reads version {self.version}", path,
+            )  # fmt: skip
+        raise DataError(f"this {self.noun} is of an earlier version, which cannot be verified: {self.again}", path)
+
+    @contextmanager
+    def described(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        """Whatever is wrong with what a manifest says, as one sentence about the folder."""
+        try:
+            yield
+        except DataError as error:
+            if error.file is not None:
+                raise
+            raise DataError(f"this {self.noun} is damaged: {error.message}", path) from None
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+            raise DataError(f"this {self.noun} is damaged: its {self.file} does not describe it", path) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """The verified manifest of a folder, and the files it speaks of."""
+
+    path: Path
+    record: dict[str, Any]
+    format: Format
+    # Name → which file it was, and which of its blocks were verified: a file that is opened again is not read again.
+    _checked: dict[str, tuple[tuple[int, ...], NDArray[np.uint8]]] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.record[key]
+
+    @cached_property
+    def _sums(self) -> dict[str, tuple[int, NDArray[np.uint64]]]:
+        """Name → bytes, and the checksum of each block."""
+        said = self.record["checksums"]
+        if said["block"] != BLOCK:
+            raise DataError(f"its blocks have {said['block']} bytes, which no version has written")
+        try:
+            packed = (self.path / CHECKSUMS).read_bytes()
+        except OSError:
+            raise DataError(f"{CHECKSUMS} is missing or cannot be read") from None
+        if checksum(packed) != said["xxh3"]:
+            raise DataError(f"{CHECKSUMS} is not what was written")
+        sums = np.frombuffer(packed, "<u8").astype(np.uint64, copy=False)
+        found, first = {}, 0
+        for name, size in said["bytes"].items():
+            last = first + -(-size // BLOCK)
+            found[name] = size, sums[first:last]
+            first = last
+        return found
+
+    @property
+    def files(self) -> list[str]:
+        """The names of all files, as paths from the folder."""
+        return list(self.record["checksums"]["bytes"])
+
+    def open(self, name: str) -> Blocks:
+        """The bytes of a file, mapped, to be verified as they are needed."""
+        if name not in self._sums or Path(name).is_absolute() or ".." in Path(name).parts:
+            raise DataError(f"it has no file {name}")
+        size, sums = self._sums[name]
+        try:
+            with (self.path / name).open("rb") as file:
+                data, state = _map(file), os.fstat(file.fileno())
+        except FileNotFoundError:
+            raise DataError(f"{name} is missing") from None
+        except OSError as error:
+            raise DataError(f"{name} cannot be read ({error.strerror})") from None
+        if len(data) != size or len(sums) != -(-size // BLOCK):
+            raise DataError(f"{name} has {len(data):,} bytes where {self.format.file} says {size}")
+        which = (state.st_dev, state.st_ino, state.st_mtime_ns)
+        if self._checked.get(name, (None,))[0] != which:
+            self._checked[name] = which, np.zeros(len(sums), np.uint8)
+        return Blocks(name, data, sums, self._checked[name][1], self)
+
+    def verify(self) -> int:
+        """Read every byte of every file and compare; how many bytes there were."""
+        with self.format.described(self.path):
+            for name in self.files:
+                self.open(name).check()
+            return sum(size for size, _ in self._sums.values())
+
+
+class Blocks:
+    """A mapped file whose blocks are verified once, when they are first asked for."""
+
+    def __init__(
+        self,
+        name: str,
+        data: NDArray[np.uint8],
+        sums: NDArray[np.uint64],
+        checked: NDArray[np.uint8],
+        manifest: Manifest,
+    ) -> None:
+        self.name, self.data, self._sums, self._checked, self._manifest = name, data, sums, checked, manifest
+
+    def check(self, first: int = 0, last: int | None = None) -> None:
+        """Verify the bytes from `first` up to `last`."""
+        last = len(self.data) if last is None else last
+        blocks = (first // BLOCK, -(-last // BLOCK))
+        if first < last:
+            self._check_blocks(*blocks)
+
+    def check_all(self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> None:
+        """Verify the blocks from each first up to its last."""
+        low, high = int(firsts.min()), int(lasts.max())
+        begun = np.bincount(firsts - low, minlength=high - low + 1) - np.bincount(lasts - low, minlength=high - low + 1)
+        wanted = (np.cumsum(begun[:-1]) > 0) & (self._checked[low:high] == 0)
+        edges = np.flatnonzero(np.diff(wanted, prepend=False, append=False)) + low
+        for first, last in edges.reshape(-1, 2).tolist():
+            self._check_blocks(first, last)
+
+    def _check_blocks(self, first: int, last: int) -> None:
+        damaged = first_damaged(self.data, self._sums, self._checked, first, last)
+        if damaged >= 0:
+            end = min(len(self.data), (damaged + 1) * BLOCK)
+            raise self.error(f"it is not what was written between its bytes {damaged * BLOCK:,} and {end:,}")
+
+    def error(self, words: str) -> DataError:
+        """What is wrong with this file."""
+        manifest = self._manifest
+        return DataError(f"this {manifest.format.noun} is damaged: {self.name}: {words}", manifest.path)
+
+    def whole(self) -> NDArray[np.uint8]:
+        """All bytes, verified."""
+        self.check()
+        return self.data
+
+    def column(self, shape: list[int], dtype: DTypeLike) -> Column:
+        """The array of an `.npy` file of this shape and dtype, not yet verified but for its header."""
+        self.check(0, min(len(self.data), _HEADER))
+        header = BytesIO(self.data[:_HEADER].tobytes())
+        version = np.lib.format.read_magic(header)
+        if version != (1, 0):
+            raise DataError(f"{self.name} is no column")
+        found_shape, fortran, found = np.lib.format.read_array_header_1_0(header)
+        if list(found_shape) != shape or found != np.dtype(dtype).newbyteorder("<") or fortran:
+            raise DataError(f"{self.name} holds {found}{list(found_shape)} where the manifest says {dtype}{shape}")
+        body = self.data[header.tell() :]
+        if len(body) != found.itemsize * int(np.prod(found_shape, dtype=object)):
+            raise DataError(f"{self.name} is cut short")
+        return Column(body.view(found).reshape(found_shape), self, header.tell())
+
+    def array(self, dtype: DTypeLike) -> Column:
+        """The numbers of a file that holds nothing else, not yet verified."""
+        found = np.dtype(dtype).newbyteorder("<")
+        if len(self.data) % found.itemsize:
+            raise DataError(f"{self.name} holds no whole number of {dtype}")
+        return Column(self.data.view(found), self, 0)
+
+
+class Column:
+    """An array in a mapped file: its shape is known, its numbers are verified when they are asked for."""
+
+    def __init__(self, raw: NDArray[Any], blocks: Blocks, place: int) -> None:
+        self.raw, self._blocks, self._place = raw, blocks, place
+        self.shape, self.dtype, self.ndim = raw.shape, raw.dtype, raw.ndim
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def whole(self) -> NDArray[Any]:
+        """The array, verified."""
+        self._blocks.check(self._place, self._place + self.raw.nbytes)
+        return self.raw
+
+    def rows(self, first: int, last: int) -> Column:
+        """A stretch of it, not yet verified."""
+        return Column(self.raw[first:last], self._blocks, self._place + first * self.raw[:1].nbytes)
+
+    def check_stretches(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """Verify the stretches of rows from each begin up to its end; one that leads outside is an error."""
+        some = ends != begins
+        if not some.any():
+            return
+        begins, ends = begins[some], ends[some]
+        if begins.min() < 0 or (ends < begins).any() or ends.max() > len(self):
+            raise self._blocks.error("numbers elsewhere point outside it")
+        size = self.raw[:1].nbytes
+        self._blocks.check_all((self._place + begins * size) // BLOCK, (self._place + ends * size - 1) // BLOCK + 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.array(self.whole()),)
+
+
+def _map(file: IO[bytes]) -> NDArray[np.uint8]:
+    if not os.fstat(file.fileno()).st_size:  # nothing can be mapped
+        return np.empty(0, np.uint8)
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _sums_of(path: Path) -> NDArray[np.uint64]:
+    with path.open("rb") as file:
+        return block_checksums(_map(file))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pippin import shown
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pippin.errors import ConventionError, DataError, MissingExtra, PippinError, UnknownName
     from pippin.evaluation.convention import Convention
     from pippin.evaluation.evaluate import Evaluation, evaluate
+
+shown.introduce("pippin.report.presenters")
 
 _HOMES = {
     "Convention": "pippin.evaluation.convention",

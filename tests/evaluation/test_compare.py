@@ -10,7 +10,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 from pippin.evaluation.compare import TestPlan as Plan
-from pippin.evaluation.compare import compare, compare_table
+from pippin.evaluation.compare import compare_rankings, compare_table
 from pippin.evaluation.evaluate import Rankings, evaluate_tool
 from pippin.evaluation.tools import TOOLS
 from pippin.evaluation.value_table import ValueTable
@@ -39,7 +39,7 @@ def flipping() -> dict[str, Rankings]:
 
 
 def test_a_pair_that_flips_is_found_with_its_cause() -> None:
-    found = compare(flipping(), "NDCG@10", [TOOLS["official"], TOOLS["letor4"]], Plan(), {})
+    found = compare_rankings(flipping(), "NDCG@10", [TOOLS["official"], TOOLS["letor4"]], Plan(), {})
     (verdict,) = found.verdicts
     assert (verdict.a, verdict.b) == ("short", "long")
     assert verdict.flips
@@ -53,7 +53,7 @@ def test_a_pair_that_flips_is_found_with_its_cause() -> None:
 
 def test_means_are_those_of_evaluate() -> None:
     systems = flipping()
-    found = compare(systems, "MAP", list(TOOLS.values()), Plan(), {})
+    found = compare_rankings(systems, "MAP", list(TOOLS.values()), Plan(), {})
     for board in found.boards:
         for name, rankings in systems.items():
             alone = evaluate_tool(rankings.judged, rankings.scored, ["MAP"], TOOLS[board.name], {}, name)
@@ -63,7 +63,7 @@ def test_means_are_those_of_evaluate() -> None:
 def test_ties_alone_bound_the_mean() -> None:
     systems = flipping()
     tied = Rankings(systems["short"].judged, np.zeros(len(systems["short"].judged.labels)))
-    found = compare({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
+    found = compare_rankings({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
     worst, best = found.first.ties["tied"]
     assert worst < found.first.means["tied"] < best == pytest.approx(1.0)
     assert found.first.ties["short"] == (found.first.means["short"],) * 2
@@ -75,19 +75,19 @@ def test_runs_with_different_queries_are_an_error_or_counted() -> None:
     part = Run.of({q: {"a": 1.0, "b": 2.0} for q in ("1", "2")})
     systems = {"whole": Rankings(judged, whole), "part": Rankings(judged, part)}
     with pytest.raises(DataError, match=r"under trec_eval9 the systems have different queries.*'3'"):
-        compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
-    counted = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
+        compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
+    counted = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
     assert counted.first.table.values[:, 1].tolist() == [0.5, 0.5, 0.0]
-    dropped = compare(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing="drop"), {})
+    dropped = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing="drop"), {})
     assert dropped.first.table.query_ids == ("1", "2")
     # A tool that counts every judged query needs no such word.
-    assert compare(systems, "MAP", [TOOLS["official"]], Plan(), {}).first.means["part"] == pytest.approx(1 / 3)
+    assert compare_rankings(systems, "MAP", [TOOLS["official"]], Plan(), {}).first.means["part"] == pytest.approx(1 / 3)
 
 
 def test_one_system_is_no_comparison() -> None:
     systems = flipping()
     with pytest.raises(DataError, match="at least two systems"):
-        compare({"short": systems["short"]}, "MAP", [TOOLS["official"]], Plan(), {})
+        compare_rankings({"short": systems["short"]}, "MAP", [TOOLS["official"]], Plan(), {})
 
 
 def test_a_matrix_is_compared_without_tools() -> None:

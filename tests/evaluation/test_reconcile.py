@@ -14,7 +14,7 @@ from pippin.data.letor import read_letor
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
 from pippin.evaluation.notation import parse
-from pippin.evaluation.reconcile import reconcile, round_as_printed, signed
+from pippin.evaluation.reconcile import reconcile_rankings, round_as_printed, signed
 from pippin.evaluation.tools import TOOLS
 
 
@@ -42,9 +42,9 @@ def test_the_parts_sum_to_the_difference(measure: str, target: str) -> None:
     data, scores = MIXED
     if target == "catboost" and measure.startswith("ERR"):
         with pytest.raises(ConventionError, match="probabilit"):
-            reconcile(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
+            reconcile_rankings(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
         return
-    found = reconcile(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
+    found = reconcile_rankings(Rankings(data, scores), measure, TOOLS["official"], TOOLS[target])
     assert sum(p.value for p in found.shares) == pytest.approx(found.difference, abs=1e-12)
     for part in found.shares:
         if part.axis != "digits":
@@ -55,7 +55,7 @@ def test_shares_are_averages_over_all_orders() -> None:
     data, scores = MIXED
     rankings, measure = Rankings(data, scores), parse("NDCG@5")
     first, last = (TOOLS[t].convention_for(measure) for t in ("trec_eval10", "letor4"))
-    found = reconcile(rankings, "NDCG@5", TOOLS["trec_eval10"], TOOLS["letor4"])
+    found = reconcile_rankings(rankings, "NDCG@5", TOOLS["trec_eval10"], TOOLS["letor4"])
     parts = {p.axis: p.value for p in found.shares if p.axis != "digits"}
     total = dict.fromkeys(parts, 0.0)
 
@@ -75,7 +75,7 @@ def test_shares_are_averages_over_all_orders() -> None:
 
 def test_the_bias_of_yahoo_is_the_share_of_empty_queries() -> None:
     data, scores = MIXED
-    found = reconcile(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["yahoo"])
+    found = reconcile_rankings(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["yahoo"])
     parts = {p.axis: p for p in found.shares}
     assert parts["empty"].value == pytest.approx(1 / 3, abs=1e-12)
     ((query, carried),) = found.carriers(parts["empty"])
@@ -86,7 +86,7 @@ def test_the_bias_of_yahoo_is_the_share_of_empty_queries() -> None:
 
 def test_two_names_of_one_convention_agree() -> None:
     data, scores = MIXED
-    found = reconcile(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["ranklib"])
+    found = reconcile_rankings(Rankings(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["ranklib"])
     assert found.difference == 0
     assert found.shares == ()
     assert "agree" in found.sentence()
@@ -95,7 +95,7 @@ def test_two_names_of_one_convention_agree() -> None:
 def test_a_count_has_no_shares() -> None:
     data, scores = MIXED
     with pytest.raises(ConventionError, match="no mean over queries"):
-        reconcile(Rankings(data, scores), "num_ret", TOOLS["official"], TOOLS["letor4"])
+        reconcile_rankings(Rankings(data, scores), "num_ret", TOOLS["official"], TOOLS["letor4"])
 
 
 def test_numbers_keep_their_sign_and_small_ones_their_digits() -> None:
@@ -107,9 +107,9 @@ def test_mq2008_as_the_issue_tells_it(shared: Path) -> None:
     path = shared / "data" / "MQ2008" / "S5.txt"
     data = read_letor(path)
     scores = np.ascontiguousarray(data.features[:, 24])
-    found = reconcile(Rankings(data, scores), "NDCG@10", TOOLS["trec_eval9"], TOOLS["letor4"])
+    found = reconcile_rankings(Rankings(data, scores), "NDCG@10", TOOLS["trec_eval9"], TOOLS["letor4"])
     assert found.sentence().startswith("letor4 − trec_eval9 = −0.246: short lists")
     assert "76 of 156 queries have fewer than 10 documents" in found.sentence()
     for target in TOOLS.values():
-        shares = reconcile(Rankings(data, scores), "NDCG@10", TOOLS["official"], target)
+        shares = reconcile_rankings(Rankings(data, scores), "NDCG@10", TOOLS["official"], target)
         assert sum(p.value for p in shares.shares) == pytest.approx(shares.difference, abs=1e-12)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pippin.bench.standings import F64, ExpectedCells, Gap, Standing, averaged_over_seeds, spreads_of_folds
 from pippin.bench.tables import (
@@ -28,6 +28,7 @@ from pippin.errors import DataError
 from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
 from pippin.evaluation.significance import MeanInterval
 from pippin.evaluation.value_table import ValueTable
+from pippin.shown import Drawn, in_columns
 
 NDCGS = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
@@ -44,8 +45,8 @@ class BoardKey(NamedTuple):
     measure: str
 
 
-@dataclass(frozen=True, eq=False)
-class Leaderboard:
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Drawn):
     """One data set under one measure and one tool."""
 
     data: str
@@ -70,6 +71,15 @@ class Leaderboard:
                 if not math.isnan(value):
                     folds.setdefault(fold, {})[query] = value
         return by_ranker
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row per ranker with a standing, best first."""
+        rows = [
+            (self.data, self.tool, self.measure, place, s.ranker, s.mean, s.error, s.low, s.high, s.seeds, s.spread)
+            for place, s in enumerate(self.standings, 1)
+        ]
+        names = ("data", "tool", "measure", "place", "ranker", "mean", "error", "low", "high", "seeds", "spread")
+        return in_columns(rows, *names)
 
     @cached_property
     def board(self) -> Board | None:

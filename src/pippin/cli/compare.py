@@ -9,7 +9,7 @@ from pathlib import Path
 from pippin.cli.evaluate import check_measures, chosen_tools, load
 from pippin.cli.output import write_text
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.compare import Comparison, TestPlan, compare, compare_table
+from pippin.evaluation.compare import Comparison, TestPlan, compare_rankings, compare_table
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.significance import TESTS
@@ -97,7 +97,7 @@ def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     loaded = load(options.judged, options.scored, options.merge_queries)
     systems = {name: Rankings(judged, scored) for judged, scored, name in loaded}
     with progress(len(measures) * len(tools), "comparing") as bar:
-        return [compare(systems, m, tools, plan, {}, bar.step) for m in measures]
+        return [compare_rankings(systems, m, tools, plan, {}, bar.step) for m in measures]
 
 
 def render(comparisons: list[Comparison], options: argparse.Namespace, what: str) -> str:

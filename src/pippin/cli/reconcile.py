@@ -10,7 +10,7 @@ from pippin.cli.evaluate import load
 from pippin.cli.output import write_text
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
-from pippin.evaluation.reconcile import Reconciliation, reconcile
+from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
 from pippin.evaluation.tools import TOOLS
 from pippin.progress import progress
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     with progress(len(targets), "reconciling") as bar:
         for target in targets:
             try:
-                found.append(reconcile(rankings, options.measure, source, target))
+                found.append(reconcile_rankings(rankings, options.measure, source, target))
             except ConventionError as error:
                 if not options.all:
                     raise

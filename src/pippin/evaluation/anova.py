@@ -7,7 +7,8 @@ residual as the yardstick, so that the probability of any false finding among th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.paired_tests import TESTS, TIE_SHARE, Design, Outcome, PairTest
 from pippin.evaluation.value_table import ValueTable
+from pippin.shown import Shown, in_columns
 
 FloatArray = NDArray[np.float64]
 
@@ -38,14 +40,20 @@ class AnovaRow:
     p: float
 
 
-@dataclass(frozen=True)
-class Anova:
+@dataclass(frozen=True, repr=False)
+class Anova(Shown):
     """The table of a two-way analysis of variance."""
 
     systems: AnovaRow
     queries: AnovaRow
     residual: AnovaRow
     reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row per source of variation."""
+        names = [field.name for field in fields(AnovaRow)]
+        rows = (self.systems, self.queries, self.residual)
+        return in_columns([[getattr(row, name) for name in names] for row in rows], *names)
 
 
 def anova(table: ValueTable) -> Anova:

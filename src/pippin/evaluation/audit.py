@@ -6,30 +6,28 @@ To add a check, register a function in one of `pippin.evaluation.audits`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pippin.data.audit_files import AuditedFile, Layout
+from pippin.data.audit_files import AuditedFile, Layout, load_audited
 from pippin.data.dataset import Dataset
+from pippin.data.load import as_judged, as_scored
 from pippin.evaluation.audits import features, folds, queries, scores
 from pippin.evaluation.audits.finding import CHECKS, SEVERITIES, Check, Effect, Finding
 from pippin.evaluation.audits.subject import Subject
-from pippin.evaluation.notation import parse
-
-if TYPE_CHECKING:
-    from pippin.data.trec import Judgements, Run
+from pippin.evaluation.notation import parse, texts_of
+from pippin.shown import Shown, in_columns
 
 MEASURES = ("NDCG@10", "AP", "P@10")
 CUTOFFS = (1, 3, 5, 10, 20)
+COLUMNS = ("finding", "severity", "number", "total", "share", "sentence", "measure", "tools", "does", "amount")
 ORDER = [module.__name__ for module in (folds, queries, features, scores)]  # of checks in a report
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
     """What was found, worst first, and what was looked for in vain."""
 
     name: str
@@ -48,28 +46,47 @@ class Audit:
     def __contains__(self, key: object) -> bool:
         return any(finding.key == key for finding in self.findings)
 
-    def __repr__(self) -> str:
-        from pippin.report.audit import audit_text
-
-        return audit_text(self)
+    def to_dict(self) -> dict[str, Any]:
+        """A row for each finding and effect; a finding without an effect has one row."""
+        rows: list[tuple[Any, ...]] = []
+        for f in self.findings:
+            facts = (f.key, f.severity, f.number, f.total, f.share, f.sentence)
+            rows += [(*facts, e.measure, " ".join(e.tools), e.does, e.amount) for e in f.effects]
+            if not f.effects:
+                rows.append((*facts, None, None, None, None))
+        return in_columns(rows, *COLUMNS)
 
 
 def audit(
-    judged: Dataset | Judgements,
-    scored: NDArray[np.float64] | Run | None = None,
+    judged: Any,
+    scored: Any = None,
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: Any = MEASURES,
     cutoffs: Sequence[int] = CUTOFFS,
+    qid: Any = None,
+    group: Any = None,
+    merge_queries: bool = False,
     layout: Layout | None = None,
 ) -> Audit:
-    """Look for everything in judged data (and scores or a run, and the layout of its folds) that bears on a comparison.
+    """Is this data set fit for a comparison? Everything in it that tools treat differently, or that no model can learn.
 
-    >>> from pippin.data.trec import Judgements
-    >>> audited = audit(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 0}}), measures=["NDCG@2"])
+    judged      as in `evaluate`; also a folder of folds, or a list of files that are one data set
+    scored      scores or a run, as in `evaluate`: then also ties, unjudged and missing documents
+    measures    those whose change is reported
+    cutoffs     where short lists and unjudged documents are counted
+    layout      which queries are in which file, where the caller has read the files himself
+
+    >>> audited = audit({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 0}}, measures="NDCG@2")
     >>> audited["empty"].number, audited["empty"].share, audited["short"].number
     (1, 0.5, 1)
     """
-    subject = Subject(judged, scored, tuple(parse(m) for m in measures), tuple(sorted(set(cutoffs))), layout)
+    files = [judged] if isinstance(judged, (str, os.PathLike)) and qid is None and group is None else judged
+    if isinstance(files, list) and files and all(isinstance(f, (str, os.PathLike)) for f in files):
+        judged, layout = load_audited([os.fspath(f) for f in files], merge_queries=merge_queries)
+    data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
+    run = None if scored is None else as_scored(scored, data, merge_queries=merge_queries)
+    asked = tuple(parse(text) for text in texts_of(measures))
+    subject = Subject(data, run, asked, tuple(sorted(set(cutoffs))), layout)
     findings: list[Finding] = []
     clean: list[str] = []
     for check in sorted(CHECKS.values(), key=_place):
@@ -81,7 +98,7 @@ def audit(
                 findings.append(finding)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     basis = "a perfect ranking" if scored is None else "the scores given"
-    return Audit(judged.name, _about(subject), basis, tuple(findings), tuple(clean))
+    return Audit(data.name, _about(subject), basis, tuple(findings), tuple(clean))
 
 
 def _place(check: Check) -> int:

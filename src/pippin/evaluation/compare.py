@@ -7,22 +7,29 @@ flips it, and the rank correlation between the tools' leaderboards.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pippin.data.load import as_judged, as_scored
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import AXES
+from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.correlation import correlate
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
-from pippin.evaluation.reconcile import Reconciliation, reconcile
-from pippin.evaluation.significance import MeanInterval, TestedPairs, compare_systems, system_intervals
-from pippin.evaluation.tools import Tool
-from pippin.evaluation.value_table import Missing, ValueTable
+from pippin.evaluation.notation import text_of
+from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
+from pippin.evaluation.significance import TESTS, MeanInterval, TestedPairs, compare_systems, system_intervals
+from pippin.evaluation.tools import Several, Tool, chosen
+from pippin.evaluation.value_table import Missing, Undefined, ValueTable
+from pippin.shown import Drawn, in_columns
 
 Step = Callable[[str], None]
 EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
@@ -89,8 +96,8 @@ class Verdict:
         return bool(self.for_a and self.for_b)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Drawn):
     """Boards of several tools for one measure."""
 
     measure: str
@@ -107,6 +114,16 @@ class Comparison:
     def flips(self) -> list[Verdict]:
         """Pairs about which tools disagree."""
         return [v for v in self.verdicts if v.flips]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A long table: measure, tool, place, system, mean, and where it is known the interval of the mean."""
+        intervals = {i.system: (i.low, i.high) for i in self.intervals}
+        rows = []
+        for board in self.boards:
+            for place, system in enumerate(board.order(), 1):
+                bounds = intervals[system] if board is self.first and system in intervals else (math.nan, math.nan)
+                rows.append((self.measure, board.name, place, system, board.means[system], *bounds))
+        return in_columns(rows, "measure", "tool", "place", "system", "mean", "low", "high")
 
     def agreement(self, coefficient: str) -> list[list[float]]:
         """Rank correlation between the leaderboards of every two tools."""
@@ -143,6 +160,79 @@ class Comparison:
 
 
 def compare(
+    judged: Any,
+    systems: Mapping[str, Any] | Sequence[Any] | None = None,
+    measure: Any = "NDCG@10",
+    tool: str | Tool | Several = "all",
+    *,
+    baseline: str | None = None,
+    test: str = "t",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    samples: int | None = None,
+    seed: int = 0,
+    missing: Missing = "error",
+    qid: Any = None,
+    group: Any = None,
+    merge_queries: bool = False,
+    step: Step = lambda _: None,
+    **axes: Any,
+) -> Comparison:
+    """Compare systems under one measure: who wins, is it more than chance, and would another tool say so?
+
+    judged      as in `evaluate`; or, without systems, their values: system → query → value, or a `ValueTable`
+    systems     the scores or run of each system by its name, or a list of them (files are called by their names)
+    measure     one, in any notation
+    tool        one, several, or all; the first orders the tables
+    baseline    test every system against this one only
+    test        any of `significance.TESTS`: t, wilcoxon, sign, randomization, bootstrap, tukey …
+    correction  any of `corrections.CORRECTIONS`, over the family of all pairs
+    missing     a query that some system lacks: an error, "drop", or a value to count
+    step        called with a word whenever a part of the work is done
+
+    >>> labels, qid = [1, 0, 1, 0, 1, 0], [1, 1, 2, 2, 3, 3]
+    >>> found = compare(labels, {"good": [2, 1, 2, 1, 2, 1], "bad": [1, 2, 1, 2, 2, 1]}, "RR", "official", qid=qid)
+    >>> found.first.order(), found.first.means["bad"]
+    (['good', 'bad'], 0.6666666666666666)
+    """
+    plan = TestPlan(test, correction, baseline, alpha, samples, seed, missing)
+    TESTS[test], CORRECTIONS[correction]  # an unknown name is found before anything is read
+    if systems is None:
+        undefined: Undefined = "drop" if missing == "drop" else "error"
+        table = judged
+        if not isinstance(table, ValueTable):
+            table = ValueTable.from_systems(judged, missing=missing, undefined=undefined)
+        return compare_table(table, "values", plan)
+    asked, tools = text_of(measure), chosen(tool)
+    data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
+    rankings = {
+        name: Rankings(data, as_scored(scored, data, merge_queries=merge_queries))
+        for name, scored in named(systems).items()
+    }
+    return compare_rankings(rankings, asked, tools, plan, axes, step)
+
+
+def named(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Systems by name: their own, that of their file (with its folder where two are alike), or their number.
+
+    >>> list(named(["a/run.txt", "b/run.txt"])), list(named(["a/x.txt", "b/y.txt"])), list(named([[1.0], [2.0]]))
+    (['a/run.txt', 'b/run.txt'], ['x.txt', 'y.txt'], ['1', '2'])
+    """
+    if isinstance(systems, Mapping):
+        return {str(name): scored for name, scored in systems.items()}
+    texts = [os.fspath(s) if isinstance(s, (str, os.PathLike)) else None for s in systems]
+    short = [
+        str(getattr(scored, "name", None) or number) if text is None else Path(text).name
+        for number, (text, scored) in enumerate(zip(texts, systems, strict=True), 1)
+    ]
+    if len(set(short)) != len(short):
+        short = [name if text is None else text for name, text in zip(short, texts, strict=True)]
+    if len(set(short)) != len(short):
+        raise DataError("two systems have one name; give them as a dict, by name")
+    return dict(zip(short, systems, strict=True))
+
+
+def compare_rankings(
     systems: Mapping[str, Rankings], measure: str, tools: Sequence[Tool], plan: TestPlan, overrides: Mapping[str, Any],
     step: Step = lambda _: None,
 ) -> Comparison:  # fmt: skip
@@ -237,7 +327,7 @@ def _explain(
     def shares(system: str, source: str, target: str) -> dict[str, float]:
         key = (system, source, target)
         if key not in known:
-            known[key] = reconcile(systems[system], measure, by_name[source], by_name[target])
+            known[key] = reconcile_rankings(systems[system], measure, by_name[source], by_name[target])
             step(f"why {target} differs on {system}")
         return {share.axis: share.value for share in known[key].shares}
 

@@ -21,9 +21,9 @@ does need groups, so these take none; `clusters` makes groups from gaps for whoe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from pippin.errors import ConventionError, DataError
 from pippin.kernels import correlation as kernel
 from pippin.registry import Registry
+from pippin.shown import Shown
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -38,8 +39,8 @@ Top = Literal["high", "low"]
 OverlapTies = Literal["w", "a", "b"]
 
 
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, repr=False)
+class Correlation(Shown):
     """A coefficient's value with what it takes to read it; `reason` says why it is NaN, else it is empty."""
 
     name: str
@@ -49,6 +50,10 @@ class Correlation:
     ties_x: int
     ties_y: int
     reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row."""
+        return {field.name: [getattr(self, field.name)] for field in fields(self)}
 
     def __str__(self) -> str:
         value = f"NaN, because {self.reason}" if self.reason else f"{self.value:.6f}"
@@ -206,18 +211,39 @@ def _check_options(name: str, top: str, given: dict[str, float | str | None]) ->
         raise ConventionError(f"ties must be 'w', 'a' or 'b', not {ties!r}")
 
 
+def _matched(x: Any, y: Any) -> tuple[Any, Any]:
+    """The numbers of both in one order: by name where both have names."""
+    if not isinstance(x, Mapping) and not isinstance(y, Mapping):
+        return x, y
+    if not isinstance(x, Mapping) or not isinstance(y, Mapping):
+        raise DataError("x and y are both dicts by name, or both numbers in one order")
+    for name, own, other in (("x", x, y), ("y", y, x)):
+        lacking = [item for item in other if item not in own]
+        if lacking:
+            raise DataError(f"{name} has no {lacking[0]!r}, which the other has ({len(lacking)} such)")
+    return list(x.values()), [y[item] for item in x]
+
+
 def correlate(
-    x: ArrayLike,
-    y: ArrayLike,
-    name: str,
+    x: ArrayLike | Mapping[Any, float],
+    y: ArrayLike | Mapping[Any, float],
+    name: str = "tau_b",
     *,
     top: Top = "high",
     tolerance: float | None = None,
     p: float | None = None,
     ties: OverlapTies | None = None,
 ) -> Correlation:
-    """The coefficient of that name, with the number of items, which end is the top, ties, and why it is NaN.
+    """How alike do x and y order the same items? The coefficient with what it takes to read it.
 
+    x, y       a number per item, in one order; or dicts by the items' names, which may be in any order
+    name       any of `pippin.correlation.COEFFICIENTS`: tau_b, tau_ap_b, spearman, rbo …
+    top        high for scores, low for ranks
+    tolerance  items closer than this are tied, where the coefficient takes one
+    p, ties    options of rbo
+
+    >>> correlate({"bm25": 0.2, "lm": 0.3}, {"lm": 0.6, "bm25": 0.5}).value
+    1.0
     >>> print(correlate([1, 2, 3.5, 3.5, 5, 6], [2, 4, 1, 4, 6, 4], "tau_ap_b", top="low"))
     tau_ap_b = 0.140000 (6 items, top = low, tied pairs: 1 in x, 3 in y)
     >>> print(correlate([0.3, 0.2], [0.5, 0.5], "tau_b"))
@@ -225,7 +251,8 @@ def correlate(
     """
     coefficient = COEFFICIENTS[name]
     _check_options(name, top, {"tolerance": tolerance, "p": p, "ties": ties})
-    values = {"x": _vector(x, "x"), "y": _vector(y, "y")}
+    first, second = _matched(x, y)
+    values = {"x": _vector(first, "x"), "y": _vector(second, "y")}
     n, other = len(values["x"]), len(values["y"])
     if n != other:
         raise DataError(f"x has {n} items and y has {other}; both must rank the same items")

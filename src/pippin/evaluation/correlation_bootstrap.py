@@ -7,17 +7,19 @@ Each resample draws queries with replacement, takes every system's mean score ov
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.correlation import F64, OverlapTies, Top, correlate
+from pippin.shown import Shown
 
 
-@dataclass(frozen=True)
-class CorrelationInterval:
+@dataclass(frozen=True, repr=False)
+class CorrelationInterval(Shown):
     """A coefficient with a percentile interval; `undefined` resamples gave NaN and are left out of it."""
 
     name: str
@@ -30,6 +32,10 @@ class CorrelationInterval:
     seed: int
     top: Top
     reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row."""
+        return {field.name: [getattr(self, field.name)] for field in fields(self)}
 
     def __str__(self) -> str:
         left_out = f", {self.undefined} undefined" if self.undefined else ""

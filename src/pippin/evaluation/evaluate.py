@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.data.load import as_judged, as_scored
 from pippin.data.trec import Judgements, Run
-from pippin.errors import ConventionError
+from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.notation import parse
+from pippin.evaluation.notation import parse, text_of, texts_of
 from pippin.evaluation.ranking import Ranking, rank
-from pippin.evaluation.tools import TOOLS, Tool
+from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
 from pippin.kernels.measures import Settling, settle_values
-
-if TYPE_CHECKING:
-    import polars
+from pippin.shown import ByTool, Drawn
 
 Values = NDArray[np.float64]
 _RANK_AXES = tuple(name for name, axis in AXES.items() if axis.stage == "rank")
@@ -43,9 +42,13 @@ class Column:
     mean: float
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """What one tool says of one ranking."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Drawn):
+    """What one tool says of one ranking.
+
+    `found.mean` and `found.per_query` are dicts by the measure as it was typed; `found[measure]` is the mean of a
+    measure by any of its names.
+    """
 
     tool: Tool
     overrides: dict[str, Any]
@@ -63,18 +66,37 @@ class Evaluation:
         """Measure as typed → query → value."""
         return {c.asked: dict(zip(c.query_ids, c.values.tolist(), strict=True)) for c in self.columns}
 
-    def to_polars(self) -> polars.DataFrame:
+    def __getitem__(self, measure: Any) -> float:
+        text = text_of(measure)
+        wanted = parse(text)
+        for column in self.columns:
+            if column.asked == text or column.measure == wanted:
+                return column.mean
+        raise UnknownName("measure of this evaluation", text, self.mean)
+
+    def to_dict(self) -> dict[str, Any]:
         """A long table: query, measure, value."""
-        import polars
+        return {
+            "query": [query for c in self.columns for query in c.query_ids],
+            "measure": [c.asked for c in self.columns for _ in c.query_ids],
+            "value": np.concatenate([c.values for c in self.columns]),
+        }
 
-        return polars.concat(
-            polars.DataFrame({"query": list(c.query_ids), "measure": c.asked, "value": c.values}) for c in self.columns
-        )
 
-    def __repr__(self) -> str:
-        from pippin.report.evaluation import evaluation_table
+class Evaluations(ByTool[Evaluation]):
+    """What several tools say of one ranking: an `Evaluation` by the name of its tool."""
 
-        return evaluation_table([self])
+    @property
+    def mean(self) -> dict[str, dict[str, float]]:
+        """Tool → measure as typed → its mean."""
+        return {tool: evaluation.mean for tool, evaluation in self.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """A long table: tool, query, measure, value."""
+        parts = [evaluation.to_dict() for evaluation in self.values()]
+        tools = [tool for tool, part in zip(self, parts, strict=True) for _ in part["query"]]
+        joined = {name: [value for part in parts for value in part[name]] for name in ("query", "measure")}
+        return {"tool": tools, **joined, "value": np.concatenate([part["value"] for part in parts])}
 
 
 def aggregate(values: Values, how: str) -> float:
@@ -177,29 +199,67 @@ def summary(ranking: Ranking, columns: Sequence[Column]) -> dict[str, int]:
     }
 
 
+def read_rankings(
+    judged: Any, scored: Any, *, qid: Any = None, group: Any = None, merge_queries: bool = False
+) -> tuple[Rankings, str]:
+    """The rankings of whatever people hand over as judged and scored data, and what they are called."""
+    data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
+    found = as_scored(scored, data, merge_queries=merge_queries)
+    name = found.name if isinstance(found, Run) else getattr(scored, "name", None) or "scores"
+    return Rankings(data, found), str(name)
+
+
+# Type checkers are told what comes back: one tool gives an Evaluation, several give Evaluations.
+@overload
+def evaluate(
+    judged: Any, scored: Any, measures: Any, tool: Several, *, qid: Any = ..., group: Any = ...,
+    merge_queries: bool = ..., **axes: Any,
+) -> Evaluations: ...  # fmt: skip
+@overload
+def evaluate(
+    judged: Any, scored: Any, measures: Any = ..., *, tool: Several, qid: Any = ..., group: Any = ...,
+    merge_queries: bool = ..., **axes: Any,
+) -> Evaluations: ...  # fmt: skip
+@overload
+def evaluate(
+    judged: Any, scored: Any, measures: Any = ..., tool: str | Tool = ..., *, qid: Any = ..., group: Any = ...,
+    merge_queries: bool = ..., **axes: Any,
+) -> Evaluation: ...  # fmt: skip
 def evaluate(
     judged: Any,
     scored: Any,
-    measures: str | Sequence[str] = ("NDCG@10",),
-    tool: str | Tool = "official",
-    **overrides: Any,
-) -> Evaluation:
-    """Evaluate scores or a run against judgements as `tool` would.
+    measures: Any = "NDCG@10",
+    tool: str | Tool | Several = "official",
+    *,
+    qid: Any = None,
+    group: Any = None,
+    merge_queries: bool = False,
+    **axes: Any,
+) -> Evaluation | Evaluations:
+    """Evaluate scores or a run against judgements as a tool would, or as several would.
 
-    `judged` is a Dataset, Judgements, a dict of dicts, or the path of a LETOR or qrels file; `scored` an array of
-    scores, a Run, a dict of dicts, or the path of a score or run file.
+    judged         a Dataset, Judgements, a dict of dicts, a frame, a file; or a label per row, with `qid` or `group`;
+                   also ranx's `Qrels`, and the records of ir_measures and ir_datasets
+    scored         a score per row of the judged data, a Run, a dict of dicts, a frame, a file; also ranx's `Run`
+    measures       one or several, as texts in any of the field's notations, or as objects of ir_measures
+    tool           a name of `pippin.tools`, several, or "all"; one gives an Evaluation, more give Evaluations
+    qid, group     the query of each row, or the sizes of the queries as LightGBM takes them
+    merge_queries  join a query whose rows do not stand together in a file or frame
+    axes           any choice of a convention on top of the tool's, such as `relevant_at=2` or `ties="worst"`
 
     >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
     >>> run = {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d3": 1.0}}
     >>> evaluate(qrels, run, ["RR", "NDCG@10"], tool="trec_eval9").mean["RR"]
     0.75
+    >>> labels, scores, qid = [0, 1, 2, 0], [0.4, 0.3, 0.2, 0.1], [1, 1, 2, 2]
+    >>> evaluate(labels, scores, "RR", tool=["letor4", "yahoo"], qid=qid).mean
+    {'letor4': {'RR': 0.75}, 'yahoo': {'RR': 0.75}}
     """
-    from pippin.data.load import as_judged, as_scored
-
-    if isinstance(tool, str):
-        tool = TOOLS[tool]
-    asked = [measures] if isinstance(measures, str) else list(measures)
-    data = as_judged(judged)
-    run = as_scored(scored, data)
-    name = run.name if isinstance(run, Run) else getattr(scored, "name", None) or "scores"
-    return evaluate_tool(data, run, asked, tool, overrides, str(name))
+    asked = texts_of(measures)
+    tools = chosen(tool)
+    rankings, name = read_rankings(judged, scored, qid=qid, group=group, merge_queries=merge_queries)
+    if is_one(tool):
+        return evaluate_rankings(rankings, asked, tools[0], axes, name)
+    return Evaluations(*said_by(
+        tools, lambda one: evaluate_rankings(rankings, asked, one, axes, name), leave_out=tool == "all"
+    ))  # fmt: skip

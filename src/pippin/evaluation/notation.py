@@ -35,6 +35,37 @@ def names() -> dict[str, str]:
     return known
 
 
+def texts_of(measures: Any) -> list[str]:
+    """What is asked for, as texts: one measure or several, each a text, a `Measure`, or an object of ir_measures.
+
+    >>> texts_of("NDCG@10"), texts_of([Measure("P", 5), "MAP"])
+    (['NDCG@10'], ['P@5', 'MAP'])
+    """
+    if isinstance(measures, str) or _is_object(measures):
+        return [str(measures)]
+    try:
+        several = list(measures)
+    except TypeError:
+        several = [measures]
+    for one in several:
+        if not isinstance(one, str) and not _is_object(one):
+            raise ConventionError(f"a measure is a text such as NDCG@10, and {one!r} is {type(one).__name__}")
+    return [str(one) for one in several]
+
+
+def text_of(measure: Any) -> str:
+    """The one measure that is asked for, as a text."""
+    texts = texts_of(measure)
+    if len(texts) != 1:
+        raise ConventionError(f"one measure at a time, not {len(texts)}: {', '.join(texts) or 'none'}")
+    return texts[0]
+
+
+def _is_object(measure: Any) -> bool:
+    """A measure of ours, or of ir_measures, whose text is its identity, too."""
+    return isinstance(measure, Measure) or type(measure).__module__.partition(".")[0] == "ir_measures"
+
+
 def parse(text: str) -> Measure:
     """The measure that `text` asks for.
 

@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
+from pippin.evaluation.evaluate import Rankings, aggregate, measure_values, read_rankings
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.notation import parse
-from pippin.evaluation.tools import Tool
+from pippin.evaluation.notation import parse, text_of
+from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_by
+from pippin.shown import ByTool, Drawn, in_columns
 
 Values = NDArray[np.float64]
 Progress = Callable[[int, int], None]
+Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,8 @@ class Share:
         return AXES[self.axis].words
 
 
-@dataclass(frozen=True, eq=False)
-class Reconciliation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconciliation(Drawn):
     """The difference between what two tools say of one ranking, in shares that sum to it."""
 
     measure: str
@@ -59,6 +61,11 @@ class Reconciliation:
     def difference(self) -> float:
         """target − source, as printed."""
         return self.after - self.before
+
+    def to_dict(self) -> dict[str, Any]:
+        """A long table: measure, from, to, choice, value; the shares, whose sum is the difference."""
+        rows = [(self.measure, self.source.name, self.target.name, share.axis, share.value) for share in self.shares]
+        return in_columns(rows, "measure", "from", "to", "choice", "value")
 
     def sentence(self) -> str:
         """The answer in plain words."""
@@ -77,6 +84,15 @@ class Reconciliation:
         return [(self.query_ids[i], float(share.per_query[i])) for i in order if share.per_query[i]]
 
 
+class Reconciliations(ByTool[Reconciliation]):
+    """Why several tools differ from one: a `Reconciliation` by the name of the tool."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A long table: measure, from, to, choice, value."""
+        parts = [found.to_dict() for found in self.values()]
+        return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
 def signed(value: float, digits: int = 3) -> str:
     """A number with its sign.
 
@@ -88,7 +104,60 @@ def signed(value: float, digits: int = 3) -> str:
     return ("−" if value < 0 else "+") + f"{abs(value):.{digits}f}"
 
 
+# Type checkers are told what comes back: one target gives a Reconciliation, several give Reconciliations.
+@overload
 def reconcile(
+    judged: Any, scored: Any, measure: Any = ..., source: str | Tool = ..., target: Several = ..., *,
+    qid: Any = ..., group: Any = ..., merge_queries: bool = ..., step: Step = ...,
+) -> Reconciliations: ...  # fmt: skip
+@overload
+def reconcile(
+    judged: Any, scored: Any, measure: Any, source: str | Tool, target: str | Tool, *,
+    qid: Any = ..., group: Any = ..., merge_queries: bool = ..., step: Step = ...,
+) -> Reconciliation: ...  # fmt: skip
+@overload
+def reconcile(
+    judged: Any, scored: Any, measure: Any = ..., source: str | Tool = ..., *, target: str | Tool,
+    qid: Any = ..., group: Any = ..., merge_queries: bool = ..., step: Step = ...,
+) -> Reconciliation: ...  # fmt: skip
+def reconcile(
+    judged: Any,
+    scored: Any,
+    measure: Any = "NDCG@10",
+    source: str | Tool = "official",
+    target: str | Tool | Several = "all",
+    *,
+    qid: Any = None,
+    group: Any = None,
+    merge_queries: bool = False,
+    step: Step = lambda _: None,
+) -> Reconciliation | Reconciliations:
+    """Why do two tools give different numbers for one ranking? The difference, shared out over their choices.
+
+    `judged`, `scored`, `qid` and `group` are as in `evaluate`. `target` is one tool, which gives a Reconciliation, or
+    several, or "all", which gives one for each. `step` is called with a tool's name when it is done.
+
+    >>> labels, scores, qid = [0, 1, 2, 0], [0.4, 0.3, 0.2, 0.1], [1, 1, 2, 2]
+    >>> found = reconcile(labels, scores, "NDCG@2", "yahoo", "letor4", qid=qid)
+    >>> found.sentence()
+    'letor4 − yahoo = +0.185: discount +0.185 (log2 → letor).'
+    """
+    asked = text_of(measure)
+    first = TOOLS[source] if isinstance(source, str) else source
+    targets = [tool for tool in chosen(target) if target != "all" or tool is not first]
+    rankings, _ = read_rankings(judged, scored, qid=qid, group=group, merge_queries=merge_queries)
+
+    def with_first(tool: Tool) -> Reconciliation:
+        found = reconcile_rankings(rankings, asked, first, tool)
+        step(tool.name)
+        return found
+
+    if is_one(target):
+        return with_first(targets[0])
+    return Reconciliations(*said_by(targets, with_first, leave_out=target == "all"))
+
+
+def reconcile_rankings(
     rankings: Rankings, measure: str, source: Tool, target: Tool, progress: Progress | None = None
 ) -> Reconciliation:
     """Share out the difference between what two tools say over the choices that differ."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from pippin.evaluation import effects, paired_tests, resampling
 from pippin.evaluation.corrections import CORRECTIONS, adjust
 from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative, Design, Outcome, PairTest
 from pippin.evaluation.value_table import ValueTable
+from pippin.shown import Drawn, in_columns
 
 __all__ = [
     "ALTERNATIVES",
@@ -79,8 +80,8 @@ class MeanInterval:
     high: float
 
 
-@dataclass(frozen=True, eq=False)
-class TestedPairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class TestedPairs(Drawn):
     """All pairs of one comparison and how they were judged."""
 
     table: ValueTable
@@ -106,6 +107,11 @@ class TestedPairs:
         if result is None:
             raise ConventionError(f"{a!r} and {b!r} were not compared: every pair here has {self.baseline!r}")
         return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row per pair, with everything that is known of it."""
+        names = [field.name for field in fields(PairResult)]
+        return in_columns([[getattr(pair, name) for name in names] for pair in self.pairs], *names)
 
     def significant(self) -> tuple[PairResult, ...]:
         """The pairs whose adjusted p is at most alpha."""

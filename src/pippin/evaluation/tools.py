@@ -6,10 +6,11 @@ other rules than the rest, a `Variant` says which and how. To add a tool, regist
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
 from pippin.evaluation.trec_measures import LEGACY
@@ -49,12 +50,49 @@ class Tool:
         return measure.under(convention.replace(**overrides))
 
 
+T = TypeVar("T")
+Several = Literal["all"] | list[str] | list[Tool] | tuple[str | Tool, ...]
 TOOLS: Registry[Tool] = Registry("tool", "pippin.tools", Tool)
 
 
 def register(tool: Tool) -> Tool:
     """Put a tool on the shelf."""
     return TOOLS.register(tool.name, tool)
+
+
+def is_one(tool: str | Tool | Several) -> bool:
+    """Whether one tool is asked for, by itself or by its name, and not a list of them."""
+    return isinstance(tool, Tool) or (isinstance(tool, str) and tool != "all")
+
+
+def chosen(tool: str | Tool | Several) -> list[Tool]:
+    """The tools of these names, or of this one; `all` is every tool.
+
+    >>> [tool.name for tool in chosen(["letor4", "yahoo"])], len(chosen("all")) == len(TOOLS)
+    (['letor4', 'yahoo'], True)
+    """
+    asked = [tool] if isinstance(tool, (str, Tool)) else list(tool)
+    if "all" in asked:
+        return TOOLS.values()
+    if not asked:
+        raise ConventionError("no tool was asked for")
+    return [TOOLS[one] if isinstance(one, str) else one for one in asked]
+
+
+def said_by(tools: Iterable[Tool], say: Callable[[Tool], T], *, leave_out: bool) -> tuple[dict[str, T], dict[str, str]]:
+    """What each tool says, and, with `leave_out`, which tools cannot and why. That none can is an error either way."""
+    found: dict[str, T] = {}
+    why: dict[str, ConventionError] = {}
+    for tool in tools:
+        try:
+            found[tool.name] = say(tool)
+        except ConventionError as error:
+            if not leave_out:
+                raise
+            why[tool.name] = error
+    if why and not found:
+        raise next(iter(why.values()))
+    return found, {name: str(error) for name, error in why.items()}
 
 
 def kinds(*names: str) -> Callable[[Measure], bool]:

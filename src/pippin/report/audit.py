@@ -28,7 +28,7 @@ def audit_text(audit: Audit, width: int = 110) -> str:
             lines += _wrap(f"{_INDENT}e.g. {'; '.join(finding.examples)}", width, _INDENT + "     ")
         if finding.recommendation:
             lines += _wrap(f"{_INDENT}→ {finding.recommendation}", width, _INDENT + "  ")
-    lines += ["", *_wrap(_closing(audit), width, "")]
+    lines += ["", *_wrap(closing(audit), width, "")]
     return "\n".join(lines)
 
 
@@ -69,7 +69,7 @@ def _count(value: float) -> str:
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.4f}"
 
 
-def _closing(audit: Audit) -> str:
+def closing(audit: Audit) -> str:
     """What the amounts mean, and what was looked for in vain."""
     notes = []
     if any(effect.amount is not None for finding in audit.findings for effect in finding.effects):
@@ -87,34 +87,36 @@ def _wrap(text: str, width: int, indent: str) -> list[str]:
     )
 
 
-def audit_markdown(audit: Audit) -> str:
-    """The audit as Markdown: a table of findings, then one of effects for each that has any."""
+def findings_table(audit: Audit, quote: str = "") -> Table:
+    """One row a finding; its key between quotes."""
     rows = [
-        [f.severity, f"`{f.key}`", f.sentence, _parts(f), "; ".join(f.examples), f.recommendation]
+        [f.severity, quote + f.key + quote, f.sentence, _parts(f), "; ".join(f.examples), f.recommendation]
         for f in audit.findings
     ]
-    headers = ["severity", "finding", "what", "counts", "for example", "advice"]
-    blocks = [f"## Audit of {audit.name}", audit.about, Table(headers, rows, names=6).render("markdown")]
+    return Table(["severity", "finding", "what", "counts", "for example", "advice"], rows, names=6)
+
+
+def effects_table(finding: Finding) -> Table:
+    """One row for what some tools do with it."""
+    rows = [[e.measure, e.does, ", ".join(e.tools), _amount(e)] for e in finding.effects]
+    return Table(["measure", "what the tool does", "tools", "amount"], rows, names=3)
+
+
+def audit_markdown(audit: Audit) -> str:
+    """The audit as Markdown: a table of findings, then one of effects for each that has any."""
+    blocks = [f"## Audit of {audit.name}", audit.about, findings_table(audit, "`").render("markdown")]
     for finding in audit.findings:
         if finding.effects:
-            table = [[e.measure, e.does, ", ".join(e.tools), _amount(e)] for e in finding.effects]
-            drawn = Table(["measure", "what the tool does", "tools", "amount"], table, names=3).render("markdown")
-            blocks += [f"### {finding.sentence}", drawn]
-    return "\n\n".join([*blocks, _closing(audit)])
+            blocks += [f"### {finding.sentence}", effects_table(finding).render("markdown")]
+    return "\n\n".join([*blocks, closing(audit)])
 
 
 def audit_csv(audit: Audit) -> str:
     """One row for each finding and effect; a finding without an effect has one row."""
-    headers = ["finding", "severity", "number", "total", "share", "sentence", "measure", "tools", "does", "amount"]
-    rows = []
-    for finding in audit.findings:
-        start = [finding.key, finding.severity, str(finding.number), str(finding.total), repr(finding.share),
-                 finding.sentence]  # fmt: skip
-        rows += [
-            [*start, e.measure, " ".join(e.tools), e.does, "" if e.amount is None else repr(e.amount)]
-            for e in finding.effects
-        ] or [[*start, "", "", "", ""]]
-    return Table(headers, rows, names=len(headers)).render("csv")
+    columns = audit.to_dict()
+    rows = [["" if cell is None else repr(cell) if isinstance(cell, float) else str(cell) for cell in row]
+            for row in zip(*columns.values(), strict=True)]  # fmt: skip
+    return Table(list(columns), rows, names=len(columns)).render("csv")
 
 
 def audit_record(audit: Audit) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pippin.report import compare_figures as figures
 from pippin.report.page import Section, html_table, page
 from pippin.tables import Table, number
 
+_FLIPS = "Pairs that flip:"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -125,19 +126,26 @@ def agreement_table(comparison: Comparison, coefficient: str) -> Table:
     return Table([coefficient, *names], rows, notes=["top: high scores"])
 
 
+def blocks(comparison: Comparison) -> list[str | Table]:
+    """The measure, the verdict in words, and the tables."""
+    found: list[str | Table] = [comparison.measure, comparison.sentence(), leaderboard(comparison)]
+    if len(comparison.boards) > 1:
+        found.append(by_tool(comparison)[0])
+        if comparison.flips:
+            found += [_FLIPS, verdict_table(comparison, only_flips=True)]
+        if len(comparison.first.means) > 2:
+            found += [agreement_table(comparison, c) for c in ("tau_b", "tau_ap_b")]
+    return found
+
+
 def text(comparison: Comparison, form: str) -> str:
     """Everything, for the terminal, Markdown or LaTeX."""
-    title = f"{comparison.measure}"
-    heading = {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, title)
-    parts = [heading, comparison.sentence(), leaderboard(comparison).render(form)]
-    if len(comparison.boards) > 1:
-        parts.append(by_tool(comparison)[0].render(form))
-        if comparison.flips:
-            parts += ["Pairs that flip:" if form != "latex" else "% pairs that flip",
-                      verdict_table(comparison, only_flips=True).render(form)]  # fmt: skip
-        if len(comparison.first.means) > 2:
-            parts += [agreement_table(comparison, c).render(form) for c in ("tau_b", "tau_ap_b")]
-    return "\n\n".join(parts)
+    title, *rest = blocks(comparison)
+    heading = {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, str(title))
+    flips = "% pairs that flip" if form == "latex" else _FLIPS
+    return "\n\n".join(
+        [heading, *(b.render(form) if isinstance(b, Table) else flips if b == _FLIPS else b for b in rest)]
+    )
 
 
 def csv_table(comparisons: Sequence[Comparison]) -> Table:

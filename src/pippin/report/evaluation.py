@@ -18,6 +18,11 @@ Ranges = dict[int, dict[str, tuple[float, float]]]  # of an evaluation by positi
 
 def evaluation_table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form: str = "table") -> str:
     """One row per scored file and tool, one column per measure; the conventions below."""
+    return table(evaluations, ranges, form).render(form)
+
+
+def table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form: str = "table") -> Table:
+    """The same as data; in CSV numbers have all their digits."""
     asked = [c.asked for c in evaluations[0].columns]
     several = len({e.name for e in evaluations}) > 1
     extended = False
@@ -39,7 +44,7 @@ def evaluation_table(evaluations: Sequence[Evaluation], ranges: Ranges | None = 
         notes.append("* not a measure of that tool: computed by its rules")
     if ranges is not None:
         notes.append("[worst, best]: how far the order of tied documents alone can move the number")
-    return Table(headers, rows, names=2 if several else 1, notes=notes).render(form)
+    return Table(headers, rows, names=2 if several else 1, notes=notes)
 
 
 def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> str:

@@ -5,7 +5,6 @@ Tables are those that `pippin leaderboard` prints, figures those of the page, dr
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,18 +16,17 @@ from pippin.bench.study import Study
 from pippin.bench.tables import training_convention
 from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
 from pippin.data.buffers import atomic_write
-from pippin.errors import ConventionError, MissingExtra
+from pippin.errors import ConventionError
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
+from pippin.report.figure import DRAWINGS, drawn
 from pippin.report.study import study_figures
 from pippin.tables import Table
 
 Boards = Mapping[BoardKey, Leaderboard]
 Step = Callable[[str], None]
 FORMS = {"markdown": "md", "latex": "tex"}
-DRAWINGS = ("svg", "pdf", "png")
-_PAPER = {"background": "white", "font": "Helvetica, Arial, sans-serif", "view": {"stroke": None}}
 
 
 def write_tables(
@@ -193,40 +191,6 @@ def write_study_figures(study: Study, folder: Path) -> list[Path]:
             written.append(folder / f"{file_name(study.data)}-{name}.{kind}")
             _write(written[-1], drawn(spec, kind))
     return written
-
-
-def drawn(spec: figures.Spec, kind: str) -> bytes:
-    """A figure of the page as a file for a paper: black on white, a column wide."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("vl-convert-python", "drawing figures", "pippin[report]") from None
-    paper = on_paper(spec)
-    if kind == "svg":
-        return str(vl_convert.vegalite_to_svg(paper)).encode()
-    draw = vl_convert.vegalite_to_pdf if kind == "pdf" else vl_convert.vegalite_to_png
-    return bytes(draw(paper, scale=2) if kind == "png" else draw(paper))
-
-
-def on_paper(spec: figures.Spec, width: int = 440) -> figures.Spec:
-    """The figure with a width of its own, and without what only a page knows: its colours, and pointing at things.
-
-    >>> on_paper({"width": "container", "mark": {"stroke": "var(--card)"}})["mark"]
-    {'stroke': '#ffffff'}
-    """
-    paper: figures.Spec = _paper_colours(copy.deepcopy(spec))
-    for part in (paper, *paper.get("layer", ())):
-        part.pop("params", None)
-        part.get("encoding", {}).pop("opacity", None)
-    return {**paper, "width": width, "config": _PAPER}
-
-
-def _paper_colours(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {key: _paper_colours(value) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_paper_colours(value) for value in part]
-    return {"var(--ink)": "#1c2024", "var(--card)": "#ffffff"}.get(part, part) if isinstance(part, str) else part
 
 
 def _write(path: Path, content: str | bytes) -> None:

@@ -1,0 +1,96 @@
+"""A figure: a Vega-Lite specification that shows itself in a notebook, and is drawn for a page or for paper."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pippin.data.buffers import atomic_write
+from pippin.errors import ConventionError, MissingExtra
+
+Spec = dict[str, Any]
+DRAWINGS = ("svg", "pdf", "png")
+MIME = "application/vnd.vegalite.v5+json"
+_PAPER = {"background": "white", "font": "Helvetica, Arial, sans-serif", "view": {"stroke": None}}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure:
+    """A picture of a result.
+
+    >>> figure = Figure({"mark": "bar", "data": {"values": [{"a": 1}]}}, "one bar")
+    >>> figure
+    Figure('one bar')
+    >>> MIME in figure._repr_mimebundle_()
+    True
+    """
+
+    spec: Spec
+    title: str = ""  # what a screen reader says of it
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """For notebooks: the specification, and a drawing where only pictures can be shown."""
+        found: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        with suppress(MissingExtra):
+            found["image/svg+xml"] = drawn(self.spec, "svg").decode()
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the figure; the ending of the name says as what: svg, pdf, png, html (interactive, offline), json."""
+        kind = Path(path).suffix.lower().removeprefix(".")
+        if kind == "json":
+            content = (json.dumps(self.spec, indent=1) + "\n").encode()
+        elif kind == "html":
+            from pippin.report.page import Section, page
+
+            content = page(self.title, "", [Section("", figure=self.spec, label=self.title)], []).encode()
+        elif kind in DRAWINGS:
+            content = drawn(self.spec, kind)
+        else:
+            raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, html or json, not as {kind!r}")
+        with atomic_write(path) as out:
+            out.write(content)
+
+    def __repr__(self) -> str:
+        return f"Figure({self.title!r})"
+
+
+def drawn(spec: Spec, kind: str) -> bytes:
+    """A figure of the page as a file for a paper: black on white."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("vl-convert-python", "drawing figures", "pippin[report]") from None
+    paper = on_paper(spec)
+    if kind == "svg":
+        return str(vl_convert.vegalite_to_svg(paper)).encode()
+    draw = vl_convert.vegalite_to_pdf if kind == "pdf" else vl_convert.vegalite_to_png
+    return bytes(draw(paper, scale=2) if kind == "png" else draw(paper))
+
+
+def on_paper(spec: Spec, width: int = 440) -> Spec:
+    """The figure without what only a page knows: its colours, pointing at things, and how wide it is.
+
+    >>> on_paper({"width": "container", "mark": {"stroke": "var(--card)"}})["mark"]
+    {'stroke': '#ffffff'}
+    """
+    paper: Spec = _paper_colours(copy.deepcopy(spec))
+    for part in (paper, *paper.get("layer", ())):
+        part.pop("params", None)
+        part.get("encoding", {}).pop("opacity", None)
+    if paper.get("width") == "container":
+        paper["width"] = width
+    return {**paper, "config": _PAPER}
+
+
+def _paper_colours(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _paper_colours(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_paper_colours(value) for value in part]
+    return {"var(--ink)": "#1c2024", "var(--card)": "#ffffff"}.get(part, part) if isinstance(part, str) else part

@@ -1,0 +1,195 @@
+"""How each kind of result looks: in words and tables for a terminal or a notebook, and as pictures.
+
+The front door introduces this module to the results (`pippin.shown`), which know nothing of the room it is in. What a
+kind needs is imported when a result of that kind is first shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from pippin.errors import ConventionError, UnknownName
+from pippin.report.figure import Figure, Spec
+from pippin.report.page import html_table
+from pippin.tables import Table, number
+
+Blocks = Sequence[str | Table]  # paragraphs and tables
+
+
+@dataclass(frozen=True)
+class Presenter:
+    """The looks of one kind of result."""
+
+    blocks: Callable[[Any], Blocks]
+    text: Callable[[Any], str] | None = None  # where a terminal can do better than the blocks
+    figures: Mapping[str, tuple[Callable[[Any], Spec], str]] = field(default_factory=dict)  # kind → picture, its title
+
+
+def text(result: Any) -> str:
+    """A result for a terminal."""
+    presenter = presenter_of(result)
+    if presenter.text is not None:
+        return presenter.text(result)
+    return "\n\n".join(block if isinstance(block, str) else block.render() for block in presenter.blocks(result))
+
+
+def html(result: Any) -> str:
+    """A result for a notebook."""
+    blocks = presenter_of(result).blocks(result)
+    return "\n".join(f"<p>{escape(b)}</p>" if isinstance(b, str) else html_table(b) for b in blocks)
+
+
+def figure(result: Any, kind: str | None = None) -> Figure:
+    """A picture of a result: the first, or the one of that kind."""
+    figures = presenter_of(result).figures
+    if kind is None:
+        kind = next(iter(figures))
+    if kind not in figures:
+        raise UnknownName(f"picture of {type(result).__name__}", kind, figures)
+    draw, title = figures[kind]
+    return Figure(draw(result), title)
+
+
+def presenter_of(result: Any) -> Presenter:
+    """Who shows a result: found by its class, or one that it is derived from."""
+    for kind in type(result).__mro__:
+        if kind.__name__ in PRESENTERS:
+            return PRESENTERS[kind.__name__]()
+    raise ConventionError(f"nobody shows {type(result).__name__}")
+
+
+def _evaluation() -> Presenter:
+    from pippin.report import evaluation as report
+    from pippin.report import evaluation_figures as figures
+
+    return Presenter(
+        lambda e: [report.table([e])], figures={"queries": (figures.queries, "the value of every query, best first")}
+    )
+
+
+def _evaluations() -> Presenter:
+    from pippin.report import evaluation as report
+    from pippin.report import evaluation_figures as figures
+
+    return Presenter(
+        lambda found: [report.table(list(found.values())), *_left_out(found)],
+        figures={"tools": (figures.tools, "the mean under every tool")},
+    )
+
+
+def _left_out(found: Any) -> list[str]:
+    return [f"{tool} is left out: {reason}" for tool, reason in found.left_out.items()]
+
+
+def _comparison() -> Presenter:
+    from pippin.report import compare as report
+    from pippin.report import compare_figures as figures
+
+    return Presenter(
+        report.blocks,
+        lambda found: report.text(found, "table"),
+        {
+            "means": (figures.means, "means with intervals, and how far ties alone move them"),
+            "pairs": (figures.pairs, "the difference of every pair"),
+            "tools": (figures.tools, "every system under every tool"),
+            "agreement": (figures.agreement, "rank correlation between the leaderboards of every two tools"),
+        },
+    )
+
+
+def _reconciliation() -> Presenter:
+    from pippin.report import reconcile as report
+
+    return Presenter(
+        lambda found: [found.sentence(), report.table([found])],
+        report.terminal,
+        {"waterfall": (lambda found: report.figure([found]), "from one tool's number to the other's")},
+    )
+
+
+def _reconciliations() -> Presenter:
+    from pippin.report import reconcile as report
+
+    def blocks(found: Any) -> Blocks:
+        several = list(found.values())
+        return [report.table(several), *(one.sentence() for one in several), *_left_out(found)]
+
+    drawing = (lambda found: report.figure(list(found.values())), "from one tool's number to every other's")
+    return Presenter(blocks, figures={"waterfall": drawing})
+
+
+def _audit() -> Presenter:
+    from pippin.report import audit as report
+
+    def blocks(found: Any) -> Blocks:
+        effects = [b for f in found.findings if f.effects for b in (f.sentence, report.effects_table(f))]
+        return [f"{found.name}: {found.about}", report.findings_table(found), *effects, report.closing(found)]
+
+    return Presenter(blocks, report.audit_text)
+
+
+def _tested() -> Presenter:
+    from pippin.report import evaluation_figures as figures
+
+    def blocks(found: Any) -> Blocks:
+        rows = [
+            [p.a, p.b, number(p.difference, 4), f"[{number(p.low, 4)}, {number(p.high, 4)}]", number(p.p, 4),
+             number(p.p_adjusted, 4), number(p.effect, 3), "–" if p.queries_needed is None else f"{p.queries_needed:,}",
+             p.reason]
+            for p in found.pairs
+        ]  # fmt: skip
+        headers = ["a", "b", "a − b", f"{100 * (1 - found.alpha):g}% interval", "p", "p, corrected", "effect",
+                   "queries needed", "remark"]  # fmt: skip
+        note = f"{found.test} ({found.method}), {found.alternative}; correction: {found.correction}."
+        return [Table(headers, rows, names=2, remarks=1, notes=[note, *found.notes])]
+
+    return Presenter(blocks, figures={"differences": (figures.differences, "the difference of every pair")})
+
+
+def _anova() -> Presenter:
+    def blocks(found: Any) -> Blocks:
+        rows = [
+            [r.source, f"{r.sum_of_squares:.6g}", str(r.df), f"{r.mean_square:.6g}", number(r.f, 3), number(r.p, 4)]
+            for r in (found.systems, found.queries, found.residual)
+        ]
+        return [
+            Table(
+                ["source", "sum of squares", "df", "mean square", "F", "p"],
+                rows,
+                notes=[found.reason] * bool(found.reason),
+            )
+        ]
+
+    return Presenter(blocks)
+
+
+def _correlation() -> Presenter:
+    return Presenter(lambda found: [str(found)])
+
+
+def _leaderboard() -> Presenter:
+    from pippin.report import evaluation_figures as figures
+    from pippin.report import leaderboard as report
+
+    return Presenter(
+        lambda board: [f"{board.data} under {board.tool}", report.board_table(board), *report.gap_notes([board])],
+        figures={"means": (figures.standings, "means with their intervals")},
+    )
+
+
+PRESENTERS: dict[str, Callable[[], Presenter]] = {
+    "Anova": _anova,
+    "Audit": _audit,
+    "Comparison": _comparison,
+    "Correlation": _correlation,
+    "CorrelationInterval": _correlation,
+    "Evaluation": _evaluation,
+    "Evaluations": _evaluations,
+    "Leaderboard": _leaderboard,
+    "Reconciliation": _reconciliation,
+    "Reconciliations": _reconciliations,
+    "TestedPairs": _tested,
+}

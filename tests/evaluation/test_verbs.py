@@ -1,0 +1,140 @@
+"""What a data scientist types: arrays with their queries, one tool or all, any notation, any of the usual objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.data import synthetic
+from pippin.data.dataset import Dataset
+from pippin.data.letor import write_letor
+from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.evaluation.audit import audit
+from pippin.evaluation.compare import compare
+from pippin.evaluation.correlation import correlate
+from pippin.evaluation.evaluate import Evaluation, Evaluations, evaluate
+from pippin.evaluation.measures import Measure
+from pippin.evaluation.reconcile import Reconciliation, Reconciliations, reconcile
+from pippin.evaluation.tools import TOOLS
+
+DATA = synthetic.make(20)
+Y, QID, SIZES = DATA.labels.tolist(), DATA.qid(), np.diff(DATA.offsets)
+SCORES = DATA.features[:, 0]
+
+
+def test_arrays_say_what_the_data_set_says() -> None:
+    whole = evaluate(DATA, SCORES, ["NDCG@10", "MAP"], "letor4")
+    for given in ({"qid": QID}, {"group": SIZES}, {"qid": QID.astype(str)}):
+        found = evaluate(Y, SCORES, ["NDCG@10", "MAP"], "letor4", **given)
+        assert isinstance(found, Evaluation)
+        assert found.mean == whole.mean
+
+
+def test_one_tool_gives_an_evaluation_and_several_a_mapping() -> None:
+    every = evaluate(DATA, SCORES, tool="all")
+    assert isinstance(every, Evaluations)
+    assert list(every) == list(TOOLS)
+    assert every.mean["yahoo"] == evaluate(DATA, SCORES, tool="yahoo").mean
+    assert list(evaluate(DATA, SCORES, tool=("yahoo", TOOLS["letor4"]))) == ["yahoo", "letor4"]
+    assert list(evaluate(DATA, SCORES, tool=["yahoo"])) == ["yahoo"]
+    with pytest.raises(UnknownName, match="no tool is called 'yaho'; did you mean yahoo"):
+        evaluate(DATA, SCORES, tool="yaho")
+    with pytest.raises(ConventionError, match="no tool was asked for"):
+        evaluate(DATA, SCORES, tool=[])
+
+
+def test_axes_go_on_top_of_the_tool() -> None:
+    strict = evaluate(Y, SCORES, "P@5", "trec_eval9", qid=QID, relevant_at=2)
+    assert strict.mean["P@5"] == evaluate(Y, SCORES, "P(rel=2)@5", "trec_eval9", qid=QID)["P(rel=2)@5"]
+
+
+def test_a_mean_is_found_by_any_name_of_the_measure() -> None:
+    found = evaluate(DATA, SCORES, ["nDCG@10", Measure("P", 5)], "trec_eval9")
+    assert found["ndcg_cut_10"] == found.mean["nDCG@10"] == found[Measure("NDCG", 10)]
+    assert found["P_5"] == found.mean["P@5"]
+    with pytest.raises(UnknownName, match="no measure of this evaluation is called 'MAP'"):
+        found["MAP"]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), [(3, "3 is int"), ([None], "None is NoneType"), ([], "no measure")])
+def test_what_is_no_measure_is_said(wrong: Any, sentence: str) -> None:
+    with pytest.raises(ConventionError, match=sentence):
+        evaluate(DATA, SCORES, wrong)
+
+
+@pytest.mark.parametrize(
+    ("judged", "more", "sentence"),
+    [
+        (Y, {}, "or labels with qid= or group=, not list"),
+        (DATA, {"qid": QID}, "qid and group go with a label per row, and Dataset knows its queries itself"),
+        (Y, {"qid": QID, "group": SIZES}, "give one of them"),
+        (Y, {"group": [1]}, "add up to 1 documents"),
+        (7, {"qid": [1]}, "0 query ids are needed"),
+    ],
+)
+def test_queries_that_do_not_fit_are_said(judged: Any, more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        evaluate(judged, SCORES, **more)
+
+
+def test_compare_takes_arrays_files_and_values(tmp_path: Path) -> None:
+    systems = {"a": SCORES, "b": DATA.features[:, 1]}
+    found = compare(Y, systems, "MAP", ["letor4", "yahoo"], qid=QID, test="wilcoxon", correction="bonferroni")
+    assert [board.name for board in found.boards] == ["letor4", "yahoo"]
+    assert found.first.means["a"] == evaluate(DATA, SCORES, "MAP", "letor4").mean["MAP"]
+    assert found.first.tested.test == "wilcoxon"
+    write_letor(DATA, tmp_path / "test.txt")
+    files = []
+    for name, scores in systems.items():
+        files.append(tmp_path / name)
+        files[-1].write_text("".join(f"{score!r}\n" for score in scores.tolist()))
+    assert compare(tmp_path / "test.txt", files, "MAP", "letor4").first.means == found.first.means
+    per_query = {s: evaluate(DATA, scores, "MAP", "letor4").per_query["MAP"] for s, scores in systems.items()}
+    assert compare(per_query).first.means["a"] == pytest.approx(found.first.means["a"], abs=1e-12)
+    with pytest.raises(ConventionError, match="one measure at a time, not 2: MAP, P@5"):
+        compare(DATA, systems, ["MAP", "P@5"])
+    with pytest.raises(UnknownName, match="wilcox"):
+        compare(DATA, systems, test="wilcox")
+    with pytest.raises(DataError, match="two systems have one name"):
+        compare(DATA, [tmp_path / "a", tmp_path / "a"])
+
+
+def test_reconcile_takes_one_target_or_all() -> None:
+    one = reconcile(Y, SCORES, "NDCG@10", "yahoo", "letor4", qid=QID)
+    assert isinstance(one, Reconciliation)
+    seen: list[str] = []
+    every = reconcile(DATA, SCORES, source="yahoo", step=seen.append)
+    assert isinstance(every, Reconciliations)
+    assert list(every) == seen == [name for name in TOOLS if name != "yahoo"]
+    assert every["letor4"].sentence() == one.sentence()
+    assert sum(share.value for share in one.shares) == pytest.approx(one.difference)
+
+
+def test_audit_takes_what_evaluate_takes(tmp_path: Path) -> None:
+    keys = {finding.key for finding in audit(DATA, SCORES).findings}
+    assert {finding.key for finding in audit(Y, SCORES, qid=QID).findings} <= keys
+    for part in ("S1", "S2"):
+        half = DATA.select(slice(0, 10) if part == "S1" else slice(10, 20))
+        write_letor(half, tmp_path / f"{part}.txt")
+    whole = audit(tmp_path)
+    assert whole.about.startswith("20 queries")
+    assert "2 files" in whole.about
+    assert audit([tmp_path / "S1.txt", str(tmp_path / "S2.txt")]).about == whole.about
+    assert audit({1: {2: 0}})["empty"].number == 1
+
+
+def test_correlate_matches_names() -> None:
+    a, b = {"x": 1.0, "y": 2.0, "z": 3.0}, {"z": 0.3, "x": 0.1, "y": 0.2}
+    assert correlate(a, b).value == 1.0
+    assert correlate(a, b, "spearman").name == "spearman"
+    with pytest.raises(DataError, match="y has no 'x', which the other has"):
+        correlate(a, {"y": 1.0, "z": 2.0})
+    with pytest.raises(DataError, match="both dicts by name, or both numbers"):
+        correlate(a, [1, 2, 3])
+
+
+def test_labels_without_features_are_a_data_set() -> None:
+    assert Dataset.from_arrays(np.empty((3, 0)), [0, 1, 2], group=[3]).features.shape == (3, 0)

@@ -1,0 +1,115 @@
+"""Every result shows itself: as text, in a notebook, as a frame, and, where it has one, as a picture."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.bench.grids import HandGrid, numbered
+
+import pippin
+from pippin.bench.leaderboard import leaderboard
+from pippin.data import synthetic
+from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation.audit import audit
+from pippin.evaluation.compare import compare
+from pippin.evaluation.correlation import correlate
+from pippin.evaluation.correlation_bootstrap import bootstrap
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.reconcile import reconcile
+from pippin.evaluation.significance import anova
+from pippin.report.figure import MIME, Figure
+from pippin.report.presenters import PRESENTERS, presenter_of
+from pippin.shown import ByTool, Drawn, Shown
+
+DATA = synthetic.make(12)
+SYSTEMS = {"a": DATA.features[:, 0], "b": DATA.features[:, 1], "<c>": DATA.features[:, 2]}
+VALUES = [[0.1, 0.4, 0.3], [0.2, 0.5, 0.6], [0.0, 0.7, 0.2]]
+
+
+def results() -> dict[str, Any]:
+    compared = compare(DATA, SYSTEMS)
+    grid = HandGrid()
+    for ranker, values in (("good", [0.5, 0.6, 0.7]), ("poor", [0.2, 0.3, 0.5])):
+        grid.add(ranker, numbered(values))
+    return {
+        "Anova": anova(compared.first.table),
+        "Audit": audit(DATA, SYSTEMS["a"]),
+        "Comparison": compared,
+        "Correlation": correlate([1, 2, 3], [1, 3, 2]),
+        "CorrelationInterval": bootstrap(VALUES, VALUES, "tau_b", samples=20),
+        "Evaluation": evaluate(DATA, SYSTEMS["a"], ["NDCG@10", "num_ret"], "letor4"),
+        "Evaluations": evaluate(DATA, SYSTEMS["a"], ["NDCG@10", "num_ret"], "all"),
+        "Leaderboard": leaderboard(grid, "D"),
+        "Reconciliation": reconcile(DATA, SYSTEMS["a"], target="letor4"),
+        "Reconciliations": reconcile(DATA, SYSTEMS["a"]),
+        "TestedPairs": compared.first.tested,
+    }
+
+
+RESULTS = results()
+
+
+def kinds(cls: type) -> set[type]:
+    found = {cls}.union(*map(kinds, cls.__subclasses__()))
+    return {kind for kind in found if kind.__module__.startswith("pippin.")}
+
+
+def test_every_kind_of_result_is_shown_and_tried_here() -> None:
+    for module in pkgutil.walk_packages(pippin.__path__, "pippin."):
+        if module.name.split(".")[1] in ("evaluation", "bench", "collection"):
+            importlib.import_module(module.name)
+    assert {kind.__name__ for kind in kinds(Shown) - {Shown, Drawn, ByTool}} == set(PRESENTERS) == set(RESULTS)
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_text_notebook_and_frames(name: str) -> None:
+    result = RESULTS[name]
+    assert type(result).__name__ == name
+    assert len(repr(result)) > 20
+    assert "object at 0x" not in repr(result)
+    html = result._repr_html_()
+    assert "<c>" not in html
+    assert html.count("<table") == html.count("</table>")
+    columns = result.to_dict()
+    polars, pandas = result.to_polars(), result.to_pandas()
+    assert polars.columns == list(pandas.columns) == list(columns)
+    assert len(polars) == len(pandas) == len(next(iter(columns.values()))) > 0
+
+
+@pytest.mark.parametrize("name", sorted(n for n, r in RESULTS.items() if isinstance(r, Drawn)))
+def test_pictures(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
+    result = RESULTS[name]
+    with pytest.raises(UnknownName, match=f"no picture of {name} is called 'nothing'"):
+        result.plot("nothing")
+    first = result.plot()
+    for kind in presenter_of(result).figures:
+        figure = result.plot(kind)
+        assert isinstance(figure, Figure)
+        json.dumps(figure.spec, allow_nan=False)
+        shown = figure._repr_mimebundle_()
+        assert shown[MIME] == figure.spec
+        assert shown["image/svg+xml"].startswith("<svg")
+        for ending in ("svg", "png", "pdf", "html", "json"):
+            figure.save(tmp_path / f"{kind}.{ending}")
+            assert (tmp_path / f"{kind}.{ending}").stat().st_size > 200
+    with pytest.raises(ConventionError, match="a figure is written as svg, pdf, png, html or json, not as 'xyz'"):
+        first.save(tmp_path / "figure.xyz")
+
+
+def test_a_tool_that_cannot_say_is_named_with_the_reason() -> None:
+    labels, scores, qid = [5, 0, 1], [3.0, 2.0, 1.0], [1, 1, 1]
+    found = evaluate(labels, scores, "ERR", "all", qid=qid)
+    assert "label 5 is above ERR's top grade 4" in found.left_out["gdeval"]
+    assert "gdeval" not in found
+    assert "gdeval is left out: label 5 is above" in repr(found)
+    assert "gdeval is left out" in found._repr_html_()
+    with pytest.raises(ConventionError, match="label 5 is above"):
+        evaluate(labels, scores, "ERR", ["xgboost", "gdeval"], qid=qid)
+    with pytest.raises(UnknownName, match="no tool of this result is called 'gdeval'"):
+        found["gdeval"]

@@ -52,6 +52,7 @@ GROUPS = {
         "tools": ("tools", "the evaluation tools side by side, or all about one"),
         "measures": ("measures", "the measures, or all about one"),
         "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
+        "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "features": ("features", "the learning features and their sets, or all about one"),
         "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
     },

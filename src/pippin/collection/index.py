@@ -7,10 +7,10 @@ where it is looked at. Documents and terms go by numbers, documents in the order
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from pippin.data.texts import Texts
 from pippin.errors import DataError, UnknownName
 from pippin.kernels import index as kernel
 from pippin.manifest import Column
+
+if TYPE_CHECKING:
+    from pippin.collection.retrieval import Found
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -159,6 +162,17 @@ class Index:
         terms = self.manifest["terms"]
         return f"Index({self.name!r}: {self.documents:,} documents, {terms:,} terms; {', '.join(self.streams)})"
 
+    @property
+    def id_ranks(self) -> NDArray[Any]:
+        """The place of each document when all are sorted by id, which decides between equal scores."""
+        return self._arrays["ids.ranks"]
+
+    def search(self, queries: Iterable[Query], **how: Any) -> Found:
+        """The best documents of queries; `how` is that of `retrieval.search` (model, top, stream)."""
+        from pippin.collection.retrieval import search
+
+        return search(self, queries, **how)
+
     def analyse(self, text: str) -> list[str]:
         """The words of a text, as the documents were analysed."""
         return self.analysis.analyse(text)
@@ -227,7 +241,7 @@ class Index:
             raise DataError(f"the best {n} documents cannot be counted")
         terms = [self.term_numbers(tuple(dict.fromkeys(words))) for words in queries]
         native = self._native(stream, np.concatenate([np.empty(0, np.uint32), *terms]))
-        return kernel.top(native, terms, n, k1, b, self._arrays["ids.ranks"])
+        return kernel.top(native, terms, n, k1, b, self.id_ranks)
 
     def bm25(self, words: Sequence[str], *, stream: str, k1: float = K1, b: float = B) -> Floats:
         """BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average)); 0 without a word."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pippin.collection.files import head, lines, open_stream
 from pippin.collection.html import clean, decode
 from pippin.collection.records import form_of, read_json, read_records
 from pippin.errors import DataError
+from pippin.registry import Registry
 
 USUAL = ("title", "text", "query")
 ID_FIELDS = ("query_id", "qid", "query-id", "id", "_id", "number", "num", "topic_id")
@@ -33,12 +35,26 @@ NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 Topic = tuple[int, str, dict[str, str]]  # line, id, fields
 
 
+@dataclass(frozen=True)
+class Shape:
+    """A form of topics that some collection has of its own: how a file of it begins, and how it is read."""
+
+    begins: re.Pattern[bytes]
+    read: Callable[[Path], Iterator[Topic]]
+
+
+SHAPES: Registry[Shape] = Registry("form of topics")  # readers of collections put theirs here
+
+
 def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tuple[Query, ...]:
     """The queries of a file; `field` (title, description, text …) says which part is searched."""
     file = Path(path)
     start = head(file)
     form = form_of(file)
-    if start.startswith(b"<"):
+    own = next((shape for shape in SHAPES.values() if shape.begins.match(start)), None)
+    if own is not None:
+        topics = own.read(file)
+    elif start.startswith(b"<"):
         topics = _trec(file)
     elif form in ("csv", "parquet", "arrow", "jsonl") or start.startswith((b"{", b"[")):
         topics = _table(file, form)

@@ -92,7 +92,7 @@ def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
         ("cranqrel", "1 1 1\n1 2 7\n", "the code '7' is none of Cranfield's", 2),
         ("cranqrel", "1 1 1\n\n1 1 2\n", "document 1 stands twice in query 1", 3),
         ("cranqrel", "", "the file is empty", None),
-        ("queries", ".I 1\n.T\na\n", "the query 1 has no text (it has title)", None),
+        ("queries", ".I 1\n.T\na\n", "the query 1 has no text (it has title)", 1),
     ],
 )
 def test_bad_files(tmp_path: Path, file: str, text: str, sentence: str, line: int | None) -> None:

@@ -45,5 +45,6 @@ from pippin.collection.readers import (  # noqa: F401  (each puts itself on the 
 )
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect, read_collection, register
 from pippin.collection.readers.explain import explain
+from pippin.collection.topics import read_queries
 
-__all__ = ["READERS", "Reader", "Wanted", "collect", "explain", "read_collection", "register"]
+__all__ = ["READERS", "Reader", "Wanted", "collect", "explain", "read_collection", "read_queries", "register"]

@@ -13,15 +13,16 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pippin.collection.collection import Collection, Document, Query
+from pippin.collection.collection import Collection, Document
 from pippin.collection.files import BOM, first_files, head, open_stream, plain_text
 from pippin.collection.readers.base import READERS, Beside, Reader, Wanted, collect, starts_with
 from pippin.collection.readers.judged import gather, read_judged
-from pippin.collection.topics import plain_number, query_of, read_queries
+from pippin.collection.topics import SHAPES, Shape, Topic, plain_number
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
 NPL_HEAD = re.compile(rb"\s*1[ \t]*\r?\n\s*[^\d\s]")  # a number alone, then words
+NPL_TOPICS = re.compile(rb"\s*\d+[ \t]*\r?\n[^/\t#]*[^\d\s][^/\t#]*\n[ \t]*/[ \t]*\r?\n")
 DIGITS = re.compile(rb"[\d\s/-]+")
 LISA_HEAD = re.compile(rb"Document[ \t]+(\d+)[ \t]*\r?\n")
 LISA_JUDGED = re.compile(rb"Query\s+(\d+)\s+\d+\s+Relevant\s+Refs?:([\d\s]+)-1", re.IGNORECASE)
@@ -81,13 +82,12 @@ def _hashed(path: Path) -> Iterator[Piece]:
         yield text.count(b"\n", 0, found.start(1)) + 1, plain_number(found[1].decode()), found[2]
 
 
-def _queries(pieces: Callable[[Path], Iterator[Piece]], own: re.Pattern[bytes]) -> Callable[..., tuple[Query, ...]]:
-    """Queries in a collection's own shape where the file begins so; any other file is read as topics."""
+def _topics(pieces: Callable[[Path], Iterator[Piece]]) -> Callable[[Path], Iterator[Topic]]:
+    """Pieces as topics with one field."""
 
-    def read(path: Path, field: str | None, _: Judgements | None) -> tuple[Query, ...]:
-        if not own.match(head(path)):
-            return read_queries(path, field)
-        return tuple(query_of(name, {"text": plain_text(text)}, field, path) for _, name, text in pieces(path))
+    def read(path: Path) -> Iterator[Topic]:
+        for line, name, text in pieces(path):
+            yield line, name, {"text": plain_text(text)}
 
     return read
 
@@ -176,19 +176,15 @@ def _is_lisa(path: Path) -> bool:
 
 def _open_npl(wanted: Wanted) -> Collection:
     file = _one(wanted, _is_npl)
-    beside = Beside(
-        r".*quer(y|ies).*", r"(rlv|.*rel|.*qrels).*", _queries(_slashed, NPL_HEAD), _judged(_slashed, DIGITS)
-    )
+    beside = Beside(r".*quer(y|ies).*", r"(rlv|.*rel|.*qrels).*", read_judgements=_judged(_slashed, DIGITS))
     return collect(wanted, wanted.choose(("text",), ("text",)), lambda: _npl_documents(file), beside=beside)
 
 
 def _open_time(wanted: Wanted) -> Collection:
     file = _one(wanted, _is_time)
-    own = re.compile(rb"\*FIND\s")
     beside = Beside(
-        r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*",
-        _queries(lambda path: _starred(path, b"FIND"), own), _judged(_listed, re.compile(rb"\d+\s+\d+\s")),
-    )  # fmt: skip
+        r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*", read_judgements=_judged(_listed, re.compile(rb"\d+\s+\d+\s"))
+    )
     return collect(wanted, wanted.choose(("text",), ("text",)), lambda: _time_documents(file), beside=beside)
 
 
@@ -197,10 +193,7 @@ def _open_lisa(wanted: Wanted) -> Collection:
     if not files:
         raise DataError("no file begins with `Document 1`", wanted.path)
     streams = wanted.choose(("title", "abstract"), ("title", "abstract"))
-    beside = Beside(
-        r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*",
-        _queries(_hashed, re.compile(rb"\d+\s*\n[^#]*[^\d\s]")), _judged(_counted, LISA_JUDGED),
-    )  # fmt: skip
+    beside = Beside(r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*", read_judgements=_judged(_counted, LISA_JUDGED))
     return collect(wanted, streams, lambda: _lisa_documents(files, streams), beside=beside)
 
 
@@ -212,3 +205,6 @@ def _any(is_documents: Callable[[Path], bool]) -> Callable[[Path], bool]:
 READERS.register("npl", Reader("`1`, text, `/` …, as NPL's `doc-text`", _any(_is_npl), _open_npl))
 READERS.register("time", Reader("`*TEXT 017 …`, as TIME's `TIME.ALL`", _any(_is_time), _open_time))
 READERS.register("lisa", Reader("`Document 1`, title, abstract, `*****`, as LISA's files", _any(_is_lisa), _open_lisa))
+SHAPES.register("npl", Shape(NPL_TOPICS, _topics(_slashed)))
+SHAPES.register("time", Shape(re.compile(rb"\*FIND\s"), _topics(lambda path: _starred(path, b"FIND"))))
+SHAPES.register("lisa", Shape(re.compile(rb"\d+[ \t]*\r?\n[^#\t]*[^\d\s][^#\t]*#"), _topics(_hashed)))

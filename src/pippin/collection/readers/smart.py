@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link, Query
 from pippin.collection.files import first_files, head, lines, plain_text, split_records
 from pippin.collection.readers.base import DESCRIPTIONS, READERS, Beside, Reader, Wanted, collect, starts_with
 from pippin.collection.readers.judged import gather, label_of, read_judged
-from pippin.collection.topics import plain_number, query_of, read_queries
+from pippin.collection.topics import SHAPES, Shape, Topic, plain_number, read_queries
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
@@ -87,18 +88,19 @@ def _references(path: Path) -> dict[str, list[str]]:
     return references
 
 
+def _topics(path: Path) -> Iterator[Topic]:
+    for line, name, said in records(path):
+        yield line, name, {TOPIC.get(k, STREAMS.get(k, k.decode())): plain_text(text) for k, text in said.items()}
+
+
 def _read_queries(path: Path, field: str | None, judged: Judgements | None) -> tuple[Query, ...]:
-    """Queries of a SMART file, their ids as the judgements have them; any other file is read as topics."""
-    if not starts_with(path, b".i"):
-        return read_queries(path, field)
-    names, topics = [], []
-    for _, name, said in records(path):
-        names.append(name)
-        topics.append({TOPIC.get(k, STREAMS.get(k, k.decode())): plain_text(text) for k, text in said.items()})
-    counted = path.name.lower().startswith("cran") if judged is None else not set(judged.query_ids) <= set(names)
-    if counted:
-        names = [str(number) for number in range(1, len(names) + 1)]
-    return tuple(query_of(name, fields, field or "text", path) for name, fields in zip(names, topics, strict=True))
+    """The queries of a file; those of a SMART file may have to be counted to have ids as the judgements have them."""
+    queries = read_queries(path, field or "text" if starts_with(path, b".i") else field)
+    names = {query.id for query in queries}
+    counted = path.name.lower().startswith("cran") if judged is None else not set(judged.query_ids) <= names
+    if not starts_with(path, b".i") or not counted:
+        return queries
+    return tuple(replace(query, id=str(number)) for number, query in enumerate(queries, 1))
 
 
 def _read_judgements(path: Path) -> Judgements:
@@ -145,4 +147,5 @@ def _open(wanted: Wanted) -> Collection:
     )
 
 
+SHAPES.register("smart", Shape(re.compile(rb"\.I\s"), _topics))
 READERS.register("smart", Reader("`.I 1`, then `.T .A .W` …; one file or a folder", lambda p: bool(_parts(p)), _open))

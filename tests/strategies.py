@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.reference import MEASURES, Label
+from tests.reference import near
+from tests.twins import TWINS, value
+from tests.twins.query import Label
 
 from pippin.data.trec import Judgements, Run
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.axis import GainTable, UnitNumber, Whole
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.evaluate import evaluate_tool
-from pippin.evaluation.measures import KINDS
+from pippin.evaluation.measures import KINDS, Kind
 from pippin.evaluation.tools import Tool
 
 
@@ -52,25 +56,41 @@ def queries(draw: st.DrawFn, longest: int = 12, tied: bool = False, most: int = 
 
 GAINS: tuple[Any, ...] = ("label", "exp2", (0.0, 1.0, 3.0, 7.0, 15.0), (0.0, 0.0, 0.5, 2.0, 2.0))
 UNSORTED_GAIN = (0.0, 2.0, 1.0, 5.0, 3.0)
+# values to draw of an axis besides its named ones, by their form
+FREE: dict[type, tuple[Any, ...]] = {
+    Whole: (1, 2, 5),
+    UnitNumber: (0.0, 0.5, 1.0),
+    GainTable: (*GAINS[2:], UNSORTED_GAIN),
+    type(None): (),
+}
+SETTLED: dict[str, Any] = {"ties": "input"}  # what tests set themselves
 
-conventions = st.builds(
-    Convention,
-    gain=st.sampled_from((*GAINS, UNSORTED_GAIN)),
-    top_label=st.sampled_from([None, 2]),
-    gain_at=st.sampled_from([1, 2]),
-    discount=st.sampled_from(["log2", "letor", "reciprocal"]),
-    ideal=st.sampled_from(["list", "judged"]),
-    short=st.sampled_from(["keep", "zero"]),
-    short_precision=st.sampled_from(["cutoff", "list", "zero"]),
-    empty=st.sampled_from([0.0, 1.0, 0.5, None]),
-    queries=st.just("judged"),
-    ties=st.just("input"),
-    relevant_at=st.sampled_from([1, 2]),
-    ap_denominator=st.sampled_from(["judged", "list", "cutoff"]),
-    ap_undefined=st.sampled_from(["pool", "cutoff"]),
-    err_top=st.sampled_from([4, 5, "query"]),
-    cut=st.booleans(),
-)
+
+def values_of(name: str) -> list[Any]:
+    """Values of an axis, the named ones and some of the others; labels go up to 4, so ERR's top grade is no less."""
+    drawn = [*AXES[name].named.values(), *FREE[type(AXES[name].free)]]
+    return [value for value in drawn if name != "err_top" or value not in (1, 2)]
+
+
+conventions = st.fixed_dictionaries(
+    {name: st.just(SETTLED[name]) if name in SETTLED else st.sampled_from(values_of(name)) for name in AXES}
+).map(lambda drawn: Convention(**drawn))
+
+
+def judged_under(convention: Convention) -> int:
+    """The largest label that may be drawn: ERR may take labels as probabilities."""
+    return 1 if convention.err_top == "probability" else 4
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, longest: int = 12, tied: bool | None = False, most: int = 4
+) -> tuple[list[Drawn], Convention]:
+    """Up to so many queries with labels that fit the convention; `tied` None: some with ties, some without."""
+    convention = draw(conventions)
+    ties = st.booleans() if tied is None else st.just(tied)
+    query = ties.flatmap(lambda tied: queries(longest, tied, judged_under(convention)))
+    return draw(st.lists(query, min_size=1, max_size=most)), convention
 
 
 def collection(drawn: Sequence[Drawn]) -> tuple[Judgements, Run]:
@@ -88,19 +108,40 @@ def as_tool(convention: Convention) -> Tool:
     return Tool("drawn", "a drawn convention", "1", "tests", convention, ())
 
 
-OWN: dict[str, tuple[dict[str, float], ...]] = {"RBP": ({"p": 0.5},), "F1": ({"beta": 2.0},)}
+# every kind at cutoffs inside and beyond a list, with parameters of its own: text, kind, cutoff, parameters
+Asked = tuple[str, str, int | None, dict[str, float]]
 
-# every measure of the reference, at cutoffs inside and beyond a list, with parameters of its own
-ASKED: tuple[tuple[str, str, int | None, dict[str, float]], ...] = tuple(
-    (f"{name}{''.join(f'({k}={v})' for k, v in own.items())}" + (f"@{cutoff}" if cutoff else ""), name, cutoff, own)
-    for name in MEASURES
-    for own in ({}, *OWN.get(name, ()))
-    for cutoff in ((None,) if KINDS[name].cutoff == "never" else (None, 1, 3, 10))
-)
+
+def asked_of(kind: Kind) -> list[Asked]:
+    """A kind as it may be asked for; its twin says which of its parameters are worth trying."""
+    cutoffs: dict[str, tuple[int | None, ...]] = {"never": (None,), "required": (1, 3, 10)}
+    asked = []
+    for own in ({}, *TWINS[kind.name].tried):
+        inside = f"({','.join(f'{name}={value}' for name, value in own.items())})" if own else ""
+        for cutoff in cutoffs.get(kind.cutoff, (None, 1, 3, 10)):
+            asked.append((f"{kind.name}{inside}" + (f"@{cutoff}" if cutoff else ""), kind.name, cutoff, own))
+    return asked
+
+
+ASKED = [asked for kind in KINDS.values() if kind.name in TWINS for asked in asked_of(kind)]
 
 
 def per_query(drawn: Sequence[Drawn], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:
-    """What Pippin says of these queries, by measure."""
+    """What Pippin says of these queries, by measure; NaN where a query is left out."""
     judgements, run = collection(drawn)
     found = evaluate_tool(judgements, run, asked, as_tool(convention), {}, "drawn").per_query
-    return {text: [found[text][f"q{q}"] for q in range(len(drawn))] for text in asked}
+    return {text: [found[text].get(f"q{q}", math.nan) for q in range(len(drawn))] for text in asked}
+
+
+def unlike_their_twins(
+    drawn: Sequence[Drawn], convention: Convention, asked: Sequence[Asked] = ASKED
+) -> dict[str, tuple[str, float, float]]:
+    """Kinds whose value differs from their definition's, with an example: what was asked, ours, the twin's."""
+    found = per_query(drawn, convention, [text for text, *_ in asked])
+    unlike = {}
+    for text, kind, cutoff, own in asked:
+        for query, ours in zip(drawn, found[text], strict=True):
+            theirs = value(kind, query.ranked, query.judged, convention, cutoff, **own)
+            if not near(ours, theirs):
+                unlike[kind] = (text, ours, theirs)
+    return unlike

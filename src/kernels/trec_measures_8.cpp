@@ -64,13 +64,14 @@ double over(const List& list, const Rules& rules, Scratch& scratch) {
     return ranked.size > 0 ? wide(Value(ranked)) : 0.0;
 }
 
-float precision_at(const Ranked& q) { return q.precision(q.rules.cutoff); }
-float recall_at(const Ranked& q) { return q.recall(q.rules.cutoff); }
-float relative_at(const Ranked& q) { return q.relative(q.rules.cutoff); }
+Position cutoff_of(const Ranked& q) { return q.rules.cutoff > 0 ? q.rules.cutoff : q.size; }
+float precision_at(const Ranked& q) { return q.precision(cutoff_of(q)); }
+float recall_at(const Ranked& q) { return q.recall(cutoff_of(q)); }
+float relative_at(const Ranked& q) { return q.relative(cutoff_of(q)); }
 float unranked_at(const Ranked& q) { return precision_at(q) * recall_at(q); }
 float relative_unranked_at(const Ranked& q) {
     // A list that ends above the cutoff is measured by its precision instead.
-    const float value = q.rules.cutoff <= q.size ? relative_at(q) : precision_at(q);
+    const float value = cutoff_of(q) <= q.size ? relative_at(q) : precision_at(q);
     return value * value;
 }
 

@@ -1,0 +1,11 @@
+"""Slow truths: what each kind of measure is by definition, in plain Python, one query at a time.
+
+Every registered `Kind` has a twin here, under the same name; a law compares them on random lists under random
+conventions (`tests/evaluation/test_measures.py`). They are written from the definitions and from what the original
+tools were seen to do, not from the code under test.
+"""
+
+from tests.twins import field, trec, trec8
+from tests.twins.query import TWINS, Query, Twin, value
+
+__all__ = ["TWINS", "Query", "Twin", "field", "trec", "trec8", "value"]

@@ -1,0 +1,170 @@
+"""The measures of the field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tests.twins.query import UNDEFINED, Query, twin
+
+
+def discount(query: Query, rank: int) -> float:
+    """What a gain counts at this rank (from 1)."""
+    if query.convention.discount == "log2":
+        return 1 / math.log2(1 + rank)
+    if query.convention.discount == "letor":
+        return 1 / max(1.0, math.log2(rank))
+    return 1 / rank
+
+
+def _discounted(query: Query, gains: Iterable[float]) -> float:
+    return sum(gain * discount(query, r) for r, gain in enumerate(gains, 1))
+
+
+def _ideal(query: Query, depth: int | None) -> float:
+    labels = query.ranked if query.convention.ideal == "list" else query.judged
+    gains = sorted(map(query.gain, labels), reverse=True)
+    return _discounted(query, gains[:depth])
+
+
+@twin("DCG")
+def dcg(query: Query) -> float:
+    """Sum of gain times discount over the first k."""
+    if query.short and query.convention.short == "zero":
+        return 0.0
+    return _discounted(query, query.gains[: query.depth])
+
+
+@twin("NDCG")
+def ndcg(query: Query) -> float:
+    """DCG over the ideal DCG; nothing to gain: undefined. A rule that zeroes short lists never looks inside them."""
+    if query.short and query.convention.short == "zero":
+        return 0.0
+    ideal = _ideal(query, query.cutoff)
+    return dcg(query) / ideal if ideal > 0 else UNDEFINED
+
+
+@twin("MeanNDCG")
+def mean_ndcg(query: Query) -> float:
+    """The mean of NDCG@1 .. NDCG@n."""
+    if _ideal(query, None) == 0:
+        return UNDEFINED
+    at = [_discounted(query, query.gains[:k]) / _ideal(query, k) for k in range(1, query.n + 1)]
+    return sum(at) / query.n if query.n else 0.0
+
+
+@twin("AP")
+@twin("gm_map")
+def ap(query: Query) -> float:
+    """Precision at every relevant rank, over the number of relevant documents; undefined where there are none."""
+    convention = query.convention
+    if convention.ap_undefined == "cutoff" and query.hits() == 0:
+        return UNDEFINED
+    total = sum(query.hits(r) / r for r in query.relevant_ranks if r <= query.depth)
+    over = query.all_relevant
+    if convention.ap_denominator == "list":
+        over = query.found_relevant
+    elif convention.ap_denominator == "cutoff" and query.cutoff is not None:
+        over = min(over, query.cutoff)
+    return total / over if over else UNDEFINED
+
+
+@twin("P")
+def precision(query: Query) -> float:
+    """Hits over the cutoff, with the convention's word on short lists."""
+    rule = query.convention.short_precision
+    if query.n == 0 or (query.short and rule == "zero"):
+        return 0.0
+    return query.hits() / (query.depth if rule == "list" or query.cutoff is None else query.cutoff)
+
+
+@twin("Recall")
+def recall(query: Query) -> float:
+    """Hits over all relevant."""
+    return query.hits() / query.all_relevant if query.all_relevant else UNDEFINED
+
+
+@twin("Rprec")
+def r_precision(query: Query) -> float:
+    """Hits among the first R over R."""
+    return query.hits(query.all_relevant) / query.all_relevant if query.all_relevant else UNDEFINED
+
+
+@twin("RR")
+def rr(query: Query) -> float:
+    """One over the rank of the first relevant document."""
+    ranks = [r for r in query.relevant_ranks if r <= query.depth]
+    return 1 / ranks[0] if ranks else 0.0
+
+
+@twin("ERR")
+def err(query: Query) -> float:
+    """Expected reciprocal rank: the user stops at a document with probability (2^label - 1) / 2^top."""
+    top = query.convention.err_top
+    if top == "query":
+        top = max([0, *query.judged])
+    going_on, total = 1.0, 0.0
+    for r, label in enumerate(query.ranked[: query.depth], 1):
+        grade = max(0, label or 0)
+        stops = float(grade) if top == "probability" else (2**grade - 1) / 2 ** int(top)
+        total += going_on * stops / r
+        going_on *= 1 - stops
+    return total
+
+
+@twin("RBP", {"p": 0.5}, {"p": 1.0}, {"p": 0.0})
+def rbp(query: Query, p: float = 0.8) -> float:
+    """Rank-biased precision."""
+    return (1 - p) * sum(p ** (r - 1) for r in query.relevant_ranks if r <= query.depth)
+
+
+@twin("Bpref")
+@twin("gm_bpref")
+def bpref(query: Query) -> float:
+    """1/R Σ over retrieved relevant documents of 1 - min(judged non-relevant above, R) / min(R, N).
+
+    A judgement below 0 is no judgement (trec_eval 9). Without a judged non-relevant document above, the term is 1.
+    """
+    relevant = query.all_relevant
+    if relevant == 0:
+        return UNDEFINED
+    others = sum(map(query.nonrelevant, query.judged))
+    above, total = 0, 0.0
+    for label in query.ranked:
+        if query.relevant(label):
+            total += 1 - min(above, relevant) / min(relevant, others) if above else 1.0
+        above += query.nonrelevant(label)
+    return total / relevant
+
+
+@twin("Success")
+def success(query: Query) -> float:
+    """1 where the first k hold a relevant document."""
+    return float(query.hits() > 0)
+
+
+@twin("F1", {"beta": 2.0})
+def f_measure(query: Query, beta: float = 1.0) -> float:
+    """The weighted harmonic mean of precision and recall."""
+    p, r = precision(query), recall(query)
+    if math.isnan(r):
+        return UNDEFINED
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0.0
+
+
+@twin("num_ret")
+def num_ret(query: Query) -> float:
+    """Documents in the list."""
+    return float(query.n)
+
+
+@twin("num_rel")
+def num_rel(query: Query) -> float:
+    """Relevant documents among all judged."""
+    return float(query.all_relevant)
+
+
+@twin("num_rel_ret")
+def num_rel_ret(query: Query) -> float:
+    """Relevant documents in the list."""
+    return float(query.found_relevant)

@@ -1,0 +1,126 @@
+"""One query's list under one convention, with everything that definitions of measures speak of.
+
+A list is the labels of one query in rank order, None where nobody judged the document; `judged` are all labels of the
+query. A label below 0 is a judgement that says nothing about relevance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pippin.evaluation.convention import Convention
+
+Label = int | None
+UNDEFINED = math.nan
+
+
+class Query:
+    """A list of labels with its pool and the rules in force; ranks count from 1."""
+
+    def __init__(
+        self, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None
+    ) -> None:
+        self.convention = convention
+        self.ranked = [_capped(label, convention) for label in ranked]
+        self.judged = [label for x in judged if (label := _capped(x, convention)) is not None]
+        self.cutoff = cutoff if convention.cut else None
+        self.n = len(ranked)
+        self.depth = self.n if self.cutoff is None else min(self.cutoff, self.n)
+
+    def relevant(self, label: Label) -> bool:
+        return label is not None and label >= self.convention.relevant_at
+
+    def nonrelevant(self, label: Label) -> bool:
+        """Judged, and not relevant."""
+        return label is not None and 0 <= label < self.convention.relevant_at
+
+    @property
+    def all_relevant(self) -> int:
+        """R: relevant documents among all judged."""
+        return sum(self.relevant(label) for label in self.judged)
+
+    @property
+    def found_relevant(self) -> int:
+        """Relevant documents anywhere in the list."""
+        return sum(self.relevant(label) for label in self.ranked)
+
+    @property
+    def relevant_ranks(self) -> list[int]:
+        """Ranks of the relevant documents in the list."""
+        return [r for r, label in enumerate(self.ranked, 1) if self.relevant(label)]
+
+    def hits(self, k: int | None = None) -> int:
+        """Relevant documents among the first k."""
+        return sum(self.relevant(label) for label in self.ranked[: self.depth if k is None else k])
+
+    @property
+    def short(self) -> bool:
+        return self.cutoff is not None and self.n < self.cutoff
+
+    def gain(self, label: Label) -> float:
+        """What a label is worth."""
+        convention = self.convention
+        if label is None or label <= 0 or label < convention.gain_at:
+            return 0.0
+        if convention.gain == "label":
+            return float(label)
+        return float(2**label - 1) if convention.gain == "exp2" else float(convention.gain[label])
+
+    @property
+    def gains(self) -> list[float]:
+        """Gains in rank order."""
+        return [self.gain(label) for label in self.ranked]
+
+    @property
+    def best_gains(self) -> list[float]:
+        """Gains above 0 of all judged documents, highest first."""
+        return sorted((g for g in map(self.gain, self.judged) if g > 0), reverse=True)
+
+
+def _capped(label: Label, convention: Convention) -> Label:
+    if label is None or convention.top_label is None or label <= convention.top_label:
+        return label
+    return 0
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A definition, and values of the measure's own parameters that are worth trying."""
+
+    define: Callable[..., float]
+    tried: tuple[dict[str, float], ...] = ()
+
+
+TWINS: dict[str, Twin] = {}
+
+
+def twin(name: str, *tried: dict[str, float]) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    """Register the definition of the kind of that name: a function of a Query and the measure's own parameters."""
+
+    def register(define: Callable[..., float]) -> Callable[..., float]:
+        assert name not in TWINS, f"{name} has two twins"
+        TWINS[name] = Twin(define, tried)
+        return define
+
+    return register
+
+
+def value(
+    kind: str, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None,
+    **parameters: float,
+) -> float:  # fmt: skip
+    """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
+    query = Query(ranked, judged, convention, cutoff)
+    if (convention.empty is None or convention.queries == "relevant") and not query.all_relevant:
+        return math.nan
+    found: Any = TWINS[kind].define(query, **parameters)
+    if math.isnan(found):
+        found = math.nan if convention.empty is None else convention.empty
+    if convention.held == "float32":
+        return float(np.float32(found))
+    return float(found) if convention.held == "float64" else float(f"{found:.{convention.held}f}")

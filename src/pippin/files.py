@@ -234,10 +234,12 @@ def make_folder(folder: Path, *names: str) -> Path:
 
 def refuse_links(folder: Path) -> None:
     """Raise where a symbolic link lies anywhere in a folder that is about to be written to."""
-    for place, folders, names in os.walk(folder):
-        for name in (*folders, *names):
-            if (path := Path(place, name)).is_symlink():
-                raise link_error(path)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise link_error(Path(entry.path))
+            if entry.is_dir(follow_symlinks=False):
+                refuse_links(Path(entry.path))
 
 
 def link_error(path: Path) -> DataError:

@@ -72,6 +72,26 @@ def unseal(content: bytes, path: Path) -> dict[str, Any]:
     return record
 
 
+def fits(value: Any, shape: Any) -> bool:
+    """Whether a value read from JSON has a shape: a type, alternatives, [of each], {of any key} or {of these keys}.
+
+    >>> fits({"name": "a", "means": {"MAP": None}}, {"name": str, "means": {str: (float, None)}})
+    True
+    >>> fits([{"name": "a"}, {}], [{"name": str}]), fits(True, int)
+    (False, False)
+    """
+    if isinstance(shape, tuple):
+        return any(fits(value, one) for one in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
+    if isinstance(shape, dict):
+        pairs = [(key, shape[str]) for key in value] if str in shape and isinstance(value, dict) else shape.items()
+        return isinstance(value, dict) and all(key in value and fits(value[key], one) for key, one in pairs)
+    if shape is None:
+        return value is None
+    return isinstance(value, shape) and not (shape is int and isinstance(value, bool))
+
+
 def read_sealed(path: Path) -> dict[str, Any]:
     """The record of a sealed file on disk."""
     try:
@@ -124,16 +144,19 @@ class Format:
         write_new(folder / CHECKSUMS, packed)
         sizes = {name: path.stat().st_size for name, path in files.items()}
         checksums = {"block": BLOCK, "xxh3": checksum(packed), "bytes": sizes}
-        head = {"format": self.name, "version": self.version, "pippin": __version__}
-        write_new(folder / self.file, seal({**head, **record, "checksums": checksums}))
+        write_new(folder / self.file, seal({**self.head, **record, "checksums": checksums}))
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What a manifest begins with."""
+        return {"format": self.name, "version": self.version, "pippin": __version__}
 
     def read(self, path: str | os.PathLike[str]) -> Manifest:
-        """What a folder says of itself, verified; the files are there and have their sizes."""
-        record = self._record(Path(path))
-        with self.described(path):
-            return Manifest(Path(path), record, self)
+        """What a folder says of itself, verified; its files can be opened."""
+        return Manifest(Path(path), self.read_record(Path(path)), self)
 
-    def _record(self, path: Path) -> dict[str, Any]:
+    def read_record(self, path: Path) -> dict[str, Any]:
+        """What a manifest says, verified and of this version."""
         recover(path)
         try:
             content = (path / self.file).read_bytes()

@@ -65,4 +65,4 @@ if "odd-crash" not in RANKERS:
             def no_space(*_: Any) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-            vars(store)["_write"] = no_space
+            vars(store)["write_new"] = no_space

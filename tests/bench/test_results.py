@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import errno
 import math
+import os
+import shutil
 from pathlib import Path
 
 import polars
@@ -12,10 +14,13 @@ from tests.bench.small import CHEAP, bench, whole, write_folds
 
 from pippin.bench.inputs import find_folds
 from pippin.bench.plan import MEASURES
-from pippin.bench.store import KEY, Results
+from pippin.bench.records import KEY, read_record
+from pippin.bench.store import Results
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.tools import TOOLS
+from pippin.files import remove
+from pippin.manifest import seal
 from pippin.rankers import models
 
 
@@ -162,21 +167,125 @@ def test_a_cell_that_comes_at_last_is_no_failure(folder: Path, tmp_path: Path) -
     assert {file.name: file.read_bytes() for file in cell.path.iterdir()} == kept
 
 
-def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"schema": 2, "pippin": "9.0"}))
-    for use in (Results.open, Results.create):
-        with pytest.raises(DataError, match=r"these results have the schema 2, written by pippin 9\.0"):
-            use(tmp_path)
-    (tmp_path / "results.json").write_text("[]")
-    with pytest.raises(DataError, match="schema None"):
-        Results.open(tmp_path)
-    (tmp_path / "results.json").write_text("{")
-    with pytest.raises(DataError, match="damaged"):
-        Results.open(tmp_path)
+def test_results_of_another_version_are_refused(tmp_path: Path) -> None:
+    for record, sentence in (
+        ({"format": "pippin results", "version": 3, "pippin": "9.0"}, r"of version 3, written by pippin 9\.0"),
+        ({"format": "pippin results", "version": 1}, "an earlier version, which cannot be verified: run the same"),
+        ({"schema": 1, "pippin": "0.1.0"}, "is of something else"),
+    ):
+        (tmp_path / "results.json").write_bytes(seal(record))
+        for use in (Results.open, Results.create):
+            with pytest.raises(DataError, match=sentence):
+                use(tmp_path)
+    for content, sentence in (("[]", "of something else"), ("{", "damaged: its results.json cannot be read")):
+        (tmp_path / "results.json").write_text(content)
+        with pytest.raises(DataError, match=sentence):
+            Results.open(tmp_path)
+
+
+@pytest.fixture
+def copy(results: Results, tmp_path: Path) -> Results:
+    shutil.copytree(results.path, tmp_path / "copy")
+    return Results.open(tmp_path / "copy")
+
+
+def look(results: Results) -> list[object]:
+    """Everything that a leaderboard and a report read."""
+    fresh = Results.open(results.path)
+    tables = (fresh.means(), fresh.values(), fresh.costs(), fresh.failures(), fresh.importances(), fresh.datasets())
+    rest = [fresh.audits(), fresh.feature_names(), fresh.plan(), fresh.versions]
+    return [
+        *(table.rows() for table in tables),
+        *rest,
+        [(c.scores().rows(), c.model.read_bytes()) for c in fresh.cells],
+    ]
+
+
+def test_every_flipped_bit_is_told(copy: Results) -> None:
+    before = look(copy)
+    cell = copy.cells[0].path
+    digest = next((copy.path / "data").iterdir())
+    for file in (*sorted(cell.iterdir()), copy.path / "plan.json", copy.path / "results.json", digest,
+                 copy.path / "costs" / f"{cell.name}.json"):  # fmt: skip
+        content = file.read_bytes()
+        for place in {0, 7, len(content) // 3, len(content) // 2, len(content) - 40, len(content) - 1}:
+            changed = bytearray(content)
+            changed[place] ^= 4
+            file.write_bytes(changed)
+            with pytest.raises(DataError):
+                look(copy)
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(DataError):
+            look(copy)
+        file.unlink()
+        if file.name != "plan.json":
+            with pytest.raises(DataError):
+                look(copy)
+        file.write_bytes(content)
+    assert look(copy) == before
+
+
+@pytest.mark.parametrize("file", ["cell.json", "values.parquet", "scores.parquet", "model.json"])
+def test_a_damaged_cell_is_computed_again(copy: Results, folder: Path, file: str) -> None:
+    cell = copy.cells[0].path
+    whole = (cell / file).read_bytes()
+    (cell / file).write_bytes(whole[:-3])
+    assert bench(folder, copy.path).computed == 1
+    assert (cell / file).read_bytes() == whole
+    assert bench(folder, copy.path).computed == 0
+
+
+@pytest.mark.parametrize("kind", ["cell", "cost", "failure", "data", "plan"])
+def test_forged_records_are_refused(tmp_path: Path, kind: str) -> None:
+    for record in ({"x": 1}, {"cells": [], "runs": [3]}, {"data": 5}, {"reason": None}):
+        (tmp_path / "it.json").write_bytes(seal(record))
+        with pytest.raises(DataError, match=f"does not say what a {kind} is"):
+            read_record(tmp_path / "it.json", kind)
+
+
+def test_addresses_do_not_lead_out_of_the_folder(copy: Results) -> None:
+    plan = read_record(copy.path / "plan.json", "plan")
+    for key in ("address", "digest"):
+        forged = [{**plan["cells"][0], key: "../../elsewhere"}]
+        (copy.path / "plan.json").write_bytes(seal({**plan, "cells": forged}))
+        with pytest.raises(DataError, match="has no address"):
+            Results.open(copy.path).means()
+
+
+@pytest.mark.parametrize(
+    "name", [".new", ".lock", "cells", "data", "costs", "failures", "plan.json", "cells/x", ".new/x"]
+)
+def test_links_in_a_folder_of_a_stranger_are_not_followed(
+    copy: Results, folder: Path, tmp_path: Path, name: str
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis").write_text("years of work")
+    place = copy.path / name
+    remove(place)
+    place.symlink_to(precious if name != ".lock" else precious / "thesis")
+    with pytest.raises(DataError, match="this is a symbolic link, and nothing is written through one"):
+        bench(folder, copy.path)
+    if name == ".lock":
+        with pytest.raises(DataError, match="symbolic link"), copy.locked():
+            pass
+    assert [file.read_text() for file in precious.iterdir()] == ["years of work"]
+
+
+def test_finished_results_on_a_disk_that_cannot_be_written(copy: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    before = look(copy)
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(DataError, match=r"cannot be written \(Read-only file system\)"), copy.locked():
+        pass
+    monkeypatch.undo()
+    assert look(copy) == before
 
 
 def test_a_folder_of_other_things_is_no_results(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no results: there is no results"):
+    with pytest.raises(DataError, match="no folder of results: there is no results"):
         Results.open(tmp_path)
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(DataError, match="holds something else than results"):

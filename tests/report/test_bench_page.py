@@ -23,6 +23,7 @@ from pippin.cli.main import main
 from pippin.data import synthetic
 from pippin.data.letor import write_letor
 from pippin.evaluation.tools import TOOLS
+from pippin.manifest import seal
 from pippin.report.bench_data import Gathered, bench_data, pack, ten_thousandths
 from pippin.report.bench_page import bench_page
 from pippin.report.bench_words import finding
@@ -320,7 +321,7 @@ def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp
     shutil.copytree(results.path, copied)
     cell = next(c for c in results.cells if c.key[:3] == ("one", "Fold1", "ranksvm"))
     shutil.rmtree(copied / "cells" / cell.address)
-    (copied / "failures" / f"{cell.address}.json").write_text(json.dumps({"reason": "the memory <ran> out"}))
+    (copied / "failures" / f"{cell.address}.json").write_bytes(seal({"reason": "the memory <ran> out"}))
     file = tmp_path / "page.html"
     file.write_text(bench_page(Gathered(Results.open(copied))), encoding="utf-8")
     page = seen.open(file)

@@ -24,7 +24,7 @@ import pippin
 from pippin.bench.inputs import Parts
 from pippin.bench.plan import Task, canonical
 from pippin.bench.provenance import versions
-from pippin.bench.store import KEY, pretty
+from pippin.bench.records import KEY, cell_files
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.evaluate import Column, Rankings, evaluate_rankings
@@ -65,7 +65,6 @@ def compute(task: Task, parts: Parts) -> Computed:
         predicted = time.perf_counter()
     columns = evaluated(task, parts.test, scores)
     files = {
-        "cell.json": pretty(_record(task, chosen, columns, said)),
         "values.parquet": _values(columns),
         "scores.parquet": _scores(parts.test, scores),
         **_model(chosen.ranker, task.digests["train"]),
@@ -78,7 +77,7 @@ def compute(task: Task, parts: Parts) -> Computed:
         "evaluate_seconds": time.perf_counter() - predicted,
         "peak_bytes": peak_memory(),
     }
-    return Computed(files, cost)
+    return Computed(cell_files(_record(task, chosen, columns, said), files), cost)
 
 
 def _record(task: Task, chosen: Selected, columns: Columns, said: Sequence[warnings.WarningMessage]) -> dict[str, Any]:
@@ -182,6 +181,6 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
     out = BytesIO()
     pyarrow.parquet.write_table(
         pyarrow.table(arrays), out, compression="zstd", row_group_size=1 << 20, use_dictionary=True, version="2.6",
-        store_schema=False,
+        store_schema=False, write_page_checksum=True,
     )  # fmt: skip
     return out.getvalue()

@@ -7,7 +7,6 @@ next. The workers write what they finish, so a run that is killed loses only wha
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from functools import cached_property
 from pippin.bench.inputs import FoldRef, InputOptions, Surveyed, audit_folds, find_folds, survey
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.pool import Pool
+from pippin.bench.records import Cell
 from pippin.bench.store import Results
 from pippin.machine import cpu_count
 from pippin.progress import Bar
@@ -151,7 +151,7 @@ class FoldLeader:
         """What to show now that a cell is done: the leader on its fold."""
         fold = task.data, task.fold
         if done:
-            record = json.loads((self.results.path / "cells" / task.address / "cell.json").read_bytes())
+            record = Cell.open(self.results.path / "cells" / task.address).record
             value = record["means"].get(self.tool, {}).get(self.measure)
             if value is not None:
                 self._best[fold] = max(self._best.get(fold, (-math.inf, "")), (value, task.ranker))

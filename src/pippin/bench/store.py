@@ -1,6 +1,6 @@
 """A folder of results: cells that are written at once or not at all, and the tables that are read from them.
 
-    results.json         the schema and the version that made the folder
+    results.json         the format and the version that made the folder
     plan.json            what was asked for, and which cells answer it
     cells/ADDRESS/       cell.json, values.parquet, scores.parquet, model.json or model.safetensors
     data/DIGEST.json     one fold of one data set: counts, digests, audit
@@ -9,7 +9,8 @@
 
 `cells` and `data` are the same bytes for the same plan on every run. A cell is known by everything its result depends
 on; where a later plan asks for another cell of the same name (data, fold, ranker, convention, seed), the later one is
-shown, and the older one stays in its folder.
+shown, and the older one stays in its folder. What is read is verified (see `records`); a cell that is damaged counts
+as not there when a run looks for what is left to do, and is computed again.
 """
 
 from __future__ import annotations
@@ -17,33 +18,25 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pippin import __version__
 from pippin.bench.plan import Experiment, Task
+from pippin.bench.records import FORMAT, KEY, Cell, is_whole, read_record
 from pippin.errors import DataError
+from pippin.files import open_lock, refuse_links, remove, write_new
+from pippin.manifest import seal
 
 if TYPE_CHECKING:
     import polars
 
-SCHEMA = 1
-KEY = ("data", "fold", "ranker", "convention", "seed")
 _TRIES, _WAIT = 10, 0.1  # the workers of a run that was just killed need a moment to go
 FOLDERS = ("cells", "data", "costs", "failures")
-
-
-def pretty(record: Any) -> bytes:
-    """JSON for reading, in the order of the record."""
-    return (json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
 class DiskFull(DataError):
@@ -60,41 +53,6 @@ def _writing(path: Path) -> Iterator[None]:
         raise kind(f"{words}; what was finished is kept, and the same command goes on from there", path) from None
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One finished cell."""
-
-    path: Path
-    record: Mapping[str, Any]  # cell.json
-
-    @property
-    def key(self) -> tuple[str, str, str, str, int]:
-        """Data, fold, ranker, convention, seed."""
-        return tuple(self.record[name] for name in KEY)
-
-    @property
-    def address(self) -> str:
-        """The name of its folder."""
-        return self.path.name
-
-    @property
-    def model(self) -> Path:
-        """The file of the model."""
-        return next(self.path.glob("model.*"))
-
-    def values(self) -> polars.DataFrame:
-        """Tool, measure, query, value."""
-        import polars
-
-        return polars.read_parquet(self.path / "values.parquet")
-
-    def scores(self) -> polars.DataFrame:
-        """Query, document, label, score, in the order of the test part."""
-        import polars
-
-        return polars.read_parquet(self.path / "scores.parquet")
-
-
 class Results:
     """A folder of results, to read and to write."""
 
@@ -103,32 +61,22 @@ class Results:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
-        """A folder that is there; one of another schema is refused."""
-        folder = Path(path)
-        try:
-            record = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise DataError("no results: there is no results.json in this folder", path) from None
-        except (OSError, ValueError):
-            raise DataError("these results are damaged: their results.json cannot be read", path) from None
-        written = record if isinstance(record, dict) else {}
-        if written.get("schema") != SCHEMA:
-            raise DataError(
-                f"these results have the schema {written.get('schema')}, written by pippin {written.get('pippin')}; "
-                f"this is pippin {__version__}, which reads schema {SCHEMA}", path,
-            )  # fmt: skip
-        return cls(folder)
+        """A folder that is there; one of another version is refused."""
+        FORMAT.read_record(Path(path))
+        return cls(Path(path))
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Results:
         """A folder that is there, or a new one; a folder with anything else in it is refused."""
         folder = Path(path)
         with _writing(folder):
-            (folder / ".new").mkdir(parents=True, exist_ok=True)
-            if not (folder / "results.json").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder)
+            (folder / ".new").mkdir(exist_ok=True)
+            if not (folder / FORMAT.file).exists():
                 if any(not file.name.startswith(".") for file in folder.iterdir()):
                     raise DataError("this folder holds something else than results; name another", path)
-                cls(folder)._put("results.json", {"schema": SCHEMA, "pippin": __version__})
+                cls(folder)._put(FORMAT.file, FORMAT.head)
             results = cls.open(folder)
             for name in FOLDERS:
                 (folder / name).mkdir(exist_ok=True)
@@ -140,7 +88,7 @@ class Results:
 
         The lock's file is for the workers to inherit: it is free when the last of them is gone.
         """
-        with (self.path / ".lock").open("w") as lock:
+        with open_lock(self.path / ".lock") as lock:
             for last in range(_TRIES, -1, -1):
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,8 +97,9 @@ class Results:
                     if not last:
                         raise DataError("another process is writing to these results; wait for it", self.path) from None
                     time.sleep(_WAIT)
-            for left in (self.path / ".new").iterdir():
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            with _writing(self.path):
+                for left in (self.path / ".new").iterdir():
+                    remove(left)
             yield lock.fileno()
 
     # Writing
@@ -164,11 +113,13 @@ class Results:
             try:
                 folder.mkdir()
                 for name, content in files.items():
-                    _write(folder / name, content)
+                    write_new(folder / name, content)
+                if os.path.lexists(target) and not is_whole(target):
+                    remove(target)
                 with suppress(FileExistsError):  # somebody else was faster, with the same bytes
                     _rename_new(folder, target)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
             (self.path / "failures" / f"{address}.json").unlink(missing_ok=True)
 
     def write_failure(self, task: Task, reason: str) -> None:
@@ -209,27 +160,20 @@ class Results:
     def _put(self, name: str, record: Mapping[str, Any]) -> None:
         temporary = self.path / ".new" / f"{name.replace('/', '-')}.{os.getpid()}"
         try:
-            _write(temporary, pretty(record))
+            write_new(temporary, seal(dict(record)))
             temporary.replace(self.path / name)
         finally:
             temporary.unlink(missing_ok=True)
 
     def has(self, task: Task) -> bool:
-        """Whether the cell is there."""
-        return (self.path / "cells" / task.address / "cell.json").is_file()
+        """Whether the cell is there, whole."""
+        return is_whole(self.path / "cells" / task.address)
 
     # Reading
 
     def _plan_file(self) -> dict[str, Any]:
         file = self.path / "plan.json"
-        return self._read(file) if file.exists() else {"runs": [], "cells": []}
-
-    @staticmethod
-    def _read(file: Path) -> dict[str, Any]:
-        try:
-            return json.loads(file.read_bytes())  # type: ignore[no-any-return]
-        except (OSError, ValueError):
-            raise DataError("these results are damaged: this file cannot be read", file) from None
+        return read_record(file, "plan") if file.exists() else {"runs": [], "cells": []}
 
     @cached_property
     def _wanted(self) -> list[dict[str, Any]]:
@@ -239,7 +183,7 @@ class Results:
     def cells(self) -> list[Cell]:
         """The finished cells of all plans, by data, fold, ranker, convention, seed."""
         folders = [self.path / "cells" / entry["address"] for entry in self._wanted]
-        return [Cell(folder, self._read(folder / "cell.json")) for folder in folders if folder.is_dir()]
+        return [Cell.open(folder) for folder in folders if folder.is_dir()]
 
     def missing(self) -> list[dict[str, Any]]:
         """The cells that plans ask for and that are not there, failed or not yet computed."""
@@ -280,20 +224,20 @@ class Results:
 
         wanted = [polars.col(name).is_in(list(names)) for name, names in (("tool", tools), ("measure", measures))
                   if names is not None]  # fmt: skip
-        frames = [_frame([], tool=str, measure=str, query=str, value=float).lazy()]
+        frames = [_frame([], tool=str, measure=str, query=str, value=float)]
         for cell in self.cells:
             own = {name: polars.lit(value) for name, value in zip(KEY, cell.key, strict=True)}
             own["seed"] = polars.lit(cell.key[-1], polars.Int64)
-            rows = polars.scan_parquet(cell.path / "values.parquet").filter(*wanted)
+            rows = cell.values().filter(*wanted)
             frames.append(rows.select(**own, tool="tool", measure="measure", query="query", value="value"))
-        return polars.concat(frames).collect()
+        return polars.concat(frames)
 
     def costs(self) -> polars.DataFrame:
         """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes."""
         names = ("select_seconds", "train_seconds", "predict_seconds", "peak_bytes")
         rows = []
         for cell in self.cells:
-            cost = self._read(self.path / "costs" / f"{cell.address}.json")
+            cost = read_record(self.path / "costs" / f"{cell.address}.json", "cost")
             rows.append((*cell.key, *(cost[name] for name in names)))
         return _frame(rows, select_seconds=float, train_seconds=float, predict_seconds=float, peak_bytes=int)
 
@@ -303,7 +247,7 @@ class Results:
         for entry in self.missing():
             file = self.path / "failures" / f"{entry['address']}.json"
             if file.exists():
-                rows.append((*(entry[name] for name in KEY), self._read(file)["reason"]))
+                rows.append((*(entry[name] for name in KEY), read_record(file, "failure")["reason"]))
         return _frame(rows, reason=str)
 
     def importances(self) -> polars.DataFrame:
@@ -316,7 +260,7 @@ class Results:
 
     def _data(self) -> list[dict[str, Any]]:
         digests = _unique(entry["digest"] for entry in self._wanted)
-        return [self._read(self.path / "data" / f"{digest}.json") for digest in digests]
+        return [read_record(self.path / "data" / f"{digest}.json", "data") for digest in digests]
 
     def datasets(self) -> polars.DataFrame:
         """The folds: their digests, and how many queries, documents and features they and their parts have."""
@@ -348,13 +292,6 @@ class Results:
         for name, file in sorted((file.relative_to(self.path).as_posix(), file) for file in files):
             hashed.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
         return hashed.hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _rename_new(folder: Path, target: Path) -> None:

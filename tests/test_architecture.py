@@ -20,8 +20,7 @@ ROOMS = (
     "manifest", "data", "evaluation", "rankers", "collection", "bench", "report", "cli",
 )  # fmt: skip
 FACES = ("correlation",)  # short public names for a room's content: above all rooms, and nobody in them imports one
-OWN = {"rankers": {"sklearn"}}  # a ranker is a scikit-learn estimator
-HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba")
+HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba", "lightgbm", "torch")
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -88,7 +87,7 @@ def test_only_kernels_know_the_native_module(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
 def test_heavy_packages_are_imported_when_they_are_needed(path: Path) -> None:
     top = {name.split(".")[0] for name, inside in imports(ast.parse(path.read_text())) if not inside}
-    assert not top & (set(HEAVY) - OWN.get(room_of(names_of(path)) or "", set()))
+    assert not top & set(HEAVY)
 
 
 def loaded(statement: str) -> set[str]:
@@ -98,7 +97,10 @@ def loaded(statement: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("statement", ["import pippin", "import pippin.evaluation.evaluate", "import pippin.cli.main"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import pippin", "import pippin.evaluation.evaluate", "import pippin.rankers.models", "import pippin.cli.main"],
+)
 def test_imports_stay_light(statement: str) -> None:
     assert not loaded(statement) & set(HEAVY)
 

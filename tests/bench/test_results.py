@@ -49,7 +49,7 @@ def test_a_cell_holds_what_its_model_gives(results: Results, folder: Path) -> No
     cell = results.cells[1]
     model = models.load(cell.model)
     assert model.name == "regression"
-    assert model.ridge == cell.record["selected"]["parameters"]["ridge"]
+    assert model.get_params()["ridge"] == cell.record["selected"]["parameters"]["ridge"]
     scores = cell.scores()
     assert scores["score"].to_list() == model.predict(test).tolist()
     assert scores["label"].to_list() == test.labels.tolist()

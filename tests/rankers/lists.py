@@ -89,7 +89,7 @@ def check_parameters(kind: type[NetworkRanker], **bad: Any) -> None:
     common = {"rate": 0.0, "decay": -1.0, "rounds": 0, "patience": 0, "batch": 0, "layers": -1, "units": 0,
               "activation": "step", "standardise": "no", "seed": -1}  # fmt: skip
     for name, value in {**common, **bad}.items():
-        with pytest.raises(ValueError, match=f"^{name} is "):
+        with pytest.raises(ValueError, match=f"^{kind.name}: {name} is "):
             kind(**{name: value}).fit(planted(1))
 
 

@@ -149,7 +149,7 @@ def test_null_and_odd_queries_survive() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"select": "x"}, "select is gradient, loss"), ({"alpha": "x"}, "alpha is paper, newton, exact")],
+    [({"select": "x"}, "select is gradient or loss"), ({"alpha": "x"}, "alpha is paper or newton or exact")],
 )
 def test_bad_parameters_are_said(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):

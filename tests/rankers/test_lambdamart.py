@@ -237,10 +237,10 @@ class TestBadInput:
         [
             ({"rounds": 0}, "rounds is at least 1"),
             ({"leaves": 1}, "leaves is at least 2"),
-            ({"row_fraction": 0.0}, "row_fraction is above 0"),
+            ({"row_fraction": 0.0}, "row_fraction is a number above 0"),
             ({"feature_fraction": 1.5}, "at most 1"),
-            ({"learning_rate": 0.0}, "learning_rate is above 0"),
-            ({"l2": -1.0}, "l2 is 0 or more"),
+            ({"learning_rate": 0.0}, "learning_rate is a number above 0"),
+            ({"l2": -1.0}, "l2 is at least 0"),
         ],
     )
     def test_parameters(self, changes: dict[str, Any], sentence: str) -> None:

@@ -67,5 +67,5 @@ def test_bad_targets() -> None:
     data = planted(3, 6)
     with pytest.raises(DataError, match="none for label 2"):
         MART(targets=(0.0, 1.0)).fit(data)
-    with pytest.raises(DataError, match="label, exp2 or a value"):
+    with pytest.raises(DataError, match="targets is label or exp2, not 'labels'"):
         MART(targets="labels").fit(data)

@@ -8,14 +8,16 @@ import pytest
 from tests.rankers.shelf import names
 
 from pippin.cli.rankers import parameters
-from pippin.rankers import meanings, ranker
+from pippin.rankers import ranker
 
 DOCS = Path(__file__).parents[2] / "docs" / "rankers.md"
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_parameter_has_a_meaning(name: str) -> None:
-    assert set(meanings(ranker(name))) == set(ranker(name)().get_params())
+    cls = ranker(name)
+    assert set(cls.parameters) == set(cls().get_params())
+    assert all(one.meaning for one in cls.parameters.values())
 
 
 @pytest.mark.parametrize("name", names())

@@ -86,7 +86,7 @@ def test_within_queries_gives_no_weight_to_what_never_varies_there() -> None:
     own = np.repeat(np.random.default_rng(1).normal(size=data.queries), np.diff(data.offsets))
     table = np.column_stack((data.features, own))
     for ridge in (0.0, 1e-6):
-        model = Regression(ridge, within_queries=True)
+        model = Regression(ridge=ridge, within_queries=True)
         assert model.fit(Dataset(table, data.labels, data.offsets, data.query_ids)).coef_[4] == 0
 
 
@@ -126,7 +126,7 @@ def test_selection_tries_mappings_and_penalties() -> None:
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"ridge": -1.0}, "ridge is a number of 0 or more"),
+    ({"ridge": -1.0}, "ridge is at least 0, not -1.0"),
     ({"mapping": "cube"}, "mapping is label, exp2, square or a number from 0 to 1"),
     ({"mapping": 1.5}, "mapping is label, exp2, square or a number from 0 to 1"),
 ])  # fmt: skip

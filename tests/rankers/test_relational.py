@@ -6,7 +6,7 @@ import pytest
 from pippin.data.dataset import Dataset
 from pippin.data.synthetic import make
 from pippin.errors import DataError
-from pippin.rankers import ranker
+from pippin.rankers import LambdaMART
 from pippin.rankers.relational import Relational, Relations, spread
 
 
@@ -78,7 +78,7 @@ def test_relations_that_tell_the_labels_are_used_and_noise_is_not() -> None:
         (query[:, None] == query) & (labels[:, None] == labels) & ~np.eye(len(valid), dtype=bool)
     )
     telling = Relations(valid, rows, columns, np.ones(len(rows)))
-    model = Relational(ranker("lambdamart")(rounds=5)).fit(train, eval_set=valid, relations=telling)
+    model = Relational(LambdaMART(rounds=5)).fit(train, eval_set=valid, relations=telling)
     values = dict(model.candidates_)
     assert model.weight_ > 0
     assert values[model.weight_] > values[0.0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 from pathlib import Path
 
 from pippin.tables import Table, number
@@ -39,7 +38,7 @@ def overview(form: str) -> str:
     rows = []
     for name in names():
         cls = ranker(name)
-        about = (inspect.getdoc(cls) or "").split("\n")[0]
+        about = cls.words.split("\n")[0]
         looks = "yes" if "measure" in cls().get_params() else "no"
         rows.append([name, about, looks, "yes" if cls.takes_null else "no", cls.source])
     return Table(["ranker", "what it is", "looks at a measure", "takes NULL", "source"], rows, names=5).render(form)
@@ -50,7 +49,7 @@ def describe(name: str, form: str = "table") -> str:
     from pippin.rankers import ranker
 
     cls = ranker(name)
-    lines = [f"{name} — {cls.__name__}", inspect.getdoc(cls) or "", "", f"source  {cls.source}", ""]
+    lines = [f"{name} — {cls.__name__}", cls.words, "", f"source  {cls.source}", ""]
     lines.append(parameters(name).render(form))
     if cls.grid:
         lines += ["", "tried on validation:", *(f"  {key}: {', '.join(map(str, v))}" for key, v in cls.grid.items())]
@@ -59,11 +58,11 @@ def describe(name: str, form: str = "table") -> str:
 
 def parameters(name: str) -> Table:
     """A ranker's parameters with their defaults and meanings."""
-    from pippin.rankers import meanings, ranker
+    from pippin.rankers import ranker
 
     cls = ranker(name)
-    meaning = meanings(cls)
-    rows = [[key, repr(value), meaning.get(key, "")] for key, value in cls().get_params().items()]
+    known = cls.parameters
+    rows = [[key, repr(value), known[key].meaning if key in known else ""] for key, value in cls().get_params().items()]
     return Table(["parameter", "default", "meaning"], rows, names=3)
 
 
@@ -72,8 +71,9 @@ def show_model(path: str, form: str) -> str:
     from pippin.rankers import models
 
     model = models.load(path)
-    weights = model.weights() if hasattr(model, "weights") else model.importance()
+    linear = "coef_" in vars(model)
+    weights = dict(zip(model.feature_names_, vars(model)["coef_"], strict=True)) if linear else model.importance()
     rows = [[name, number(value, 6)] for name, value in sorted(weights.items(), key=lambda item: -abs(item[1]))]
     shown = ", ".join(f"{k}={v}" for k, v in model.get_params().items())
-    title = "weight" if hasattr(model, "weights") else "importance"
+    title = "weight" if linear else "importance"
     return f"{model.name}: {shown}\n\n" + Table(["feature", title], rows).render(form)

@@ -1,7 +1,7 @@
-"""Learning to rank: one file per algorithm, each a scikit-learn estimator.
+"""Learning to rank: one file per algorithm, each an estimator as scikit-learn knows them.
 
 A ranker is registered where it is defined; `ranker(name)` and `names()` find them all. The classes are here by their
-own names too (`pippin.rankers.LambdaMART`), and so is `select`.
+own names too (`pippin.rankers.LambdaMART`), loaded when they are first used, and so is `select`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,63 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from pippin.rankers.base import RANKERS, Ranker, meanings, register
-
 if TYPE_CHECKING:
+    from pippin.rankers.adarank import AdaRank
+    from pippin.rankers.approxndcg import ApproxNDCG
+    from pippin.rankers.base import RANKERS, Ranker, register
+    from pippin.rankers.best_feature import BestFeature
+    from pippin.rankers.coordinate_ascent import CoordinateAscent
+    from pippin.rankers.frank import FRank
+    from pippin.rankers.lambdamart import LambdaMART
+    from pippin.rankers.lambdarank import LambdaRank
+    from pippin.rankers.listmle import ListMLE
+    from pippin.rankers.listnet import ListNet
+    from pippin.rankers.mart import MART
+    from pippin.rankers.parts.parameters import parameter
+    from pippin.rankers.rankboost import RankBoost
+    from pippin.rankers.ranknet import RankNet
+    from pippin.rankers.ranksvm import RankSVM
+    from pippin.rankers.regression import Regression
+    from pippin.rankers.relational import Relational
     from pippin.rankers.selection import select
+    from pippin.rankers.svmmap import SVMMAP
+    from pippin.rankers.xendcg import XENDCG
 
-__all__ = ["RANKERS", "Ranker", "meanings", "names", "ranker", "register", "select"]
+_HOMES = {
+    "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "BestFeature": "best_feature",
+    "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "LambdaMART": "lambdamart", "LambdaRank": "lambdarank",
+    "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base", "RankBoost": "rankboost",
+    "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
+    "Relational": "relational", "SVMMAP": "svmmap", "XENDCG": "xendcg", "parameter": "parts.parameters",
+    "register": "base", "select": "selection",
+}  # fmt: skip
+
+__all__ = [
+    "MART",
+    "RANKERS",
+    "SVMMAP",
+    "XENDCG",
+    "AdaRank",
+    "ApproxNDCG",
+    "BestFeature",
+    "CoordinateAscent",
+    "FRank",
+    "LambdaMART",
+    "LambdaRank",
+    "ListMLE",
+    "ListNet",
+    "RankBoost",
+    "RankNet",
+    "RankSVM",
+    "Ranker",
+    "Regression",
+    "Relational",
+    "names",
+    "parameter",
+    "ranker",
+    "register",
+    "select",
+]
 
 
 def _load_all() -> None:
@@ -26,22 +77,25 @@ def _load_all() -> None:
 
 def names() -> list[str]:
     """The registered names, in alphabetical order."""
+    from pippin.rankers.base import RANKERS
+
     _load_all()
     return sorted(RANKERS)
 
 
 def ranker(name: str) -> type[Ranker]:
     """The class registered under a name."""
+    from pippin.rankers.base import RANKERS
+
     _load_all()
     return RANKERS[name]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "select":
-        return importlib.import_module(f"{__name__}.selection").select
-    if name[:1].isupper():
-        _load_all()
-        for cls in RANKERS.values():
-            if cls.__name__ == name:
-                return cls
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

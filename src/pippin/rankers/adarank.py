@@ -17,7 +17,9 @@ from pippin.evaluation.objective import Objective, resolve
 from pippin.kernels.boosting import weighted_sums
 from pippin.rankers.base import QUICK_ROUNDS, register
 from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.parameters import at_least, one_of, parameter
 from pippin.rankers.parts.watch import Watch
+from pippin.rankers.parts.weights import query_weights
 
 F64 = NDArray[np.float64]
 
@@ -38,41 +40,33 @@ class Round:
 
 @register("adarank")
 class AdaRank(LinearRanker):
-    """Adds α σ x_f round by round: the feature and direction with the best weighted measure Σ_q P(q) M(q).
+    """Boosting on queries: adds one feature a round, the one that helps most where the ranking is still bad.
 
-    α = ½ ln(Σ P (1 + M) / Σ P (1 − M)). With E(q) the measure of the sum so far, queries that it ranks badly get more
-    weight: P ∝ exp(−E) ("paper"), or P ∝ P exp(−α E) ("cumulative").
+    Adds α σ x_f: the feature and direction with the best weighted measure Σ_q P(q) M(q). α = ½ ln(Σ P (1 + M) / Σ P (1
+    − M)). With E(q) the measure of the sum so far, queries that it ranks badly get more weight: P ∝ exp(−E) ("paper"),
+    or P ∝ P exp(−α E) ("cumulative").
     """
 
     source = "Xu & Li 2007; cumulative weights as RankLib"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"directions": ("descending", "both")}
     by_rounds = True
+    takes_weights = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
     milliseconds = 1
     in_study = True
 
-    def __init__(
-        self,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        rounds: int = 500,
-        weighting: str = "cumulative",
-        directions: str = "descending",
-        stop: str = "patience",
-        patience: int | None = 100,
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure  # any measure between 0 and 1: trained for, and watched on the validation set
-        self.convention = convention  # of that measure
-        self.rounds = rounds  # weak rankers at most; a validation set chooses how many
-        self.weighting = weighting  # of queries: "cumulative" or "paper"
-        self.directions = directions  # "descending" (a feature speaks for a document, as in the paper) or "both"
-        self.stop = stop  # "patience", or "ranklib": also where the training measure falls by 0.002
-        self.patience = patience  # rounds without a better validation measure before stopping; None: never
-        self.verbose = verbose  # show a bar
+    measure: str = parameter("MAP", "any measure between 0 and 1: trained for, and watched on the validation set")
+    convention: str | Convention = parameter("official", "of that measure")
+    rounds: int = parameter(500, "weak rankers at most; a validation set chooses how many")
+    weighting: str = parameter("cumulative", 'of queries: "cumulative" or "paper"')
+    directions: str = parameter(
+        "descending", '"descending" (a feature speaks for a document, as in the paper) or "both"'
+    )
+    stop: str = parameter("patience", '"patience", or "ranklib": also where the training measure falls by 0.002')
+    patience: int | None = parameter(100, "rounds without a better validation measure before stopping; None: never")
+    verbose: bool = parameter(False, "show a bar")
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        self._check()
         objective = Objective(train, *resolve(self.measure, self.convention))
         table = objective.features()
         counted = ~np.isnan(table[0])
@@ -89,15 +83,8 @@ class AdaRank(LinearRanker):
         self._boost(train, valid, objective, table, counted, allowed)
 
     def _check(self) -> None:
-        for name, choices in (
-            ("weighting", ("cumulative", "paper")),
-            ("directions", ("both", "descending")),
-            ("stop", ("patience", "ranklib")),
-        ):
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {' or '.join(choices)}, not {getattr(self, name)!r}")
-        if self.rounds < 1:
-            raise DataError(f"rounds is at least 1, not {self.rounds}")
+        one_of(self, weighting=("cumulative", "paper"), directions=("both", "descending"), stop=("patience", "ranklib"))
+        at_least(self, rounds=1)
 
     def _allowed(self, train: Dataset) -> NDArray[np.bool_]:
         """Weak rankers [2f + s] that may be chosen: features that vary in some query, in the directions asked for."""
@@ -120,7 +107,9 @@ class AdaRank(LinearRanker):
         counted: NDArray[np.bool_],
         allowed: NDArray[np.bool_],
     ) -> None:
-        weights = np.full(table.shape[1], 1.0 / table.shape[1])
+        given = query_weights(train)
+        first = np.ones(table.shape[1]) if given is None else given[counted]
+        weights = first / first.sum()
         columns = np.ascontiguousarray(train.features.T)
         scores, watched = np.zeros(len(train)), np.zeros(0 if valid is None else len(valid))
         self.rounds_: list[Round] = []
@@ -137,7 +126,7 @@ class AdaRank(LinearRanker):
                     banned = -1
                 scores += sign * alpha * columns[feature]
                 values = objective.values(scores)[counted]
-                value = float(np.cumsum(values)[-1]) / len(values)
+                value = float(np.cumsum(first * values)[-1]) / float(first.sum())
                 if self.stop == "ranklib" and self.rounds_ and value + TOLERANCE <= self.rounds_[-1].value:
                     break
                 same = bool(self.rounds_) and self.rounds_[-1].feature == feature and np.array_equal(values, last)
@@ -145,7 +134,7 @@ class AdaRank(LinearRanker):
                 if repeats >= STUCK:
                     banned, repeats = feature, 0
                 self.rounds_.append(Round(feature, sign, alpha, value))
-                weights = reweigh(weights, values, alpha, self.weighting)
+                weights = reweigh(first if self.weighting == "paper" else weights, values, alpha, self.weighting)
                 if valid is not None:
                     np.add(watched, sign * alpha * valid.features[:, feature], out=watched)
                 if watch.after(lambda: watched) or perfect:
@@ -187,9 +176,11 @@ def choose(table: F64, weights: F64, allowed: NDArray[np.bool_], banned: int) ->
 def reweigh(weights: F64, values: F64, alpha: float, how: str) -> F64:
     """The next weights of queries, given the measure of each: small where it is large.
 
+    `weights` are the last ones for "cumulative", and for "paper" what each query counted at first.
+
     >>> reweigh(np.full(4, 0.25), np.array([1, 0.5, 0.25, 0]), 0.469135, "paper").round(6).tolist()
     [0.133618, 0.220299, 0.28287, 0.363212]
     """
-    following: F64 = np.exp(-values) if how == "paper" else weights * np.exp(-alpha * values)
+    following: F64 = weights * np.exp(-values if how == "paper" else -alpha * values)
     following /= following.sum()
     return following

@@ -13,6 +13,7 @@ from pippin.kernels.listwise import approx_ndcg, cross_entropy
 from pippin.rankers.base import register
 from pippin.rankers.listnet import chances
 from pippin.rankers.parts.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.parameters import above_zero, at_least, parameter
 
 
 @register("approxndcg")
@@ -29,39 +30,13 @@ class ApproxNDCG(NetworkRanker):
     grid: ClassVar = {"alpha": (1.0, 10.0, 50.0, 100.0)}
     milliseconds = 1
 
-    def __init__(
-        self,
-        alpha: float = 10.0,
-        warm: int = 50,
-        layers: int = 0,
-        units: int = 20,
-        activation: str = "tanh",
-        standardise: bool | str = "auto",
-        rate: float = 0.02,
-        decay: float = 0.0,
-        batch: int | None = None,
-        rounds: int = 300,
-        patience: int | None = 100,
-        measure: str = "NDCG@10",
-        convention: str | Convention = "official",
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.alpha = alpha  # how sharp ranks are: the larger, the nearer to NDCG and the rougher
-        self.warm = warm  # first rounds that are ListNet's
-        self.layers = layers  # hidden layers; 0 is a linear function
-        self.units = units  # of each hidden layer
-        self.activation = activation  # of hidden units: tanh or relu
-        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
-        self.rate = rate  # how far a step goes
-        self.decay = decay  # weight of ½‖weights‖²
-        self.batch = batch  # queries a step; None: all of them
-        self.rounds = rounds  # passes over the training set, at most
-        self.patience = patience  # rounds without a better validation value before training stops; None: never
-        self.measure = measure  # what validation looks at
-        self.convention = convention  # whose gain and discount are climbed, and under which validation looks
-        self.seed = seed  # of a network's first weights and of batches
-        self.verbose = verbose  # show progress
+    alpha: float = parameter(10.0, "how sharp ranks are: the larger, the nearer to NDCG and the rougher")
+    warm: int = parameter(50, "first rounds that are ListNet's")
+    rounds: int = parameter(300, "passes over the training set, at most")
+    measure: str = parameter("NDCG@10", "what validation looks at")
+    convention: str | Convention = parameter(
+        "official", "whose gain and discount are climbed, and under which validation looks"
+    )
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         ruling = resolve("NDCG", self.convention)[1]
@@ -77,10 +52,8 @@ class ApproxNDCG(NetworkRanker):
 
     def _check(self) -> None:
         super()._check()
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha is a number above 0, not {self.alpha!r}")
-        if not isinstance(self.warm, int) or self.warm < 0:
-            raise ValueError(f"warm is a whole number, at least 0, not {self.warm!r}")
+        above_zero(self, "alpha")
+        at_least(self, warm=0)
 
 
 def smooth_parts(data: Dataset, convention: Convention) -> tuple[F64, F64]:

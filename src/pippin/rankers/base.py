@@ -1,25 +1,27 @@
-"""What all rankers share: checking input, the validation set, saving, and scikit-learn's manners.
+"""What all rankers share: checking input, the validation set, query weights, saving.
 
 A ranker implements `_fit(train, valid)` on checked data sets, `_predict(features)`, and `_state` / `_restore` for its
-model file. Parameters live in the constructor, what was learned in attributes with a trailing underscore.
+model file. Parameters are declared in its class (see `parts.parameters`), what was learned stands in attributes with a
+trailing underscore. Weights of queries, where a ranker takes them, come with the training set (`parts.weights`).
 """
 
 from __future__ import annotations
 
-import inspect
-import re
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pippin.data.dataset import Dataset
-from pippin.data.grouping import offsets_of
 from pippin.errors import DataError, PluginError
 from pippin.evaluation.objective import Judge
+from pippin.rankers.parts.estimator import Estimator
+from pippin.rankers.parts.finite import check_learned, explained
+from pippin.rankers.parts.inputs import as_table, labelled, validation
+from pippin.rankers.parts.parameters import check_kinds
+from pippin.rankers.parts.weights import query_weights, weighted, weighted_mean
 from pippin.registry import Registry
 
 RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers")
@@ -42,12 +44,7 @@ def register(name: str) -> Callable[[R], R]:
     return put
 
 
-def meanings(cls: type[Ranker]) -> dict[str, str]:
-    """What each parameter means, as the constructor says beside it: there, and nowhere else."""
-    return dict(re.findall(r"^ +self\.(\w+) = \1  # (.+)$", inspect.getsource(cls.__init__), re.MULTILINE))
-
-
-class Ranker(BaseEstimator):  # type: ignore[misc]
+class Ranker(Estimator):
     """A ranking function learned from labelled documents of queries."""
 
     name: ClassVar[str] = ""
@@ -57,39 +54,88 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
     milliseconds: ClassVar[float] = 5  # of a round (of a training, where there are none) on 3/5 of OHSUMED, for a guess
     in_study: ClassVar[bool] = False  # whether the study of conventions trains it (Busa-Fekete et al. 2012)
-    takes_null: ClassVar[bool] = False  # whether NaN = NULL is understood
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
-    relation_weight_: float | None = None  # how far scores are spread along relations afterwards, see `relational`
+    takes_weights: ClassVar[bool] = False  # whether queries can count more or less in training
 
-    def fit(self, X: Any, y: Any = None, *, qid: Any = None, eval_set: Any = None) -> Self:
-        """Learn from documents X with labels y of queries qid, or from a Dataset alone.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Self:
+        """Learn from documents X with labels y of queries, or from a Dataset alone.
 
-        `eval_set`, a Dataset or (X, y, qid), is the validation set; it chooses the number of rounds.
+        X : array, frame or table of features, one row a document; or a Dataset, which brings labels and queries
+        y : labels, whole numbers from 0
+        qid : each document's query; a query's documents stand together
+        group : instead of qid, the number of documents of each query, as LightGBM takes them
+        sample_weight : how much each query counts, given by query or (the same within a query) by document
+        eval_set : the validation set, which chooses the number of rounds: a Dataset, (X, y, qid), or (X, y) or [(X, y)]
+        eval_qid, eval_group : the queries of the validation set, in the form of qid or group, or a list of one such
         """
-        train = self._checked(X, y, qid, reset=True)
-        valid = None if eval_set is None else self._checked(*_eval_set(eval_set), reset=False)
+        self.check_parameters()
+        train = labelled(self, X, y, qid, group, reset=True)
+        self.n_features_in_ = train.features.shape[1]
+        valid = validation(self, eval_set, eval_qid, eval_group)
+        if sample_weight is not None:
+            if not self.takes_weights:
+                raise DataError(f"{self.name} has no meaning for weights of queries; fit it without sample_weight")
+            train = weighted(train, sample_weight)
         if not (train.labels > 0).any():
             raise DataError("no document of the training set is relevant; there is nothing to learn")
         self.feature_names_ = train.feature_names
-        self._fit(train, valid)
+        self.learn(train, valid)
         return self
+
+    def learn(self, train: Dataset, valid: Dataset | None) -> None:
+        """Learn from data sets that are checked; what is not finite on the way is an error."""
+        self.curve_: list[float] = []  # the validation measure after each round, where there are rounds
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                self._fit(train, valid)
+            check_learned(vars(self))
+        except FloatingPointError as error:
+            raise explained(self.name, error, train) from None
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """A score per document; higher is better within a query."""
-        check_is_fitted(self)
-        features = self._table(X, reset=False)
-        scores = np.asarray(self._predict(features), np.float64)
+        self._check_fitted()
+        with np.errstate(all="ignore"):
+            scores = np.asarray(self._predict(as_table(self, X, reset=False)), np.float64)
         if not np.isfinite(scores).all():
             raise DataError(
                 f"{self.name} gives scores that are not finite; are the features of the same kind as in training?"
             )
         return scores
 
-    def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
         """Mean of the measure (`measure` and `convention` of this ranker, or NDCG@10 and official) over queries."""
-        data = self._checked(X, y, qid, reset=False)
+        data = labelled(self, X, y, qid, group, reset=False)
+        data = data if sample_weight is None else weighted(data, sample_weight)
         measure, convention = getattr(self, "measure", "NDCG@10"), getattr(self, "convention", "official")
-        return Judge(data, measure, convention).mean(self.predict(data))
+        judge, scores, weights = Judge(data, measure, convention), self.predict(data), query_weights(data)
+        return judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file; `pippin.load` reads it."""
+        from pippin.rankers.models import save
+
+        self._check_fitted()
+        save(self, path)
+
+    def check_parameters(self) -> None:
+        """Raise unless every parameter is of its type, and all of them make sense."""
+        check_kinds(self.name, self.parameters, vars(self))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise where a parameter has a value without meaning."""
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         raise NotImplementedError
@@ -102,75 +148,35 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Undo `_state`."""
+        """Undo `_state`; ValueError, KeyError or TypeError where this is no such state."""
         raise NotImplementedError
 
     def importance(self) -> dict[str, float]:
         """How much each feature counts, by name."""
         raise DataError(f"{self.name} does not tell the importance of features")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.takes_null
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The importance of each feature as its share of all, in the order of the features; see `importance`."""
+        self._check_fitted()
+        if type(self).importance is Ranker.importance:
+            raise AttributeError(f"{self.name} does not tell the importance of features")
+        values = np.array(list(self.importance().values()), np.float64)
+        total = float(values.sum())
+        return values / total if total > 0 else values
 
-    def _table(self, X: Any, reset: bool) -> Features:
-        """X as a contiguous float64 table with as many features as in training."""
-        if isinstance(X, Dataset):
-            X = X.features
-        finite = "allow-nan" if self.takes_null else True
-        try:
-            table = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=finite)
-        except ValueError as error:
-            if not self.takes_null and "NaN" in str(error):
-                raise DataError(
-                    f"{self.name} cannot take NULL (NaN) features; fill them first, as LETOR does (the query's minimum)"
-                ) from None
-            raise
-        return np.asarray(table, np.float64)
+    @property
+    def relation_weight_(self) -> float | None:
+        """How far scores are spread along relations afterwards, see `relational`."""
+        weight: float | None = vars(self).get("_relation_weight")
+        return weight
 
-    def _checked(self, X: Any, y: Any, qid: Any, reset: bool) -> Dataset:
-        """A data set of checked features, labels and queries."""
-        if isinstance(X, Dataset):
-            names = X.feature_names
-            return Dataset(self._table(X, reset), X.labels, X.offsets, X.query_ids, X.document_ids, names, name=X.name)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: labels are needed"
-            )
-        table = self._table(X, reset)
-        labels = check_labels(y, len(table))
-        offsets, query_ids = offsets_of(len(table), qid=qid)
-        names = tuple(map(str, getattr(self, "feature_names_in_", ())))
-        return Dataset(table, labels, offsets, query_ids, None, names)
+    @relation_weight_.setter
+    def relation_weight_(self, weight: float | None) -> None:
+        self._relation_weight = weight
 
+    def _check_fitted(self) -> None:
+        if "feature_names_" not in vars(self):
+            from sklearn.exceptions import NotFittedError
 
-def _eval_set(given: Any) -> tuple[Any, Any, Any]:
-    if isinstance(given, Dataset):
-        return given, None, None
-    if isinstance(given, Sequence) and len(given) == 1:  # a list of one set, as LightGBM and XGBoost take it
-        return _eval_set(given[0])
-    if isinstance(given, Sequence) and len(given) == 3:
-        return given[0], given[1], given[2]
-    raise DataError("eval_set is a Dataset or (X, y, qid)")
-
-
-def check_labels(y: Any, rows: int) -> NDArray[np.int32]:
-    """Labels as whole numbers from 0 on, one per row."""
-    labels = np.asarray(y)
-    if labels.shape != (rows,):
-        raise ValueError(f"{rows} labels are needed in one column, and y has the shape {labels.shape}")
-    try:
-        numbers = labels.astype(np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([np.nan])
-    if not np.isfinite(numbers).all():
-        raise DataError("labels are whole numbers; y holds something else (Unknown label type)")
-    labels = numbers
-    if (labels < 0).any():
-        raise DataError(f"labels are 0 or more, and y holds {labels.min()}")
-    if (labels != np.floor(labels)).any():
-        raise DataError(f"labels are whole numbers, and y holds {labels[labels != np.floor(labels)][0]}")
-    return labels.astype(np.int32)
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call fit first.")

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
 from pippin.rankers.base import Features, Ranker, register
+from pippin.rankers.parts.parameters import one_of, parameter
+from pippin.rankers.parts.weights import query_weights, weighted_mean
 
 
 @register("best-feature")
@@ -22,24 +25,28 @@ class BestFeature(Ranker):
 
     source = "Busa-Fekete et al. 2012, §4.1"
     takes_null = True
+    takes_weights = True
     milliseconds = 80
 
-    def __init__(
-        self, measure: str = "MAP", convention: str | Convention = "official", directions: str = "both"
-    ) -> None:
-        self.measure = measure  # what features are judged by
-        self.convention = convention  # of that measure
-        self.directions = directions  # "both" or "descending"
+    measure: str = parameter("MAP", "what features are judged by")
+    convention: str | Convention = parameter("official", "of that measure")
+    directions: str = parameter("both", '"both" or "descending"')
+
+    def _check(self) -> None:
+        one_of(self, directions=("both", "descending"))
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        judge = Judge(train, self.measure, self.convention)
+        judge, weights = Judge(train, self.measure, self.convention), query_weights(train)
         best = (-np.inf, 0, 1)
         signs = (1, -1) if self.directions == "both" else (1,)
         for feature in range(train.features.shape[1]):
             for sign in signs:
-                value = judge.mean(directed(train.features[:, feature], sign))
+                scores = directed(train.features[:, feature], sign)
+                value = judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
                 if value > best[0]:
                     best = (value, feature, sign)
+        if best[0] == -np.inf:
+            raise DataError(f"no query of the training set counts in {self.measure} under this convention")
         self.value_, self.feature_, self.sign_ = best
 
     def _predict(self, features: Features) -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
 from pippin.evaluation.objective import Objective, resolve
@@ -19,6 +18,7 @@ from pippin.kernels.objective import NativeObjective
 from pippin.progress import Bar
 from pippin.rankers.base import register
 from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.parameters import at_least, one_of, parameter
 
 F64 = NDArray[np.float64]
 
@@ -41,42 +41,25 @@ class CoordinateAscent(LinearRanker):
     milliseconds = 3000
     in_study = True
 
-    def __init__(
-        self,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        restarts: int = 5,
-        steps: int = 25,
-        tolerance: float = 0.001,
-        passes: int = 100,
-        line: str = "grid",
-        start: str = "random",
-        nonneg: bool = False,
-        seed: int = 1,
-        verbose: bool = False,
-    ) -> None:
-        self.measure = measure  # what is maximised: any measure that is worked out query by query
-        self.convention = convention  # of that measure
-        self.restarts = restarts  # starts: the first from equal weights, the others from random ones
-        self.steps = steps  # of the grid in each direction; distances double
-        self.tolerance = tolerance  # gain of the mean in one pass over all features below which a start has arrived
-        self.passes = passes  # over all features, at most
-        self.line = line  # "grid" or "exact" (every crossing: n² per query)
-        self.start = start  # "random" (Dirichlet), or "uniform": every start from equal weights, as RankLib
-        self.nonneg = nonneg  # no weight below 0
-        self.seed = seed  # of starts and of the order of features
-        self.verbose = verbose  # show a bar
+    measure: str = parameter("MAP", "what is maximised: any measure that is worked out query by query")
+    convention: str | Convention = parameter("official", "of that measure")
+    restarts: int = parameter(5, "starts: the first from equal weights, the others from random ones")
+    steps: int = parameter(25, "of the grid in each direction; distances double")
+    tolerance: float = parameter(
+        0.001, "gain of the mean in one pass over all features below which a start has arrived"
+    )
+    passes: int = parameter(100, "over all features, at most")
+    line: str = parameter("grid", '"grid" or "exact" (every crossing: n² per query)')
+    start: str = parameter("random", '"random" (Dirichlet), or "uniform": every start from equal weights, as RankLib')
+    nonneg: bool = parameter(False, "no weight below 0")
+    seed: int = parameter(1, "of starts and of the order of features")
+    verbose: bool = parameter(False, "show a bar")
 
     def _check(self) -> None:
-        for name, choices in (("line", ("grid", "exact")), ("start", ("random", "uniform"))):
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {' or '.join(choices)}, not {getattr(self, name)!r}")
-        for name in ("restarts", "steps", "passes"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} is at least 1, not {getattr(self, name)}")
+        one_of(self, line=("grid", "exact"), start=("random", "uniform"))
+        at_least(self, restarts=1, steps=1, passes=1, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        self._check()
         whole = Objective(train, *resolve(self.measure, self.convention)).natively()
         active = np.flatnonzero(whole.varies())
         if not len(active):
@@ -86,10 +69,9 @@ class CoordinateAscent(LinearRanker):
             )
             self.coef_ = self._starts(train.features.shape[1])[0]
             self.climbs_: list[list[float]] = []
-            self.curve_: list[float] = []
             return
         climbed = train.select(active)  # only these rows are held twice
-        judge = Finish(valid, *resolve(self.measure, self.convention))
+        judge = BestWeights(valid, *resolve(self.measure, self.convention))
         bar = Bar(self.passes, self.name) if self.verbose else None
         try:
             self._climb(climbed, judge, bar)
@@ -103,7 +85,7 @@ class CoordinateAscent(LinearRanker):
         self.curve_ = judge.curve
         self.coef_ = np.array(judge.weights)
 
-    def _climb(self, climbed: Dataset, judge: Finish, bar: Bar | None) -> None:
+    def _climb(self, climbed: Dataset, judge: BestWeights, bar: Bar | None) -> None:
         """Take every start to its top; `climbs_` has each start's mean of the measure before and after each pass."""
         objective = Objective(climbed, *resolve(self.measure, self.convention)).natively()
         columns = np.ascontiguousarray(climbed.features.T, np.float64)
@@ -144,7 +126,7 @@ class CoordinateAscent(LinearRanker):
         return weights
 
 
-class Finish:
+class BestWeights:
     """Keeps the weights that are best on the validation set (without one, on the training set); the first best wins.
 
     Only queries that some order can change are looked at, so that what empty queries count cannot change the choice.

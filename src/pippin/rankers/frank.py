@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.dataset import Dataset
-from pippin.errors import DataError
-from pippin.evaluation.convention import Convention
 from pippin.kernels import boosting as kernel
 from pippin.kernels.boosting import Stump
 from pippin.rankers.base import register
+from pippin.rankers.parts.parameters import one_of, parameter
 from pippin.rankers.parts.stumps import StumpRanker, Weak
 
 F64 = NDArray[np.float64]
@@ -27,43 +25,27 @@ LOOKED_AT = 4  # features whose best stump is tried out where the loss selects
 
 @register("frank")
 class FRank(StumpRanker):
-    """Minimises J = Σ_q 1/Q Σ_pairs 1/|P_q| (1 − (1 + e^−S)^−½), S = H_i − H_j, by adding α h, h in {0, 1}.
+    """Boosting on pairs with a loss that forgives pairs which are hopelessly wrong.
 
-    With W = D e^−S (1 + e^−S)^−3/2 the closed step is α = ½ ln(Σ W of pairs put right / Σ W of pairs put wrong). A step
-    that would raise J is halved until it does not.
+    Minimises J = Σ_q 1/Q Σ_pairs 1/|P_q| (1 − (1 + e^−S)^−½), S = H_i − H_j, by adding α h, h in {0, 1}. With W = D
+    e^−S (1 + e^−S)^−3/2 the closed step is α = ½ ln(Σ W of pairs put right / Σ W of pairs put wrong). A step that would
+    raise J is halved until it does not.
     """
 
     source = "Tsai, Liu, Qin, Chen & Ma 2007"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"select": ("loss", "gradient")}
     milliseconds = 70
 
-    def __init__(
-        self,
-        rounds: int = 200,
-        thresholds: int = 255,
-        spacing: str = "equal",
-        select: str = "loss",
-        alpha: str = "paper",
-        patience: int | None = 40,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        verbose: bool = False,
-    ) -> None:
-        self.rounds = rounds  # weak rankers at most; a validation set chooses how many
-        self.thresholds = thresholds  # per feature, up to 255
-        self.spacing = spacing  # "equal": equally spaced values; "quantile": equally many documents between them
-        self.select = select  # of the next stump: "loss" (least J of the promising ones) or "gradient" (steepest; fast)
-        self.alpha = alpha  # "paper" (closed form), "newton" (one step), or "exact" (least J along the stump)
-        self.patience = patience  # rounds without a better validation measure before stopping; None: never
-        self.measure = measure  # on the validation set
-        self.convention = convention  # of that measure
-        self.verbose = verbose  # show a bar
+    rounds: int = parameter(200, "weak rankers at most; a validation set chooses how many")
+    select: str = parameter(
+        "loss", 'of the next stump: "loss" (least J of the promising ones) or "gradient" (steepest; fast)'
+    )
+    alpha: str = parameter("paper", '"paper" (closed form), "newton" (one step), or "exact" (least J along the stump)')
+    patience: int | None = parameter(40, "rounds without a better validation measure before stopping; None: never")
 
-    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        for name, choices in (("select", ("gradient", "loss")), ("alpha", ("paper", "newton", "exact"))):
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {', '.join(choices)}, not {getattr(self, name)!r}")
-        super()._fit(train, valid)
+    def _check(self) -> None:
+        super()._check()
+        one_of(self, select=("gradient", "loss"), alpha=("paper", "newton", "exact"))
 
     def _loss(self, scores: F64) -> float:
         self._last, self._potential = kernel.fidelity(self._paired.levels, scores)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from pippin.data.dataset import Dataset
-from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
 from pippin.rankers.parts.lambdas import Lambdas
 from pippin.rankers.parts.network import F64, Cost, NetworkRanker
-from pippin.rankers.ranknet import check_sigma, pair_cost
+from pippin.rankers.parts.parameters import above_zero, at_least, parameter
+from pippin.rankers.ranknet import pair_cost
 
 
 @register("lambdarank")
@@ -25,39 +25,17 @@ class LambdaRank(NetworkRanker):
     grid: ClassVar = {"units": (10, 50), "decay": (1e-3, 1e-2)}
     milliseconds = 25
 
-    def __init__(
-        self,
-        layers: int = 1,
-        units: int = 10,
-        activation: str = "tanh",
-        standardise: bool | str = "auto",
-        sigma: float = 1.0,
-        warm: int = 5,
-        rate: float = 0.01,
-        decay: float = 1e-3,
-        batch: int | None = 32,
-        rounds: int = 100,
-        patience: int | None = 20,
-        measure: str = "NDCG@10",
-        convention: str | Convention = "official",
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.layers = layers  # hidden layers; 0 is a linear function
-        self.units = units  # of each hidden layer
-        self.activation = activation  # of hidden units: tanh or relu
-        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
-        self.sigma = sigma  # how steep the forces are in the difference of scores
-        self.warm = warm  # first rounds that are RankNet's
-        self.rate = rate  # how far a step goes
-        self.decay = decay  # weight of ½‖weights‖²
-        self.batch = batch  # queries a step; None: all of them
-        self.rounds = rounds  # passes over the training set, at most
-        self.patience = patience  # rounds without a better validation value before training stops; None: never
-        self.measure = measure  # what the forces follow and what validation looks at
-        self.convention = convention  # under which convention
-        self.seed = seed  # of the first weights and of batches
-        self.verbose = verbose  # show progress
+    layers: int = parameter(1, "hidden layers; 0 is a linear function")
+    units: int = parameter(10, "of each hidden layer")
+    sigma: float = parameter(1.0, "how steep the forces are in the difference of scores")
+    warm: int = parameter(5, "first rounds that are RankNet's")
+    rate: float = parameter(0.01, "how far a step goes")
+    decay: float = parameter(0.001, "weight of ½‖weights‖²")
+    batch: int | None = parameter(32, "queries a step; None: all of them")
+    rounds: int = parameter(100, "passes over the training set, at most")
+    patience: int | None = parameter(20, "rounds without a better validation value before training stops; None: never")
+    measure: str = parameter("NDCG@10", "what the forces follow and what validation looks at")
+    seed: int = parameter(0, "of the first weights and of batches")
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         pull = Lambdas(data, self.measure, self.convention, sigma=self.sigma)
@@ -70,6 +48,5 @@ class LambdaRank(NetworkRanker):
 
     def _check(self) -> None:
         super()._check()
-        check_sigma(self.sigma)
-        if not isinstance(self.warm, int) or self.warm < 0:
-            raise ValueError(f"warm is a whole number, at least 0, not {self.warm!r}")
+        above_zero(self, "sigma")
+        at_least(self, warm=0)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.evaluation.convention import Convention
 from pippin.kernels.listwise import list_likelihood
 from pippin.rankers.base import register
 from pippin.rankers.parts.network import F64, Cost, NetworkRanker, keyed
+from pippin.rankers.parts.parameters import at_least, one_of, parameter
 
 
 @register("listmle")
@@ -26,39 +26,11 @@ class ListMLE(NetworkRanker):
     grid: ClassVar = {"depth": (None, 10), "decay": (0.0, 1e-3), "rate": (0.005, 0.02)}
     milliseconds = 2
 
-    def __init__(
-        self,
-        ties: str = "random",
-        depth: int | None = None,
-        layers: int = 0,
-        units: int = 20,
-        activation: str = "tanh",
-        standardise: bool | str = "auto",
-        rate: float = 0.02,
-        decay: float = 0.0,
-        batch: int | None = None,
-        rounds: int = 500,
-        patience: int | None = 100,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.ties = ties  # the order of equal labels: random (drawn anew each round), or score (as scored just then)
-        self.depth = depth  # places of the order that count; None: all of them
-        self.layers = layers  # hidden layers; 0 is a linear function
-        self.units = units  # of each hidden layer
-        self.activation = activation  # of hidden units: tanh or relu
-        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
-        self.rate = rate  # how far a step goes
-        self.decay = decay  # weight of ½‖weights‖²
-        self.batch = batch  # queries a step; None: all of them
-        self.rounds = rounds  # passes over the training set, at most
-        self.patience = patience  # rounds without a better validation value before training stops; None: never
-        self.measure = measure  # what validation looks at
-        self.convention = convention  # under which convention
-        self.seed = seed  # of ties, of a network's first weights and of batches
-        self.verbose = verbose  # show progress
+    ties: str = parameter(
+        "random", "the order of equal labels: random (drawn anew each round), or score (as scored just then)"
+    )
+    depth: int | None = parameter(None, "places of the order that count; None: all of them")
+    seed: int = parameter(0, "of ties, of a network's first weights and of batches")
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         queries = data.qid()
@@ -76,10 +48,8 @@ class ListMLE(NetworkRanker):
 
     def _check(self) -> None:
         super()._check()
-        if self.ties not in ("random", "score"):
-            raise ValueError(f"ties is random or score, not {self.ties!r}")
-        if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
-            raise ValueError(f"depth is a whole number above 0, or None, not {self.depth!r}")
+        one_of(self, ties=("random", "score"))
+        at_least(self, depth=1)
 
 
 def best_first(labels: NDArray[np.int32], queries: NDArray[np.int64], within: F64) -> NDArray[np.int64]:

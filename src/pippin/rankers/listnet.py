@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.evaluation.convention import Convention
 from pippin.kernels.listwise import cross_entropy
 from pippin.rankers.base import register
 from pippin.rankers.parts.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.parameters import above_zero, one_of, parameter
 
 
 @register("listnet")
@@ -26,41 +26,9 @@ class ListNet(NetworkRanker):
     grid: ClassVar = {"mapping": ("label", "exp2"), "scale": (0.5, 1.0, 2.0, 4.0)}
     milliseconds = 1
 
-    def __init__(
-        self,
-        mapping: str = "label",
-        scale: float = 1.0,
-        skip_constant: bool = True,
-        layers: int = 0,
-        units: int = 20,
-        activation: str = "tanh",
-        standardise: bool | str = "auto",
-        rate: float = 0.02,
-        decay: float = 0.0,
-        batch: int | None = None,
-        rounds: int = 500,
-        patience: int | None = 100,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.mapping = mapping  # what a label is before the softmax: label, or exp2 (2^label − 1)
-        self.scale = scale  # how much the labels are stretched: the larger, the more the top label takes all
-        self.skip_constant = skip_constant  # leave queries of one label out; they would only pull scores together
-        self.layers = layers  # hidden layers; 0 is a linear function
-        self.units = units  # of each hidden layer
-        self.activation = activation  # of hidden units: tanh or relu
-        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
-        self.rate = rate  # how far a step goes
-        self.decay = decay  # weight of ½‖weights‖²
-        self.batch = batch  # queries a step; None: all of them
-        self.rounds = rounds  # passes over the training set, at most
-        self.patience = patience  # rounds without a better validation value before training stops; None: never
-        self.measure = measure  # what validation looks at
-        self.convention = convention  # under which convention
-        self.seed = seed  # of a network's first weights and of batches
-        self.verbose = verbose  # show progress
+    mapping: str = parameter("label", "what a label is before the softmax: label, or exp2 (2^label − 1)")
+    scale: float = parameter(1.0, "how much the labels are stretched: the larger, the more the top label takes all")
+    skip_constant: bool = parameter(True, "leave queries of one label out; they would only pull scores together")
 
     def _keeps(self, data: Dataset) -> Dataset:
         return super()._keeps(data) if self.skip_constant else data
@@ -71,10 +39,8 @@ class ListNet(NetworkRanker):
 
     def _check(self) -> None:
         super()._check()
-        if self.mapping not in ("label", "exp2"):
-            raise ValueError(f"mapping is label or exp2, not {self.mapping!r}")
-        if not 0 < self.scale < np.inf:
-            raise ValueError(f"scale is a number above 0, not {self.scale!r}")
+        one_of(self, mapping=("label", "exp2"))
+        above_zero(self, "scale")
 
 
 def chances(labels: NDArray[np.int32], offsets: NDArray[np.int64], mapping: str = "label", scale: float = 1.0) -> F64:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.convention import Convention
 from pippin.kernels import boosting as kernel
 from pippin.rankers.base import register
 from pippin.rankers.parts.bins import Paired
+from pippin.rankers.parts.parameters import one_of, parameter
 from pippin.rankers.parts.stumps import StumpRanker, Weak
 
 F64 = NDArray[np.float64]
@@ -24,52 +24,26 @@ LARGEST = 1.0 - 1e-12  # |r| at most, so that α stays finite
 
 @register("rankboost")
 class RankBoost(StumpRanker):
-    """Minimises Σ D(i, j) exp(H_j − H_i) over pairs i ≻ j of one query by adding α h, h in {0, 1}, round by round.
+    """Boosting on pairs: adds rules that each look at one feature.
 
-    The weights of all pairs factorise, D_t(i, j) = D(i, j) e^(H_j − H_i) / Z, so a round costs one pass over the rows.
-    Third method: the h with the largest |r|, r = Σ_i π_i h(x_i), π_i = Σ_j D_t(i, j) − D_t(j, i), and
-    α = ½ ln((1 + r) / (1 − r)). Exact method: the h with the least W0 + 2 √(W₊W₋), α = ½ ln(W₊ / W₋).
+    Minimises Σ D(i, j) exp(H_j − H_i) over pairs i ≻ j of one query by adding α h, h in {0, 1}, round by round. The
+    weights of all pairs factorise, D_t(i, j) = D(i, j) e^(H_j − H_i) / Z, so a round costs one pass over the rows.
+    Third method: the h with the largest |r|, r = Σ_i π_i h(x_i), π_i = Σ_j D_t(i, j) − D_t(j, i), and α = ½ ln((1 + r)
+    / (1 − r)). Exact method: the h with the least W0 + 2 √(W₊W₋), α = ½ ln(W₊ / W₋).
     """
 
     source = "Freund, Iyer, Schapire & Singer 2003; 255 thresholds as in LETOR 3.0 (Qin et al. 2010)"
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"positive_only": (True, False)}
     milliseconds = 2
 
-    def __init__(
-        self,
-        rounds: int = 300,
-        thresholds: int = 255,
-        spacing: str = "equal",
-        method: str = "third",
-        weak: str = "threshold",
-        positive_only: bool = True,
-        pair_weight: str = "queries",
-        patience: int | None = None,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        verbose: bool = False,
-    ) -> None:
-        self.rounds = rounds  # weak rankers at most; a validation set chooses how many
-        self.thresholds = thresholds  # per feature, up to 255
-        self.spacing = spacing  # "equal": equally spaced values; "quantile": equally many documents between them
-        self.method = method  # "third" (by r) or "exact" (by the weights of pairs put right and wrong)
-        self.weak = weak  # "threshold", or "continuous": the feature itself, scaled to 0 … 1
-        self.positive_only = positive_only  # a larger value only ever speaks for a document, α > 0, as in RankLib
-        self.pair_weight = pair_weight  # "queries": all queries alike; "pairs": all pairs alike, as in the paper
-        self.patience = patience  # rounds without a better validation measure before stopping; None: never
-        self.measure = measure  # on the validation set
-        self.convention = convention  # of that measure
-        self.verbose = verbose  # show a bar
+    method: str = parameter("third", '"third" (by r) or "exact" (by the weights of pairs put right and wrong)')
+    weak: str = parameter("threshold", '"threshold", or "continuous": the feature itself, scaled to 0 … 1')
+    positive_only: bool = parameter(True, "a larger value only ever speaks for a document, α > 0, as in RankLib")
+    pair_weight: str = parameter("queries", '"queries": all queries alike; "pairs": all pairs alike, as in the paper')
 
-    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        for name, choices in (
-            ("method", ("third", "exact")),
-            ("weak", ("threshold", "continuous")),
-            ("pair_weight", ("pairs", "queries")),
-        ):
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {' or '.join(choices)}, not {getattr(self, name)!r}")
-        super()._fit(train, valid)
+    def _check(self) -> None:
+        super()._check()
+        one_of(self, method=("third", "exact"), weak=("threshold", "continuous"), pair_weight=("pairs", "queries"))
 
     def _pair_weight(self) -> str:
         return self.pair_weight
@@ -93,7 +67,7 @@ class RankBoost(StumpRanker):
         else:
             levels = self._paired.levels
             stump = kernel.search_exact(levels, self._codes, self._bins.counts, self._order, mass, self.positive_only)
-            least = float(levels.weights.min())  # what one pair weighs keeps α finite
+            least = self._paired.least  # what one pair weighs keeps α finite
             alpha = 0.5 * math.log((stump.plus + least) / (stump.minus + least))
         return None if stump.column < 0 or alpha == 0 else (self._weak(stump, alpha), self._h(stump).astype(np.float64))
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from pippin.data.dataset import Dataset
-from pippin.evaluation.convention import Convention
 from pippin.kernels.listwise import tied_pairs
 from pippin.rankers.base import register
 from pippin.rankers.parts.lambdas import Lambdas
 from pippin.rankers.parts.network import F64, Cost, NetworkRanker
+from pippin.rankers.parts.parameters import above_zero, parameter
 
 
 @register("ranknet")
@@ -28,54 +28,24 @@ class RankNet(NetworkRanker):
     milliseconds = 9
     in_study = True
 
-    def __init__(
-        self,
-        layers: int = 1,
-        units: int = 10,
-        activation: str = "tanh",
-        standardise: bool | str = "auto",
-        sigma: float = 1.0,
-        by_query: bool = True,
-        use_ties: bool = False,
-        rate: float = 0.01,
-        decay: float = 1e-3,
-        batch: int | None = 32,
-        rounds: int = 100,
-        patience: int | None = 20,
-        measure: str = "MAP",
-        convention: str | Convention = "official",
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.layers = layers  # hidden layers; 0 is a linear function
-        self.units = units  # of each hidden layer
-        self.activation = activation  # of hidden units: tanh or relu
-        self.standardise = standardise  # features to mean 0, deviation 1; auto: unless all are within [-1, 1]
-        self.sigma = sigma  # how steep the chance to be better is in the difference of scores
-        self.by_query = by_query  # every query counts 1, shared by its pairs; else every pair counts 1
-        self.use_ties = use_ties  # pairs of equal labels count too, with the chance ½
-        self.rate = rate  # how far a step goes
-        self.decay = decay  # weight of ½‖weights‖²
-        self.batch = batch  # queries a step; None: all of them
-        self.rounds = rounds  # passes over the training set, at most
-        self.patience = patience  # rounds without a better validation value before training stops; None: never
-        self.measure = measure  # what validation looks at
-        self.convention = convention  # under which convention
-        self.seed = seed  # of the first weights and of batches
-        self.verbose = verbose  # show progress
+    layers: int = parameter(1, "hidden layers; 0 is a linear function")
+    units: int = parameter(10, "of each hidden layer")
+    sigma: float = parameter(1.0, "how steep the chance to be better is in the difference of scores")
+    by_query: bool = parameter(True, "every query counts 1, shared by its pairs; else every pair counts 1")
+    use_ties: bool = parameter(False, "pairs of equal labels count too, with the chance ½")
+    rate: float = parameter(0.01, "how far a step goes")
+    decay: float = parameter(0.001, "weight of ½‖weights‖²")
+    batch: int | None = parameter(32, "queries a step; None: all of them")
+    rounds: int = parameter(100, "passes over the training set, at most")
+    patience: int | None = parameter(20, "rounds without a better validation value before training stops; None: never")
+    seed: int = parameter(0, "of the first weights and of batches")
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         return pair_cost(data, self.sigma, self.by_query, self.use_ties)
 
     def _check(self) -> None:
         super()._check()
-        check_sigma(self.sigma)
-
-
-def check_sigma(sigma: float) -> None:
-    """Raise unless the steepness is a positive number."""
-    if not 0 < sigma < np.inf:
-        raise ValueError(f"sigma is a number above 0, not {sigma!r}")
+        above_zero(self, "sigma")
 
 
 def pair_cost(data: Dataset, sigma: float = 1.0, by_query: bool = True, use_ties: bool = False) -> Cost:

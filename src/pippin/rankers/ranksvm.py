@@ -16,7 +16,6 @@ from pippin.kernels.pairs import PairLoss, Pairs, grade
 from pippin.rankers.base import register
 from pippin.rankers.parts.convex import (
     Solution,
-    check_settings,
     cutting_planes,
     line_search,
     one_blas_thread,
@@ -25,7 +24,9 @@ from pippin.rankers.parts.convex import (
     with_pairs,
 )
 from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.parameters import above_zero, one_of, parameter
 from pippin.rankers.parts.watch import Watch
+from pippin.rankers.parts.weights import query_weights
 
 F64 = NDArray[np.float64]
 
@@ -45,31 +46,26 @@ class RankSVM(LinearRanker):
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": [10.0**k for k in range(-6, 5)]}
     quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": (1e-4, 1e-2, 1.0)}
     milliseconds = 30
+    takes_weights = True
 
-    def __init__(
-        self,
-        C: float = 1e-3,
-        loss: str = "squared",
-        pairs: str = "equal",
-        tolerance: float = 1e-3,
-        rounds: int = 1000,
-        solver: str = "auto",
-        verbose: bool = False,
-    ) -> None:
-        self.C = C  # how much a violated pair counts against small weights
-        self.loss = loss  # squared (Newton's method), or hinge (cutting planes; SVMlight's loss)
-        self.pairs = pairs  # equal: every pair counts 1 (SVMlight); query: every query counts 1, shared by its pairs
-        self.tolerance = tolerance  # squared: ‖gradient‖ / ‖gradient at 0‖; hinge: duality gap / gain over w = 0
-        self.rounds = rounds  # Newton steps, or planes, at most
-        self.solver = solver  # of a Newton step: direct, cg (conjugate gradients), or auto, by the number of features
-        self.verbose = verbose  # show progress
+    C: float = parameter(0.001, "how much a violated pair counts against small weights")
+    loss: str = parameter("squared", "squared (Newton's method), or hinge (cutting planes; SVMlight's loss)")
+    pairs: str = parameter(
+        "equal", "equal: every pair counts 1 (SVMlight); query: every query counts 1, shared by its pairs"
+    )
+    tolerance: float = parameter(0.001, "squared: ‖gradient‖ / ‖gradient at 0‖; hinge: duality gap / gain over w = 0")
+    rounds: int = parameter(1000, "Newton steps, or planes, at most")
+    solver: str = parameter(
+        "auto", "of a Newton step: direct, cg (conjugate gradients), or auto, by the number of features"
+    )
+    verbose: bool = parameter(False, "show progress")
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        self._check()
         data = with_pairs(train)
         features = np.asarray(data.features, np.float64)
         levels, counts = grade(data.labels, data.offsets)
-        pairs = Pairs(levels, data.offsets, np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts)
+        each, weights = np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts, query_weights(data)
+        pairs = Pairs(levels, data.offsets, each if weights is None else weights * each)
         watch = plain_watch(self.rounds, "ranksvm", self.verbose)
         with one_blas_thread():
             if self.loss == "squared":
@@ -85,14 +81,8 @@ class RankSVM(LinearRanker):
         self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
 
     def _check(self) -> None:
-        check_settings(self.C, self.tolerance, self.rounds)
-        for name, known in (
-            ("loss", ("squared", "hinge")),
-            ("pairs", ("equal", "query")),
-            ("solver", ("auto", "direct", "cg")),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {' or '.join(known)}, not {getattr(self, name)!r}")
+        above_zero(self, "C", "tolerance", "rounds")
+        one_of(self, loss=("squared", "hinge"), pairs=("equal", "query"), solver=("auto", "direct", "cg"))
 
 
 def newton(

@@ -14,6 +14,8 @@ from pippin.errors import DataError
 from pippin.rankers.base import register
 from pippin.rankers.parts.convex import one_blas_thread, with_pairs
 from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.parameters import at_least, parameter
+from pippin.rankers.parts.weights import row_weights
 
 _NAMED = ("label", "exp2", "square")
 
@@ -34,22 +36,20 @@ class Regression(LinearRanker):
     }
     quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"ridge": (1e-6, 1.0, 100.0)}
     milliseconds = 20
+    takes_weights = True
 
-    def __init__(
-        self,
-        ridge: float = 1e-6,
-        mapping: str | float = "label",
-        within_queries: bool = False,
-        drop_constant: bool = False,
-    ) -> None:
-        self.ridge = ridge  # weight of the penalty; without one, the solution with the least norm
-        self.mapping = mapping  # label, exp2 (2^label − 1), square, or 0 to 1: half the top label's part of its worth
-        self.within_queries = within_queries  # subtract each query's means: explain only differences within queries
-        self.drop_constant = drop_constant  # leave out queries whose documents all have one label
+    ridge: float = parameter(1e-06, "weight of the penalty; without one, the solution with the least norm")
+    mapping: str | float = parameter(
+        "label", "label, exp2 (2^label − 1), square, or 0 to 1: half the top label's part of its worth"
+    )
+    within_queries: bool = parameter(False, "subtract each query's means: explain only differences within queries")
+    drop_constant: bool = parameter(False, "leave out queries whose documents all have one label")
+
+    def _check(self) -> None:
+        at_least(self, ridge=0)
+        check_mapping(self.mapping)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        if not (math.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge is a number of 0 or more, not {self.ridge}")
         worth = map_labels(train.labels, self.mapping)
         if self.drop_constant:
             kept = with_pairs(train)
@@ -61,12 +61,17 @@ class Regression(LinearRanker):
         if self.within_queries:
             for column in (*features.T, targets := targets.copy()):
                 _centre(column, train.offsets)
-        mean = features.mean(axis=0)
+        weights = row_weights(train)
+        mean = np.average(features, axis=0, weights=weights)
         features -= mean
-        targets = targets - targets.mean()
+        targets = targets - np.average(targets, weights=weights)
+        varies = np.ptp(features, axis=0) > 1e-12 * magnitudes
+        if weights is not None:
+            features *= np.sqrt(weights)[:, None]
+            targets *= np.sqrt(weights)
         with one_blas_thread():
-            self.coef_ = least_squares(features, targets, self.ridge, np.ptp(features, axis=0) > 1e-12 * magnitudes)
-            self.intercept_ = float(worth.mean() - mean @ self.coef_)
+            self.coef_ = least_squares(features, targets, self.ridge, varies)
+            self.intercept_ = float(np.average(worth, weights=weights) - mean @ self.coef_)
 
 
 def _centre(column: NDArray[np.float64], offsets: NDArray[np.int64]) -> None:
@@ -76,14 +81,19 @@ def _centre(column: NDArray[np.float64], offsets: NDArray[np.int64]) -> None:
     column -= np.repeat(np.add.reduceat(column, offsets[:-1][some]) / sizes[some], sizes[some])
 
 
+def check_mapping(mapping: str | float) -> None:
+    """Raise unless this is a name of a mapping or a number from 0 to 1."""
+    if mapping not in _NAMED if isinstance(mapping, str) else not 0 <= mapping <= 1:
+        raise DataError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
+
+
 def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None = None) -> NDArray[np.float64]:
     """What each label counts as; a number is the worth of half the top label, with powers of the label in between.
 
     >>> map_labels(np.array([0, 1, 2], np.int32), 0.25).tolist()
     [0.0, 0.25, 1.0]
     """
-    if isinstance(mapping, str) and mapping not in _NAMED:
-        raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
+    check_mapping(mapping)
     values: NDArray[np.float64] = labels.astype(np.float64)
     if mapping == "label":
         return values
@@ -92,8 +102,6 @@ def map_labels(labels: NDArray[np.int32], mapping: str | float, top: int | None 
     if mapping == "exp2":
         return np.exp2(values) - 1
     number = float(mapping)
-    if not 0 <= number <= 1:
-        raise ValueError(f"mapping is {', '.join(_NAMED)} or a number from 0 to 1, not {mapping!r}")
     shares: NDArray[np.float64] = values / (top or int(labels.max()))
     if number == 0:  # only the top label counts
         return np.asarray(shares == 1, np.float64)

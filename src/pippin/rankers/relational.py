@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -28,7 +27,7 @@ from pippin.rankers.base import Ranker
 if TYPE_CHECKING:
     import scipy.sparse
 
-Scores = NDArray[np.float64]
+F64 = NDArray[np.float64]
 _TOLERANCE, _ROUNDS = 1e-10, 2000
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -69,7 +68,7 @@ class Relations:
         return scipy.sparse.csr_array(scale @ related + scipy.sparse.diags_array(alone.astype(np.float64)))
 
 
-def spread(scores: Scores, relations: Relations, weight: float) -> Scores:
+def spread(scores: F64, relations: Relations, weight: float) -> F64:
     """The fixed point x = (1 − w) s + w W x.
 
     >>> data = Dataset(np.zeros((3, 1)), np.zeros(3, np.int32), np.array([0, 3]), ("q",))
@@ -83,7 +82,7 @@ def spread(scores: Scores, relations: Relations, weight: float) -> Scores:
         return scores
     matrix = relations.matrix()
     start = (1 - weight) * scores
-    found: Scores = scores
+    found: F64 = scores
     for _ in range(_ROUNDS):
         last, found = found, start + weight * (matrix @ found)
         change = float(np.abs(found - last).max(initial=0.0))
@@ -112,7 +111,7 @@ class Relational:
 
     def fit(self, train: Dataset, *, eval_set: Dataset, relations: Relations) -> Self:
         """Fit the ranker on `train`, then choose the weight on `eval_set`, whose documents `relations` relates."""
-        self.ranker_: Ranker = clone(self.ranker)
+        self.ranker_: Ranker = self.ranker.fresh()
         self.ranker_.fit(train, eval_set=eval_set)
         return self.choose(eval_set, relations)
 
@@ -133,7 +132,7 @@ class Relational:
             wrapper.weight_ = weight
         return wrapper
 
-    def predict(self, data: Any, relations: Relations) -> Scores:
+    def predict(self, data: Any, relations: Relations) -> F64:
         """A score per document, after spreading."""
         if not hasattr(self, "weight_"):
             raise DataError(f"this {self.ranker_.name} was trained without relations; train it with some to use them")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from sklearn.base import clone
-
 from pippin.data.dataset import Dataset
+from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
@@ -65,7 +64,7 @@ def select(
     todo = points(ranker.grid if grid is None else grid)
     bar = Bar(len(todo), f"selecting {ranker.name}") if verbose else None
     for parameters in todo:
-        model = clone(ranker).set_params(**parameters)
+        model = ranker.fresh().set_params(**parameters)
         start = time.perf_counter()
         model.fit(train, eval_set=valid)
         seconds = time.perf_counter() - start
@@ -78,5 +77,5 @@ def select(
     if bar is not None:
         bar.close()
     if best is None:
-        raise ValueError("the grid is empty")
+        raise DataError("the grid is empty")
     return Selected(best[1], best[2], best[0], tuple(tried))

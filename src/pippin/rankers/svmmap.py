@@ -14,7 +14,6 @@ from pippin.kernels.svmmap import frank_wolfe_pass, most_violated
 from pippin.rankers.base import register
 from pippin.rankers.parts.convex import (
     Solution,
-    check_settings,
     cutting_planes,
     one_blas_thread,
     plain_watch,
@@ -22,7 +21,9 @@ from pippin.rankers.parts.convex import (
     with_pairs,
 )
 from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
 from pippin.rankers.parts.watch import Watch
+from pippin.rankers.parts.weights import query_weights
 
 F64 = NDArray[np.float64]
 
@@ -39,34 +40,32 @@ class SVMMAP(LinearRanker):
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": [10.0**k for k in range(-3, 5)]}
     quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": (10.0, 1000.0)}
     milliseconds = 170
+    takes_weights = True
 
-    def __init__(
-        self,
-        C: float = 10.0,
-        solver: str = "cutting-planes",
-        relevant_at: int = 1,
-        tolerance: float = 1e-3,
-        rounds: int = 1000,
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C  # how much the mean hinge counts against small weights
-        self.solver = solver  # cutting-planes (one slack), or frank-wolfe (block-coordinate; slow to end for a large C)
-        self.relevant_at = relevant_at  # a document with this label or more is relevant
-        self.tolerance = tolerance  # duality gap, as a part of what can be gained over w = 0
-        self.rounds = rounds  # passes over the queries, or planes, at most
-        self.seed = seed  # of the order in which frank-wolfe visits the queries
-        self.verbose = verbose  # show progress
+    C: float = parameter(10.0, "how much the mean hinge counts against small weights")
+    solver: str = parameter(
+        "cutting-planes", "cutting-planes (one slack), or frank-wolfe (block-coordinate; slow to end for a large C)"
+    )
+    relevant_at: int = parameter(1, "a document with this label or more is relevant")
+    tolerance: float = parameter(0.001, "duality gap, as a part of what can be gained over w = 0")
+    rounds: int = parameter(1000, "passes over the queries, or planes, at most")
+    seed: int = parameter(0, "of the order in which frank-wolfe visits the queries")
+    verbose: bool = parameter(False, "show progress")
+
+    def _check(self) -> None:
+        above_zero(self, "C", "tolerance", "rounds")
+        one_of(self, solver=("frank-wolfe", "cutting-planes"))
+        at_least(self, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        check_settings(self.C, self.tolerance, self.rounds)
-        if self.solver not in ("frank-wolfe", "cutting-planes"):
-            raise ValueError(f"solver is frank-wolfe or cutting-planes, not {self.solver!r}")
         if not (train.labels >= self.relevant_at).any():
             raise DataError(f"no document of the training set has a label of {self.relevant_at} or more")
         data = with_pairs(train, self.relevant_at)
         features = np.asarray(data.features, np.float64)
-        hinge = MeanHinge((data.labels >= self.relevant_at).astype(np.uint8), data.offsets)
+        weights = query_weights(data)
+        if weights is not None and self.solver == "frank-wolfe":
+            raise DataError(f"{self.name}: frank-wolfe has no meaning for weights of queries; cutting-planes has")
+        hinge = MeanHinge((data.labels >= self.relevant_at).astype(np.uint8), data.offsets, weights)
         watch = plain_watch(self.rounds, "svmmap", self.verbose)
         with one_blas_thread():
             if data.queries == 0:
@@ -81,14 +80,17 @@ class SVMMAP(LinearRanker):
 class MeanHinge:
     """The mean over queries of max over rankings y of Δ(y) − w·(Ψ* − Ψ(y)), as a function of the scores."""
 
-    def __init__(self, relevant: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, relevant: NDArray[np.uint8], offsets: NDArray[np.int64], weights: F64 | None = None) -> None:
         self.relevant, self.offsets = relevant, offsets
-        self.queries = len(offsets) - 1
+        self.queries, self.weights = len(offsets) - 1, weights
 
     def __call__(self, scores: F64) -> tuple[float, F64]:
         """Its value, and its derivative by each score."""
         losses, coefficients = most_violated(self.relevant, self.offsets, scores)
-        return float(losses.sum() - coefficients @ scores) / self.queries, -coefficients / self.queries
+        if self.weights is None:
+            return float(losses.sum() - coefficients @ scores) / self.queries, -coefficients / self.queries
+        whole, rows = float(self.weights.sum()), np.repeat(self.weights, np.diff(self.offsets)) * coefficients
+        return float(self.weights @ losses - rows @ scores) / whole, -rows / whole
 
 
 def frank_wolfe(

@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.convention import Convention
 from pippin.rankers.base import register
-from pippin.rankers.parts.trees import BoostedRanker, Objective, unlike_queries
+from pippin.rankers.parts.parameters import parameter
+from pippin.rankers.parts.trees import BoostedRanker, Gradient, unlike_queries
 
 F64 = NDArray[np.float64]
 
 
 @register("xendcg")
 class XENDCG(BoostedRanker):
-    """Trees fitted to the cross entropy of φ_i ∝ 2^label_i - γ_i and ρ = softmax(scores) within a query.
+    """Boosted trees that follow a smooth bound of NDCG over the whole list.
 
-    γ is drawn anew from [0, 1) for every document in every round. `order` 1 takes the gradient ρ - φ; 2 and 3 add the
-    following terms of its expansion, as LightGBM does. Second derivative: ρ (1 - ρ). A query whose documents all have
-    one label takes part: on average its φ is level, so that it pulls scores together where nothing is relevant.
+    Trees are fitted to the cross entropy of φ_i ∝ 2^label_i - γ_i and ρ = softmax(scores) within a query. γ is drawn
+    anew from [0, 1) for every document in every round. `order` 1 takes the gradient ρ - φ; 2 and 3 add the following
+    terms of its expansion, as LightGBM does. Second derivative: ρ (1 - ρ). A query whose documents all have one label
+    takes part: on average its φ is level, so that it pulls scores together where nothing is relevant.
     """
 
     source = "Bruch 2019 (An Alternative Cross Entropy Loss for Learning-to-Rank)"
@@ -30,49 +31,21 @@ class XENDCG(BoostedRanker):
         "learning_rate": (0.05, 0.1), "row_fraction": (0.3,), "feature_fraction": (0.3,), "bags": (10,),
     }  # fmt: skip
 
-    def __init__(
-        self,
-        rounds: int = 1000,
-        leaves: int = 10,
-        learning_rate: float = 0.1,
-        min_leaf: int = 20,
-        l2: float = 0.0,
-        bins: int = 255,
-        row_fraction: float = 1.0,
-        feature_fraction: float = 1.0,
-        bags: int = 1,
-        order: int = 3,
-        drop_constant: bool = False,
-        patience: int | None = 100,
-        measure: str = "NDCG@10",
-        convention: str | Convention = "official",
-        seed: int = 1,
-        verbose: bool = False,
-    ) -> None:
-        self.rounds = rounds  # trees at most
-        self.leaves = leaves  # leaves of a tree at most
-        self.learning_rate = learning_rate  # what each tree's values are multiplied by
-        self.min_leaf = min_leaf  # documents in a leaf at least
-        self.l2 = l2  # added to the second derivative a leaf's value is divided by
-        self.bins = bins  # thresholds tried per feature at most
-        self.row_fraction = row_fraction  # share of the documents each tree sees (but 500 of them at least)
-        self.feature_fraction = feature_fraction  # share of the features each tree sees (but 10 at least)
-        self.bags = bags  # ensembles grown side by side with other random choices; scores are averaged
-        self.order = order  # terms of the gradient, 1 to 3
-        self.drop_constant = drop_constant  # leaves queries out whose documents all have one label
-        self.patience = patience  # rounds without a better validation value before the end
-        self.measure = measure  # what the validation set is judged by
-        self.convention = convention  # the convention of that measure
-        self.seed = seed  # of γ and of the random shares
-        self.verbose = verbose  # shows progress
+    bags: int = parameter(1, "ensembles grown side by side with other random choices; scores are averaged")
+    order: int = parameter(3, "terms of the gradient, 1 to 3")
+    drop_constant: bool = parameter(False, "leaves queries out whose documents all have one label")
+    seed: int = parameter(1, "of γ and of the random shares")
 
-    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+    def _check(self) -> None:
+        super()._check()
         if self.order not in (1, 2, 3):
             raise DataError(f"{self.name}: order is 1, 2 or 3, not {self.order}")
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         kept = unlike_queries(train, self.name)  # refuses a set with no order to learn, dropped or not
         self._grow(train.select(kept) if self.drop_constant else train, valid)
 
-    def _objective(self, train: Dataset) -> Objective:
+    def _gradient(self, train: Dataset) -> Gradient:
         entropy = CrossEntropy(train, self.order)
 
         def gradient(scores: F64, round_: int, bag: int) -> tuple[F64, F64]:

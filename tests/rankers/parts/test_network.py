@@ -145,7 +145,7 @@ def test_one_thread_or_two(tmp_path: Path) -> None:
         counts = dict.fromkeys(("PIPPIN_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads)
         subprocess.run(
             [sys.executable, "-c", CODE, str(tmp_path / threads), *ALL], check=True,
-            env={**os.environ, **counts}, cwd=Path(__file__).parents[2],
+            env={**os.environ, **counts}, cwd=Path(__file__).parents[3],
         )  # fmt: skip
     made = sorted(path.name[1:] for path in tmp_path.glob("1-*"))
     assert len(made) == 2 * len(ALL)
@@ -165,8 +165,8 @@ def test_without_torch_a_network_says_what_to_type(name: str) -> None:
     with pytest.raises(
         MissingExtra, match=rf"{name} with hidden layers needs the package torch: pip install 'pippin\[neural"
     ):
-        ranker(name)(layers=1).fit(planted(1))
-    assert np.isfinite(ranker(name)(layers=0, rounds=2).fit(planted(1)).predict(planted(2))).all()
+        ranker(name)(**{"layers": 1}).fit(planted(1))
+    assert np.isfinite(ranker(name)(**{"layers": 0, "rounds": 2}).fit(planted(1)).predict(planted(2))).all()
 
 
 def test_without_safetensors_a_network_says_what_to_type(tmp_path: Path, request: pytest.FixtureRequest) -> None:

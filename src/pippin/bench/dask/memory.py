@@ -127,7 +127,7 @@ def train_partitions(
     """
     if not isinstance(model, BoostedRanker) or model.name != "lambdamart":
         raise DataError(f"lambdamart can be trained over partitions on a cluster, and {model.name} cannot")
-    model._check_parameters()
+    model.check_parameters()
     whole = check_partitions(folder)
     if whole.labels[0] < 0:
         raise DataError(f"labels are 0 or more, and the lowest here is {whole.labels[0]}", folder)
@@ -271,14 +271,14 @@ def grow_share(
     whole = open_partitions(folder)
     if whole.digest() != digest:
         raise DataError("the worker sees other partitions at this path than the one who asked", folder)
-    model = ranker(name)(**parameters)
+    model: Any = ranker(name)(**parameters)
     train = read_share(whole, share, unlike=model.drop_constant)
     model.feature_names_ = train.feature_names
     model.n_features_in_ = train.features.shape[1]
     model._network = network
     model.verbose = False
     with _no_chatter():
-        model._fit(train, valid)
+        model.learn(train, valid)
     return (model.curve_, model._state()) if first else None
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset, rows_of
 from pippin.errors import DataError
 from pippin.kernels.boosting import Levels
+from pippin.rankers.parts.weights import query_weights
 
 U8 = NDArray[np.uint8]
 F64 = NDArray[np.float64]
@@ -48,8 +49,6 @@ def cut(features: NDArray[np.floating[Any]], rows: NDArray[np.int64], most: int,
     """Thresholds from training rows: `most` per feature, equally spaced from the least value on, or at quantiles."""
     if not 1 <= most <= MOST:
         raise DataError(f"the number of thresholds is between 1 and {MOST}, not {most}")
-    if spacing not in ("equal", "quantile"):
-        raise DataError(f"spacing is equal or quantile, not {spacing!r}")
     thresholds, feature, null_above = [], [], []
     for f in range(features.shape[1]):
         column = features[rows, f].astype(np.float64)
@@ -86,10 +85,14 @@ class Paired:
 
     rows: NDArray[np.int64]  # of the data set
     levels: Levels
+    least: float  # what a pair of a query of weight 1 weighs at least
 
 
 def pair(data: Dataset, weight: str) -> Paired:
-    """Order rows for pairs. A pair weighs 1 / all pairs ("pairs") or 1 / (queries * pairs of its query) ("queries")."""
+    """Order rows for pairs. A pair weighs 1 / all pairs ("pairs") or 1 / (queries * pairs of its query) ("queries").
+
+    The weight of a query counts as so many queries.
+    """
     lengths = np.diff(data.offsets)
     query = np.repeat(np.arange(data.queries), lengths)
     order = np.lexsort((-data.labels.astype(np.int64), query))
@@ -109,5 +112,10 @@ def pair(data: Dataset, weight: str) -> Paired:
     sizes = np.diff(cuts).astype(np.float64)
     squares = np.add.reduceat(sizes**2, queries[:-1])
     pairs = (lengths[kept].astype(np.float64) ** 2 - squares) / 2
-    weights = np.full(len(kept), 1.0 / pairs.sum()) if weight == "pairs" else 1.0 / (len(kept) * pairs)
-    return Paired(order[rows], Levels(cuts, queries, weights))
+    given = query_weights(data)
+    if given is None:
+        weights = np.full(len(kept), 1.0 / pairs.sum()) if weight == "pairs" else 1.0 / (len(kept) * pairs)
+        return Paired(order[rows], Levels(cuts, queries, weights), float(weights.min()))
+    given = given[kept]
+    each = np.full(len(kept), 1.0 / (given @ pairs)) if weight == "pairs" else 1.0 / (given.sum() * pairs)
+    return Paired(order[rows], Levels(cuts, queries, given * each), float(each.min()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -33,13 +32,6 @@ class Solution:
         if self.gap <= 1e-14 * start:  # rounding alone
             return 0.0
         return self.gap / (start - self.objective + self.gap)
-
-
-def check_settings(C: float, tolerance: float, rounds: int) -> None:
-    """Raise unless these settings of a solver make sense."""
-    for name, value in (("C", C), ("tolerance", tolerance), ("rounds", rounds)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} is a number above 0, not {value}")
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

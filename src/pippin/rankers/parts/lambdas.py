@@ -67,7 +67,9 @@ class Lambdas:
         self.data, self.sigma, self._keep = data, float(sigma), beyond == "keep"
         self._labels, self._ties, self._float32 = data.labels, "input", False
         if measure is None:
-            self._form, self._rules = "pairs", _no_rules(data)
+            # Only the order of labels counts: close ranks, so that no label is large.
+            self._labels = np.unique(data.labels, return_inverse=True)[1].astype(np.int32)
+            self._form, self._rules = "pairs", _no_rules(self._labels)
             self.scales = np.ones(data.queries)
             return
         parsed, ruling = resolve(measure, convention)
@@ -106,8 +108,8 @@ class Lambdas:
         return raw * float(self.scales[query])
 
 
-def _no_rules(data: Dataset) -> Rules:
-    return Rules(np.zeros(int(data.labels.max(initial=0)) + 1), np.ones(1), np.ones(1))
+def _no_rules(labels: NDArray[np.int32]) -> Rules:
+    return Rules(np.zeros(int(labels.max(initial=0)) + 1), np.ones(1), np.ones(1))
 
 
 def _capped(labels: NDArray[np.int32], top: int | None) -> NDArray[np.int32]:

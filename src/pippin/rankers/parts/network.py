@@ -13,14 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, MissingExtra
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.convex import one_blas_thread, with_pairs
+from pippin.rankers.parts.finite import check_finite
+from pippin.rankers.parts.linear import by_name
+from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parts.states import array_of
 from pippin.rankers.parts.watch import Watch
+from pippin.rankers.parts.weights import row_weights, total_weight
 
 F64 = NDArray[np.float64]
 Cost = Callable[[F64, int], F64]  # scores and the round → the derivative of the cost by each score
@@ -34,23 +38,22 @@ class NetworkRanker(Ranker):
     """What the rankers of this kind share; they differ in `_cost` and in their parameters' defaults."""
 
     by_rounds = True
+    takes_weights = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
 
-    layers: int
-    units: int
-    activation: str
-    standardise: bool | str
-    rate: float
-    decay: float
-    batch: int | None
-    rounds: int
-    patience: int | None
-    measure: str
-    convention: str | Convention
-    seed: int
-    verbose: bool
-    coef_: F64
-    weights_: Weights
+    layers: int = parameter(0, "hidden layers; 0 is a linear function")
+    units: int = parameter(20, "of each hidden layer")
+    activation: str = parameter("tanh", "of hidden units: tanh or relu")
+    standardise: bool | str = parameter("auto", "features to mean 0, deviation 1; auto: unless all are within [-1, 1]")
+    rate: float = parameter(0.02, "how far a step goes")
+    decay: float = parameter(0.0, "weight of ½‖weights‖²")
+    batch: int | None = parameter(None, "queries a step; None: all of them")
+    rounds: int = parameter(500, "passes over the training set, at most")
+    patience: int | None = parameter(100, "rounds without a better validation value before training stops; None: never")
+    measure: str = parameter("MAP", "what validation looks at")
+    convention: str | Convention = parameter("official", "under which convention")
+    seed: int = parameter(0, "of a network's first weights and of batches")
+    verbose: bool = parameter(False, "show progress")
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         """The derivative of the cost of these queries (without features), the `part`-th of the training set."""
@@ -61,13 +64,12 @@ class NetworkRanker(Ranker):
         return with_pairs(data)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        self._check()
         if self.layers:
             torch_at_hand(self.name)
         data = self._keeps(train)
         if not data.queries:
             raise DataError("in every query of the training set all labels are of one class; there is nothing to learn")
-        self.mean_, self.factor_ = standard(data.features, self._standardises(data.features))
+        self.mean_, self.factor_ = standard(data.features, self._standardises(data.features), row_weights(data))
         with one_blas_thread():
             if self.layers == 0:
                 self._descend(data, valid, Linear)
@@ -85,8 +87,8 @@ class NetworkRanker(Ranker):
         tables, costs, sizes = [], [], []
         for i, part in enumerate(deal(data, self.batch, self.seed)):
             tables.append(self._standardised(part.features).astype(kind.precision, copy=False))
-            costs.append(self._cost(bare(part), i))
-            sizes.append(part.queries)
+            costs.append(heeded(self._cost(bare(part), i), row_weights(part)))
+            sizes.append(total_weight(part))
         model = kind(tables, initial(data.features.shape[1], self.layers, self.units, self.seed), self)
         order, table = (
             keyed(self.seed, "order"),
@@ -100,8 +102,7 @@ class NetworkRanker(Ranker):
                 for i in order.permutation(len(costs)):
                     model.step(i, costs[i](model.scores(i), done) / sizes[i])
                 now = model.weights()
-                if not all(np.isfinite(array).all() for array in now):
-                    raise DataError(f"{self.name} left the finite numbers in round {done + 1}; try a smaller rate")
+                check_finite("a weight", *now)
                 stop = watch.after(partial(forward, table, now, self.activation))
                 best = now if watch.best == done else best
                 if stop:
@@ -140,21 +141,22 @@ class NetworkRanker(Ranker):
     def _restore(self, state: dict[str, Any]) -> None:
         width = len(self.feature_names_)
         if self.layers == 0:
-            self.coef_ = np.array([float(weight) for weight in state["weights"].values()])
-            if self.coef_.shape != (width,):
-                raise ValueError(f"{self.coef_.size} weights for {width} features")
+            self.coef_ = by_name(state["weights"], self.feature_names_)
             return
-        shapes = [array.shape for array in initial(width, self.layers, self.units, 0)]
-        names = [name for i in range(1, self.layers + 1) for name in (f"weights.{i}", f"shifts.{i}")]
-        self.weights_ = [state[name] for name in [*names, "output"]]
-        self.mean_, self.factor_ = state["mean"], state["factor"]
-        found = [array.shape for array in (*self.weights_, self.mean_, self.factor_)]
-        if found != [*shapes, (width,), (width,)]:
-            raise ValueError("the layers do not fit together")
+        if len(state) != 2 * self.layers + 3:
+            raise ValueError(f"{len(state)} arrays are not those of {self.layers} layers")
+        inputs = [width, *([self.units] * (self.layers - 1))]
+        self.weights_ = []
+        for i, size in enumerate(inputs, 1):
+            self.weights_.append(array_of(state[f"weights.{i}"], np.float32, size, self.units))
+            self.weights_.append(array_of(state[f"shifts.{i}"], np.float32, self.units))
+        self.weights_.append(array_of(state["output"], np.float32, self.units))
+        self.mean_, self.factor_ = (array_of(state[name], np.float64, width) for name in ("mean", "factor"))
 
-    @available_if(lambda self: self.layers == 0)  # type: ignore[untyped-decorator]
     def weights(self) -> dict[str, float]:
         """The weight of each feature, by name, where there is no hidden layer."""
+        if self.layers:
+            raise DataError(f"{self.name} with hidden layers has no weight of a feature; `importance` adds them up")
         return dict(zip(self.feature_names_, self.coef_.tolist(), strict=True))
 
     def importance(self) -> dict[str, float]:
@@ -169,22 +171,11 @@ class NetworkRanker(Ranker):
         return dict(zip(self.feature_names_, sizes.tolist(), strict=True))
 
     def _check(self) -> None:
-        for name, least in (("layers", 0), ("units", 1), ("rounds", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} is a whole number, at least {least}, not {value!r}")
-        for name in ("batch", "patience"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise ValueError(f"{name} is a whole number above 0, or None, not {value!r}")
-        if not 0 < self.rate < np.inf:
-            raise ValueError(f"rate is a number above 0, not {self.rate!r}")
-        if not 0 <= self.decay < np.inf:
-            raise ValueError(f"decay is 0 or more, not {self.decay!r}")
+        at_least(self, layers=0, units=1, rounds=1, seed=0, batch=1, patience=1, decay=0)
+        above_zero(self, "rate")
+        one_of(self, activation=("tanh", "relu"))
         if self.standardise not in (True, False, "auto"):
-            raise ValueError(f"standardise is True, False or auto, not {self.standardise!r}")
-        if self.activation not in ("tanh", "relu"):
-            raise ValueError(f"activation is tanh or relu, not {self.activation!r}")
+            raise DataError(f"{self.name}: standardise is True, False or auto, not {self.standardise!r}")
 
 
 class Adam:
@@ -274,6 +265,18 @@ class Network:
         return [view.copy() for view in self.views]
 
 
+def heeded(cost: Cost, weights: F64 | None) -> Cost:
+    """The derivative times the weight of each document's query, and an error where it is not finite."""
+
+    def derivative(scores: F64, done: int) -> F64:
+        check_finite("a score", scores)
+        found = cost(scores, done)
+        check_finite("a derivative by a score", found)
+        return found if weights is None else weights * found
+
+    return derivative
+
+
 def forward(table: F64, weights: Weights, activation: str) -> F64:
     """Scores of standardised documents in float64, whatever the weights were trained in."""
     hidden = table
@@ -306,7 +309,7 @@ def keyed(seed: int, purpose: str, *place: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=np.array([seed, _PURPOSES[purpose]], np.uint64), counter=counter))
 
 
-def standard(features: NDArray[np.floating[Any]], wanted: bool = True) -> tuple[F64, F64]:
+def standard(features: NDArray[np.floating[Any]], wanted: bool = True, weights: F64 | None = None) -> tuple[F64, F64]:
     """What is taken off each feature, and what it is multiplied by then: mean and 1 / deviation, or (unwanted) 0 and 1.
 
     A constant feature is multiplied by 0: nothing can be learned of it, and first weights must not let it in.
@@ -314,7 +317,11 @@ def standard(features: NDArray[np.floating[Any]], wanted: bool = True) -> tuple[
     constant = features.max(axis=0) == features.min(axis=0)
     if not wanted:
         return np.zeros(len(constant)), np.where(constant, 0.0, 1.0)
-    mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    if weights is None:
+        mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    else:
+        mean = np.average(features, axis=0, weights=weights)
+        deviation = np.sqrt(np.average((features - mean) ** 2, axis=0, weights=weights))
     usable = ~constant & (deviation > 0)
     return mean, np.where(usable, 1.0 / np.where(usable, deviation, 1.0), 0.0)
 

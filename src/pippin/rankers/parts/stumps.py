@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels.boosting import Stump
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.bins import Paired, cut, pair
+from pippin.rankers.parts.finite import check_finite
+from pippin.rankers.parts.parameters import at_least, one_of, parameter
 from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
@@ -55,17 +56,16 @@ class StumpRanker(Ranker):
 
     takes_null = True
     by_rounds = True
+    takes_weights = True
     quick_limits: ClassVar[Mapping[str, int]] = {**QUICK_ROUNDS, "thresholds": 63}
 
-    rounds: int
-    patience: int | None
-    thresholds: int
-    spacing: str
-    measure: str
-    convention: str | Convention
-    verbose: bool
-    stumps_: list[Weak]
-    losses_: list[float]  # before the first round and after each
+    rounds: int = parameter(300, "weak rankers at most; a validation set chooses how many")
+    thresholds: int = parameter(255, "per feature, up to 255")
+    spacing: str = parameter("equal", '"equal": equally spaced values; "quantile": equally many documents between them')
+    patience: int | None = parameter(None, "rounds without a better validation measure before stopping; None: never")
+    measure: str = parameter("MAP", "on the validation set")
+    convention: str | Convention = parameter("official", "of that measure")
+    verbose: bool = parameter(False, "show a bar")
 
     def _begin(self, train: Dataset, paired: Paired) -> None:
         """Prepare a search for weak rankers on these rows."""
@@ -84,13 +84,16 @@ class StumpRanker(Ranker):
     def _pair_weight(self) -> str:
         return "queries"
 
+    def _check(self) -> None:
+        at_least(self, rounds=1)
+        one_of(self, spacing=("equal", "quantile"))
+
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        if self.rounds < 1:
-            raise DataError(f"rounds is at least 1, not {self.rounds}")
         paired = pair(train, self._pair_weight())
         self._begin(train, paired)
         scores, watched = np.zeros(len(paired.rows)), np.zeros(0 if valid is None else len(valid))
-        self.stumps_, self.losses_ = [], [self._loss(scores)]
+        self.stumps_: list[Weak] = []
+        self.losses_ = [self._loss(scores)]  # before the first round and after each
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
         ) as watch:
@@ -101,6 +104,7 @@ class StumpRanker(Ranker):
                 weak, h = found
                 scores += weak.alpha * h
                 self.stumps_.append(weak)
+                check_finite("a score", scores)
                 self.losses_.append(self._loss(scores))
                 if valid is not None:
                     np.add(watched, weak.alpha * weak.of(valid.features[:, weak.feature]), out=watched)

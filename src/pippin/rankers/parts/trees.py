@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,14 +18,17 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import threads
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
+from pippin.rankers.parts.finite import check_finite
+from pippin.rankers.parts.parameters import above_zero, at_least, parameter
 from pippin.rankers.parts.watch import Watch
+from pippin.rankers.parts.weights import row_weights
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
 F64 = NDArray[np.float64]
 # How scores should move: (scores, round, bag) → gradient and second derivative of a cost there.
-Objective = Callable[[F64, int, int], tuple[F64, F64]]
+Gradient = Callable[[F64, int, int], tuple[F64, F64]]
 
 # Documents whose values say where to cut a feature: LightGBM holds 12 bytes for each value of them, so that its own
 # 200,000 would be more than the features of most sets.
@@ -46,39 +48,56 @@ class BoostedRanker(Ranker):
     """A sum of regression trees, each one fitted to the gradient at the scores so far (Friedman 2001)."""
 
     takes_null = True
+    takes_weights = True
     by_rounds = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
-    # Parameters of every ranker here; what each of them means stands in its constructor.
-    rounds: int
-    leaves: int
-    learning_rate: float
-    min_leaf: int
-    l2: float
-    bins: int
-    row_fraction: float
-    feature_fraction: float
-    bags: int
-    patience: int | None
-    measure: str
-    convention: str | Convention
-    seed: int
-    verbose: bool
-    _read: tuple[list[str], list[Booster]] | None = None  # `boosters_` as LightGBM's own objects
-    _network: Mapping[str, Any] = MappingProxyType({})  # LightGBM's way to processes that hold the other queries
 
-    def _objective(self, train: Dataset) -> Objective:
+    rounds: int = parameter(1000, "trees at most")
+    leaves: int = parameter(10, "leaves of a tree at most")
+    learning_rate: float = parameter(0.1, "what each tree's values are multiplied by")
+    min_leaf: int = parameter(20, "documents in a leaf at least")
+    l2: float = parameter(0.0, "added to the second derivative a leaf's value is divided by")
+    bins: int = parameter(255, "thresholds tried per feature at most")
+    row_fraction: float = parameter(1.0, "share of the documents each tree sees (but 500 of them at least)")
+    feature_fraction: float = parameter(1.0, "share of the features each tree sees (but 10 at least)")
+    bags: int = parameter(1, "ensembles grown side by side with other random shares; scores are averaged")
+    patience: int | None = parameter(100, "rounds without a better validation value before the end")
+    measure: str = parameter("NDCG@10", "what the validation set is judged by")
+    convention: str | Convention = parameter("official", "the convention of that measure")
+    seed: int = parameter(1, "of the random shares")
+    verbose: bool = parameter(False, "shows progress")
+
+    _network: ClassVar[Mapping[str, Any]] = {}  # LightGBM's way to processes that hold the other queries
+
+    def _gradient(self, train: Dataset) -> Gradient:
         raise NotImplementedError
+
+    def _heeded(self, train: Dataset) -> Gradient:
+        """The gradient, times the weight of each document's query, and an error where it is not finite.
+
+        LightGBM holds gradients in single precision, so that what is beyond that is not finite either.
+        """
+        plain, weights = self._gradient(train), row_weights(train)
+
+        def gradient(scores: F64, round_: int, bag: int) -> tuple[F64, F64]:
+            first, second = plain(scores, round_, bag)
+            if weights is not None:
+                first, second = weights * first, weights * second
+            with np.errstate(over="ignore"):
+                check_finite("a derivative by a score", first.astype(np.float32), second.astype(np.float32))
+            return first, second
+
+        return gradient
 
     def _grow(self, train: Dataset, valid: Dataset | None) -> None:
         """Grow the ensembles; `boosters_` holds them up to the best round."""
-        self._check_parameters()
         growth = _Growth(train, valid, self._tree_parameters(train), self.bags, self.seed, self._network)
-        objective = self._objective(train)
+        gradient = self._heeded(train)
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
         ) as watch:
             for round_ in range(self.rounds):
-                if not growth.step(objective, round_):
+                if not growth.step(gradient, round_):
                     break  # no document can be told from another any more
                 if watch.after(growth.valid_scores):
                     break
@@ -87,17 +106,12 @@ class BoostedRanker(Ranker):
         self.boosters_ = growth.texts(watch.best)
         self._loaded()
 
-    def _check_parameters(self) -> None:
-        for name, lowest in (("rounds", 1), ("leaves", 2), ("min_leaf", 1), ("bags", 1), ("bins", 2)):
-            if getattr(self, name) < lowest:
-                raise DataError(f"{self.name}: {name} is at least {lowest}, not {getattr(self, name)}")
+    def _check(self) -> None:
+        at_least(self, rounds=1, leaves=2, min_leaf=1, bags=1, bins=2, l2=0, patience=1, seed=0)
+        above_zero(self, "learning_rate", "row_fraction", "feature_fraction")
         for name in ("row_fraction", "feature_fraction"):
-            if not 0 < getattr(self, name) <= 1:
-                raise DataError(f"{self.name}: {name} is above 0 and at most 1, not {getattr(self, name)}")
-        if not self.learning_rate > 0:
-            raise DataError(f"{self.name}: learning_rate is above 0, not {self.learning_rate}")
-        if not self.l2 >= 0:
-            raise DataError(f"{self.name}: l2 is 0 or more, not {self.l2}")
+            if getattr(self, name) > 1:
+                raise DataError(f"{self.name}: {name} is at most 1, not {getattr(self, name)}")
 
     def _tree_parameters(self, train: Dataset) -> dict[str, Any]:
         alone = train.features.size < _ALONE
@@ -123,14 +137,13 @@ class BoostedRanker(Ranker):
 
     def _loaded(self) -> list[Booster]:
         """The ensembles as LightGBM's own; read from their texts once, so that a loaded model is the trained one."""
-        if self._read is None or self._read[0] is not self.boosters_:
-            self._read = (self.boosters_, [_booster(text) for text in self.boosters_])
-        return self._read[1]
+        held: tuple[list[str], list[Booster]] | None = vars(self).get("_read")
+        if held is None or held[0] is not self.boosters_:
+            held = self._read = (self.boosters_, [_booster(text) for text in self.boosters_])
+        return held[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_read", None)
-        return state
+        return {key: value for key, value in vars(self).items() if key != "_read"}
 
     def _state(self) -> dict[str, Any]:
         # The digest, because LightGBM's own reader trusts what it reads.
@@ -182,18 +195,18 @@ class _Growth:
         self._tries = _TRIES if sampled else 1
         self._sizes: list[list[int]] = []  # trees of each ensemble after each round
 
-    def step(self, objective: Objective, round_: int) -> bool:
+    def step(self, gradient: Gradient, round_: int) -> bool:
         """One more tree for each ensemble; False where none could grow."""
-        grown = [self._grow_one(bag, objective, round_) for bag in range(len(self.boosters))]
+        grown = [self._grow_one(bag, gradient, round_) for bag in range(len(self.boosters))]
         self._sizes.append([booster.current_iteration() for booster in self.boosters])
         return any(grown)
 
-    def _grow_one(self, bag: int, objective: Objective, round_: int) -> bool:
-        def gradient(scores: Any, _: Any) -> tuple[F64, F64]:
-            return objective(np.asarray(scores, np.float64), round_, bag)
+    def _grow_one(self, bag: int, gradient: Gradient, round_: int) -> bool:
+        def wanted(scores: Any, _: Any) -> tuple[F64, F64]:
+            return gradient(np.asarray(scores, np.float64), round_, bag)
 
         # LightGBM says True where no split was found and no tree added.
-        return any(not self.boosters[bag].update(fobj=gradient) for _ in range(self._tries))
+        return any(not self.boosters[bag].update(fobj=wanted) for _ in range(self._tries))
 
     def valid_scores(self) -> F64:
         """Mean validation scores of the ensembles, which LightGBM keeps up to date tree by tree."""

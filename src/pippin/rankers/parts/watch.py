@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
@@ -56,6 +57,8 @@ class Watch:
     def after(self, scores: Callable[[], NDArray[np.float64]]) -> bool:
         """One round is done; `scores` gives the validation scores where there is a validation set. True: stop."""
         value = math.nan if self.judge is None else self.judge.mean(scores())
+        if self.judge is not None and math.isnan(value):
+            raise DataError(f"{self._title}: no query of the validation set counts in {self._measure}; choose another")
         self.curve.append(value)
         done = len(self.curve) - 1
         if self.judge is None or value > self.best_value:  # the first best wins
@@ -69,6 +72,8 @@ class Watch:
     ) -> bool:
         if self._bar is not None:
             self._bar.close()
+        if isinstance(error, FloatingPointError):
+            error.__dict__.setdefault("round_", len(self.curve) + 1)
         if kind is KeyboardInterrupt and self.best >= 0:
             self.interrupted = True
             warnings.warn(

@@ -1,0 +1,227 @@
+"""The ways to hand data to a ranker: qid or group, weights of queries, validation sets as others write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rankers.shelf import names
+from tests.rankers.test_estimators import planted, quick
+
+from pippin.data.dataset import Dataset, concatenate
+from pippin.errors import DataError, PippinError
+from pippin.evaluation.convention import Convention
+from pippin.rankers import AdaRank, BestFeature, LambdaMART, ListNet, RankSVM, ranker
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+TRAIN, VALID, TEST = planted(seed=1), planted(12, seed=2), planted(seed=3)
+WEIGHTED = [name for name in names() if ranker(name).takes_weights]
+# Settings under which a weight k is exactly k copies of the query: no random numbers by row, no counts of documents.
+EXACT: dict[str, dict[str, Any]] = {
+    "lambdamart": {"min_leaf": 1, "bins": 1000}, "mart": {"bins": 1000}, "listmle": {"ties": "score"},
+    "ranknet": {"batch": None}, "lambdarank": {"batch": None},
+}  # fmt: skip
+RANDOM = {"xendcg"}  # a copy draws numbers of its own
+
+
+def repeated(data: Dataset, times: list[int]) -> Dataset:
+    """Every query as often as asked, under other names."""
+    parts = []
+    for copy in range(max(times)):
+        part = data.select(np.flatnonzero(np.array(times) > copy))
+        names_ = tuple(f"{query}-{copy}" for query in part.query_ids)
+        parts.append(Dataset(part.features, part.labels, part.offsets, names_))
+    return concatenate(parts)
+
+
+def test_most_rankers_take_weights() -> None:
+    assert set(names()) - set(WEIGHTED) == {"coordinate-ascent"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_groups_are_as_good_as_ids(name: str) -> None:
+    X, y = TRAIN.features, TRAIN.labels
+    by_qid = quick(name).fit(X, y, qid=TRAIN.qid()).predict(X)
+    by_group = quick(name).fit(X, y, group=np.diff(TRAIN.offsets)).predict(X)
+    assert (by_qid == by_group).all()
+
+
+@pytest.mark.parametrize("name", sorted(set(WEIGHTED) - RANDOM))
+def test_a_weight_is_so_many_copies(name: str) -> None:
+    times = [1 + (i % 3 == 0) for i in range(TRAIN.queries)]
+    settings = EXACT.get(name, {})
+    by_weight = quick(name, **settings).fit(TRAIN, sample_weight=times).predict(TEST)
+    by_copies = quick(name, **settings).fit(repeated(TRAIN, times)).predict(TEST)
+    plain = quick(name, **settings).fit(TRAIN).predict(TEST)
+    assert by_weight == pytest.approx(by_copies, rel=1e-4, abs=1e-6)
+    if name != "best-feature":
+        assert by_weight != pytest.approx(plain, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weight_of_nothing_leaves_the_query_out(name: str) -> None:
+    weights = np.array([float(i % 4 != 0) for i in range(TRAIN.queries)])
+    left = TRAIN.select(np.flatnonzero(weights))
+    expected = quick(name).fit(left, sample_weight=np.ones(left.queries)).predict(TEST)
+    assert (quick(name).fit(TRAIN, sample_weight=weights).predict(TEST) == expected).all()
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_of_one_change_nothing_that_could_be_seen(name: str) -> None:
+    expected = quick(name).fit(TRAIN).predict(TEST)
+    assert quick(name).fit(TRAIN, sample_weight=np.ones(len(TRAIN))).predict(TEST) == pytest.approx(expected, rel=1e-6)
+
+
+def test_weights_by_document_are_those_by_query() -> None:
+    weights = 1.0 + np.arange(TRAIN.queries)
+    by_query = RankSVM().fit(TRAIN, sample_weight=weights).coef_
+    by_document = RankSVM().fit(TRAIN, sample_weight=weights[TRAIN.qid()]).coef_
+    assert (by_query == by_document).all()
+
+
+def test_the_best_feature_is_best_where_weight_is() -> None:
+    features = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    labels, qid = [1, 0, 0, 1], [1, 1, 2, 2]
+    for weights, feature in (([3, 1], 0), ([1, 3], 1)):
+        assert (
+            BestFeature(directions="descending").fit(features, labels, qid=qid, sample_weight=weights).feature_
+            == feature
+        )
+
+
+def test_a_score_can_be_weighted() -> None:
+    model = RankSVM().fit(TRAIN)
+    values = [model.score(TEST.select([q])) for q in range(TEST.queries)]
+    weights = 1.0 + np.arange(TEST.queries)
+    assert model.score(TEST, sample_weight=weights) == pytest.approx(float(np.average(values, weights=weights)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1.0] * 7, "a weight for each of the 30 queries is needed"),
+        ([-1.0] * 30, "below 0"),
+        ([np.nan] * 30, "not finite"),
+        ([0.0] * 30, "every query weighs 0"),
+        (["much"] * 30, "no number"),
+        (list(range(360)), "differs among the documents of query q0"),
+    ],
+)
+def test_bad_weights_get_a_sentence(weights: Any, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        RankSVM().fit(TRAIN, sample_weight=weights)
+
+
+def test_who_has_no_meaning_for_weights_says_so() -> None:
+    with pytest.raises(DataError, match="coordinate-ascent has no meaning for weights of queries"):
+        quick("coordinate-ascent").fit(TRAIN, sample_weight=np.ones(TRAIN.queries))
+    with pytest.raises(DataError, match="frank-wolfe has no meaning for weights"):
+        quick("svmmap", solver="frank-wolfe").fit(TRAIN, sample_weight=np.ones(TRAIN.queries))
+
+
+def validated(**how: Any) -> NDArray[np.float64]:
+    return (
+        LambdaMART(rounds=40, patience=3, min_leaf=1)
+        .fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid(), **how)
+        .predict(TEST.features)
+    )
+
+
+def test_a_validation_set_has_many_spellings() -> None:
+    X, y, qid, sizes = VALID.features, VALID.labels, VALID.qid(), np.diff(VALID.offsets)
+    expected = validated(eval_set=VALID)
+    assert (expected != validated()).any()
+    for how in (
+        {"eval_set": (X, y, qid)},
+        {"eval_set": [VALID]},
+        {"eval_set": [(X, y, qid)]},
+        {"eval_set": (X, y), "eval_qid": qid},
+        {"eval_set": [(X, y)], "eval_qid": [qid]},
+        {"eval_set": [(X, y)], "eval_group": [sizes]},
+        {"eval_set": [(X, y)], "eval_group": sizes.tolist()},
+    ):
+        assert (validated(**how) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"eval_set": [VALID, VALID]}, "one validation set"),
+        ({"eval_set": (VALID.features, VALID.labels)}, "qid is missing"),
+        ({"eval_qid": VALID.qid()}, "eval_set, which is missing"),
+        ({"eval_set": VALID.features}, "eval_set is a Dataset"),
+        ({"eval_set": VALID, "eval_qid": VALID.qid()}, "brings its labels and queries along"),
+    ],
+)
+def test_a_validation_set_that_cannot_be_read_gets_a_sentence(how: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        RankSVM().fit(TRAIN, **how)
+
+
+@pytest.mark.parametrize("name", names())
+def test_importances_are_shares_in_the_order_of_features(name: str) -> None:
+    model = quick(name, rounds=20).fit(TRAIN)
+    shares = model.feature_importances_
+    assert shares.shape == (6,)
+    assert shares.sum() == pytest.approx(1.0)
+    if not vars(model).get("layers"):  # twenty rounds leave much of a network's first weights
+        assert shares[:2].sum() > shares[2:].sum()
+
+
+def test_nothing_is_asked_of_what_was_never_fitted() -> None:
+    from sklearn.exceptions import NotFittedError
+
+    model = RankSVM()
+    with pytest.raises(NotFittedError):
+        model.predict(TEST)
+    with pytest.raises(NotFittedError):
+        model.save("nowhere")
+    assert not hasattr(model, "feature_importances_")
+
+
+@pytest.mark.parametrize("name", names())
+def test_labels_beyond_all_tables_get_a_sentence(name: str) -> None:
+    labels = TRAIN.labels.copy()
+    labels[3] = 2**31 - 1
+    with pytest.raises(DataError, match="label 2147483647 is too large to learn from"):
+        quick(name).fit(TRAIN.features, labels, qid=TRAIN.qid())
+    with pytest.raises(DataError, match="label 2147483647 is too large to learn from"):
+        quick(name).fit(Dataset(TRAIN.features, labels, TRAIN.offsets, TRAIN.query_ids))
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_not_finite_is_never_a_model(name: str) -> None:
+    """Large labels and large features: a sentence that names the ranker, or a finite model."""
+    labels = np.where(TRAIN.labels == 2, 100_000, TRAIN.labels)
+    for features, y in ((TRAIN.features, labels), (TRAIN.features * 1e306, TRAIN.labels)):
+        sentence = ""
+        try:
+            model = quick(name).fit(features, y, qid=TRAIN.qid())
+        except PippinError as error:
+            sentence = str(error)
+        if sentence:
+            named = sentence.startswith(f"{name}: ") and "is not finite" in sentence and "likely cause is" in sentence
+            assert named or "2^100000 is no gain" in sentence
+        else:
+            assert np.isfinite(model.predict(TRAIN.features)).all()
+
+
+def test_huge_labels_are_the_likely_cause() -> None:
+    labels = np.where(TRAIN.labels == 2, 5000, TRAIN.labels)
+    with pytest.raises(DataError, match=r"xendcg: .* not finite .*the likely cause is label 5000.* small grades"):
+        quick("xendcg").fit(TRAIN.features, labels, qid=TRAIN.qid())
+
+
+def test_a_validation_set_in_which_nothing_counts_is_an_error() -> None:
+    valid = Dataset(VALID.features, np.zeros_like(VALID.labels), VALID.offsets, VALID.query_ids)
+    with pytest.raises(DataError, match="no query of the validation set counts"):
+        ListNet(convention=Convention(empty=None)).fit(TRAIN, eval_set=valid)
+
+
+def test_the_first_weights_of_adarank_are_the_queries() -> None:
+    weights = np.where(np.arange(TRAIN.queries) < 3, 100.0, 1.0)
+    few = AdaRank(rounds=1).fit(TRAIN.select(slice(0, 3))).coef_
+    assert np.argmax(AdaRank(rounds=1).fit(TRAIN, sample_weight=weights).coef_) == np.argmax(few)

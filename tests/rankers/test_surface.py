@@ -1,0 +1,118 @@
+"""What a person sees of the rankers' room: names, types, words, and how little it costs to open the door."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.rankers.shelf import names
+
+import pippin.rankers
+from pippin.rankers import LambdaMART, RankSVM, ranker
+from pippin.rankers.base import Ranker
+from pippin.rankers.parts.parameters import parameter
+
+
+def test_every_ranker_is_there_by_its_class_name() -> None:
+    classes = {ranker(name).__name__ for name in names()}
+    assert classes <= set(pippin.rankers.__all__)
+    assert dir(pippin.rankers) == sorted(pippin.rankers.__all__)
+    for name in pippin.rankers.__all__:
+        assert getattr(pippin.rankers, name) is not None
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(pippin.rankers.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    shown = {alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert shown | {"names", "ranker"} == set(pippin.rankers.__all__)
+
+
+def test_a_type_checker_rejects_wrong_parameters(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "snippet.py").write_text(
+        "from pippin.rankers import LambdaMART, RankSVM\n"
+        "LambdaMART(rounds=10, measure='MAP', depth=None)\n"
+        "LambdaMART(rounds='x')\n"
+        "RankSVM(D=1.0)\n"
+        "RankSVM(1.0)\n"
+        "reveal_type(RankSVM().fit([[1]], [1], qid=[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-incremental", "--strict", "snippet.py"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={"MYPYPATH": str(Path(pippin.__file__).parents[1])},
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("snippet.py")]
+    assert [int(line.split(":")[1]) for line in lines] == [3, 4, 5, 6], done.stdout + done.stderr
+    assert 'Argument "rounds" to "LambdaMART" has incompatible type "str"; expected "int"' in lines[0]
+    assert "RankSVM" in lines[3]
+
+
+@pytest.mark.parametrize("statement", ["from pippin.rankers import RankSVM", "import pippin.rankers as r; r.names()"])
+def test_nothing_heavy_is_loaded_with_the_classes(statement: str) -> None:
+    code = f"{statement}\nimport json, sys\nprint(json.dumps([m for m in sys.modules if '.' not in m]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"sklearn", "scipy", "lightgbm", "torch", "pandas", "polars", "pyarrow", "threadpoolctl"}
+    assert not heavy & set(json.loads(done.stdout))
+
+
+def test_one_data_set_is_fitted_without_scikit_learn() -> None:
+    code = (
+        "import sys, numpy as np\nfrom pippin.rankers import RankSVM\n"
+        "X, y = np.random.default_rng(0).random((8, 2)), [0, 1] * 4\n"
+        "RankSVM().fit(X, y, group=[4, 4]).predict(X)\nprint('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_help_explains_every_parameter_before_the_formulas(name: str) -> None:
+    cls = ranker(name)
+    text = cls.__doc__ or ""
+    first, _, rest = text.partition("\n")
+    assert not set(first) & set("∑Σλαρ=^∝")
+    words, _, formulas = cls.words.partition("\n\n")
+    assert words == first
+    for key, one in cls.parameters.items():
+        at = rest.index(f"{key} : {one.kind}, default {one.default!r}\n    {one.meaning}\n")
+        assert at < rest.index(formulas[:40])
+
+
+def test_a_ranker_of_ones_own_declares_what_it_adds() -> None:
+    class Deeper(LambdaMART):
+        """Mine."""
+
+        depth: int | None = parameter(100, "mine too")
+        more: float = parameter(0.5, "something new")
+
+    assert Deeper().get_params() == {**LambdaMART().get_params(), "depth": 100, "more": 0.5}
+    assert Deeper(rounds=3).rounds == 3
+    assert "something new" in (Deeper.__doc__ or "")
+    assert LambdaMART().depth == 30
+
+
+def test_a_constructor_of_ones_own_is_kept() -> None:
+    class Own(Ranker):
+        def __init__(self, bias: int = 3) -> None:
+            self.bias = bias
+
+    assert Own().get_params() == {"bias": 3}
+    assert repr(Own(bias=4)) == "Own(bias=4)"
+
+
+def test_unknown_parameters_get_a_hint() -> None:
+    with pytest.raises(TypeError, match="no parameter of RankSVM is called 'c'; did you mean C"):
+        RankSVM(c=1.0)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="did you mean rounds"):
+        RankSVM().set_params(round=3)
+
+
+def test_a_ranker_prints_what_is_not_usual() -> None:
+    assert repr(RankSVM()) == "RankSVM()"
+    assert repr(RankSVM(C=1.0, loss="hinge")) == "RankSVM(C=1.0, loss='hinge')"

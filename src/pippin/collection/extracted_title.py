@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -139,18 +139,15 @@ def read_lines(body: Any) -> list[Line]:
     pieces: list[tuple[str, Format]] = []
 
     def end_line() -> None:
-        text = _clean("".join(piece for piece, _ in pieces))
+        text = _clean("".join(piece for piece, _ in pieces)) if len(pieces) != 1 else _clean(pieces[0][0])
         if text:
-            weights: Counter[Format] = Counter()
-            for piece, look in pieces:
-                weights[look] += len(piece.strip())
-            seen = max(1, weights.total())
-            links = sum(weight for look, weight in weights.items() if look.link) / seen
-            lines.append(Line(text, weights.most_common(1)[0][0]._replace(link=False), links))
+            lines.append(_line(text, pieces))
         pieces.clear()
 
     # An explicit stack: pages may nest deeper than Python calls may. None stands for the end of a block.
     stack: list[tuple[Any, Format] | None] = [(body, Format())]
+    styled = {node.mem_id for node in body.css("[style], [align], font")}
+    inherited: dict[tuple[str, Format], Format] = {}  # of all other elements
     while stack:
         item = stack.pop()
         if item is None:
@@ -163,18 +160,33 @@ def read_lines(body: Any) -> list[Line]:
             continue
         if tag in _UNSEEN or tag.startswith("-"):
             continue
-        look = _format(node, tag, outer)
+        if node.mem_id in styled:
+            look = _format(node.attributes, tag, outer)
+        else:
+            known = inherited.get((tag, outer))
+            look = inherited.setdefault((tag, outer), _format({}, tag, outer)) if known is None else known
         if tag in _BLOCKS:
             end_line()
             stack.append(None)
-        stack.extend((child, look) for child in reversed(list(node.iter(include_text=True))))
+        stack.extend([(child, look) for child in node.iter(include_text=True)][::-1])
     end_line()
     return lines
 
 
-def _format(node: Any, tag: str, outer: Format) -> Format:
+def _line(text: str, pieces: list[tuple[str, Format]]) -> Line:
+    """A line of pieces, in the format of most of its characters."""
+    look = pieces[0][1]
+    if all(other is look for _, other in pieces):
+        return Line(text, look._replace(link=False), float(look.link))
+    weights: Counter[Format] = Counter()
+    for piece, other in pieces:
+        weights[other] += len(piece.strip())
+    links = sum(weight for other, weight in weights.items() if other.link) / max(1, weights.total())
+    return Line(text, weights.most_common(1)[0][0]._replace(link=False), links)
+
+
+def _format(attributes: Mapping[str, str | None], tag: str, outer: Format) -> Format:
     """How text inside an element looks."""
-    attributes = node.attributes
     style = attributes.get("style") or ""
     heading = int(tag[1]) if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456" else outer.heading
     size = 7.0 - heading if heading != outer.heading else outer.size

@@ -8,6 +8,7 @@ from typing import Any
 
 from pippin.collection.anchors import with_anchors
 from pippin.collection.collection import ANCHOR, Collection
+from pippin.collection.spool import spooled
 
 STDLIB = "stdlib"
 
@@ -22,7 +23,7 @@ def open_collection(name: str | os.PathLike[str], **options: Any) -> Collection:
         from pippin.collection.readers import read_collection
 
         collection = read_collection(name, **options)
-    return with_anchors(collection) if ANCHOR in collection.streams else collection
+    return with_anchors(spooled(collection)) if ANCHOR in collection.streams else collection
 
 
 def is_named(name: str | os.PathLike[str]) -> bool:

@@ -53,6 +53,7 @@ class Wanted:
     streams: tuple[str, ...] | None
     query_field: str | None
     documents_only: bool = False  # neither queries nor judgements are looked for
+    jobs: int = 1  # processes that parse pages
 
     @property
     def folder(self) -> Path:
@@ -126,12 +127,13 @@ def read_collection(
     streams: Sequence[str] | None = None,
     query_field: str | None = None,
     documents_only: bool = False,
+    jobs: int = 1,
 ) -> Collection:
     """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
 
     `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
     are found, unless `documents_only`. `streams` chooses and orders the streams, `query_field` the part of the topics
-    that is searched.
+    that is searched; `jobs` processes parse web pages.
     """
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
@@ -146,6 +148,7 @@ def read_collection(
         None if streams is None else tuple(streams),
         query_field,
         documents_only,
+        jobs,
     )
     return READERS[format or recognise(place)].open(wanted)
 

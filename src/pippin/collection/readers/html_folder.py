@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from pippin.collection.collection import Collection, Document
+from pippin.collection.collection import Collection
 from pippin.collection.files import LOOK, files_under, lines, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
-from pippin.collection.readers.web import page_document, web_streams
+from pippin.collection.readers.web import RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 ENDINGS = (".html", ".htm", ".xhtml", ".shtml")
@@ -36,11 +36,11 @@ def _listed(path: Path, urls: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _documents(path: Path, pages: list[tuple[str, str]], streams: tuple[str, ...]) -> Iterator[Document]:
+def _pages(path: Path, pages: list[tuple[str, str]]) -> Iterator[RawPage]:
     for file, url in pages:
         with open_stream(path / file) as stream:
             data = stream.read()
-        yield page_document("%20".join(file.split()), url, data, streams)
+        yield RawPage("%20".join(file.split()), url, data)
 
 
 def _open(wanted: Wanted) -> Collection:
@@ -56,7 +56,7 @@ def _open(wanted: Wanted) -> Collection:
     if not pages:
         raise DataError(f"the folder has no HTML file ({', '.join(ENDINGS)})", wanted.path)
     streams = web_streams(wanted)
-    return collect(wanted, streams, lambda: _documents(wanted.path, pages, streams))
+    return collect(wanted, streams, lambda: page_documents(_pages(wanted.path, pages), streams, wanted.jobs))
 
 
 READERS.register("html", Reader("a folder of `.html` files, urls in `urls.tsv`", _recognise, _open))

@@ -6,28 +6,27 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pippin.collection.collection import Collection, Document
+from pippin.collection.collection import Collection
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
 from pippin.collection.readers.bundles import bundles, pieces, recogniser
-from pippin.collection.readers.web import page_document, web_streams
+from pippin.collection.readers.web import RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 HEADER = re.compile(rb"<DOCHDR>(.*?)</DOCHDR>", re.DOTALL | re.IGNORECASE)
 CHARSET = re.compile(rb"^content-type:[^\n]*?charset\s*=\s*[\"']?([\w.:-]+)", re.MULTILINE | re.IGNORECASE)
 
 
-def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document]:
+def _pages(files: list[Path]) -> Iterator[RawPage]:
     for piece in pieces(files):
         header = HEADER.search(piece.data)
         url = header[1].split(maxsplit=1)[:1] if header else []
         if header is None or not url:
             raise DataError("the page has no <DOCHDR> with its url", piece.file, piece.line)
         charset = CHARSET.search(header[1])
-        yield page_document(
+        yield RawPage(
             piece.id,
             url[0].decode("utf-8", "replace"),
             piece.data[header.end() :],
-            streams,
             charset[1].decode("ascii", "replace") if charset else None,
         )
 
@@ -37,7 +36,7 @@ def _open(wanted: Wanted) -> Collection:
     if not files:
         raise DataError("no file begins with <DOC> and has a <DOCHDR>", wanted.path)
     streams = web_streams(wanted)
-    return collect(wanted, streams, lambda: _documents(files, streams))
+    return collect(wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs))
 
 
 LOOKS = "`<DOC><DOCNO><DOCHDR>` url, header, then HTML; files or folders, `.gz`"

@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from pippin.collection.collection import Collection, Document
+from pippin.collection.collection import Collection
 from pippin.collection.files import LOOK, files_under, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
-from pippin.collection.readers.web import page_document, web_streams
+from pippin.collection.readers.web import RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 ENDINGS = (".warc", ".warc.gz")
@@ -50,7 +50,7 @@ class _Ending:
         return self.position
 
 
-def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document]:
+def _pages(files: list[Path]) -> Iterator[RawPage]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc 1.1 warns of its own old names when imported
         from fastwarc.warc import ArchiveIterator, WarcRecordType
@@ -65,9 +65,9 @@ def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document
             try:
                 for record in archive:
                     place = record.stream_pos
-                    document = _document(record, streams, file, ending)
-                    if document is not None:
-                        yield document
+                    page = _page(record, file, ending)
+                    if page is not None:
+                        yield page
             except OSError as error:
                 raise ending.error or DataError(f"a record after byte {place:,} is damaged: {error}", file) from None
             if ending.error:
@@ -78,8 +78,8 @@ def _documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Document
                 raise DataError(f"the archive is truncated in a record after byte {place:,}", file)
 
 
-def _document(record: Any, streams: tuple[str, ...], file: Path, ending: _Ending) -> Document | None:
-    """The document of a response, or None if it is no page."""
+def _page(record: Any, file: Path, ending: _Ending) -> RawPage | None:
+    """The page of a response, or None if it is none."""
     length, payload = record.content_length, record.reader.read()
     if len(payload) < length:
         raise ending.error or DataError(f"the archive is truncated in the record at byte {record.stream_pos:,}", file)
@@ -93,7 +93,7 @@ def _document(record: Any, streams: tuple[str, ...], file: Path, ending: _Ending
     sent = {key.lower(): value.lower() for key, value in headers.items()}
     page = _dechunk(payload) if "chunked" in sent.get("transfer-encoding", "") else payload
     page = _unpack(page, sent.get("content-encoding", "").strip())
-    return page_document("%20".join(name.split()), url, page, streams, record.http_charset)
+    return RawPage("%20".join(name.split()), url, page, record.http_charset)
 
 
 def _dechunk(data: bytes) -> bytes:
@@ -134,7 +134,7 @@ def _open(wanted: Wanted) -> Collection:
     if not files:
         raise DataError("the folder has no .warc or .warc.gz file", wanted.path)
     streams = web_streams(wanted)
-    return collect(wanted, streams, lambda: _documents(files, streams))
+    return collect(wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs))
 
 
 def _named(path: Path) -> bool:

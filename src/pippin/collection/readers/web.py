@@ -6,7 +6,13 @@ is gathered from the links of all pages. Links stand as written, unless the page
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
+from itertools import islice
+from multiprocessing import get_context
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from pippin.collection.collection import Document, Link
@@ -16,10 +22,52 @@ from pippin.collection.readers.base import EXTRACTED, HEADINGS, WEB_STREAMS, Wan
 from pippin.collection.readers.fields import without_scheme
 from pippin.collection.urls import canonical, host
 
+BUNDLE = 16  # pages that a process is handed at a time
+
 
 def web_streams(wanted: Wanted) -> tuple[str, ...]:
     """The streams of web pages that were asked for."""
     return wanted.choose((*WEB_STREAMS, HEADINGS), WEB_STREAMS)
+
+
+class RawPage(NamedTuple):
+    """A page as it was found: its id, its address, its bytes, and the encoding that came with it."""
+
+    id: str
+    url: str
+    data: bytes
+    charset: str | None = None
+
+
+def page_documents(pages: Iterable[RawPage], streams: tuple[str, ...], jobs: int) -> Iterator[Document]:
+    """The documents that pages are, in their order; parsed by several processes if `jobs` says so.
+
+    Parsing is Python's work, which threads cannot share. No more than a few pages per process are under way.
+    """
+    if jobs < 2:
+        for page in pages:
+            yield page_document(*page[:3], streams, page.charset)
+        return
+    # Started afresh, not forked: this process has threads.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        waiting: deque[Future[list[Document]]] = deque()
+        for bundle in batched(pages, BUNDLE):
+            waiting.append(pool.submit(_parse, bundle, streams))
+            while len(waiting) > 2 * jobs:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+def _parse(pages: Sequence[RawPage], streams: tuple[str, ...]) -> list[Document]:
+    return [page_document(*page[:3], streams, page.charset) for page in pages]
+
+
+def batched(pages: Iterable[RawPage], size: int) -> Iterator[tuple[RawPage, ...]]:
+    """Some pages at a time."""
+    iterator = iter(pages)
+    while bundle := tuple(islice(iterator, size)):
+        yield bundle
 
 
 def page_document(name: str, url: str, data: bytes, streams: tuple[str, ...], charset: str | None = None) -> Document:

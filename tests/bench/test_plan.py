@@ -8,6 +8,7 @@ import pytest
 
 from pippin.bench.plan import MEASURES, Experiment, Task, read_plan
 from pippin.errors import PippinError, UnknownName
+from pippin.evaluation.tools import TOOLS
 from pippin.rankers import names, ranker
 
 FOLDS = [("d", f"Fold{i}", {"train": "a", "vali": "b", "test": "c"}) for i in (1, 2)]
@@ -20,7 +21,7 @@ def keys(experiment: Experiment) -> list[tuple[str, str, str, str, int]]:
 def test_all_rankers_and_all_tools_are_meant_by_default() -> None:
     experiment = Experiment(("d",))
     assert experiment.rankers == tuple(names())
-    assert len(experiment.tools) == 18
+    assert experiment.tools == tuple(TOOLS)
     assert len(experiment.measures) == 10 + 10 + 3
     assert len(keys(experiment)) == 2 * len(names())
 

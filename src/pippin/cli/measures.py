@@ -39,6 +39,7 @@ def describe(text: str) -> str:
         f"source     {kind.source}",
         f"notations  {', '.join((kind.name, *kind.aliases))}",
         f"cutoff     {kind.cutoff}",
+        f"values     from {kind.range[0]:g} to {kind.range[1]:g}",
         f"over queries  {kind.aggregate}",
         f"ties=expected {'exact, in closed form' if kind.expected else 'not known in closed form'}",
     ]

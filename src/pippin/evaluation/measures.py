@@ -80,6 +80,7 @@ class Kind:
     aliases: tuple[str, ...] = ()
     aggregate: str = "mean"  # "mean", "sum", or "geometric"
     expected: bool = True  # whether the expectation over tied documents is known in closed form
+    range: tuple[float, float] = (0.0, 1.0)  # within which the value of a query lies
 
     def native(self, convention: Convention) -> Native | None:
         """The kernel that alone computes this kind under a convention; None: only `function` does."""
@@ -93,6 +94,7 @@ class Kind:
 
 
 KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
+COUNT = (0.0, math.inf)  # the range of counts and of sums of gains
 
 
 def register(kind: Kind) -> Kind:
@@ -216,7 +218,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, Native("dcg"),
-    (*_GAIN, "discount", "short", "cut"), aliases=("dcg_burges",),
+    (*_GAIN, "discount", "short", "cut"), aliases=("dcg_burges",), range=COUNT,
 ))  # fmt: skip
 register(Kind(
     "MeanNDCG", "NDCG averaged over all cutoffs", "mean of NDCG@1 .. NDCG@n", "LETOR 4.0 evaluation script",
@@ -265,12 +267,13 @@ register(Kind(
     "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", Native("f", "beta"),
     ("relevant_at", "short_precision", "empty", "cut"), parameters={"beta": 1.0}, aliases=("f", "f_measure"),
 ))  # fmt: skip
-for _name, _meaning in (
-    ("num_ret", "documents retrieved"),
-    ("num_rel", "relevant documents among all judged"),
-    ("num_rel_ret", "relevant documents retrieved"),
-):
+_counts: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("num_ret", "documents retrieved", ()),
+    ("num_rel", "relevant documents among all judged", ("relevant_at",)),
+    ("num_rel_ret", "relevant documents retrieved", ("relevant_at",)),
+)
+for _name, _meaning, _axes in _counts:
     register(Kind(
-        _name, _meaning, "a count, summed over queries", "trec_eval", Native(_name), ("relevant_at",), cutoff="never",
-        aggregate="sum",
+        _name, _meaning, "a count, summed over queries", "trec_eval", Native(_name), _axes, cutoff="never",
+        aggregate="sum", range=COUNT,
     ))  # fmt: skip

@@ -6,6 +6,7 @@ Versions 9 and 10 print `infAP`, `G`, `Rprec_mult_0.20` and others; 8.1 printed 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import KINDS, Function, Kind, Measure, Native, Values, register
+from pippin.evaluation.measures import COUNT, KINDS, Function, Kind, Measure, Native, Values, register
 
 if TYPE_CHECKING:
     from pippin.evaluation.ranking import Ranking
@@ -81,6 +82,7 @@ _register(
     "a * hits + b * other retrieved + c * missed relevant + d * rest of the collection", _SOURCE,
     Native("utility", numbers=("a", "b", "c", "d", "collection")), ("relevant_at",),
     parameters={"a": 1.0, "b": -1.0, "c": 0.0, "d": 0.0, "collection": 0.0}, expected=True,
+    range=(-math.inf, math.inf),
 )  # fmt: skip
 _register(
     "binG", "gain of relevant documents by how few others stand above them", "mean of 1 / log2(2 + non-relevant above)",
@@ -102,6 +104,7 @@ _register(
 _register(
     "ideal_dcg", "DCG of the ideal ranking of all judged documents",
     "sum of gain / log2(1 + r) from the highest gain down", _SOURCE_10, Native("ideal_dcg"), _GAINS, expected=True,
+    range=COUNT,
 )  # fmt: skip
 _register(
     "infAP", "average precision inferred from judgements that are a sample of the pool",
@@ -110,7 +113,7 @@ _register(
 )  # fmt: skip
 _register(
     "yaap", "average precision on a scale that averages well", "log((1 + S) / (1 + R - S)), S = R * AP",
-    "Robertson 2012; trec_eval 9.0.8", Native("yaap"), ("relevant_at",),
+    "Robertson 2012; trec_eval 9.0.8", Native("yaap"), ("relevant_at",), range=(-math.inf, math.inf),
 )  # fmt: skip
 _register(
     "rbp_graded", "rank-biased precision with gains in [0, 1]", "(1 - p) * sum of p^(r-1) * gain / largest gain",
@@ -127,7 +130,7 @@ _register(
 )  # fmt: skip
 _register(
     "num_nonrel_judged_ret", "judged non-relevant documents retrieved", "a count, summed over queries", _SOURCE,
-    Native("num_nonrel_judged_ret"), ("relevant_at",), aggregate="sum", expected=True,
+    Native("num_nonrel_judged_ret"), ("relevant_at",), aggregate="sum", expected=True, range=COUNT,
 )  # fmt: skip
 _register(
     "gm_map", "average precision, averaged geometrically", "exp(mean of log(max(AP, 0.00001)))", _SOURCE, Native("ap"),
@@ -139,7 +142,7 @@ _register(
     ("relevant_at", "empty"), aggregate="geometric", expected=True,
 )  # fmt: skip
 
-# What only 8.1 printed: name, meaning, formula, and whether it is a count.
+# What only 8.1 printed: name, meaning, formula, and whether it is a count, summed over queries.
 _LEGACY = (
     ("3-pt_avg", "interpolated precision averaged over 3 recall levels", "mean at recall 0.2, 0.5, 0.8", False),
     ("avg_doc_prec", "precision summed over relevant documents, not divided by R", "R * AP", False),
@@ -170,10 +173,11 @@ _LEGACY = (
     ("rcl_at_142_nonrel", "recall averaged over the first 142 non-relevant documents", "mean recall at each", False),
     ("rank_first_rel", "rank of the first relevant document, 0 if there is none", "1 / RR", True),
 )  # fmt: skip
+_UNBOUNDED = ("avg_doc_prec", "bpref_num_all", "bpref_num_ret")  # sums that 8.1 averages over queries
 for _name, _meaning, _formula, _count in _LEGACY:
     _register(
         _name, _meaning, _formula, _SOURCE_8, Native(f"v8_{_name}", undefined=0.0), ("relevant_at",),
-        aggregate="sum" if _count else "mean",
+        aggregate="sum" if _count else "mean", range=COUNT if _count or _name in _UNBOUNDED else (0.0, 1.0),
     )  # fmt: skip
 for _name, _meaning, _formula in (
     ("unranked_avg_prec", "precision times recall at k", "P@k * Recall@k"),

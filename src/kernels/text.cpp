@@ -1,5 +1,6 @@
 #include "text.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 
@@ -10,7 +11,7 @@ constexpr std::int64_t kPiece = 1 << 20;
 
 struct Census {
     std::int64_t newlines = 0;
-    bool high = false, zero = false;
+    bool high = false, zero = false, controls = false;
 };
 
 // Newlines, and whether there are bytes that need a closer look. Counters of one byte, so that the compiler can work
@@ -18,27 +19,32 @@ struct Census {
 Census census(const std::uint8_t* p, std::int64_t size) {
     constexpr std::int64_t kLanes = 64, kRounds = 255;
     Census all;
-    std::uint8_t high = 0;
-    std::uint8_t zero = 0;
+    std::uint8_t high = 0, zero = 0, control = 0;
+    // Below the blank, and neither tab, newline, vertical tab, form feed nor return.
+    const auto odd = [](std::uint8_t c) { return static_cast<std::uint8_t>((c < ' ') & (static_cast<std::uint8_t>(c - '\t') > 4)); };
     while (size >= kLanes) {
         const std::int64_t rounds = std::min(kRounds, size / kLanes);
-        std::uint8_t newlines[kLanes] = {}, highs[kLanes] = {}, zeros[kLanes] = {};
+        std::uint8_t newlines[kLanes] = {}, highs[kLanes] = {}, zeros[kLanes] = {}, controls[kLanes] = {};
         for (std::int64_t r = 0; r < rounds; ++r, p += kLanes)
             for (std::int64_t i = 0; i < kLanes; ++i) {
                 newlines[i] = static_cast<std::uint8_t>(newlines[i] + (p[i] == '\n'));
                 highs[i] |= p[i];
                 zeros[i] |= static_cast<std::uint8_t>(p[i] == 0);
+                controls[i] |= odd(p[i]);
             }
-        for (std::int64_t i = 0; i < kLanes; ++i) all.newlines += newlines[i], high |= highs[i], zero |= zeros[i];
+        for (std::int64_t i = 0; i < kLanes; ++i)
+            all.newlines += newlines[i], high |= highs[i], zero |= zeros[i], control |= controls[i];
         size -= rounds * kLanes;
     }
     for (std::int64_t i = 0; i < size; ++i) {
         all.newlines += p[i] == '\n';
         high |= p[i];
         zero |= p[i] == 0;
+        control |= odd(p[i]);
     }
     all.high = high & 0x80;
     all.zero = zero;
+    all.controls = control;
     return all;
 }
 
@@ -102,10 +108,10 @@ std::int64_t line_at(Bytes text, std::int64_t offset) {
     return 1 + count_newlines(text.first(std::min(static_cast<std::size_t>(offset), text.size())));
 }
 
-Pieces cut_text(Bytes text) {
+Pieces cut_text(Bytes text, bool keep_mark) {
     const auto size = static_cast<std::int64_t>(text.size());
-    const bool marked = size >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
-    Pieces pieces{{marked ? 3 : 0}, {}};
+    const bool marked = !keep_mark && size >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
+    Pieces pieces{{marked ? 3 : 0}, {}, false};
     while (pieces.cuts.back() < size) {
         // From the last cut on, so that a line of any length is looked through once.
         std::int64_t cut = std::min(size, pieces.cuts.back() + kPiece);
@@ -123,13 +129,16 @@ void check_text(Bytes text, std::int64_t first, std::int64_t last) {
 }
 
 void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads) {
+    std::atomic<bool> controls = false;
     each_piece(pieces, threads, [&](std::int64_t piece) {
         const std::int64_t first = pieces.cuts[static_cast<std::size_t>(piece)];
         const std::int64_t last = pieces.cuts[static_cast<std::size_t>(piece) + 1];
         const Census found = census(text.data() + first, last - first);
         if (!lenient && (found.high || found.zero)) require_text(text.data(), first, last);
+        if (found.controls) controls = true;
         pieces.rows[static_cast<std::size_t>(piece) + 1] = found.newlines + (text[static_cast<std::size_t>(last) - 1] != '\n');
     });
+    pieces.controls = controls;
     for (std::size_t i = 1; i < pieces.rows.size(); ++i) pieces.rows[i] += pieces.rows[i - 1];
 }
 
@@ -195,7 +204,7 @@ bool whole_number(std::string_view token, double& value) {
     const bool negative = !token.empty() && token[0] == '-';
     if (!token.empty() && (token[0] == '-' || token[0] == '+')) token.remove_prefix(1);
     if (same_word(token, "nan")) {
-        value = std::numeric_limits<double>::quiet_NaN();
+        value = std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0);
     } else if (same_word(token, "inf") || same_word(token, "infinity")) {
         value = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     } else {
@@ -213,14 +222,18 @@ double leading_number(std::string_view token, bool hexadecimal) {
     const char* digits = p + (*p == '-' || *p == '+');
     if (hexadecimal && end - digits > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x') {
         const auto read = std::from_chars(digits + 2, end, value, std::chars_format::hex);
-        return read.ec == std::errc() && *p == '-' ? -value : value;
+        if (read.ec == std::errc::result_out_of_range) {
+            const char* const power = std::find_if(digits + 2, read.ptr, [](char c) { return (c | 0x20) == 'p'; });
+            value = read.ptr - power > 1 && power[1] == '-' ? 0.0 : std::numeric_limits<double>::infinity();
+        }
+        return *p == '-' ? -value : value;
     }
     const std::string copy = padded(token_of(p, end));
     if (read_number(copy.data(), value) != copy.data()) return value;
     const std::string_view word = token_of(digits, end);
     const double sign = *p == '-' ? -1.0 : 1.0;
     if (word.size() >= 3 && same_word(word.substr(0, 3), "inf")) return sign * std::numeric_limits<double>::infinity();
-    if (word.size() >= 3 && same_word(word.substr(0, 3), "nan")) return sign * std::numeric_limits<double>::quiet_NaN();
+    if (word.size() >= 3 && same_word(word.substr(0, 3), "nan")) return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
     return 0;
 }
 

@@ -57,6 +57,7 @@ class FirstError {
 struct Pieces {
     std::vector<std::int64_t> cuts;
     std::vector<std::int64_t> rows;  // may count lines that turn out to be blank
+    bool controls = false;           // there are control bytes that C's isspace does not count among the blanks
 
     std::int64_t count() const { return static_cast<std::int64_t>(cuts.size()) - 1; }
 };
@@ -80,8 +81,8 @@ struct Segment {
 std::int64_t count_newlines(Bytes text);
 std::int64_t line_at(Bytes text, std::int64_t offset);
 
-// Pieces of about a megabyte that end after a newline. A byte order mark at the start is left out.
-Pieces cut_text(Bytes text);
+// Pieces of about a megabyte that end after a newline. A byte order mark at the start is left out, or kept as text.
+Pieces cut_text(Bytes text, bool keep_mark = false);
 // Fills pieces.rows with the number of lines before each piece; unless `lenient`, raises for bytes that are no text.
 void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads);
 // Raises TextError for the first byte of [first, last) that is NUL or no UTF-8.
@@ -104,6 +105,9 @@ std::int32_t whole_label(std::string_view token, std::int64_t offset);
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 // Bytes up to the blank separate columns; only the newline ends a line.
 inline bool is_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
+
+// What C's isspace says of a byte: fewer bytes than `is_space`, which takes every control byte for a blank.
+inline bool is_c_space(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') < 5; }
 
 inline const char* skip_blanks(const char* p) {
     while (is_space(*p) && *p != '\n') ++p;

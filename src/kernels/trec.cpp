@@ -1,6 +1,7 @@
 #include "trec.hpp"
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace pippin {
@@ -38,18 +39,35 @@ bool read_plain_columns(const char*&, std::string_view (&)[N]) {
 }
 #endif
 
+// Where blanks end and columns end: at any byte up to the blank, or at what C's isspace says.
+struct AnyBlank {
+    static const char* skip(const char* p) { return skip_blanks(p); }
+    static const char* end(const char* p) { return column_end(p); }
+};
+struct CBlank {
+    static const char* skip(const char* p) {
+        while (is_c_space(*p) && *p != '\n') ++p;
+        return p;
+    }
+    static const char* end(const char* p) {
+        while (!is_c_space(*p)) ++p;
+        return p;
+    }
+};
+
 // The first N columns of the line at p; p moves behind the newline. Returns how many columns the line has, at most one
 // more than N.
-template <int N>
+template <typename Blank, int N>
 int read_columns(const char*& p, const char* limit, std::string_view (&columns)[N]) {
-    if (read_plain_columns(p, columns)) return N;
+    if constexpr (std::is_same_v<Blank, AnyBlank>)
+        if (read_plain_columns(p, columns)) return N;
     int count = 0;
-    for (p = skip_blanks(p); *p != '\n'; p = skip_blanks(p)) {
+    for (p = Blank::skip(p); *p != '\n'; p = Blank::skip(p)) {
         if (count == N) {
             p = line_end(p, limit) + 1;
             return N + 1;
         }
-        const char* const end = column_end(p);
+        const char* const end = Blank::end(p);
         columns[count++] = token_of(p, end);
         p = end;
     }
@@ -95,23 +113,64 @@ struct Part {
     Segment first_tag{-1, 0, 0}, last_tag{-1, 0, 0};
 };
 
+// Whether the line before `at` is a comment that trec_eval 10 leaves out: of lines that start with # and follow each
+// other every second one is.
+bool follows_comment(Bytes text, std::int64_t at) {
+    bool follows = false;
+    while (at > 0) {
+        std::int64_t start = at - 1;
+        while (start > 0 && text[size_of(start - 1)] != '\n') --start;
+        if (text[size_of(start)] != '#') break;
+        follows = !follows;
+        at = start;
+    }
+    return follows;
+}
+
+// Which lines of the file are no rows.
+template <int N>
+class Skipped {
+  public:
+    Skipped(ReadOptions options, Bytes text, std::int64_t first)
+        : options_(options), after_comment_(judgements() && options.comments && follows_comment(text, first)) {}
+
+    // Whether the line, from its first byte that is no blank on, is a comment.
+    bool comment(const char* line, const char* first) {
+        if (*first != '#') return after_comment_ = false;
+        if (!options_.lenient) return true;
+        if (!options_.comments) return false;
+        if (!judgements()) return true;
+        return after_comment_ = line == first && !after_comment_;
+    }
+    bool blank() const { return !judgements(); }
+
+  private:
+    bool judgements() const { return options_.lenient && N == 4; }
+
+    ReadOptions options_;
+    bool after_comment_;
+};
+
 // Walks over the lines of a piece: row(columns, offset, index) for each line with N columns.
-template <int N, typename Row>
-Part read_piece(Bytes text, const Pieces& pieces, std::int64_t piece, bool lenient, const char* what, Row&& row) {
+template <typename Blank, int N, typename Row>
+Part read_piece(Bytes text, const Pieces& pieces, std::int64_t piece, ReadOptions options, const char* what, Row&& row) {
     Part part;
     std::string_view query;
     std::int64_t index = pieces.rows[size_of(piece)];
+    const bool more = options.lenient && N == 6;  // further columns are let pass
+    Skipped<N> skipped(options, text, pieces.cuts[size_of(piece)]);
     each_block(text, pieces.cuts[size_of(piece)], pieces.cuts[size_of(piece) + 1], [&](const Block& block) {
         std::string_view columns[N];
         for (const char* p = block.begin; p < block.end;) {
-            const char* const line = p = skip_blanks(p);
-            if (*p == '#') {
+            const char* const start = p;
+            const char* const line = p = Blank::skip(p);
+            if (skipped.comment(start, line)) {
                 p = line_end(p, block.end) + 1;
                 continue;
             }
-            const int count = read_columns(p, block.end, columns);
-            if (count == 0) continue;
-            if (count < N || (count > N && !lenient))
+            const int count = read_columns<Blank>(p, block.end, columns);
+            if (count == 0 && skipped.blank()) continue;
+            if (count < N || (count > N && !more))
                 throw TextError(block.at(line), count < N ? too_few(what, count) : std::string(what) + ", and this line has more");
             if (part.segments.empty() || columns[0] != query) {
                 query = columns[0];
@@ -129,6 +188,17 @@ Part read_piece(Bytes text, const Pieces& pieces, std::int64_t piece, bool lenie
         }
     });
     return part;
+}
+
+template <int N, typename Row>
+std::vector<Part> read_pieces(Bytes text, const Pieces& pieces, ReadOptions options, const char* what, Row&& row) {
+    std::vector<Part> parts(size_of(pieces.count()));
+    const bool exact = options.lenient && pieces.controls;
+    each_piece(pieces, options.threads, [&](std::int64_t piece) {
+        parts[size_of(piece)] = exact ? read_piece<CBlank, N>(text, pieces, piece, options, what, row)
+                                      : read_piece<AnyBlank, N>(text, pieces, piece, options, what, row);
+    });
+    return parts;
 }
 
 // Joins what the pieces know; first_rows[i] becomes the number of rows before piece i.
@@ -152,19 +222,16 @@ TrecIndex join_parts(Bytes text, const std::vector<Part>& parts, std::vector<std
 
 TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
                     std::span<std::int32_t> lengths, std::span<double> scores) {
-    std::vector<Part> parts(size_of(pieces.count()));
-    each_piece(pieces, options.threads, [&](std::int64_t piece) {
-        parts[size_of(piece)] = read_piece<6>(
-            text, pieces, piece, options.lenient, "a run has 6 columns (query Q0 document rank score tag)",
-            [&](const std::string_view (&columns)[6], const Block& block, std::int64_t row) {
-                starts[size_of(row)] = block.at(columns[2].data());
-                lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
-                const char* const score = columns[4].data();
-                double& value = scores[size_of(row)];
-                if (read_number(score, value) != score + columns[4].size() || !std::isfinite(value)) [[unlikely]]
-                    value = score_of(columns[4], block.at(score), options.lenient);
-            });
-    });
+    const std::vector<Part> parts = read_pieces<6>(
+        text, pieces, options, "a run has 6 columns (query Q0 document rank score tag)",
+        [&](const std::string_view (&columns)[6], const Block& block, std::int64_t row) {
+            starts[size_of(row)] = block.at(columns[2].data());
+            lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
+            const char* const score = columns[4].data();
+            double& value = scores[size_of(row)];
+            if (read_number(score, value) != score + columns[4].size() || !std::isfinite(value)) [[unlikely]]
+                value = score_of(columns[4], block.at(score), options.lenient);
+        });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
     if (index.rows != pieces.rows.back()) {
@@ -177,16 +244,13 @@ TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::
 
 TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
                            std::span<std::int32_t> lengths, std::span<std::int32_t> labels) {
-    std::vector<Part> parts(size_of(pieces.count()));
-    each_piece(pieces, options.threads, [&](std::int64_t piece) {
-        parts[size_of(piece)] =
-            read_piece<4>(text, pieces, piece, options.lenient, "judgements have 4 columns (query 0 document label)",
-                          [&](const std::string_view (&columns)[4], const Block& block, std::int64_t row) {
-                              starts[size_of(row)] = block.at(columns[2].data());
-                              lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
-                              labels[size_of(row)] = label_of(columns[3], block.at(columns[3].data()), options.lenient);
-                          });
-    });
+    const std::vector<Part> parts = read_pieces<4>(
+        text, pieces, options, "judgements have 4 columns (query 0 document label)",
+        [&](const std::string_view (&columns)[4], const Block& block, std::int64_t row) {
+            starts[size_of(row)] = block.at(columns[2].data());
+            lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
+            labels[size_of(row)] = label_of(columns[3], block.at(columns[3].data()), options.lenient);
+        });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
     if (index.rows != pieces.rows.back()) {

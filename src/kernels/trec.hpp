@@ -9,9 +9,14 @@
 
 namespace pippin {
 
+// Lenient: read as trec_eval does. Text that is no number counts as the C library reads it, and only what C's isspace
+// takes for a blank separates columns. Judgements have four columns in every line, not more, and no line is blank; a
+// run's further columns are ignored. With comments, as version 10: in a run lines that start with # are left out, in
+// judgements such a line is left out and the next one is read whatever it is.
 struct ReadOptions {
-    bool lenient = false;  // text that is no number counts as the C library reads it; further columns are ignored
+    bool lenient = false;
     int threads = 1;
+    bool comments = true;  // of no effect unless lenient
 };
 
 // What is known after the columns are filled: rows (blank and comment lines are none) and stretches of one query.

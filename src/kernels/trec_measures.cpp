@@ -2,7 +2,7 @@
 // pooled but not judged (a label below 0) are told apart where trec_eval does. Sums run as its loops do, so that a value
 // on the edge of rounding prints the same last digit. A value is undefined (NaN) where nothing is relevant and trec_eval
 // divides by that; where it prints a NaN itself, the value is -NaN, as its processor makes it.
-#include "trec_measures.hpp"
+#include "trec_topic.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,53 +12,75 @@
 namespace pippin {
 namespace {
 
-using Position = std::int64_t;
-using Count = std::int64_t;
-
-std::int32_t label_at(const List& list, Position i) { return list.labels[static_cast<std::size_t>(i)]; }
-bool relevant_at(const List& list, const Rules& rules, Position i) { return rules.relevant(label_at(list, i)); }
-bool judged_nonrelevant(const Rules& rules, std::int32_t label) { return label >= 0 && !rules.relevant(label); }
-double real(Count count) { return static_cast<double>(count); }
-
-Count retrieved_relevant(const List& list, const Rules& rules, Position depth) {
-    return std::count_if(list.labels.begin(), list.labels.begin() + std::min(depth, list.size()),
-                         [&](std::int32_t label) { return rules.relevant(label); });
-}
-
-Count judged_relevant(const List& list, const Rules& rules) {
-    return std::count_if(list.pool.begin(), list.pool.end(), [&](std::int32_t label) { return rules.relevant(label); });
-}
-
 // How many relevant documents a recall level stands for: level · R rounded up (versions up to 9 add 0.9 and cut off), or
 // to the nearest (version 10).
 Count recall_cut(double level, Count relevant, RecallCut cut) {
     const double share = level * real(relevant);
-    return cut == RecallCut::nearest ? std::lround(share) : static_cast<Count>(share + 0.9);
+    return truncated<Count>(cut == RecallCut::nearest ? std::round(share) : share + 0.9);
 }
 
-// Interpolated precision: the best precision at or below the rank that reaches the recall level.
-double interpolated_precision(const List& list, const Rules& rules, Scratch&) {
-    const Position size = list.size();
-    Count hits = retrieved_relevant(list, rules, size);
-    const Count cut = recall_cut(rules.parameter, judged_relevant(list, rules), rules.recall_cut);
-    if (cut > hits) return 0.0;
-    if (size == 0) return -kUndefined;  // 0/0 in the original
-    double best = real(hits) / real(size);
-    for (Position i = size; i > 0 && hits > 0; --i) {
-        best = std::max(best, real(hits) / real(i));
-        if (relevant_at(list, rules, i - 1)) {
-            if (hits == cut) return best;
-            --hits;
-        }
-    }
-    return best;
-}
-
-// Precision at a multiple of R.
-double r_precision_multiple(const List& list, const Rules& rules, Scratch&) {
+// Interpolated precision at recall levels: the best precision at or below the rank that reaches the level. The list is
+// walked from its end, and the levels from the last one, which waits for its rank before the one before it is looked at.
+void interpolate(const List& list, const Rules& rules, std::span<const double> levels, Scratch& values) {
     const Count relevant = judged_relevant(list, rules);
-    const auto cut = static_cast<Count>(rules.parameter * real(relevant) + 0.9);
-    return cut > 0 ? real(retrieved_relevant(list, rules, cut)) / real(cut) : 0.0;
+    Count hits = retrieved_relevant(list, rules, list.size());
+    const auto cut = [&](std::size_t level) { return recall_cut(levels[level], relevant, rules.recall_cut); };
+    values.assign(levels.size(), 0.0);
+    std::size_t left = levels.size();
+    while (left > 0 && cut(left - 1) > hits) --left;
+    double best = list.size() > 0 ? real(hits) / real(list.size()) : -kUndefined;  // 0/0 in the original
+    for (Position i = list.size(); i > 0 && hits > 0; --i) {
+        best = std::max(best, real(hits) / real(i));
+        if (!relevant_at(list, rules, i - 1)) continue;
+        while (left > 0 && hits == cut(left - 1)) values[--left] = best;
+        --hits;
+    }
+    while (left > 0) values[--left] = best;
+}
+
+double interpolated_precision(const List& list, const Rules& rules, Scratch& scratch) {
+    interpolate(list, rules, {&rules.parameter, 1}, scratch);
+    return scratch[0];
+}
+
+// Numbers: all levels; the parameter is the place of the one asked for.
+double interpolated_precision_of(const List& list, const Rules& rules, Scratch& scratch) {
+    interpolate(list, rules, rules.numbers, scratch);
+    return scratch[static_cast<std::size_t>(rules.parameter)];
+}
+
+// The mean over all levels, the last one added first.
+double mean_interpolated(const List& list, const Rules& rules, Scratch& scratch) {
+    interpolate(list, rules, rules.numbers, scratch);
+    double sum = 0;
+    for (auto value = scratch.rbegin(); value != scratch.rend(); ++value) sum += *value;
+    return sum / real(static_cast<Count>(rules.numbers.size()));
+}
+
+// Precision at multiples of R. Relevant documents are counted down from the end of the list, and the multiples looked at
+// from the last one.
+void multiples(const List& list, const Rules& rules, std::span<const double> wanted, Scratch& values) {
+    const Count relevant = judged_relevant(list, rules);
+    Count hits = retrieved_relevant(list, rules, list.size());
+    const auto cut = [&](std::size_t place) { return truncated<Count>(wanted[place] * real(relevant) + 0.9); };
+    values.assign(wanted.size(), 0.0);
+    std::size_t left = wanted.size();
+    for (; left > 0 && cut(left - 1) > list.size(); --left) values[left - 1] = real(hits) / real(cut(left - 1));
+    for (Position i = list.size(); i > 0 && hits > 0; --i) {
+        for (; left > 0 && i == cut(left - 1); --left) values[left - 1] = real(hits) / real(i);
+        hits -= relevant_at(list, rules, i - 1);
+    }
+}
+
+double r_precision_multiple(const List& list, const Rules& rules, Scratch& scratch) {
+    multiples(list, rules, {&rules.parameter, 1}, scratch);
+    return scratch[0];
+}
+
+// Numbers: all multiples; the parameter is the place of the one asked for.
+double r_precision_multiple_of(const List& list, const Rules& rules, Scratch& scratch) {
+    multiples(list, rules, rules.numbers, scratch);
+    return scratch[static_cast<std::size_t>(rules.parameter)];
 }
 
 // Precision over the best possible precision at that cutoff.
@@ -100,12 +122,11 @@ double utility(const List& list, const Rules& rules, Scratch&) {
 // Mean over relevant documents of 1 / log2(2 + non-relevant documents above).
 double binary_g(const List& list, const Rules& rules, Scratch&) {
     const Count relevant = judged_relevant(list, rules);
-    if (relevant == 0) return kUndefined;
     Count hits = 0;
     double sum = 0;
     for (Position i = 0; i < list.size(); ++i)
         if (relevant_at(list, rules, i)) sum += 1.0 / std::log2(real(3 + i - ++hits));
-    return sum / real(relevant);
+    return relevant > 0 || hits > 0 ? sum / real(relevant) : kUndefined;
 }
 
 // Inferred AP (Yilmaz & Aslam 2006): judgements are a sample of the pool, and documents outside it are not relevant.
@@ -117,7 +138,7 @@ double inferred_ap(const List& list, const Rules& rules, Scratch&) {
     double sum = 0;
     for (Position i = 0; i < list.size(); ++i) {
         const std::int32_t label = label_at(list, i);
-        if (label == kUnjudged) continue;
+        if (label == -1) continue;
         if (label < 0) {
             ++pooled;
         } else if (!rules.relevant(label)) {
@@ -187,7 +208,7 @@ void merge_sort_by_whole_gain(std::span<Level> levels) {
     merge_sort_by_whole_gain(levels.subspan(half));
     std::vector<Level> merged;
     auto a = levels.begin(), middle = levels.begin() + static_cast<std::ptrdiff_t>(half), b = middle;
-    while (a != middle && b != levels.end()) merged.push_back(static_cast<int>(a->gain - b->gain) <= 0 ? *a++ : *b++);
+    while (a != middle && b != levels.end()) merged.push_back(truncated<int>(a->gain - b->gain) <= 0 ? *a++ : *b++);
     merged.insert(merged.end(), a, middle);
     std::copy(merged.begin(), merged.end(), levels.begin());
 }
@@ -387,8 +408,10 @@ double graded_rbp(const List& list, const Rules& rules, Scratch&) {
     return (1.0 - p) * sum;
 }
 
-constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
-    {"iprec_at_recall", interpolated_precision}, {"Rprec_mult", r_precision_multiple}, {"relative_P", relative_precision},
+constexpr std::array<std::pair<std::string_view, Measure>, 22> kMeasures{{
+    {"iprec_at_recall", interpolated_precision}, {"iprec_of_recall", interpolated_precision_of},
+    {"iprec_average", mean_interpolated}, {"Rprec_mult", r_precision_multiple},
+    {"Rprec_mult_of", r_precision_multiple_of}, {"relative_P", relative_precision},
     {"set_map", set_map}, {"set_F", set_f}, {"utility", utility}, {"binG", binary_g}, {"infAP", inferred_ap},
     {"yaap", yet_another_ap}, {"num_nonrel_judged_ret", nonrelevant_retrieved}, {"unj", unjudged_share},
     {"rbp_resid", rbp_residual}, {"ndcg_of_gains", ndcg_of_gains}, {"dcg_of_gains", dcg_of_gains},
@@ -401,7 +424,8 @@ constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
 Measure find_trec_measure(std::string_view name) {
     for (const auto& [known, measure] : kMeasures)
         if (known == name) return measure;
-    return find_trec8_measure(name);
+    const Measure measure = find_trec9_measure(name);
+    return measure ? measure : find_trec8_measure(name);
 }
 
 }  // namespace pippin

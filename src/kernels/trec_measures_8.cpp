@@ -42,7 +42,11 @@ struct Ranked {
             hits[static_cast<std::size_t>(j)] = hits[static_cast<std::size_t>(j) - 1] + rules.relevant(label(j));
         found = at(size);
     }
-    std::int32_t label(Position rank) const { return list.labels[static_cast<std::size_t>(rank) - 1]; }
+    // A document that is not in the pool is worth -1, one judged -1 is worth -2; 8.1 keeps one byte of other labels.
+    std::int32_t label(Position rank) const {
+        const std::int32_t label = list.labels[static_cast<std::size_t>(rank) - 1];
+        return label == kUnjudged ? -1 : label == -1 ? -2 : static_cast<std::int8_t>(label);
+    }
     bool is_relevant(Position rank) const { return rules.relevant(label(rank)); }
     Count at(Position rank) const { return static_cast<Count>(hits[static_cast<std::size_t>(std::min(rank, size))]); }
     Count missed() const { return size - found; }
@@ -238,12 +242,12 @@ struct Preferences {
     Count correct = 0, possible = 0;
 
     explicit Preferences(const Ranked& q) : relevant(q.relevant), nonrelevant(static_cast<Count>(q.list.pool.size()) - q.relevant) {
-        for (const std::int32_t label : q.list.labels) nonrelevant_found += label >= 0 && !q.rules.relevant(label);
+        for (Position rank = 1; rank <= q.size; ++rank) nonrelevant_found += q.label(rank) >= 0 && !q.is_relevant(rank);
         Count above = 0, pooled = 0, bounded = 0;
         for (Position i = 0; i < q.size; ++i) {
             const std::int32_t label = q.label(i + 1);
-            if (label == kUnjudged) continue;
-            if (label == -1 || label == -2) {
+            if (label == -1) continue;
+            if (label == -2) {
                 ++pooled;
             } else if (label >= 0 && !q.rules.relevant(label)) {
                 bounded += above < 5 * relevant;
@@ -318,7 +322,7 @@ float preference_count(const Ranked& q) {
     return static_cast<float>(Preferences(q).*Field);
 }
 
-constexpr std::array<std::pair<std::string_view, Measure>, 51> kMeasures{{
+constexpr std::array<std::pair<std::string_view, Measure>, 52> kMeasures{{
     {"v8_num_ret", over<number_retrieved>}, {"v8_num_rel", over<number_relevant>}, {"v8_num_rel_ret", over<number_found>},
     {"v8_map", over<average_precision>}, {"v8_R-prec", over<r_precision>}, {"v8_recip_rank", over<reciprocal_rank>},
     {"v8_rank_first_rel", over<rank_of_first>}, {"v8_exact_prec", over<exact_precision>},
@@ -342,6 +346,7 @@ constexpr std::array<std::pair<std::string_view, Measure>, 51> kMeasures{{
     {"v8_bpref_top25p2Rnonrel", over<preference<&Preferences::top25_2r>>}, {"v8_bpref_5", over<preference<&Preferences::five>>},
     {"v8_bpref_10", over<preference<&Preferences::ten>>}, {"v8_bpref_num_all", over<preference<&Preferences::number_all>>},
     {"v8_bpref_num_ret", over<preference<&Preferences::number_retrieved>>},
+    {"v8_num_nonrel_judged_ret", over<preference_count<&Preferences::nonrelevant_found>>},
     {"v8_bpref_num_correct", over<preference_count<&Preferences::correct>>},
     {"v8_bpref_num_possible", over<preference_count<&Preferences::possible>>},
     {"v8_old_bpref_top10pRnonrel", over<preference<&Preferences::old_top10>>}, {"v8_infAP", over<preference<&Preferences::inferred>>},

@@ -49,7 +49,7 @@ def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.C
     assert "trec_eval9  0.5000" in text
     # in expectation: (1/2 + (1 + 1/2)/2) / 2 = 0.625
     assert "official    0.6250" in text
-    assert "trec_eval9 (trec_eval 9.0.8; empty=skip): 3 queries, 1 empty, 1 with ties" in text
+    assert "trec_eval9 (trec_eval 9.0.7; empty=skip): 3 queries, 1 empty, 1 with ties" in text
 
 
 def test_eval_json_has_the_promised_shape(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

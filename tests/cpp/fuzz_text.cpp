@@ -102,14 +102,14 @@ std::string letor(Bytes text, int threads) {
 }
 
 template <typename T, typename Parse>
-std::string trec(Bytes text, bool lenient, int threads, Parse&& parse) {
-    Pieces pieces = cut_text(text);
+std::string trec(Bytes text, bool lenient, bool comments, int threads, Parse&& parse) {
+    Pieces pieces = cut_text(text, lenient);
     count_lines(text, pieces, lenient, threads);
     const auto n = static_cast<std::size_t>(pieces.rows.back());
     std::vector<std::int64_t> starts(n);
     std::vector<std::int32_t> lengths(n);
     std::vector<T> values(n);
-    const TrecIndex index = parse(text, pieces, ReadOptions{lenient, threads}, starts, lengths, values);
+    const TrecIndex index = parse(text, pieces, ReadOptions{lenient, threads, comments}, starts, lengths, values);
     std::string result;
     append(result, index.segments);
     append(result, starts, index.rows);
@@ -122,19 +122,21 @@ std::string trec(Bytes text, bool lenient, int threads, Parse&& parse) {
 }
 
 std::string scores(Bytes text, bool lenient, int threads) {
-    Pieces pieces = cut_text(text);
+    Pieces pieces = cut_text(text, lenient);
     count_lines(text, pieces, lenient, threads);
     std::vector<double> values(static_cast<std::size_t>(pieces.rows.back()));
     std::string result;
-    append(result, values, parse_scores(text, pieces, ReadOptions{lenient, threads}, values));
+    append(result, values, parse_scores(text, pieces, ReadOptions{lenient, threads, true}, values));
     return result;
 }
 
 std::string everything(Bytes text, int threads) {
     std::string all = outcome([&] { return letor<double>(text, threads); }) + outcome([&] { return letor<float>(text, threads); });
     for (const bool lenient : {false, true}) {
-        all += outcome([&] { return trec<double>(text, lenient, threads, parse_run); });
-        all += outcome([&] { return trec<std::int32_t>(text, lenient, threads, parse_judgements); });
+        for (const bool comments : {false, true}) {
+            all += outcome([&] { return trec<double>(text, lenient, comments, threads, parse_run); });
+            all += outcome([&] { return trec<std::int32_t>(text, lenient, comments, threads, parse_judgements); });
+        }
         all += outcome([&] { return scores(text, lenient, threads); });
     }
     return all;

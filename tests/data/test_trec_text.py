@@ -169,11 +169,26 @@ def test_lenient_reads_as_the_c_programs(write: Write) -> None:
     assert run.tag == "last"
     assert np.isnan(read_run(write("q Q0 a 1 nan t\n"), lenient=True).scores[0])
     judged = read_judgements(
-        write("q 0 a x\nq 0 b 2.7\nr 0 a -1z more\nq 0 c +3\nq 0 \xff 99999999999\n".encode()), lenient=True
+        write(b"\xef\xbb\xbfq 0 a x\n\xff 0 b 2.7\nr 0 a -1z\n\xff 0 c +3\nq 0 \x01 99999999999\n"), lenient=True
     )
-    assert judged.labels.tolist() == [0, 2, 3, 2**31 - 1, -1]
+    assert judged.query_ids == ("\ufeffq", "\udcff", "r", "q")
+    assert judged.labels.tolist() == [0, 2, 3, -1, 2**31 - 1]
+    assert judged.document_ids.raw(4) == b"\x01"
     with pytest.raises(DataError, match="6 columns"):
         read_run(write("q Q0 a 1 2\n"), lenient=True)
+    with pytest.raises(DataError, match="4 columns"):
+        read_judgements(write("q 0 a 1 more\n"), lenient=True)
+    assert len(read_run(write("\n\n"), lenient=True).scores) == 0
+
+
+def test_lenient_comments_count_across_pieces(write: Write) -> None:
+    # Of lines that start with # and follow each other version 10 leaves out every second one.
+    lines = ["# 0 a 1\n"] * 100_001
+    path = write("".join([*lines, "q 0 a 1\n"]))
+    assert path.stat().st_size > 2**19
+    judged = read_judgements(path, lenient=True)
+    assert judged.query_ids == ("#", "q")
+    assert len(judged.labels) == 50_000 + 1
 
 
 def test_threads_and_pieces_change_nothing(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

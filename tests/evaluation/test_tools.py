@@ -59,6 +59,7 @@ def test_letor_discounts_from_rank_three_on(tool: str, rank: int, value: float) 
         ("rankeval", [0, 1, 3, 7, 15]),
         ("official", [0, 1, 3, 7, 15]),
         ("trec_eval9", [0, 1, 2, 3, 4]),
+        ("trec_eval9.0.8", [0, 1, 2, 3, 4]),
         ("trec_eval10", [0, 1, 2, 3, 4]),
         ("ir_measures", [0, 1, 2, 3, 4]),
         ("ranx", [0, 1, 2, 3, 4]),
@@ -75,8 +76,8 @@ def test_gains(tool: str, gains: list[float]) -> None:
 @pytest.mark.parametrize(
     ("tool", "value"),
     [("letor3", 0), ("letor4", 0), ("mslr", 0), ("gdeval", None), ("ranklib", 0), ("yahoo", 1), ("trec_eval8", 0),
-     ("trec_eval9", 0), ("trec_eval10", 0), ("ir_measures", 0), ("ranx", 0), ("sklearn", 0), ("lightgbm", 1),
-     ("xgboost", 1), ("xgboost-", 0), ("catboost", 1), ("rankeval", 1), ("official", 0)],
+     ("trec_eval9", 0), ("trec_eval9.0.8", 0), ("trec_eval10", 0), ("ir_measures", 0), ("ranx", 0), ("sklearn", 0),
+     ("lightgbm", 1), ("xgboost", 1), ("xgboost-", 0), ("catboost", 1), ("rankeval", 1), ("official", 0)],
 )  # fmt: skip
 def test_a_query_with_nothing_relevant(tool: str, value: float | None) -> None:
     expected = math.nan if value is None else value
@@ -261,3 +262,9 @@ def test_overrides_are_checked() -> None:
     with pytest.raises(UnknownName, match="no axis is called 'tie'"):
         score("letor4", "NDCG@1", [1], tie="best")
     assert score("letor4", "NDCG@3", [2, 0], short="keep") == 1
+
+
+def test_there_are_two_9_0_8() -> None:
+    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 2.00000002, "b": 2.00000001}}
+    assert [evaluate(judged, run, "RR", tool=t).mean["RR"] for t in ("trec_eval9", "trec_eval9.0.8")] == [1 / 2, 1]
+    assert [TOOLS[t].version for t in ("trec_eval9", "trec_eval9.0.8")] == ["9.0.7", "9.0.8"]

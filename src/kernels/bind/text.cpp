@@ -65,33 +65,35 @@ nb::tuple trec_result(const TrecIndex& index) {
 void bind_trec(nb::module_& m) {
     m.def("count_lines",
           [](In<std::uint8_t> text, bool lenient, int threads) {
-              auto pieces = std::make_unique<Pieces>(cut_text(view(text)));
+              auto pieces = std::make_unique<Pieces>(cut_text(view(text), lenient));
               with_lines(view(text), [&] { count_lines(view(text), *pieces, lenient, threads); });
               return pieces.release();
           },
           nb::rv_policy::take_ownership, nb::arg("text").noconvert(), nb::arg("lenient"), nb::arg("threads"));
     m.def("parse_run",
-          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, Out<std::int64_t> starts, Out<std::int32_t> lengths,
-             Out<double> scores, int threads) {
+          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool comments, Out<std::int64_t> starts,
+             Out<std::int32_t> lengths, Out<double> scores, int threads) {
               return trec_result(with_lines(view(text), [&] {
-                  return parse_run(view(text), pieces, {lenient, threads}, view(starts), view(lengths), view(scores));
+                  const ReadOptions options{lenient, threads, comments};
+                  return parse_run(view(text), pieces, options, view(starts), view(lengths), view(scores));
               }));
           },
-          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("starts").noconvert(),
+          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("comments"), nb::arg("starts").noconvert(),
           nb::arg("lengths").noconvert(), nb::arg("scores").noconvert(), nb::arg("threads"));
     m.def("parse_judgements",
-          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, Out<std::int64_t> starts, Out<std::int32_t> lengths,
-             Out<std::int32_t> labels, int threads) {
+          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool comments, Out<std::int64_t> starts,
+             Out<std::int32_t> lengths, Out<std::int32_t> labels, int threads) {
               return trec_result(with_lines(view(text), [&] {
-                  return parse_judgements(view(text), pieces, {lenient, threads}, view(starts), view(lengths), view(labels));
+                  const ReadOptions options{lenient, threads, comments};
+                  return parse_judgements(view(text), pieces, options, view(starts), view(lengths), view(labels));
               }));
           },
-          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("starts").noconvert(),
+          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("comments"), nb::arg("starts").noconvert(),
           nb::arg("lengths").noconvert(), nb::arg("labels").noconvert(), nb::arg("threads"));
     m.def("parse_scores",
           [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, Out<double> scores, int threads) {
               return with_lines(view(text),
-                                [&] { return parse_scores(view(text), pieces, {lenient, threads}, view(scores)); });
+                                [&] { return parse_scores(view(text), pieces, {lenient, threads, true}, view(scores)); });
           },
           nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("scores").noconvert(), nb::arg("threads"));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from pippin.evaluation.printers import PRINTERS, printer
@@ -14,6 +15,10 @@ def run_as(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(f"usage: pippin as TOOL ARGS…\n\nTOOL is one of {', '.join(PRINTERS)};\nARGS are the original's own.")
         return 0 if arguments else 2
-    status = printer(arguments[0]).main(arguments[1:], sys.stdout, sys.stderr)
+    chosen = printer(arguments[0])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")  # bytes come out as they came in
+    status = chosen.main(arguments[1:], sys.stdout, sys.stderr)
     sys.stdout.flush()
     return status

@@ -20,15 +20,16 @@ I64 = NDArray[np.int64]
 
 
 def group(
-    buffer: Buffer, segments: Segments, rows: int, merge_queries: bool
+    buffer: Buffer, segments: Segments, rows: int, merge_queries: bool, errors: str = "replace"
 ) -> tuple[tuple[str, ...], I64, I64 | None]:
     """Query ids, offsets, and the order that brings a query's rows together (None: as they stand).
 
-    Rows keep the order of the file within a query, queries that of their first appearance.
+    Rows keep the order of the file within a query, queries that of their first appearance. `errors` says what becomes
+    of bytes that are no UTF-8.
     """
     whole = buffer.data.data
     ids = [
-        str(whole[start : start + length], "utf-8", "replace")
+        str(whole[start : start + length], "utf-8", errors)
         for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True)
     ]
     first: dict[str, int] = {}

@@ -53,8 +53,12 @@ class Texts:
 
     def at(self, index: int) -> str:
         """The text at `index`."""
+        return self.raw(index).decode("utf-8", "replace")
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of the text at `index`."""
         start = int(self.starts[index])
-        return self.buffer[start : start + int(self.lengths[index])].tobytes().decode("utf-8", "replace")
+        return self.buffer[start : start + int(self.lengths[index])].tobytes()
 
     def __iter__(self) -> Iterator[str]:
         whole = np.ascontiguousarray(self.buffer).data

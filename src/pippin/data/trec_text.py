@@ -1,9 +1,9 @@
 """TREC text: judgements (`query 0 document label`) and runs (`query Q0 document rank score tag`), read and written.
 
-Columns are separated by any white space. Blank lines, and as in trec_eval 10 lines whose first character is `#`, are
-skipped. `lenient` reads as the original C programs do, for printers that must print what those print: text that is no
-number counts as `atof` and `atol` have it, queries that come back are joined, further columns are ignored, and the tag
-is that of the last line.
+Columns are separated by any white space. Blank lines, and lines whose first character is `#`, are skipped. `lenient`
+reads as trec_eval does, for printers that must print what it prints: text that is no number counts as `atof` and `atol`
+have it, queries that come back are joined, bytes that are no UTF-8 are kept, a document may stand twice, and the tag is
+that of the last line; `comments` are left out by version 10 only.
 """
 
 from __future__ import annotations
@@ -27,31 +27,36 @@ from pippin.kernels import text as kernel
 Grouped = tuple[tuple[str, ...], NDArray[np.int64], Texts, NDArray[np.float64] | NDArray[np.int32]]
 
 
-def read_judgements(source: Readable, *, merge_queries: bool = False, lenient: bool = False) -> Judgements:
+def read_judgements(
+    source: Readable, *, merge_queries: bool = False, lenient: bool = False, comments: bool = True
+) -> Judgements:
     """Judgements (qrels) from text (plain, gzip, `-`). Negative labels are kept."""
     buffer = open_buffer(source)
-    columns = kernel.read_trec(buffer.data, buffer.name, run=False, lenient=lenient)
-    query_ids, offsets, documents, labels = _grouped(buffer, columns, merge_queries or lenient)
-    refuse_duplicates(buffer, documents, offsets, query_ids)
+    columns = kernel.read_trec(buffer.data, buffer.name, run=False, lenient=lenient, comments=comments)
+    query_ids, offsets, documents, labels = _grouped(buffer, columns, merge_queries, lenient)
+    if not lenient:
+        refuse_duplicates(buffer, documents, offsets, query_ids)
     name = Path(buffer.name).name
     return Judgements(query_ids, offsets, documents, labels.astype(np.int32, copy=False), name, buffer.name)
 
 
-def read_run(source: Readable, *, merge_queries: bool = False, lenient: bool = False) -> Run:
+def read_run(source: Readable, *, merge_queries: bool = False, lenient: bool = False, comments: bool = True) -> Run:
     """A run from text (plain, gzip, `-`). That no document stands twice in a query is seen when it is ranked."""
     buffer = open_buffer(source)
-    columns = kernel.read_trec(buffer.data, buffer.name, run=True, lenient=lenient)
-    query_ids, offsets, documents, scores = _grouped(buffer, columns, merge_queries or lenient)
+    columns = kernel.read_trec(buffer.data, buffer.name, run=True, lenient=lenient, comments=comments)
+    query_ids, offsets, documents, scores = _grouped(buffer, columns, merge_queries, lenient)
     start, length = columns.last_tag if lenient else columns.first_tag
-    tag = buffer.data[start : start + length].tobytes().decode("utf-8", "replace")
+    tag = buffer.data[start : start + length].tobytes().decode("utf-8", "surrogateescape" if lenient else "replace")
     name = Path(buffer.name).name
     return Run(query_ids, offsets, documents, scores.astype(np.float64, copy=False), name, tag, buffer.name)
 
 
-def _grouped(buffer: Buffer, columns: kernel.TrecColumns, merge_queries: bool) -> Grouped:
-    if not len(columns.starts):
+def _grouped(buffer: Buffer, columns: kernel.TrecColumns, merge_queries: bool, lenient: bool) -> Grouped:
+    rows = len(columns.starts)
+    if not rows and not lenient:
         raise DataError("the file has no line of data", buffer.name)
-    query_ids, offsets, order = group(buffer, columns.segments, len(columns.starts), merge_queries)
+    errors = "surrogateescape" if lenient else "replace"
+    query_ids, offsets, order = group(buffer, columns.segments, rows, merge_queries or lenient, errors)
     documents, values = Texts(buffer.data, columns.starts, columns.lengths), columns.values
     if order is not None:
         documents, values = documents.take(order), values[order]

@@ -172,9 +172,15 @@ register(Tool(
     ("the release has no NDCG; its branch has one without a cutoff", "values are held in single precision"),
 ))  # fmt: skip
 register(Tool(
-    "trec_eval9", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval", _TREC, (*_TREC_PRINTS, *_TREC_9_ALONE),
+    "trec_eval9", "trec_eval", "9.0.7", "github.com/usnistgov/trec_eval, tags v9.0.7 and v9.0.8 (2020)", _TREC,
+    (*_TREC_PRINTS, *_TREC_9_ALONE),
     ("scores are read in single precision: near-ties become ties, settled by document id, descending",
      "the rank column is ignored", "gain is the label itself", "-l changes neither NDCG nor -c's num_rel"),
+))  # fmt: skip
+register(Tool(
+    "trec_eval9.0.8", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval, tag trec_eval-9.0.8 (2023)",
+    _TREC.replace(precision="float64"), (*_TREC_PRINTS, *_TREC_9_ALONE),
+    ("scores in double precision, so near-ties differ from trec_eval9", "the tag v9.0.8 (2020) is trec_eval9"),
 ))  # fmt: skip
 register(Tool(
     "trec_eval10", "trec_eval", "10.0", "github.com/usnistgov/trec_eval",

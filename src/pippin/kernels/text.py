@@ -72,14 +72,17 @@ def line_at(text: U8, offset: int) -> int:
     return int(native.line_at(text, offset))
 
 
-def read_trec(text: U8, file: str, *, run: bool, lenient: bool) -> TrecColumns:
-    """A run (six columns, float64 scores) or judgements (four columns, int32 labels)."""
+def read_trec(text: U8, file: str, *, run: bool, lenient: bool, comments: bool = True) -> TrecColumns:
+    """A run (six columns, float64 scores) or judgements (four columns, int32 labels).
+
+    `lenient` reads as trec_eval does, which leaves out `comments` from version 10 on.
+    """
     with _errors_of(file):
         pieces = native.count_lines(text, lenient, threads())
         starts, lengths = np.empty(pieces.rows, np.int64), np.empty(pieces.rows, np.int32)
         values: NDArray[Any] = np.empty(pieces.rows, np.float64 if run else np.int32)
         parse = native.parse_run if run else native.parse_judgements
-        rows, segments, first, last = parse(text, pieces, lenient, starts, lengths, values, threads())
+        rows, segments, first, last = parse(text, pieces, lenient, comments, starts, lengths, values, threads())
     return TrecColumns(starts[:rows], lengths[:rows], values[:rows], Segments(*segments), first, last)
 
 

@@ -1,4 +1,8 @@
-"""`pippin as trec_eval`: version 9.0.8, or with `--version 8.1` or `--version 10` in front another one."""
+"""`pippin as trec_eval`: version 9, or with `--version 8.1`, `--version 9.0.8` or `--version 10` in front another one.
+
+There are two 9.0.8. The tag v9.0.8 (2020) holds scores in single precision and calls itself 9.0.7: that is version 9
+here. The tag trec_eval-9.0.8 (2023) holds them in double precision and calls itself 9.0.8.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from pippin.evaluation.printers.trec import modern, v8
 from pippin.evaluation.printers.trec.columns import TrecError
 from pippin.evaluation.printers.trec.table import VERSIONS
 
-_NAMES = {"8": "8.1", "8.1": "8.1", "9": "9", "9.0": "9", "9.0.8": "9", "10": "10", "10.0": "10"}
+_NAMES = {
+    "8": "8.1", "8.1": "8.1", "9": "9", "9.0": "9", "9.0.7": "9", "9.0.8": "9.0.8", "10": "10", "10.0": "10",
+}  # fmt: skip
 
 
 def choose_version(arguments: list[str]) -> tuple[str, list[str]]:

@@ -24,12 +24,9 @@ class TrecError(Exception):
         self.status, self.lines = status, lines
 
 
-class Uncomputable(Exception):
-    """What trec_eval says when a measure cannot be computed, before it names the measure (None: the first one)."""
-
-    def __init__(self, reason: str, measure: str | None = None) -> None:
-        super().__init__(reason)
-        self.measure = measure
+def crash(status: int, why: str) -> TrecError:
+    """Where the original comes to grief: the status a shell gives to its signal, and a sentence of our own."""
+    return TrecError(status, f"pippin as trec_eval: the original crashes here: {why}")
 
 
 @dataclass(frozen=True)
@@ -62,15 +59,21 @@ def whole_number(value: float) -> str:
 
 
 def line_writer(prefix: str, width: int) -> Callable[[str, str, str], str]:
-    """Lines `name, topic, value`, the name filled up to a width."""
-    return lambda name, topic, shown: f"{prefix}{name:<{width}}\t{topic}\t{shown}\n"
+    """Lines `name, topic, value`, the name filled up to a width in bytes."""
+
+    def line(name: str, topic: str, shown: str) -> str:
+        blanks = " " * (width - len(name.encode("utf-8", "surrogateescape")))
+        return f"{prefix}{name}{blanks}\t{topic}\t{shown}\n"
+
+    return line
 
 
 def left_to_right(values: Values) -> float:
     """The sum as a loop makes it."""
-    return float(np.cumsum(values)[-1]) if len(values) else 0.0
+    with np.errstate(invalid="ignore"):
+        return float(np.cumsum(values)[-1]) + 0.0 if len(values) else 0.0  # from 0 on, so never -0
 
 
 def geometric_logs(values: Values) -> Values:
-    """log(max(value, 0.00001)) with the C library's logarithm."""
-    return np.array([math.log(max(value, FLOOR)) for value in values.tolist()])
+    """log(max(value, 0.00001)) with the C library's logarithm; a NaN counts as the floor."""
+    return np.array([math.log(value if value > FLOOR else FLOOR) for value in values.tolist()])

@@ -14,7 +14,6 @@ from pippin.evaluation.printers.trec.columns import (
     FLOOR,
     Column,
     TrecError,
-    Uncomputable,
     geometric_logs,
     left_to_right,
     line_writer,
@@ -23,16 +22,22 @@ from pippin.evaluation.printers.trec.columns import (
 )
 from pippin.evaluation.printers.trec.options import USAGE, Options, read_options
 from pippin.evaluation.printers.trec.sources import SOURCES, Source
-from pippin.evaluation.printers.trec.table import ENTRIES, Marked, Version, mark
+from pippin.evaluation.printers.trec.table import Marked, Marking, Version
+
+_TOO_LARGE = 709.79  # the exponential of no number above is a double
 
 
 def run(version: Version, arguments: list[str], out: TextIO, err: TextIO) -> int:
     """Do what this version does with these arguments."""
-    options = read_options(arguments)
-    if options.version:
-        err.write(f"trec_eval version {version.number}\n")
-        return 0
-    marked = mark(version, options.measures)
+    options, marking = Options(), Marking(version)
+    for option, value in read_options(arguments, options.files):
+        if option == "v":
+            err.write(f"trec_eval version {version.number}\n")
+            return 0
+        if option == "m":
+            marking.add(value)
+        else:
+            options.take(option, value)
     if options.help:
         out.write(_help(version))
         return 0
@@ -40,32 +45,23 @@ def run(version: Version, arguments: list[str], out: TextIO, err: TextIO) -> int
         raise TrecError(1, *USAGE)
     if options.judgements_format not in SOURCES:
         raise TrecError(2, f"trec_eval: Illegal rel_format '{options.judgements_format}'")
-    try:
-        _evaluate(version, options, marked, out)
-    except Uncomputable as error:
-        name = error.measure or next((name for name in marked.names if ENTRIES[name].judged), marked.names[0])
-        raise TrecError(4, *f"{error}trec_eval: Can't calculate measure '{name}'".split("\n")) from None
+    _evaluate(version, options, marking.done(), out)
     return 0
 
 
 def _evaluate(version: Version, options: Options, marked: Marked, out: TextIO) -> None:
     source = SOURCES[options.judgements_format](version, options)
-    if options.results_format != "trec_results":
-        raise TrecError(2, f"trec_eval: Illegal retrieval results format '{options.results_format}'")
-    zscores = inputs.zscores(options.zscores) if options.zscores else None
-    wanted = marked.initialise()
-    for want in wanted:
-        if want.entry.judged and options.judgements_format not in want.entry.judged:
-            raise Uncomputable(SOURCES[want.entry.judged[0]].wrong_format + "\n", want.entry.name)
-    source.choose_topics()
-    columns = [column for want in wanted for column in source.columns(want)]
+    zscores = inputs.Zscores(options.zscores, version.zscores) if options.zscores is not None else None
+    wanted = marked.initialise(version)
+    source.choose_topics(wanted)
+    columns = [column for want in wanted for column in source.columns(want)] if source.topics else []
     if zscores is not None:
         columns = [_standardised(column, source.topics, zscores) for column in columns]
     prefix = "" if zscores is None else "Z"
     if options.per_topic:
         out.writelines(_topic_lines(columns, source.topics, prefix))
-    if source.stopped_at is not None:
-        raise TrecError(4, f"trec_eval: result qid '{source.stopped_at}' not found in qrels")
+    if source.failure is not None:
+        raise source.failure
     if not source.topics:
         raise TrecError(7, "trec_eval: No queries with both results and relevance info")
     if options.summary:
@@ -92,7 +88,7 @@ def _standardised(column: Column, topics: list[str], zscores: inputs.Zscores) ->
     geometric = column.average == "geometric"
     values = geometric_logs(column.values) if geometric else column.values
     scores = [
-        inputs.standardise(value, zscores.get((topic, column.name)))
+        inputs.standardise(value, zscores.find(topic, column.name))
         for topic, value in zip(topics, values.tolist(), strict=True)
     ]
     average = "geometric of logs" if geometric else column.average
@@ -136,4 +132,5 @@ def _average(column: Column, source: Source) -> float:
     if column.average == "mean":
         return left_to_right(column.values) / topics
     logs = column.values if column.average == "geometric of logs" else geometric_logs(column.values)
-    return math.exp((left_to_right(logs) + (topics - evaluated) * math.log(FLOOR)) / topics)
+    mean = (left_to_right(logs) + (topics - evaluated) * math.log(FLOOR)) / topics
+    return math.inf if mean > _TOO_LARGE else math.exp(mean)

@@ -1,4 +1,6 @@
-"""Rankings brought into the shape that trec_eval's options ask for: some topics, first documents, judged ones."""
+"""Judgements and results of some topics brought into the rankings that trec_eval's options ask for: first documents,
+judged ones; and the rules its kernels go by.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.dataset import rows_of
-from pippin.data.trec import Judgements
+from pippin.data.trec import Judgements, Run
 from pippin.evaluation.ranking import UNJUDGED, Ranking
+from pippin.kernels import rank as kernel
+from pippin.kernels.measures import Rules
 
 Flags = NDArray[np.bool_]
 
@@ -43,29 +46,32 @@ class Cut:
         )
 
 
-def cut(ranking: Ranking, depth: int | None) -> Cut:
+def cut(ranking: Ranking, depth: int) -> Cut:
     """The first documents of every topic."""
     ranks = np.arange(len(ranking.labels)) - np.repeat(ranking.offsets[:-1], ranking.sizes())
-    return Cut(ranking, np.ones(len(ranks), bool) if depth is None else ranks < depth)
+    return Cut(ranking, ranks < depth)
 
 
-def chosen(judgements: Judgements, queries: NDArray[np.int64]) -> Judgements:
-    """The judgements of these queries, in this order."""
-    rows = rows_of(judgements.offsets, queries)
-    offsets = np.concatenate(([0], np.cumsum(np.diff(judgements.offsets)[queries]))).astype(np.int64)
-    names = tuple(judgements.query_ids[q] for q in queries)
-    return Judgements(names, offsets, judgements.document_ids.take(rows), judgements.labels[rows], judgements.name)
-
-
-def nothing_retrieved(judgements: Judgements) -> Ranking:
-    """Judged topics for none of which anything was retrieved."""
-    topics = len(judgements.query_ids)
-    pools = [np.sort(judgements.labels[a:b])[::-1] for a, b in pairwise(judgements.offsets.tolist())]
-    pool = np.concatenate(pools).astype(np.int32) if pools else np.empty(0, np.int32)
-    return Ranking(
-        judgements.query_ids, np.empty(0, np.int32), np.zeros(topics + 1, np.int64), np.empty(0, np.uint8), pool,
-        judgements.offsets, False,
+def ranked(judged: Judgements, run: Run, topics: list[tuple[str, str]], float32: bool) -> Ranking:
+    """Topics, each given as what it is called among the judgements and in the run, in rank order: by score, ties by
+    document from the last one on.
+    """
+    in_run = {topic: i for i, topic in enumerate(run.query_ids)}
+    in_judged = {topic: i for i, topic in enumerate(judged.query_ids)}
+    run_of = np.array([in_run.get(topic, -1) for _, topic in topics], np.int64)
+    judged_of = np.array([in_judged[topic] for topic, _ in topics], np.int64)
+    run_sizes = np.append(np.diff(run.offsets), 0)  # topic -1, missing from the run, has none
+    offsets, pool_offsets = _offsets(run_sizes[run_of]), _offsets(np.diff(judged.offsets)[judged_of])
+    labels, tied, _ = kernel.judge_and_rank(
+        (run.document_ids, run.scores, run.offsets), (judged.document_ids, judged.labels, judged.offsets),
+        run_of, judged_of, offsets, "id-descending", float32,
     )  # fmt: skip
+    pool = kernel.sort_pools(judged.labels, judged.offsets, judged_of, pool_offsets)
+    return Ranking(tuple(topic for topic, _ in topics), labels, offsets, tied, pool, pool_offsets, False)
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def with_unjudged(ranking: Ranking, where: list[bool]) -> Ranking:
@@ -75,3 +81,29 @@ def with_unjudged(ranking: Ranking, where: list[bool]) -> Ranking:
     offsets = ranking.offsets + np.concatenate(([0], np.cumsum(added)))
     labels, tied = np.insert(ranking.labels, at, UNJUDGED), np.insert(ranking.tied, at, 0)
     return replace(ranking, labels=labels, tied=tied, offsets=offsets.astype(np.int64))
+
+
+def with_pools_before(ranking: Ranking) -> Ranking:
+    """A topic all of whose labels are below 0 with the pool of the topic before: the original counts the judgements of
+    such a topic into a table that still holds the last one's counts.
+    """
+    stretches = list(pairwise(ranking.pool_offsets.tolist()))
+    pools = [ranking.pool[first:last] for first, last in stretches]
+    if all(len(pool) and pool[0] >= 0 for pool in pools):
+        return ranking
+    for i, pool in enumerate(pools):
+        if i and len(pool) and pool[0] < 0:
+            pools[i] = pools[i - 1]
+    return replace(
+        ranking, pool=np.concatenate(pools), pool_offsets=_offsets(np.array(list(map(len, pools)), np.int64))
+    )
+
+
+def ruling(ranking: Ranking, level: int, *, cutoff: int = 0, parameter: float = 0.0, recall_cut: str = "up") -> Rules:
+    """The rules of a kernel for a level of relevance: a gain is the label itself."""
+    least = np.iinfo(np.int32).min
+    gains = np.arange(max(ranking.largest_label, 0) + 1, dtype=np.float64)
+    return Rules(
+        gains, np.empty(0), np.empty(0), cutoff=cutoff, relevant_at=min(max(level, least + 1), -(least + 1)),
+        parameter=parameter, recall_cut=recall_cut,
+    )  # fmt: skip

@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
-from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import Measure, compute, rules
+from pippin.evaluation.measures import compute
 from pippin.evaluation.printers.trec import inputs
 from pippin.evaluation.printers.trec.columns import FLOOR, TrecError, line_writer, number, whole_number
 from pippin.evaluation.printers.trec.options import as_double, as_long
-from pippin.evaluation.printers.trec.shape import chosen, cut
+from pippin.evaluation.printers.trec.shape import cut, ranked, ruling
+from pippin.evaluation.printers.trec.sorting import without_nan
 from pippin.evaluation.printers.trec.table import CUTOFFS, MULTIPLES
-from pippin.evaluation.ranking import Ranking, rank
-from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.ranking import Ranking
 from pippin.evaluation.trec_measures import RECALL_LEVELS
+from pippin.kernels.rank import find_duplicate
 
 F32 = NDArray[np.float32]
 USAGE = (
@@ -64,7 +67,7 @@ SINGLE = (
     *_plain("map", official=True),
     Entry("gm_ap", "v8_map", official=True, average="geometric", per_topic=False),
     *_plain("R-prec bpref recip_rank", official=True),
-    Entry("num_nonrel_judged_ret", "num_nonrel_judged_ret", whole=True, average="sum"),
+    *_plain("num_nonrel_judged_ret", whole=True, average="sum"),
     *_plain("exact_prec exact_recall 11-pt_avg 3-pt_avg"),
     *_plain("avg_doc_prec", average="relevant"),
     *_plain("exact_relative_prec avg_relative_prec exact_unranked_avg_prec exact_relative_unranked_avg_prec map_at_R "
@@ -107,7 +110,7 @@ class Options:
     judged_only: bool = False
     level: int = 1
     collection: int = 0
-    depth: int | None = None
+    depth: int = 2147483647
     help: bool = False
     version: bool = False
     worth: dict[str, float] = field(default_factory=lambda: {"a": 1.0, "b": -1.0, "c": 0.0, "d": 0.0})
@@ -149,21 +152,71 @@ def run(arguments: list[str], out: TextIO, err: TextIO) -> int:
     if options.help:
         out.write(_help())
         return 0
-    judgements, results = inputs.qrels(options.files[0]), inputs.results(options.files[1])
-    judged = {topic: i for i, topic in enumerate(judgements.query_ids)}
-    topics = [topic for topic in results.query_ids if topic in judged]
-    if not topics:
+    judgements, results = _read(options.files[0], options.files[1])
+    if judgements is None or results is None:
         return 255
-    convention = TOOLS["trec_eval8"].convention.replace(relevant_at=options.level)
-    try:
-        ranking = rank(chosen(judgements, np.array([judged[t] for t in topics], np.int64)), results, convention)
-    except DataError:
-        raise TrecError(3, "trec_eval: form_tr_vec error: Duplicate top docs docno: Quit") from None
+    results = without_nan(results, float32=True, from_file=True)
+    judged = set(judgements.query_ids)
+    topics = [topic for topic in results.query_ids if topic in judged]
+    topics, fault = _up_to_fault(judgements, results, topics)
+    if not topics and fault is None:
+        return 255
+    ranking = ranked(judgements, results, [(topic, topic) for topic in topics], float32=True)
     keep = cut(ranking, options.depth)
     ranking = keep.ranking(keep.pooled if options.judged_only else keep.within)
-    evaluation = Evaluation(options, topics, ranking, convention, len(judgements.query_ids))
-    out.write(evaluation.old_report() if options.old_format else evaluation.report())
+    evaluation = Evaluation(options, topics, ranking, len(judged))
+    write = evaluation.old_lines if options.old_format else evaluation.lines
+    out.write("".join(write(summary=fault is None)))
+    if fault is not None:
+        raise _complaint(3, "form_tr_vec", fault)
     return 0
+
+
+def _complaint(status: int, where: str, what: str) -> TrecError:
+    return TrecError(status, f"trec_eval: {where} error: in trec_eval: '{what}' Illegal parameter value - Quit")
+
+
+def _read(judged: str, retrieved: str) -> tuple[Judgements | None, Run | None]:
+    """Both files; one without a byte has no topic."""
+    try:
+        judgements = None if _is_empty(judged) else inputs.read_qrels(judged, comments=False)
+    except inputs.Malformed as error:
+        raise _complaint(2, "input", f"{'M' if error.columns < 4 else 'm'}alformed qrels line") from None
+    except DataError:
+        raise _complaint(2, "input", "Cannot read qrels file") from None
+    try:
+        return judgements, None if _is_empty(retrieved) else inputs.read_results(retrieved, comments=False)
+    except inputs.Malformed:
+        raise _complaint(2, "input", "malformed top results line") from None
+    except DataError:
+        raise _complaint(2, "input", "Cannot read results file") from None
+
+
+def _is_empty(path: str) -> bool:
+    return Path(path).is_file() and not Path(path).stat().st_size
+
+
+def _up_to_fault(judgements: Judgements, results: Run, topics: list[str]) -> tuple[list[str], str | None]:
+    """The topics before the first one with a document that stands twice, and what is said of that one."""
+    twice_retrieved, twice_judged = _with_repetitions(results), _with_repetitions(judgements)
+    for i, topic in enumerate(topics):
+        if topic in twice_retrieved:
+            return topics[:i], "Duplicate top docs docno"
+        if topic in twice_judged:
+            return topics[:i], "Duplicate qrels docno"
+    return topics, None
+
+
+def _with_repetitions(data: Judgements | Run) -> set[str]:
+    """The topics in which a document stands twice."""
+    if find_duplicate(data.document_ids, data.offsets)[1] < 0:
+        return set()
+    stretches = zip(data.query_ids, pairwise(data.offsets.tolist()), strict=True)
+    return {
+        topic
+        for topic, (first, last) in stretches
+        if len({data.document_ids.raw(row) for row in range(first, last)}) < last - first
+    }
 
 
 def _help() -> str:
@@ -180,10 +233,8 @@ def _help() -> str:
 class Evaluation:
     """The values of all measures by topic, in the order of the results, and their summary."""
 
-    def __init__(
-        self, options: Options, topics: list[str], ranking: Ranking, convention: Convention, judged: int
-    ) -> None:
-        self.options, self.topics, self.ranking, self.convention = options, topics, ranking, convention
+    def __init__(self, options: Options, topics: list[str], ranking: Ranking, judged: int) -> None:
+        self.options, self.topics, self.ranking = options, topics, ranking
         self.counted = ranking.sizes() > 0  # a topic without documents is printed and not averaged
         self.queries = judged if options.complete else int(self.counted.sum())
         self._columns: dict[Entry, F32] = {}
@@ -192,8 +243,8 @@ class Evaluation:
         """The values of a measure by topic."""
         if entry not in self._columns:
             numbers = np.array([*self.options.worth.values(), self.options.collection], np.float64)
-            ruling = rules(self.ranking, self.convention, Measure("P", entry.cutoff or None), entry.parameter)
-            values = compute(entry.kernel, self.ranking, replace(ruling, numbers=numbers))
+            rules = ruling(self.ranking, self.options.level, cutoff=entry.cutoff, parameter=entry.parameter)
+            values = compute(entry.kernel, self.ranking, replace(rules, numbers=numbers))
             self._columns[entry] = values.astype(np.float32)
         return self._columns[entry]
 
@@ -228,14 +279,20 @@ class Evaluation:
             return entry.name
         return entry.name + "_".join(f"{value:3.1f}" for value in self.options.worth.values())
 
-    def report(self) -> str:
-        """All lines."""
+    def lines(self, summary: bool) -> list[str]:
+        """All lines, or those of the topics alone."""
         line = line_writer("", 15)
         lines: list[str] = []
         if self.options.per_topic:
             shown = [(self.name(e), e.whole, self._by_topic(e)) for e in self.entries() if e.per_topic]
             for i, topic in enumerate(self.topics):
-                lines.extend(line(name, topic[:20], _shown(values[i], whole)) for name, whole, values in shown)
+                name_of_topic = inputs.text(inputs.raw(topic)[:20])
+                lines.extend(line(name, name_of_topic, _shown(values[i], whole)) for name, whole, values in shown)
+        return [*lines, *self._summary_lines()] if summary else lines
+
+    def _summary_lines(self) -> list[str]:
+        line = line_writer("", 15)
+        lines: list[str] = []
         lines.append(line("num_q", "all", str(self.queries)))
         for entry in self.entries():
             if entry.average != "none":
@@ -243,10 +300,10 @@ class Evaluation:
         if self.options.everything:
             totals = {entry.name: entry for entry in SINGLE}
             for name, above, below in MICRO:
-                with np.errstate(invalid="ignore"):
+                with np.errstate(all="ignore"):
                     share = self.total(totals[above]) / self.total(totals[below])
                 lines.append(line(name, "all", _shown(float(share), False)))
-        return "".join(lines)
+        return lines
 
     def _by_topic(self, entry: Entry) -> list[float]:
         values = self.column(entry)
@@ -255,15 +312,15 @@ class Evaluation:
             values = np.divide(values, relevant, out=values.copy(), where=relevant > 0)
         return [float(value) for value in values]
 
-    def old_report(self) -> str:
-        """The form of the first versions: one block per topic and one for all."""
+    def old_lines(self, summary: bool) -> list[str]:
+        """The form of the first versions: one block per topic and, unless left out, one for all."""
 
         def of_topic(i: int) -> Callable[[Entry], float]:
             return lambda entry: float(self.column(entry)[i])
 
         topics = self.topics if self.options.per_topic else []
         blocks = [self._old_block(topic, of_topic(i)) for i, topic in enumerate(topics)]
-        return "".join([*blocks, self._old_block("All", self.summary)])
+        return [*blocks, self._old_block("All", self.summary)] if summary else blocks
 
     def _old_block(self, topic: str, value: Callable[[Entry], float]) -> str:
         by_name = {entry.name: entry for entry in (*SINGLE, *PARAMETERISED)}

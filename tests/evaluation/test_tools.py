@@ -12,7 +12,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import UnknownName
-from pippin.evaluation.evaluate import evaluate_tool
+from pippin.evaluation.evaluate import evaluate, evaluate_tool
 from pippin.evaluation.measures import KINDS
 from pippin.evaluation.tools import TOOLS, Tool
 

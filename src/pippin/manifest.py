@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pippin import __version__
 from pippin.errors import DataError
-from pippin.files import atomic_folder, recover, write_new
+from pippin.files import atomic_folder, recover, remove, write_new
 from pippin.kernels.checksum import BLOCK, block_checksums, first_damaged, xxh3
 
 CHECKSUMS = "checksums.bin"
@@ -102,6 +102,20 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise DataError(f"this file cannot be read ({error.strerror})", path) from None
 
 
+def seal_bytes(content: bytes) -> bytes:
+    """Bytes with their checksum behind them."""
+    return content + checksum(content).encode()
+
+
+def unseal_bytes(content: bytes) -> bytes | None:
+    """The bytes of `seal_bytes`; None where they are not what was written.
+
+    >>> unseal_bytes(seal_bytes(b"pippin")), unseal_bytes(b"P" + seal_bytes(b"pippin")[1:])
+    (b'pippin', None)
+    """
+    return content[:-16] if content[-16:] == checksum(content[:-16]).encode() else None
+
+
 @dataclass(frozen=True)
 class Format:
     """A kind of folder that Pippin writes."""
@@ -137,6 +151,8 @@ class Format:
 
     def write(self, folder: Path, record: dict[str, Any]) -> None:
         """Write the manifest of a folder whose files are all written: from then on it opens."""
+        for name in (CHECKSUMS, self.file):  # of an attempt that was killed
+            remove(folder / name)
         files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
         files = {name: path for name, path in files.items() if not name.startswith(".") and "/." not in name}
         sums = [_sums_of(path) for path in files.values()]

@@ -4,6 +4,8 @@ import errno
 import fcntl
 import hashlib
 import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -21,7 +23,9 @@ from pippin.data.audit_files import load_audited
 from pippin.data.dataset import Dataset
 from pippin.data.folders import load_folder
 from pippin.data.letor import read_letor
+from pippin.data.load import as_judged
 from pippin.data.store import read_store
+from pippin.data.stretches import Places, letor_stretches
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
@@ -52,6 +56,9 @@ def orchard(tasks: tuple[str, ...] = ("",)) -> Collection:
 SMALL = Recipe(features="tf@body bm25@title pagerank", size=12, folds=3)
 
 
+UNLISTED = ("dataset.json", "checksums.bin")
+
+
 def content(folder: Path) -> dict[str, str]:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
@@ -72,7 +79,7 @@ def test_the_folder_is_laid_out_as_letor_does(tmp_path: Path) -> None:
     assert "| 3 | `pagerank` | D |" in (out / "README.md").read_text()
     assert manifest["tasks"][""]["queries"] == data.queries == 6
     assert json.loads((out / "dataset.json").read_text()) == manifest
-    assert manifest["files"] == {name: sha for name, sha in content(out).items() if name != "dataset.json"}
+    assert manifest["files"] == {name: sha for name, sha in content(out).items() if name not in UNLISTED}
     assert not list(tmp_path.glob("*.building"))
 
 
@@ -198,6 +205,88 @@ def test_a_query_without_words_and_one_without_documents_are_told(tmp_path: Path
 def test_another_field_of_the_topics(tmp_path: Path) -> None:
     build(orchard(), tmp_path / "out", replace(SMALL, query_field="description"))
     assert "<termnum>1</termnum>" in (tmp_path / "out" / "Meta" / "query-0.xml").read_text()
+
+
+def test_every_file_of_a_built_data_set_is_verified_when_it_is_read(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(orchard(), out, SMALL)
+    text = out / "Feature-min" / "Fold2" / "trainingset.txt"
+    names = as_judged(text).feature_names  # type: ignore[union-attr]
+    assert names == ("tf@body", "bm25@title", "pagerank")
+    whole = text.read_bytes()
+    place = whole.index(b"1:") + 2
+    text.write_bytes(whole[:place] + b"9" + whole[place + 1 :])
+    for read in (as_judged, lambda file: list(letor_stretches(file, Places()))):
+        with pytest.raises(DataError, match=r"out: this data set is damaged: Feature-min/Fold2/trainingset.txt: it is"):
+            read(text)
+    shutil.copy(text, tmp_path / "edited.txt")
+    assert as_judged(tmp_path / "edited.txt") is not None, "elsewhere it is a file as any"
+    text.write_bytes(whole)
+    (out / "Feature-min" / "mine.txt").write_bytes(whole)
+    assert as_judged(out / "Feature-min" / "mine.txt") is not None, "a file that was not built"
+    manifest = out / "dataset.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"pagerank"', b'"pagerang"'))
+    with pytest.raises(DataError, match=r"damaged: its dataset.json is not what was written"):
+        as_judged(text)
+
+
+def test_a_data_set_of_an_earlier_version_is_read_as_text(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text(
+        json.dumps({"format": "pippin data set", "schema": 1, "features": ["tf@body"]}, indent=1)
+    )
+    (tmp_path / "data.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
+    assert as_judged(tmp_path / "data.txt").feature_names == ("tf@body",)  # type: ignore[union-attr]
+    with pytest.raises(DataError, match="an earlier version, which cannot be verified: build it again"):
+        room.manifest_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", [".lock", "parts", "Feature-min", "Meta/query-0.xml", "index", "plan.json"])
+def test_links_in_the_folder_of_a_build_are_not_followed(name: str, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis").write_text("years of work")
+    place = tmp_path / "out.building" / name
+    place.parent.mkdir(parents=True)
+    place.symlink_to(precious / "thesis" if "." in name else precious)
+    for resume in (False, True):
+        with pytest.raises(DataError, match="this is a symbolic link, and nothing is written through one"):
+            build(orchard(), tmp_path / "out", SMALL, resume=resume)
+    assert [file.read_text() for file in precious.iterdir()] == ["years of work"]
+
+
+def test_a_build_killed_between_its_renames_leaves_the_old_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(orchard(), tmp_path / "out", SMALL)
+    before = content(tmp_path / "out")
+    rename = os.rename
+
+    def gone(source: Path, target: Path) -> None:
+        if source.name in ("out.building", ".out.building.old"):  # nor can anything be undone, as after a kill
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", gone)
+    with pytest.raises(KeyboardInterrupt):
+        build(orchard(), tmp_path / "out", SMALL)
+    monkeypatch.undo()
+    assert not (tmp_path / "out").exists()
+    assert room.is_built(tmp_path / "out")
+    assert content(tmp_path / "out") == before
+
+
+def test_a_damaged_stretch_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(orchard(), tmp_path / "whole", SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "write_store", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            build(orchard(), tmp_path / "out", SMALL)
+    (part,) = (tmp_path / "out.building" / "parts").iterdir()
+    damaged = bytearray(part.read_bytes())
+    damaged[-30] ^= 1
+    part.write_bytes(damaged)
+    build(orchard(), tmp_path / "out", SMALL, resume=True)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
 def test_resume_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,11 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,19 +35,19 @@ from pippin.collection.similarity import similarity, write_similarity
 from pippin.collection.topics import field_name
 from pippin.collection.web import Web
 from pippin.data.audit import first_equal_columns
-from pippin.data.buffers import atomic_write
+from pippin.data.built import FORMAT
 from pippin.data.dataset import Dataset
 from pippin.data.folds import make_folds, write_folds
 from pippin.data.store import write_store
 from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
+from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
+from pippin.manifest import CHECKSUMS, seal_bytes, unseal_bytes
 from pippin.progress import progress
 
-SCHEMA = 1
-FORMAT = "pippin data set"  # `data.letor.built_names` looks for it
-MANIFEST, CARD = "dataset.json", "README.md"
+CARD = "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
 STRETCH = 32  # queries whose features are kept together while the build goes on
@@ -97,7 +97,8 @@ def build(
     _check(collection, features, recipe.query_field)
     collection, unjudged = _judged_queries(collection, recipe)
     target = Path(os.path.normpath(folder))
-    _check_target(target)
+    recover(target)
+    FORMAT.check_target(target)
     with _workplace(target, {"collection": _facts(collection), "recipe": recipe.record()}, resume) as work:
         index, documents = _index(collection, work, recipe.analysis, memory, verbose)
         _check_judged_documents(collection, index)
@@ -207,16 +208,12 @@ def identity(collection: Collection, recipe: Recipe) -> str:
 
 def is_built(folder: Path) -> bool:
     """Whether a folder is a data set that `build` made."""
-    return (folder / MANIFEST).is_file() and manifest_of(folder).get("format") == FORMAT
+    return FORMAT.is_at(folder)
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
     """What a built data set says of itself."""
-    try:
-        content: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
-        return content
-    except (OSError, ValueError):
-        raise DataError("this data set is damaged: its manifest cannot be read", folder / MANIFEST) from None
+    return FORMAT.read_record(folder)
 
 
 def _digest(thing: Any) -> str:
@@ -230,7 +227,10 @@ def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator
     plan = work / "plan.json"
     try:
         work.mkdir(parents=True, exist_ok=True)
-        with (work / ".lock").open("w") as lock:
+        if work.is_symlink():
+            raise link_error(work)
+        refuse_links(work)
+        with open_lock(work / ".lock") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -246,10 +246,8 @@ def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator
 
 def _clear(work: Path) -> None:
     for entry in work.iterdir():
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        elif entry.name != ".lock":
-            entry.unlink()
+        if entry.name != ".lock":
+            remove(entry)
 
 
 class Fingerprint:
@@ -279,9 +277,8 @@ def _index(collection: Collection, work: Path, analysis: Analysis, memory: int, 
             pass
         if fingerprint.digest == noted.read_text():
             return open_index(place), fingerprint.digest
-        shutil.rmtree(work / "parts", ignore_errors=True)
-        shutil.rmtree(work / "web", ignore_errors=True)
-        noted.unlink()
+        for entry in (work / "parts", work / "web", noted):
+            remove(entry)
     index = build_index(
         replace(collection, read=fingerprint.read), place, analysis=analysis, memory=memory, verbose=verbose
     )
@@ -366,8 +363,8 @@ class _Job:
 
     def _stretch(self, samples: Sequence[Sample], kept: Path, meta: Path) -> NDArray[np.float64]:
         """The features of some queries, and their meta-information beside them."""
-        if kept.is_file():
-            table: NDArray[np.float64] = np.load(kept, allow_pickle=False)
+        if kept.is_file() and (content := unseal_bytes(kept.read_bytes())) is not None:
+            table: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False)
             return table
         tables = [np.empty((0, len(self.features)))]
         info = CollectionInfo.of(self.index)
@@ -378,7 +375,8 @@ class _Job:
                 write_query(found, info, meta / f"query-{one.query.id}.xml")
         table = np.concatenate(tables)
         with atomic_write(kept) as file:  # after the meta-information, so that a stretch that is there is whole
-            np.save(file, table, allow_pickle=False)
+            np.save(packed := BytesIO(), table, allow_pickle=False)
+            file.write(seal_bytes(packed.getvalue()))
         return table
 
     def finish(self, task: str, found: Sampled, verbose: bool) -> dict[str, Dataset]:
@@ -429,7 +427,7 @@ class _Job:
             for name in index.streams
         }  # fmt: skip
         return {
-            "format": FORMAT, "schema": SCHEMA, "pippin": __version__,
+            **FORMAT.head,
             "collection": {"name": self.collection.name, "documents": index.documents,
                            "queries": len(self.collection.queries)},
             "recipe": self.recipe.record(),
@@ -463,30 +461,20 @@ def sampling(samples: Sequence[Sample], unjudged: Sequence[str]) -> dict[str, An
     }
 
 
-def _check_target(target: Path) -> None:
-    """Raise where something stands that no build has made."""
-    if target.exists() and not (target / MANIFEST).is_file() and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError("something that is no data set of Pippin's stands here, and is not replaced", target)
-
-
 def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """Note the digest of every file, and let the finished folder take the target's place."""
     for name in SCRATCH:
-        entry = work / name
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink(missing_ok=True)
-    files = sorted(path for path in work.rglob("*") if path.is_file())
+        remove(work / name)
+    files = sorted(path for path in work.rglob("*") if path.is_file() and path.name != FORMAT.file)
+    files = [path for path in files if path != work / CHECKSUMS]
     with ThreadPoolExecutor(threads()) as pool:
         digests = pool.map(_file_digest, files)
         manifest["files"] = {
             path.relative_to(work).as_posix(): digest for path, digest in zip(files, digests, strict=True)
         }
-    (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    old = target.with_name(f"{target.name}.old")
-    if target.exists():
-        target.rename(old)
-    work.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-    return manifest
+    FORMAT.write(work, manifest)
+    take_place(work, target)
+    return FORMAT.read_record(target)
 
 
 def _file_digest(path: Path) -> str:

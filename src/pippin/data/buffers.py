@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.built import check_built
 from pippin.errors import DataError
 from pippin.files import atomic_folder, atomic_write
 
@@ -41,6 +42,7 @@ def open_buffer(source: Readable) -> Buffer:
         return source
     name = os.fspath(source)
     try:
+        check_built(Path(name))
         data, name = _read_standard_input() if name == "-" else (_map(name), name)
     except FileNotFoundError:
         raise DataError("there is no such file", name) from None

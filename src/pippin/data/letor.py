@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
+from pippin.data.built import built_names
 from pippin.data.dataset import Dataset, Lines
 from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.texts import Texts
@@ -92,22 +92,6 @@ def _dataset(
     file = Path(buffer.name)
     names = built_names(file, table.shape[1])
     return Dataset(table, labels, offsets, query_ids, documents, names, comments, file.name, lines)
-
-
-def built_names(file: Path, width: int) -> tuple[str, ...]:
-    """The features' names where a file is part of a data set that `pippin build` made; none elsewhere.
-
-    LETOR text has numbers only. Files of a data set stand up to three folders below its `dataset.json`.
-    """
-    for folder in file.parents[:4]:
-        try:
-            content = json.loads((folder / "dataset.json").read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(content, dict) and content.get("format") == "pippin data set":
-            names = content.get("features", ())
-            return tuple(map(str, names)) if len(names) == width else ()
-    return ()
 
 
 def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:

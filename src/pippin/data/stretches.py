@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.buffers import GZIP_MAGIC, Buffer
+from pippin.data.built import check_built
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
 from pippin.data.trec import Run
@@ -78,6 +79,7 @@ def _opened(path: Path_) -> Iterator[tuple[IO[bytes], str]]:
     ):  # a pipe could not be read twice, to see what it holds
         raise DataError("what is read in stretches is a file on a disk, and this is none", name)
     try:
+        check_built(Path(name))
         with Path(name).open("rb") as file:
             packed = file.read(2) == GZIP_MAGIC
             file.seek(0)

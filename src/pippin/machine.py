@@ -5,13 +5,16 @@ Linux tells most through `/proc`, macOS through `ps` and `getrusage`; what a sys
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import pippin
 from pippin.errors import DataError
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -116,3 +119,28 @@ def size_text(size: int) -> str:
         if size >= worth:
             return f"{size / worth:.3g} {unit}B"
     return f"{size} bytes"
+
+
+def isolated_python(module: str, modules: Sequence[str] = ()) -> list[str]:
+    """The command that runs `main` of a module in another Python, which imports what this one would.
+
+    Neither the current folder nor `PYTHON…` variables decide what that is; `modules` are looked for beside themselves.
+    """
+    start = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+    return [sys.executable, "-I", "-c", start, json.dumps(isolated_path(modules))]
+
+
+def isolated_path(modules: Sequence[str]) -> list[str]:
+    """Where another Python looks for modules: as this one does, but in the current folder only for `modules`, last."""
+    here = Path.cwd()
+    kept = [path for path in sys.path if path and Path(path).resolve() != here]
+    asked = [folder for name in modules if (folder := _folder_of(name)) is not None]
+    return list(dict.fromkeys([*kept, *asked, str(Path(pippin.__file__).parent.parent)]))
+
+
+def _folder_of(module: str) -> str | None:
+    """The folder in which an imported module, or the first package of its name, was found."""
+    top = sys.modules.get(module.partition(".")[0])
+    packages = list(getattr(top, "__path__", ()))
+    file = packages[0] if packages else getattr(top, "__file__", None)
+    return None if file is None else str(Path(file).resolve().parent)

@@ -12,43 +12,23 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-import pippin
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import DataError
-from pippin.machine import resident_memory, size_text
+from pippin.machine import isolated_python, resident_memory, size_text
 
 if TYPE_CHECKING:
     from pippin.bench.runner import Job
 
 _LOOK = 0.1  # seconds between looks at the workers' memory
 _ONE_THREAD = ("PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pippin.bench.worker import main; main()"
-
-
-def isolated_path(modules: Sequence[str]) -> list[str]:
-    """Where a worker looks for modules: as this process does, but in the current folder only for `modules`, last."""
-    here = Path.cwd()
-    kept = [path for path in sys.path if path and Path(path).resolve() != here]
-    asked = [folder for name in modules if (folder := _folder_of(name)) is not None]
-    return list(dict.fromkeys([*kept, *asked, str(Path(pippin.__file__).parent.parent)]))
-
-
-def _folder_of(module: str) -> str | None:
-    """The folder in which an imported module, or the first package of its name, was found."""
-    top = sys.modules.get(module.partition(".")[0])
-    packages = list(getattr(top, "__path__", ()))
-    file = packages[0] if packages else getattr(top, "__file__", None)
-    return None if file is None else str(Path(file).resolve().parent)
 
 
 class Worker:
@@ -56,7 +36,7 @@ class Worker:
 
     def __init__(self, results: Results, imports: Sequence[str], lock: int) -> None:
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
-        command = [sys.executable, "-I", "-c", _START, json.dumps(isolated_path(imports))]
+        command = isolated_python("pippin.bench.worker", imports)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}, pass_fds=[lock],

@@ -6,12 +6,8 @@ is gathered from the links of all pages. Links stand as written, unless the page
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
-from multiprocessing import get_context
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -21,8 +17,6 @@ from pippin.collection.html import decode, parse_html
 from pippin.collection.readers.base import EXTRACTED, HEADINGS, WEB_STREAMS, Wanted
 from pippin.collection.readers.fields import without_scheme
 from pippin.collection.urls import canonical, host
-
-BUNDLE = 16  # pages that a process is handed at a time
 
 
 def web_streams(wanted: Wanted) -> tuple[str, ...]:
@@ -48,26 +42,10 @@ def page_documents(pages: Iterable[RawPage], streams: tuple[str, ...], jobs: int
         for page in pages:
             yield page_document(*page[:3], streams, page.charset)
         return
-    # Started afresh, not forked: this process has threads.
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        waiting: deque[Future[list[Document]]] = deque()
-        for bundle in batched(pages, BUNDLE):
-            waiting.append(pool.submit(_parse, bundle, streams))
-            while len(waiting) > 2 * jobs:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+    from pippin.collection.readers.parsers import Parsers
 
-
-def _parse(pages: Sequence[RawPage], streams: tuple[str, ...]) -> list[Document]:
-    return [page_document(*page[:3], streams, page.charset) for page in pages]
-
-
-def batched(pages: Iterable[RawPage], size: int) -> Iterator[tuple[RawPage, ...]]:
-    """Some pages at a time."""
-    iterator = iter(pages)
-    while bundle := tuple(islice(iterator, size)):
-        yield bundle
+    with Parsers(jobs, streams) as parsers:
+        yield from parsers.parse(pages)
 
 
 def page_document(name: str, url: str, data: bytes, streams: tuple[str, ...], charset: str | None = None) -> Document:

@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.golden import unpack
 
 # Tests are of what comes out, not of how fast a busy machine draws examples.
 settings.register_profile("pippin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pippin")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def golden_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the original tools printed for synthetic inputs: inputs/, outputs/TOOL/ and commands.tsv."""
+    return unpack(tmp_path_factory.mktemp("golden"))
 
 
 @pytest.fixture(scope="session")

@@ -253,8 +253,8 @@ def test_dicts_are_checked() -> None:
             Judgements.of(wrong)  # type: ignore[arg-type]
 
 
-def test_golden_inputs_equal_a_slow_reading(shared: Path) -> None:
-    for path in sorted((shared / "golden" / "public" / "inputs").glob("*.run")):
+def test_golden_inputs_equal_a_slow_reading(golden_folder: Path) -> None:
+    for path in sorted((golden_folder / "inputs").glob("*.run")):
         rows = [line.split() for line in path.read_text().splitlines()]
         run = read_run(path)
         assert list(run.document_ids) == [row[2] for row in rows]

@@ -86,8 +86,8 @@ COLUMNS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_golden(shared: Path) -> None:
-    with (shared / "golden" / "public" / "outputs" / "ircor" / "pairs.tsv").open(encoding="utf-8") as file:
+def test_golden(golden_folder: Path) -> None:
+    with (golden_folder / "outputs" / "ircor" / "pairs.tsv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert len(rows) == 100
     wrong = []

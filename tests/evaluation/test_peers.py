@@ -66,8 +66,7 @@ def lists_of(folder: Path, case: str, scores: str = "scores") -> tuple[Dataset, 
     return data, np.array([float(x) for x in (folder / f"inputs/{case}.{scores}").read_text().split()])
 
 
-def golden(shared: Path, tool: str, name: str) -> tuple[Path, dict[str, Any]]:
-    folder = shared / "golden" / "public"
+def golden(folder: Path, tool: str, name: str) -> tuple[Path, dict[str, Any]]:
     return folder, json.loads((folder / "outputs" / tool / f"{name}.perquery.json").read_text())
 
 
@@ -84,8 +83,8 @@ def agree(found: Evaluation, values: Mapping[str, float | None], mean: float | N
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("peer", "tool"), [("pytrec_eval", "trec_eval9"), ("ir_measures", "ir_measures")])
-def test_peers_that_read_runs(shared: Path, peer: str, tool: str, case: str) -> None:
-    folder, expected = golden(shared, peer, case)
+def test_peers_that_read_runs(golden_folder: Path, peer: str, tool: str, case: str) -> None:
+    folder, expected = golden(golden_folder, peer, case)
     judged, run = judgements_of(folder / f"inputs/{case}.qrels"), run_of(folder / f"inputs/{case}.run")
     for text, mean in expected["mean"].items():
         from_gdeval = peer == "ir_measures" and ("exp" in text or "ERR" in text)  # printed with 5 digits
@@ -95,8 +94,8 @@ def test_peers_that_read_runs(shared: Path, peer: str, tool: str, case: str) -> 
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_ranx(shared: Path, case: str) -> None:
-    folder, expected = golden(shared, "ranx", case)
+def test_ranx(golden_folder: Path, case: str) -> None:
+    folder, expected = golden(golden_folder, "ranx", case)
     if "skipped" in expected:
         assert expected["queries"]
         pytest.skip(f"ranx: {expected['skipped']}")
@@ -105,14 +104,14 @@ def test_ranx(shared: Path, case: str) -> None:
         agree(evaluate_tool(judged, run, [text], TOOLS["ranx"], {}, case), expected["per_query"][text], mean)
 
 
-def test_ranx_is_skipped_for_no_other_case(shared: Path) -> None:
-    assert sum("skipped" in golden(shared, "ranx", case)[1] for case in CASES) == RANX_SKIPS
+def test_ranx_is_skipped_for_no_other_case(golden_folder: Path) -> None:
+    assert sum("skipped" in golden(golden_folder, "ranx", case)[1] for case in CASES) == RANX_SKIPS
 
 
 @pytest.mark.parametrize("case", LISTS)
 @pytest.mark.parametrize("peer", ["lightgbm", "xgboost"])
-def test_boosters(shared: Path, peer: str, case: str) -> None:
-    folder, expected = golden(shared, peer, case)
+def test_boosters(golden_folder: Path, peer: str, case: str) -> None:
+    folder, expected = golden(golden_folder, peer, case)
     for text, mean in expected["mean"].items():
         agree(evaluate_tool(*lists_of(folder, case), [text], TOOLS[peer], {}, case), expected["per_query"][text], mean)
         if text.endswith("-"):  # the suffix is also a tool
@@ -128,8 +127,10 @@ def test_boosters(shared: Path, peer: str, case: str) -> None:
         ("rankeval", {"NDCG@10 exp": "exp2", "NDCG@10 flat": "label"}, 1e-6),
     ],
 )
-def test_peers_with_two_gains(shared: Path, peer: str, gains: dict[str, str], tolerance: float, case: str) -> None:
-    folder, expected = golden(shared, peer, case)
+def test_peers_with_two_gains(
+    golden_folder: Path, peer: str, gains: dict[str, str], tolerance: float, case: str
+) -> None:
+    folder, expected = golden(golden_folder, peer, case)
     assert set(expected["per_query"]) == set(gains)
     unstable = {str(q) for key, queries in expected.items() if key.startswith("unstable") for q in queries}
     for key, gain in gains.items():
@@ -139,8 +140,8 @@ def test_peers_with_two_gains(shared: Path, peer: str, gains: dict[str, str], to
 
 
 @pytest.mark.parametrize("case", LISTS)
-def test_scikit_learn(shared: Path, case: str) -> None:
-    folder, expected = golden(shared, "sklearn", case)
+def test_scikit_learn(golden_folder: Path, case: str) -> None:
+    folder, expected = golden(golden_folder, "sklearn", case)
     data, scores = lists_of(folder, case)
     single = {q for q, size in zip(data.query_ids, np.diff(data.offsets), strict=True) if size == 1}
     assert {str(q) for q in expected["single_document_queries"]} == single
@@ -162,8 +163,8 @@ def test_scikit_learn(shared: Path, case: str) -> None:
 
 @pytest.mark.parametrize("case", LISTS)
 @pytest.mark.parametrize("scores", ["scores", "scores2"])
-def test_yahoo(shared: Path, scores: str, case: str) -> None:
-    folder, expected = golden(shared, "yahoo", f"{case}.{scores}")
+def test_yahoo(golden_folder: Path, scores: str, case: str) -> None:
+    folder, expected = golden(golden_folder, "yahoo", f"{case}.{scores}")
     for text, mean in expected["mean"].items():
         found = evaluate_tool(*lists_of(folder, case, scores), [text], TOOLS["yahoo"], {}, case)
         agree(found, expected["per_query"][text], mean)

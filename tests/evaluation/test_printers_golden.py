@@ -66,8 +66,8 @@ def close(a: float, b: float) -> bool:
 
 
 @pytest.mark.parametrize("tool", NAMES)
-def test_golden(tool: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = shared / "golden" / "public"
+def test_golden(tool: str, golden_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = golden_folder
     monkeypatch.chdir(folder)
     wrong: Counter[str] = Counter()
     rows = commands(folder, tool)

@@ -53,9 +53,9 @@ def values(text: str) -> dict[tuple[str, str], str]:
     ("tool", "version"), [("trec_eval-8.1", "8.1"), ("trec_eval-9.0.8", "9"), ("trec_eval-10.0", "10")]
 )
 def test_prints_the_bytes_of_the_original(
-    tool: str, version: str, shared: Path, monkeypatch: pytest.MonkeyPatch
+    tool: str, version: str, golden_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = shared / "golden" / "public"
+    folder = golden_folder
     monkeypatch.chdir(folder)
     checked = 0
     with (folder / "commands.tsv").open() as file:

@@ -44,8 +44,8 @@ def read_letor4(file: Path) -> Values:
 
 
 @pytest.mark.parametrize("tool", ["letor3", "letor4", "mslr"])
-def test_golden_p_values_to_the_byte(shared: Path, tool: str) -> None:
-    golden = shared / "golden" / "public"
+def test_golden_p_values_to_the_byte(golden_folder: Path, tool: str) -> None:
+    golden = golden_folder
     read = read_letor3 if tool == "letor3" else read_letor4
     lines = 0
     for file in sorted((golden / "outputs" / f"{tool}-ttest").glob("*.ttest.txt")):

@@ -43,6 +43,18 @@ std::int64_t last_feature(const char* line, const char* end, const Block& block)
     return id;
 }
 
+// The query id of the line that has its label at p.
+std::string_view query_id(const char* p, const Block& block) {
+    p = skip_blanks(column_end(p));
+    const char* const end = column_end(p);
+    if (end - p < 4 || std::memcmp(p, "qid:", 4) != 0) {
+        if (p == end) throw TextError(block.at(p), "the line ends after the label, where qid: and a query id are expected");
+        throw TextError(block.at(p), "qid: and a query id are expected after the label, not " + quoted(token_of(p, end)));
+    }
+    if (end - p == 4) throw TextError(block.at(p), "no query id stands after qid:");
+    return token_of(p + 4, end);
+}
+
 // How feature ids look in files that leave none out: ` 1:`, ` 2:` …, as words of eight bytes to compare with at once.
 class ExpectedIds {
   public:
@@ -82,7 +94,7 @@ class Reader {
             p = skip_blanks(p);
             if (*p == '#') p = line_end(p, block.end);
             if (*p == '\n') continue;
-            p = read_query(read_label(p));
+            p = read_query(p, read_label(p));
             p = read_comment(read_features(p));
             to_.lines[size_of(++row_)] = block.at(p) + 1;
         }
@@ -105,20 +117,14 @@ class Reader {
         return end;
     }
 
-    const char* read_query(const char* p) {
-        p = skip_blanks(p);
-        const char* const end = column_end(p);
-        if (end - p < 4 || std::memcmp(p, "qid:", 4) != 0) {
-            if (p == end) fail(p, "the line ends after the label, where qid: and a query id are expected");
-            fail(p, "qid: and a query id are expected after the label, not " + quoted(token_of(p, end)));
-        }
-        const std::string_view id = token_of(p + 4, end);
-        if (id.empty()) fail(p, "no query id stands after qid:");
+    // `line` begins with the label, which ends at `p`.
+    const char* read_query(const char* line, const char* p) {
+        const std::string_view id = query_id(line, *block_);
         if (segments.empty() || id != query_) {
-            segments.push_back({row_ - first_, block_->at(p + 4), short_length(id.size(), block_->at(p))});
+            segments.push_back({row_ - first_, block_->at(id.data()), short_length(id.size(), block_->at(p))});
             query_ = id;
         }
-        return end;
+        return id.data() + id.size();
     }
 
     const char* read_features(const char* p) {
@@ -266,6 +272,44 @@ LetorShape scan_letor(Bytes text, int threads) {
         shape.width = std::max(shape.width, widths[i - 1]);
     }
     return shape;
+}
+
+std::vector<QueryLines> find_queries(Bytes text, int threads) {
+    const Pieces pieces = cut_text(text);
+    std::vector<std::vector<QueryLines>> parts(size_of(pieces.count()));
+    const auto id = [&](const QueryLines& query) {
+        return std::string_view(reinterpret_cast<const char*>(text.data()) + query.start, size_of(query.length));
+    };
+    each_piece(pieces, threads, [&](std::int64_t piece) {
+        const std::int64_t first = pieces.cuts[size_of(piece)], last = pieces.cuts[size_of(piece) + 1];
+        check_text(text, first, last);
+        std::vector<QueryLines>& found = parts[size_of(piece)];
+        each_block(text, first, last, [&](const Block& block) {
+            for (const char* p = block.begin; p < block.end;) {
+                const char* const begin = p;
+                const char* const line = skip_blanks(p);
+                const char* const end = line_end(line, block.end);
+                p = end + 1;
+                if (*line == '\n' || *line == '#') continue;
+                const std::string_view query = query_id(line, block);
+                if (found.empty() || id(found.back()) != query)
+                    found.push_back({block.at(begin), block.at(query.data()), short_length(query.size(), block.at(line)), 0, 0});
+                ++found.back().rows;
+                found.back().width = std::max(found.back().width, last_feature(line, end, block));
+            }
+        });
+    });
+    std::vector<QueryLines> all;
+    for (const std::vector<QueryLines>& part : parts)
+        for (const QueryLines& query : part) {
+            if (all.empty() || id(all.back()) != id(query)) {
+                all.push_back(query);
+            } else {
+                all.back().rows += query.rows;
+                all.back().width = std::max(all.back().width, query.width);
+            }
+        }
+    return all;
 }
 
 template <typename T>

@@ -40,6 +40,18 @@ struct LetorColumns {
 template <typename T>
 std::vector<Segment> parse_letor(Bytes text, const Pieces& pieces, T absent, const LetorColumns<T>& columns, int threads);
 
+// A stretch of lines with one query id.
+struct QueryLines {
+    std::int64_t begin;   // of its first line of data
+    std::int64_t start;   // of the id
+    std::int32_t length;  // of the id
+    std::int64_t rows;    // lines of data
+    std::int64_t width;   // the largest feature id, as scan_letor sees it
+};
+
+// Where the queries stand, without reading labels or features: what tells whether a query has been read before.
+std::vector<QueryLines> find_queries(Bytes text, int threads);
+
 // What a row of text is made of when a data set is written.
 template <typename T>
 struct LetorRows {

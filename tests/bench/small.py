@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def here(results: Results, experiment: Experiment) -> RunJobs:
 
     def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         for job in todo:
-            yield job, answer(results, {"task": job.task.record(), "fold": asdict(job.fold)}).get("reason")
+            yield job, answer(results, {"task": job.task.record(), "fold": job.fold.record()}).get("reason")
 
     return running
 

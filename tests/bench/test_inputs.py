@@ -10,14 +10,18 @@ import pytest
 from tests.bench.small import made, whole, write_fold, write_folds
 from tests.collection.test_build import orchard
 
-from pippin.bench.inputs import InputOptions, audit_folds, check_digests, find_folds, survey
+from pippin.bench.inputs import FoldRef, Input, InputOptions, find_inputs, stored_folds
+from pippin.bench.survey import audit_folds, check_digests, survey
 from pippin.data.dataset import Dataset
+from pippin.data.folds import PARTS
 from pippin.data.letor import write_letor
+from pippin.data.packing import digest
+from pippin.data.store import write_store
 from pippin.errors import DataError, PippinError
 
 
 def surveyed(path: Path, **options: bool) -> None:
-    list(survey(find_folds([str(path)]), **options))
+    list(survey(find_inputs([str(path)]), path.parent / "cache", **options))
 
 
 def test_folds_of_a_file_are_a_rotation() -> None:
@@ -38,9 +42,9 @@ def test_a_file_a_folder_of_folds_and_one_of_fifths_are_the_same_data(tmp_path: 
     (tmp_path / "fifths").mkdir()
     for i in range(5):
         write_letor(data.select(slice(4 * i, 4 * i + 4)), tmp_path / "fifths" / f"S{i + 1}.txt")
-    kinds = [[place.read() for place in find_folds([str(tmp_path / name)])] for name in ("folds", "all.txt", "fifths")]
+    kinds = [find_inputs([str(tmp_path / name)])[0].read() for name in ("folds", "all.txt", "fifths")]
     for one, two, three in zip(*kinds, strict=True):
-        for a, b, c in zip(one, two, three, strict=True):
+        for a, b, c in ((one[part], two[part], three[part]) for part in PARTS):
             assert a.query_ids == b.query_ids == c.query_ids
             assert np.array_equal(a.features, b.features)
             assert np.array_equal(a.features, c.features)
@@ -53,22 +57,22 @@ def test_data_sets_have_names(tmp_path: Path) -> None:
     for i in range(5):
         write_letor(whole(4), tmp_path / "MQ2008" / f"S{i + 1}.txt")
     arguments = [tmp_path / "mine" / "QueryLevelNorm", tmp_path / "all.txt", tmp_path / "MQ2008"]
-    found = find_folds([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
-    assert list(dict.fromkeys(place.data for place in found)) == ["mine", "all", "mq2008", "other"]
+    found = find_inputs([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
+    assert [source.data for source in found] == ["mine", "all", "mq2008", "other"]
     with pytest.raises(DataError, match=r"are both called all; write NAME="):
-        find_folds([str(tmp_path / "all.txt")] * 2)
+        find_inputs([str(tmp_path / "all.txt")] * 2)
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file or folder"):
-        find_folds([str(tmp_path / "nothing")])
+        find_inputs([str(tmp_path / "nothing")])
 
 
 @pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 parts")])
 def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
     write_letor(whole(), tmp_path / "all.txt")
     with pytest.raises(PippinError, match=sentence):
-        list(survey(find_folds([str(tmp_path / "all.txt")], InputOptions(folds))))
+        list(survey(find_inputs([str(tmp_path / "all.txt")], InputOptions(folds)), tmp_path / "cache"))
 
 
 def test_fifths_that_share_a_query(tmp_path: Path) -> None:
@@ -136,25 +140,60 @@ def test_a_leak_is_refused_unless_allowed(tmp_path: Path, rename: str, sentence:
 
 def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
     write_letor(whole(), tmp_path / "all.txt")
-    place = find_folds([str(tmp_path / "all.txt")])[0]
-    fold = next(survey([place], allow_one_fold=True))[0]
-    check_digests(place, place.read(), fold.digests)
+    (source,) = find_inputs([str(tmp_path / "all.txt")])
+    ((_, (fold, *_)),) = survey([source], tmp_path / "cache")
+    check_digests(fold.ref, fold.ref.read(), fold.digests)
     with pytest.raises(DataError, match="the train part of all Fold1 is not what it was"):
-        check_digests(place, made(whole(seed=2), 5)[0], fold.digests)
+        check_digests(fold.ref, made(whole(seed=2), 5)[0], fold.digests)
 
 
 def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> None:
     write_folds(tmp_path / "folds", whole(30))
-    found = audit_folds(find_folds([str(tmp_path / "folds")]))
-    assert found["about"].startswith("30 queries")
-    keys = {finding["key"] for finding in found["findings"]}
+    audited = audit_folds(find_inputs([str(tmp_path / "folds")])[0].read())
+    assert audited["about"].startswith("30 queries")
+    keys = {finding["key"] for finding in audited["findings"]}
     assert "empty" in keys
     assert not keys & {"leak", "rotation", "feature_numbers"}
 
 
+def test_a_store_is_made_once_and_again_where_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (source,) = find_inputs([str(write_folds(tmp_path / "small"))])
+    folds, store = stored_folds(source, tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == [store]
+    with monkeypatch.context() as patched:
+        patched.setattr("pippin.data.fold_text.parse_queries", None)  # never again
+        again, place = stored_folds(source, tmp_path / "cache")
+        assert place == store
+        assert again.digests == folds.digests
+    (store / "folds.json").write_text("{")
+    mended, _ = stored_folds(source, tmp_path / "cache")
+    assert mended.digests == folds.digests
+    changed = tmp_path / "small" / "Fold3" / "vali.txt"
+    changed.write_text(changed.read_text().replace(" 1:", " 1:0", 1))
+    _, other = stored_folds(source, tmp_path / "cache")
+    assert other != store
+
+
+def test_a_store_of_a_data_set_is_mapped_where_it_stands(tmp_path: Path) -> None:
+    write_store(whole(), tmp_path / "mine.pippin")
+    (source,) = find_inputs([str(tmp_path / "mine.pippin")])
+    assert (source.data, source.form) == ("mine", "store")
+    folds, store = stored_folds(source, tmp_path / "cache")
+    assert (str(store), len(folds)) == (source.path, 5)
+    assert not (tmp_path / "cache").exists()
+    parts = FoldRef.of(FoldRef(source, "Fold2", str(store)).record()).read()
+    assert parts.test.query_ids == folds["Fold2"].test.query_ids
+
+
+def test_where_the_store_is_not_to_be_seen_the_data_are_read(tmp_path: Path) -> None:
+    source = Input("small", "folder", str(write_folds(tmp_path / "small")))
+    parts = FoldRef(source, "Fold1", str(tmp_path / "elsewhere")).read()
+    assert digest(parts.test) == digest(source.read()["Fold1"].test)
+
+
 @pytest.mark.parametrize("name", ["MQ2008", "OHSUMED/QueryLevelNorm"])
-def test_published_data_have_no_leak(shared: Path, name: str) -> None:
-    folds = next(survey(find_folds([str(shared / "data" / name)])))
+def test_published_data_have_no_leak(shared: Path, tmp_path: Path, name: str) -> None:
+    ((_, folds),) = survey(find_inputs([str(shared / "data" / name)]), tmp_path)
     assert [fold.ref.data for fold in folds] == [name.partition("/")[0].lower()] * 5
 
 
@@ -162,17 +201,16 @@ def test_collections_are_built_once_and_their_tasks_are_data_sets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pippin.collection.named.open_collection", lambda _: orchard(("TD", "NP")))
-    sought = InputOptions(folds=3, sample=12, cache=tmp_path / "collections")
-    found = find_folds(["stdlib"], sought)
-    assert [(place.data, place.fold) for place in found] == [
-        (f"orchard-{task}", f"Fold{i}") for task in ("TD", "NP") for i in (1, 2, 3)
-    ]
+    options = InputOptions(folds=3, sample=12, cache=tmp_path / "collections")
+    inputs = find_inputs(["stdlib"], options)
+    assert [source.data for source in inputs] == ["orchard-TD", "orchard-NP"]
+    assert [list(source.read().queries) for source in inputs] == [["Fold1", "Fold2", "Fold3"]] * 2
     monkeypatch.setattr("pippin.collection.build.build", None)  # never again
-    assert find_folds(["stdlib"], sought) == found
+    assert find_inputs(["stdlib"], options) == inputs
     (folder,) = (tmp_path / "collections").iterdir()
-    assert find_folds([str(folder)], sought) == found
-    assert {place.data for place in find_folds([f"mine={folder}"], sought)} == {"mine-TD", "mine-NP"}
-    assert found[0].read().train.feature_names[0] == "tf@body"
+    assert find_inputs([str(folder)], options) == inputs
+    assert {source.data for source in find_inputs([f"mine={folder}"], options)} == {"mine-TD", "mine-NP"}
+    assert inputs[0].read()[0].train.feature_names[0] == "tf@body"
 
 
 def test_a_folder_of_documents_is_a_collection(tmp_path: Path) -> None:
@@ -182,5 +220,5 @@ def test_a_folder_of_documents_is_a_collection(tmp_path: Path) -> None:
     (tmp_path / "docs" / "all").write_text(text)
     (tmp_path / "docs" / "query.text").write_text("".join(f".I {i}\n.W\nplum pear title\n" for i in (1, 2, 3)))
     (tmp_path / "docs" / "qrels.text").write_text("".join(f"{i} {i} 0 0\n" for i in (1, 2, 3)))
-    found = find_folds([str(tmp_path / "docs")], InputOptions(folds=3, cache=tmp_path / "cache"))
-    assert [place.data for place in found] == ["docs"] * 3
+    (source,) = find_inputs([str(tmp_path / "docs")], InputOptions(folds=3, cache=tmp_path / "cache"))
+    assert (source.data, len(source.read())) == ("docs", 3)

@@ -12,7 +12,7 @@ import polars
 import pytest
 from tests.bench.small import CHEAP, bench, whole, write_folds
 
-from pippin.bench.inputs import find_folds
+from pippin.bench.inputs import find_inputs
 from pippin.bench.plan import MEASURES
 from pippin.bench.records import KEY, read_record
 from pippin.bench.store import Results
@@ -45,7 +45,7 @@ def test_cells_are_in_their_order(results: Results) -> None:
 
 
 def test_a_cell_holds_what_its_model_gives(results: Results, folder: Path) -> None:
-    test = find_folds([str(folder)])[0].read().test
+    test = find_inputs([str(folder)])[0].read()[0].test
     cell = results.cells[1]
     model = models.load(cell.model)
     assert model.name == "regression"
@@ -57,7 +57,7 @@ def test_a_cell_holds_what_its_model_gives(results: Results, folder: Path) -> No
 
 
 def test_values_and_means_are_those_of_evaluate(results: Results, folder: Path) -> None:
-    test = find_folds([str(folder)])[0].read().test
+    test = find_inputs([str(folder)])[0].read()[0].test
     cell = results.cells[1]
     for tool, measure in (("official", "NDCG@10"), ("letor4", "P@3"), ("yahoo", "MAP"), ("gdeval", "NDCG@5")):
         expected = evaluate(test, cell.scores()["score"].to_numpy(), [measure], tool)

@@ -98,7 +98,7 @@ def test_an_unknown_fold_or_part_is_named() -> None:
     folds = make_folds(make(queries=5, documents=3))
     with pytest.raises(DataError, match="there is no fold 'Fold6'; there are Fold1"):
         folds["Fold6"]
-    with pytest.raises(DataError, match="there is no part 'dev'; there are train, vali, test"):
+    with pytest.raises(DataError, match="has no part 'dev'; it has train, vali, test"):
         folds[0]["dev"]
 
 

@@ -149,6 +149,20 @@ void bind_text(nb::module_& m) {
               return std::pair{std::make_unique<Pieces>(std::move(shape.pieces)), width};
           },
           nb::arg("text").noconvert(), nb::arg("threads"));
+    m.def("find_queries",
+          [](In<std::uint8_t> text, int threads) {
+              std::vector<std::int64_t> begins, starts, lengths, rows, widths;
+              for (const QueryLines& query : with_lines(view(text), [&] { return find_queries(view(text), threads); })) {
+                  begins.push_back(query.begin);
+                  starts.push_back(query.start);
+                  lengths.push_back(query.length);
+                  rows.push_back(query.rows);
+                  widths.push_back(query.width);
+              }
+              return nb::make_tuple(column(std::move(begins)), column(std::move(starts)), column(std::move(lengths)),
+                                    column(std::move(rows)), column(std::move(widths)));
+          },
+          nb::arg("text").noconvert(), nb::arg("threads"));
     m.def("format_numbers", [](In<double> numbers) { return bytes(format_numbers(view(numbers))); },
           nb::arg("numbers").noconvert());
     m.def("whole_number",

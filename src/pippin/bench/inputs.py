@@ -1,31 +1,31 @@
-"""Where the data of a benchmark come from: DATA arguments as named folds, read again wherever a cell is computed.
+"""Where the data of a benchmark come from: DATA arguments as named data sets, and their folds in a store.
 
 An argument is a path, or NAME=PATH to call it otherwise: a folder with folds (a published data set or a built
 collection), a folder of S1 … S5 that are rotated as LETOR does, or a file with features, of which folds are made. A
-collection that is not built, such as `stdlib`, is built first. `survey` reads everything once, refuses what cannot be
-compared, and says what the data are.
+collection that is not built, such as `stdlib`, is built first. Text is read once: it becomes a store of folds, known by
+the digest of what it says, and every process that computes cells maps that.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from pippin.bench.plan import canonical
 from pippin.data.dataset import Dataset
-from pippin.data.folds import PARTS, MadeFolds, make_folds
+from pippin.data.fold_store import is_fold_store, open_fold_store, text_of, write_fold_store
+from pippin.data.fold_text import FoldTexts, index_texts
+from pippin.data.folders import STORE
+from pippin.data.folds import PARTS, Folds, make_folds, rotated
 from pippin.data.sources import SOURCES
 from pippin.errors import DataError
 
 VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
+Form = Literal["folder", "fifths", "file", "store"]
 
 
 class Parts(NamedTuple):
@@ -37,51 +37,127 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FoldRef:
-    """One fold of one data set and where it stands: enough to read it in another process."""
+class Input:
+    """A named data set and where it stands."""
 
     data: str
-    fold: str
-    form: str  # "folder" of folds, "fifths" (S1 … S5), or "file"
+    form: Form  # a folder of folds, a folder of S1 … S5, a file with features, or a store of a data set
     path: str
-    folds: int = 5
+    folds: int = 5  # how many are made of a file
     check: bool = True  # compare with the counts that a published data set declares
 
-    def read(self) -> Parts:
-        """Read the three parts."""
-        if self.form == "folder":
-            from pippin.data.folders import load_folder
+    def read(self) -> Folds:
+        """The folds, from what stands there."""
+        return _READERS[self.form](self)[1]()
 
-            fold = load_folder(self.path, check=self.check)[self.fold]
-            return Parts(*(fold[part] for part in PARTS))
-        made = _fifths(self.path) if self.form == "fifths" else _made(self.path, self.folds)
-        return Parts(*(made[self.fold][part] for part in PARTS))
+
+@dataclass(frozen=True)
+class FoldRef:
+    """One fold of a data set and where its store stands: enough to have it in another process."""
+
+    source: Input
+    fold: str
+    store: str
+
+    @property
+    def data(self) -> str:
+        """The name of the data set."""
+        return self.source.data
+
+    def read(self) -> Parts:
+        """The three parts, from the mapped store; where that is not to be seen, from the data themselves."""
+        fold = _opened(self.source, self.store)[self.fold]
+        return Parts(*(fold[part] for part in PARTS))
+
+    def record(self) -> dict[str, Any]:
+        """The reference as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> FoldRef:
+        """Undo `record`."""
+        return cls(Input(**record["source"]), record["fold"], record["store"])
 
 
 # The last one is kept, because its folds are asked for one after the other.
 @lru_cache(maxsize=1)
-def _made(path: str, folds: int) -> MadeFolds:
+def _opened(source: Input, store: str) -> Folds:
+    if source.form != "store" and is_fold_store(store):
+        return open_fold_store(store)
+    return source.read()
+
+
+def stored_folds(source: Input, cache: Path) -> tuple[Folds, Path]:
+    """The folds of a data set, mapped, and where their store stands: beside the text, or in the cache, made now."""
+    if source.form == "store":
+        return source.read(), Path(source.path)
+    text, read = _READERS[source.form](source)
+    for store in (Path(source.path) / STORE, cache / text):
+        folds = _mapped(store, text)
+        if folds is not None:
+            return folds, store
+    write_fold_store(read(), cache / text, text)
+    return open_fold_store(cache / text), cache / text
+
+
+def _mapped(store: Path, text: str) -> Folds | None:
+    """The folds of a store, if it is whole and was made with the text of this digest; otherwise it is made again."""
+    try:
+        return open_fold_store(store) if is_fold_store(store) and text_of(store) == text else None
+    except DataError:
+        return None
+
+
+Read = tuple[str, Callable[[], Folds]]  # the digest of what is read, and how to read it
+
+
+def _read_folder(source: Input) -> Read:
+    from pippin.data.folders import index_folder, read_texts, text_digest
+
+    texts, known = index_folder(source.path, check=source.check)
+    return text_digest(texts, known), lambda: read_texts(texts, known)
+
+
+def _read_fifths(source: Input) -> Read:
+    """S1.txt, S2.txt …, rotated."""
+    files = {file.name: file for file in sorted(Path(source.path).glob("S[0-9].txt"))}
+    texts = index_texts({"": files})
+    ids = [texts.distinct[at].id for part in texts.parts[""].values() for at in part.tolist()]
+    if len(set(ids)) < len(ids):
+        raise DataError("a query is in more than one of S1, S2 …: a leak between the folds", source.path)
+    return texts.digest(form="fifths"), lambda: _rotated(texts, source)
+
+
+def _rotated(texts: FoldTexts, source: Input) -> Folds:
+    whole = texts.parse()
+    documents = None if whole.facts.without_ids else whole.data.document_ids
+    data = replace(whole.data, document_ids=documents, comments=None, lines=None)
+    return Folds(data, rotated(list(texts.parts[""].values())), source.data)
+
+
+def _read_file(source: Input) -> Read:
+    with Path(source.path).open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(f"{content} {source.folds}".encode()).hexdigest(), lambda: _made(source)
+
+
+def _made(source: Input) -> Folds:
     """Folds of a file."""
     from pippin.data.load import as_judged
 
-    data = as_judged(path)
+    data = as_judged(source.path)
     if not isinstance(data, Dataset):
-        raise DataError("judgements have no features to learn from", path)
-    return make_folds(data, folds)
+        raise DataError("judgements have no features to learn from", source.path)
+    return make_folds(data, source.folds)
 
 
-@lru_cache(maxsize=1)
-def _fifths(path: str) -> MadeFolds:
-    """Folds of a folder of S1.txt, S2.txt …, rotated."""
-    from pippin.data.dataset import concatenate
-    from pippin.data.letor import read_letor
+def _read_store(source: Input) -> Read:
+    return "", lambda: _made(source)
 
-    parts = [read_letor(file) for file in sorted(Path(path).glob("S[0-9].txt"))]
-    ends = np.cumsum([part.queries for part in parts])
-    whole = concatenate(parts)
-    if whole.queries != ends[-1]:
-        raise DataError("a query is in more than one of S1, S2 …: a leak between the folds", path)
-    return MadeFolds(whole, tuple(np.split(np.arange(whole.queries), ends[:-1])))
+
+_READERS: Mapping[Form, Callable[[Input], Read]] = {
+    "folder": _read_folder, "fifths": _read_fifths, "file": _read_file, "store": _read_store,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,19 +171,19 @@ class InputOptions:
     verbose: bool = False
 
 
-def find_folds(arguments: Sequence[str], options: InputOptions | None = None) -> list[FoldRef]:
-    """The folds of every DATA argument, in their order."""
-    refs = [ref for text in arguments for ref in _named_folds(text, options or InputOptions())]
-    seen: dict[tuple[str, str], str] = {}
-    for ref in refs:
-        if (ref.data, ref.fold) in seen:
-            other = seen[ref.data, ref.fold]
-            raise DataError(f"{other} and {ref.path} are both called {ref.data}; write NAME={ref.path}")
-        seen[ref.data, ref.fold] = ref.path
-    return refs
+def find_inputs(arguments: Sequence[str], options: InputOptions | None = None) -> list[Input]:
+    """The data sets of every DATA argument, in their order."""
+    inputs = [source for text in arguments for source in _named(text, options or InputOptions())]
+    seen: dict[str, str] = {}
+    for source in inputs:
+        if source.data in seen:
+            other = seen[source.data]
+            raise DataError(f"{other} and {source.path} are both called {source.data}; write NAME={source.path}")
+        seen[source.data] = source.path
+    return inputs
 
 
-def _named_folds(text: str, options: InputOptions) -> Iterator[FoldRef]:
+def _named(text: str, options: InputOptions) -> Iterator[Input]:
     name, _, path = text.rpartition("=")
     if Path(text).exists():  # a path may hold a “=” of its own
         name, path = "", text
@@ -115,19 +191,19 @@ def _named_folds(text: str, options: InputOptions) -> Iterator[FoldRef]:
         folders = built(path, options)
         for known, folder in folders.items():
             task = known.removeprefix(known.rpartition("-")[0]) if len(folders) > 1 else ""
-            yield from _folds(folder, name + task if name else known, options)
+            yield _input(folder, name + task if name else known, options)
     elif Path(path).exists():
-        yield from _folds(Path(path), name, options)
+        yield _input(Path(path), name, options)
     else:
         raise DataError("there is no such file or folder, and no collection of that name", path)
 
 
-def _folds(path: Path, name: str, options: InputOptions) -> Iterator[FoldRef]:
+def _input(path: Path, name: str, options: InputOptions) -> Input:
     whole = path.resolve()
-    form, names = _form(whole, options.folds)
-    data = name or _name(whole, form)
-    for fold in names:
-        yield FoldRef(data, fold, form, str(whole), len(names), options.check)
+    form = _form(whole)
+    if form in ("file", "store") and options.folds < 3:
+        raise DataError(f"{options.folds} folds cannot be made: one part trains, one validates and one tests", whole)
+    return Input(name or _name(whole, form), form, str(whole), options.folds, options.check)
 
 
 def is_collection(path: str) -> bool:
@@ -146,23 +222,15 @@ def is_collection(path: str) -> bool:
     return any(reader.recognise(folder) for reader in READERS.values())
 
 
-def _form(path: Path, folds: int) -> tuple[str, list[str]]:
-    """How a data set is laid out, and the names of its folds."""
-    from pippin.data.folders import load_folder
+def _form(path: Path) -> Form:
+    """How a data set is laid out."""
     from pippin.data.store import is_store
 
-    if path.is_dir() and not is_store(path):
-        fifths = len(list(path.glob("S[0-9].txt")))
-        if fifths:
-            return "fifths", _made_names(fifths, path)
-        return "folder", [fold.name for fold in load_folder(path)]
-    return "file", _made_names(folds, path)
-
-
-def _made_names(folds: int, path: Path) -> list[str]:
-    if folds < 3:
-        raise DataError(f"{folds} folds cannot be made: one part trains, one validates and one tests", path)
-    return [f"Fold{i + 1}" for i in range(folds)]
+    if not path.is_dir():
+        return "file"
+    if is_store(path):
+        return "store"
+    return "fifths" if any(path.glob("S[0-9].txt")) else "folder"
 
 
 def _name(path: Path, form: str) -> str:
@@ -173,7 +241,7 @@ def _name(path: Path, form: str) -> str:
         source = recognise(path)[0]
         if source.name != "folder":
             return source.name
-    if form == "file" and path.is_file():
+    if form == "file":
         return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     named = path.parent.name if path.name in VERSIONS else path.name.removesuffix(".pippin")
     published = {_plain(alias): source.name for source in SOURCES.values() for alias in (source.name, *source.aliases)}
@@ -201,148 +269,3 @@ def built(path: str, options: InputOptions) -> dict[str, Path]:
     if len(tasks) == 1:
         return {name: folder / VERSIONS[0]}
     return {f"{name}-{task}": folder / task / VERSIONS[0] for task in tasks}
-
-
-@dataclass(frozen=True)
-class Surveyed:
-    """A fold that was read: where it stands, the digests of its parts, and its record."""
-
-    ref: FoldRef
-    digests: Mapping[str, str]
-    facts: Mapping[str, Any]
-
-    @property
-    def digest(self) -> str:
-        """The fold's own: of its name and its parts."""
-        return hashlib.sha256(canonical([self.ref.data, self.ref.fold, self.digests])).hexdigest()
-
-    def record(self, audit: Mapping[str, Any]) -> dict[str, Any]:
-        """What results keep of the fold: no path, so that it is the same on every machine."""
-        names = {"data": self.ref.data, "fold": self.ref.fold, "digest": self.digest}
-        return {**names, "digests": dict(self.digests), **self.facts, "audit": dict(audit)}
-
-
-def survey(
-    refs: Sequence[FoldRef], *, allow_leak: bool = False, allow_one_fold: bool = False, verbose: bool = False
-) -> Iterator[list[Surveyed]]:
-    """Read every fold once, data set by data set, and refuse what no benchmark can use."""
-    from pippin.progress import progress
-
-    with progress(len(refs), "reading") if verbose else nullcontext() as bar:
-        for data in dict.fromkeys(ref.data for ref in refs):
-            same = [ref for ref in refs if ref.data == data]
-            if len(same) == 1 and not allow_one_fold:
-                raise DataError(f"{data} has one fold, from which no mean over folds can be taken "
-                                "(--allow-one-fold goes on)", same[0].path)  # fmt: skip
-            surveyed = []
-            for ref in same:
-                surveyed.append(_survey(ref, allow_leak))
-                if bar is not None:
-                    bar.step(f"{data} {ref.fold}")
-            _check_together(surveyed)
-            yield surveyed
-
-
-def _survey(ref: FoldRef, allow_leak: bool) -> Surveyed:
-    from pippin.data.packing import digest
-
-    parts = ref.read()
-    if not allow_leak:
-        check_leak(ref, parts)
-    _check_width(ref, parts)
-    counts = {
-        part: {"queries": data.queries, "documents": len(data), "relevant": int((data.labels > 0).sum())}
-        for part, data in zip(PARTS, parts, strict=True)
-    }
-    labels = np.concatenate([data.labels for data in parts])
-    facts = {
-        "parts": counts,
-        "features": parts.train.features.shape[1],
-        "feature_names": list(parts.train.feature_names),
-        "labels": {
-            str(label): int(number) for label, number in zip(*np.unique(labels, return_counts=True), strict=True)
-        },
-    }
-    return Surveyed(ref, {part: digest(data) for part, data in zip(PARTS, parts, strict=True)}, facts)
-
-
-def _check_width(ref: FoldRef, parts: Parts) -> None:
-    widths = {data.features.shape[1] for data in parts}
-    if len(widths) > 1:
-        shown = ", ".join(f"{part} {data.features.shape[1]}" for part, data in zip(PARTS, parts, strict=True))
-        raise DataError(f"the parts of {ref.data} {ref.fold} differ in their number of features: {shown}", ref.path)
-
-
-def _check_together(folds: Sequence[Surveyed]) -> None:
-    """What only all folds together show."""
-    first = folds[0]
-    for other in folds[1:]:
-        for what in ("features", "feature_names"):
-            if other.facts[what] != first.facts[what]:
-                raise DataError(
-                    f"the folds of {first.ref.data} differ in their features: {first.ref.fold} has "
-                    f"{first.facts['features']}, {other.ref.fold} has {other.facts['features']}"
-                    f"{'' if what == 'features' else ' of other names'}", first.ref.path,
-                )  # fmt: skip
-    if not any(part["relevant"] for fold in folds for part in fold.facts["parts"].values()):
-        raise DataError(f"no document of {first.ref.data} is relevant; there is nothing to learn", first.ref.path)
-
-
-def check_leak(ref: FoldRef, parts: Parts) -> None:
-    """Raise where a test query, or another query with the very same documents, is in the training part."""
-    train, test = parts.train, parts.test
-    seen = set(train.query_ids)
-    shared = [query for query in test.query_ids if query in seen]
-    if shared:
-        what = f"query {shared[0]} is" if len(shared) == 1 else f"{len(shared)} queries, {shared[0]} among them, are"
-        raise DataError(f"{what} in both the training and the test part of {ref.data} {ref.fold}: a leak "
-                        "(--allow-leak goes on)", ref.path)  # fmt: skip
-    contents = {content: query for query, content in _contents(train)}
-    for query, content in _contents(test):
-        if content in contents:
-            raise DataError(
-                f"test query {query} of {ref.data} {ref.fold} has the very documents of training query "
-                f"{contents[content]}: a leak (--allow-leak goes on)", ref.path,
-            )  # fmt: skip
-
-
-def _contents(data: Dataset) -> Iterator[tuple[str, bytes]]:
-    """Queries with a digest of their labels and features; one without both relevant and other documents is left out,
-    since such short lists are alike by chance.
-    """
-    for i, query in enumerate(data.query_ids):
-        rows = slice(int(data.offsets[i]), int(data.offsets[i + 1]))
-        labels = data.labels[rows]
-        if len(labels) and labels.min() < labels.max():
-            yield query, hashlib.sha256(labels.tobytes() + np.ascontiguousarray(data.features[rows]).tobytes()).digest()
-
-
-def check_digests(ref: FoldRef, parts: Parts, digests: Mapping[str, str]) -> None:
-    """Raise where the data are not those that were surveyed."""
-    from pippin.data.packing import digest
-
-    for part, data in zip(PARTS, parts, strict=True):
-        if digest(data) != digests[part]:
-            raise DataError(f"the {part} part of {ref.data} {ref.fold} is not what it was when the run began")
-
-
-def audit_folds(folds: Sequence[FoldRef]) -> dict[str, Any]:
-    """The audit of a data set, each query once, with the layout of its folds, as JSON can hold it."""
-    from pippin.data.audit_files import AuditedFile
-    from pippin.data.dataset import concatenate
-    from pippin.evaluation.audit import audit
-
-    layout: dict[str, dict[str, AuditedFile]] = {}
-
-    def parts() -> Iterator[Dataset]:
-        for ref in folds:
-            for name, part in zip(PARTS, ref.read(), strict=True):
-                layout.setdefault(ref.fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
-                yield part
-
-    whole = concatenate(parts())
-    audited = audit(whole, layout=layout)
-    return {
-        "about": audited.about, "basis": audited.basis, "clean": list(audited.clean),
-        "findings": [asdict(finding) for finding in audited.findings],
-    }  # fmt: skip

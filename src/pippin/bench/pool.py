@@ -17,7 +17,6 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from pippin.bench.store import DiskFull, Results
@@ -55,7 +54,7 @@ class Worker:
     def give(self, job: Job) -> None:
         """Begin a job."""
         self.job = job
-        self._send({"task": job.task.record(), "fold": asdict(job.fold)})
+        self._send({"task": job.task.record(), "fold": job.fold.record()})
 
     @property
     def output(self) -> IO[str]:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pippin.bench.inputs import FoldRef, InputOptions, Surveyed, audit_folds, find_folds, survey
+from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.pool import Pool
 from pippin.bench.records import Cell
 from pippin.bench.store import Results
+from pippin.bench.survey import SurveyedFold, audit_folds, survey
+from pippin.data.folds import Folds
 from pippin.machine import cpu_count
 from pippin.progress import Bar
 
@@ -80,12 +82,18 @@ def run(
     with results.locked() as lock:
         cache = results.path / "collections"
         options = InputOptions(experiment.folds, check, experiment.sample, cache, verbose)
-        folds = _survey(results, find_folds(experiment.data, options), allow_leak, allow_one_fold, verbose)
+        inputs = find_inputs(experiment.data, options)
+        folds: list[SurveyedFold] = []
+        for data, surveyed in survey(
+            inputs, results.path / "folds", allow_leak=allow_leak, allow_one_fold=allow_one_fold, verbose=verbose
+        ):
+            _keep_data(results, data, surveyed)
+            folds += surveyed
         all_jobs = _jobs(experiment, folds)
         digests = {(fold.ref.data, fold.ref.fold): fold.digest for fold in folds}
         results.write_plan(experiment, [job.task for job in all_jobs], digests, command)
         todo = [job for job in all_jobs if not results.has(job.task)]
-        todo.sort(key=lambda job: -job.weight)
+        todo = _dealt(todo)
         if executor is not None:
             run_jobs = executor(results, experiment)
         else:
@@ -95,21 +103,21 @@ def run(
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
 
 
-def _survey(
-    results: Results, refs: Sequence[FoldRef], allow_leak: bool, allow_one_fold: bool, verbose: bool
-) -> list[Surveyed]:
-    """Read and check all data; keep what they are."""
-    folds: list[Surveyed] = []
-    for together in survey(refs, allow_leak=allow_leak, allow_one_fold=allow_one_fold, verbose=verbose):
-        if not all(results.has_data(fold.digest) for fold in together):
-            audit = audit_folds([fold.ref for fold in together])
-            for fold in together:
-                results.write_data(fold.digest, fold.record(audit))
-        folds += together
-    return folds
+def _keep_data(results: Results, data: Folds, folds: Sequence[SurveyedFold]) -> None:
+    """Keep what the folds of a data set are."""
+    if not all(results.has_data(fold.digest) for fold in folds):
+        audit = audit_folds(data)
+        for fold in folds:
+            results.write_data(fold.digest, fold.record(audit))
 
 
-def _jobs(experiment: Experiment, folds: Sequence[Surveyed]) -> list[Job]:
+def _dealt(jobs: Sequence[Job]) -> list[Job]:
+    """Fold by fold, so that a worker has the data of its next cell already; the longest first within a fold."""
+    folds = {fold: i for i, fold in enumerate(dict.fromkeys(job.fold for job in jobs))}
+    return sorted(jobs, key=lambda job: (folds[job.fold], -job.weight))
+
+
+def _jobs(experiment: Experiment, folds: Sequence[SurveyedFold]) -> list[Job]:
     by_name = {(fold.ref.data, fold.ref.fold): fold for fold in folds}
     jobs = []
     for task in experiment.tasks((data, fold, surveyed.digests) for (data, fold), surveyed in by_name.items()):

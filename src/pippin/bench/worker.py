@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pippin.bench.cell import compute
-from pippin.bench.inputs import FoldRef, Parts, check_digests
+from pippin.bench.inputs import FoldRef, Parts
 from pippin.bench.plan import Task
 from pippin.bench.store import DiskFull, Results
+from pippin.bench.survey import check_digests
 from pippin.errors import PippinError
 from pippin.machine import die_with_parent
 from pippin.plugins import load_modules
@@ -34,7 +35,7 @@ def parts_of(ref: FoldRef, digests: tuple[tuple[str, str], ...]) -> Parts:
 
 def answer(results: Results, asked: dict[str, Any]) -> dict[str, Any]:
     """Compute one cell and keep it; what went wrong, as a sentence, where it did."""
-    task, fold = Task.of(asked["task"]), FoldRef(**asked["fold"])
+    task, fold = Task.of(asked["task"]), FoldRef.of(asked["fold"])
     try:
         computed = compute(task, parts_of(fold, tuple(task.digests.items())))
         results.write_cell(task.address, computed.files, computed.cost)

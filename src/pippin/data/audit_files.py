@@ -66,10 +66,10 @@ def _files(path: str) -> dict[tuple[str, str], str]:
     fifths = sorted(folder.glob("S[0-9].txt"))
     if fifths:
         return {("", file.name): str(file) for file in fifths}
-    from pippin.data.folders import load_folder
+    from pippin.data.folders import recognise
 
-    folds = load_folder(folder, check=False)
-    return {(fold.name, part): str(file) for fold in folds for part, file in fold.files.items()}
+    _, folds = recognise(folder)
+    return {(fold, part): str(file) for fold, files in folds.items() for part, file in files.items()}
 
 
 def _version(folder: Path) -> Path:

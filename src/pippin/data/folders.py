@@ -1,4 +1,4 @@
-"""A published data set by its folder: which one it is, its folds, and their parts, read when they are first needed.
+"""A published data set by its folder: which one it is, and its folds, whose lines are each read once.
 
 `load_folder` finds out which known data set (see `sources`) a folder holds: by `source`, by the names of the folders
 above the files, or, failing that, by the number of features and the counts of the smallest file. A folder with files
@@ -9,140 +9,44 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
-from weakref import WeakValueDictionary
+from typing import Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pippin.data.buffers import open_buffer
-from pippin.data.dataset import Dataset
-from pippin.data.letor import read_letor
+from pippin.data.fold_store import is_fold_store, open_fold_store, text_of
+from pippin.data.fold_text import FoldTexts, index_texts
+from pippin.data.folds import Folds
+from pippin.data.letor import built_names
 from pippin.data.sources import SOURCES, Count, Source
 from pippin.errors import DataError
 
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """One fold: the files of its parts, each read as a `Dataset` when it is asked for, and again when it was let go."""
-
-    name: str
-    files: Mapping[str, Path]
-    source: Source
-    check: bool
-    options: Mapping[str, Any] = field(repr=False)
-    _read: WeakValueDictionary[str, Dataset] = field(default_factory=WeakValueDictionary, repr=False)
-    _widths: dict[str, int] = field(default_factory=dict, repr=False)
-
-    def __getitem__(self, part: str) -> Dataset:
-        if part not in self.files:
-            raise DataError(f"{self.source.title} has no part {part!r}; it has {', '.join(self.files)}")
-        data = self._read.get(part)
-        if data is None:
-            data = self._load(part)
-            self._read[part] = data
-        return data
-
-    @property
-    def train(self) -> Dataset:
-        """The training part."""
-        return self["train"]
-
-    @property
-    def vali(self) -> Dataset:
-        """The validation part."""
-        return self["vali"]
-
-    @property
-    def test(self) -> Dataset:
-        """The test part."""
-        return self["test"]
-
-    def _load(self, part: str) -> Dataset:
-        """Read a part, compare its counts with the declared ones, and give it the width all parts share."""
-        file = self.files[part]
-        name = " ".join(filter(None, (self.source.name, self.name, part)))
-        data = replace(read_letor(file, **self.options), name=name)
-        self._widths[part] = data.features.shape[1]
-        if self.check:
-            check_count(Count(data.queries, len(data)), self.source.count(self.name, part), self.source, file)
-            self._check_width(part)
-        return _widen(data, self._width(), self.options["absent"])
-
-    def _check_width(self, part: str) -> None:
-        declared = self.source.features
-        if declared is not None and self._widths[part] > declared:
-            found = self._widths[part]
-            raise DataError(f"{found} features where {self.source.title} has {declared}{_GO_ON}", self.files[part])
-
-    def _width(self) -> int:
-        """The number of features of every part: the declared one, or the largest there is."""
-        declared = self.source.features
-        if declared is None or max(self._widths.values()) > declared:
-            for part in self.files:
-                if part not in self._widths:
-                    self._widths[part] = read_letor(self.files[part], **self.options).features.shape[1]
-        return max(declared or 0, *self._widths.values())
-
-
+STORE = "folds.pippin"  # the folds of a folder as a store, beside their text
 _GO_ON = " (check=False goes on without looking)"
 
 
-def check_count(found: Count, declared: Count, source: Source, place: str | os.PathLike[str]) -> None:
-    """Raise with both numbers where a declared count differs from what is there."""
-    for word, there, said in zip(("queries", "documents"), found, declared, strict=True):
-        if said is not None and there != said:
-            raise DataError(f"{there:,} {word} where {source.title} has {said:,}{_GO_ON}", place)
+def check_counts(texts: FoldTexts, source: Source, folder: Path) -> None:
+    """Raise with both numbers where a declared count or width differs from what is there."""
+    for fold, files in texts.files.items():
+        total = Count(0, 0)
+        for part, file in files.items():
+            count = texts.count(fold, part)
+            _check_count(count, source.count(fold, part), source, file)
+            total += count
+            width = texts.width(fold, part)
+            if source.features is not None and width > source.features:
+                raise DataError(f"{width} features where {source.title} has {source.features}{_GO_ON}", file)
+        _check_count(total, source.total, source, folder / fold)
 
 
-def _widen(data: Dataset, width: int, absent: str) -> Dataset:
-    """The data set with `width` features; those that no line of its file names are absent everywhere."""
-    missing = width - data.features.shape[1]
-    if not missing:
-        return data
-    filler = np.full((len(data), missing), np.nan if absent == "null" else 0.0, data.features.dtype)
-    return replace(data, features=np.hstack((data.features, filler)), feature_names=())
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """A data set in its folds: `folds["Fold1"].train`, `for fold in folds`, or `folds[0]`."""
-
-    source: Source
-    path: Path
-    folds: tuple[Fold, ...]
-
-    def __len__(self) -> int:
-        return len(self.folds)
-
-    def __iter__(self) -> Iterator[Fold]:
-        return iter(self.folds)
-
-    def __getitem__(self, fold: int | str) -> Fold:
-        if isinstance(fold, int):
-            return self.folds[fold]
-        for candidate in self.folds:
-            if candidate.name == fold:
-                return candidate
-        raise DataError(f"there is no fold {fold!r}; there are {', '.join(f.name for f in self.folds)}", self.path)
-
-    def check(self) -> None:
-        """Read everything and compare every declared count, totals included."""
-        for fold in self.folds:
-            found = Count(0, 0)
-            for part in fold.files:
-                data = fold[part]
-                count = Count(data.queries, len(data))
-                check_count(count, self.source.count(fold.name, part), self.source, fold.files[part])
-                found += count
-            check_count(found, self.source.total, self.source, self.path / fold.name)
-
-    def __repr__(self) -> str:
-        parts = ", ".join(self.folds[0].files)
-        return f"Folds({self.source.title!r}: {len(self.folds)} × {parts})"
+def _check_count(there: Count, declared: Count, source: Source, where: Path) -> None:
+    for word, number, said in zip(("queries", "documents"), there, declared, strict=True):
+        if said is not None and number != said:
+            raise DataError(f"{number:,} {word} where {source.title} has {said:,}{_GO_ON}", where)
 
 
 def load_folder(
@@ -154,20 +58,53 @@ def load_folder(
     dtype: DTypeLike = np.float64,
     merge_queries: bool = False,
 ) -> Folds:
-    """The folds of a published data set in a folder; parts are read, and their counts checked, when first needed."""
+    """The folds of a published data set in a folder, their counts checked; each line is read once.
+
+    The store that `pippin build` wrote beside its text is mapped instead, while the text is what it was made with.
+    """
+    texts, known = index_folder(path, source=source, check=check, merge_queries=merge_queries)
+    text = text_digest(texts, known, absent, dtype)
+    store = Path(path) / STORE
+    if is_fold_store(store) and text_of(store) == text:
+        return replace(open_fold_store(store), name=known.name, source=known)
+    return read_texts(texts, known, absent=absent, dtype=dtype)
+
+
+def index_folder(
+    path: str | os.PathLike[str], *, source: str | Source | None = None, check: bool = True, merge_queries: bool = False
+) -> tuple[FoldTexts, Source]:
+    """The first pass over the text of a folder, and which data set it is."""
     folder = Path(path)
     if not folder.is_dir():
         raise DataError("there is no such folder", folder)
-    options = {"absent": absent, "dtype": dtype, "merge_queries": merge_queries}
     if source is not None:
         known = SOURCES[source] if isinstance(source, str) else source
-        found = layout(folder, known)
-        if found is None:
+        files = layout(folder, known)
+        if files is None:
             raise DataError(f"this folder has no files of {known.title}, which are {_expected(known)}", folder)
     else:
-        known, found = recognise(folder)
-    folds = [Fold(name, files, known, check, options) for name, files in found.items()]
-    return Folds(known, folder, tuple(folds))
+        known, files = recognise(folder)
+    texts = index_texts(files, merge_queries=merge_queries)
+    if check:
+        check_counts(texts, known, folder)
+    return texts, known
+
+
+def text_digest(
+    texts: FoldTexts, source: Source, absent: str = "zero", dtype: DTypeLike = np.float64, names: Sequence[str] = ()
+) -> str:
+    """What the folds of a text are known by. The features' names are those of the data set that `pippin build` made."""
+    first = next(file for files in texts.files.values() for file in files.values())
+    widest = max(texts.width(fold, part) for fold, files in texts.files.items() for part in files)
+    return texts.digest(
+        absent=absent, dtype=np.dtype(dtype).name, features=source.features,
+        names=list(names or built_names(first, max(widest, source.features or 0))),
+    )  # fmt: skip
+
+
+def read_texts(texts: FoldTexts, source: Source, *, absent: str = "zero", dtype: DTypeLike = np.float64) -> Folds:
+    """The second pass."""
+    return replace(texts.parse(absent=absent, dtype=dtype, features=source.features), name=source.name, source=source)
 
 
 def _expected(source: Source) -> str:

@@ -1,29 +1,34 @@
-"""Cross-validation folds of one's own data, cut and rotated as LETOR cuts and rotates its own (Table 4).
+"""One data set in its folds: a table of all queries, each of them once, and which of them every part is made of.
 
-The queries are cut into parts S1 … Sk. Fold i trains on all parts but two, from S_i on and round, validates on the
-next part and is tested on the last. Made folds answer as published ones that are loaded from a folder do.
+Folds come from a folder of published ones (`folders`), from a store of them (`fold_store`), or are made of one's own
+data here, cut and rotated as LETOR does (Table 4): the queries are cut into parts S1 … Sk; fold i trains on all parts
+but two, from S_i on and round, validates on the next part and is tested on the last.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
-from pippin.data.versions import VERSIONS, Version, write_version
+from pippin.data.versions import VERSIONS, Version, version_lines
 from pippin.errors import ConventionError, DataError, UnknownName
 
+if TYPE_CHECKING:
+    from pippin.data.sources import Source
+
+I64 = NDArray[np.int64]
 Cut = Literal["even", "floor", "ceil"]
 PARTS = ("train", "vali", "test")
+_BLOCK = 1 << 20  # bytes copied at once
 _SIZES = {
     "even": "sizes differ by at most one, larger parts first",
     "floor": "⌊n/k⌋ queries each, the rest to the last part, as OHSUMED",
@@ -31,18 +36,54 @@ _SIZES = {
 }
 
 
+@dataclass(frozen=True)
+class PartFacts:
+    """What the files of folds may say that one table of all their queries cannot.
+
+    One query may have other documents in another fold, folds may differ in their number of features, and a file that
+    has a line without a document id has no document ids at all.
+    """
+
+    query_ids: Mapping[int, str] = field(default_factory=dict)  # of queries that the table had to call otherwise
+    widths: Mapping[str, int] = field(default_factory=dict)  # fold → features, where they are fewer
+    without_ids: frozenset[int] = frozenset()  # queries with a document that has no id
+    without_comments: frozenset[int] = frozenset()  # queries none of whose lines has a comment
+
+    def restored(self, data: Dataset, fold: str, queries: I64) -> Dataset:
+        """The part of a fold as its own file says it, from what was selected."""
+        changed: dict[str, Any] = {}
+        if self.query_ids:
+            given = zip(queries.tolist(), data.query_ids, strict=True)
+            changed["query_ids"] = tuple(self.query_ids.get(at, query) for at, query in given)
+        if self.without_ids and not self.without_ids.isdisjoint(queries.tolist()):
+            changed["document_ids"] = None
+        if self.without_comments and self.without_comments.issuperset(queries.tolist()):
+            changed["comments"] = None
+        if fold in self.widths:
+            width = self.widths[fold]
+            changed["features"] = np.ascontiguousarray(data.features[:, :width])
+            changed["feature_names"] = data.feature_names[:width]
+        return replace(data, **changed) if changed else data
+
+
 @dataclass(frozen=True, eq=False)
-class MadeFold:
-    """One fold: which parts it trains, validates and is tested on."""
+class Fold:
+    """One fold: its parts, each a `Dataset` when it is asked for."""
 
     name: str
-    data: Dataset
-    queries: dict[str, NDArray[np.int64]]  # part to positions of its queries
+    folds: Folds = field(repr=False)
+
+    @property
+    def parts(self) -> Mapping[str, I64]:
+        """Part → the positions of its queries in the table of all."""
+        return self.folds.queries[self.name]
 
     def __getitem__(self, part: str) -> Dataset:
-        if part not in self.queries:
-            raise DataError(f"there is no part {part!r}; there are {', '.join(self.queries)}")
-        return self.data.select(self.queries[part])
+        if part not in self.parts:
+            raise DataError(f"{self.folds.title} has no part {part!r}; it has {', '.join(self.parts)}")
+        folds, queries = self.folds, self.parts[part]
+        data = folds.facts.restored(folds.data.select(queries), self.name, queries)
+        return replace(data, name=" ".join(filter(None, (folds.name, self.name, part))))
 
     @property
     def train(self) -> Dataset:
@@ -61,29 +102,53 @@ class MadeFold:
 
 
 @dataclass(frozen=True, eq=False)
-class MadeFolds:
+class Folds:
     """A data set in its folds: `folds["Fold1"].train`, `for fold in folds`, or `folds[0]`."""
 
-    data: Dataset
-    parts: tuple[NDArray[np.int64], ...]  # S1 … Sk: positions of their queries
+    data: Dataset  # every query once; features may be a memory map
+    queries: Mapping[str, Mapping[str, I64]]  # fold → part → the positions of its queries
+    name: str = ""
+    source: Source | None = None  # the published data set that this is
+    facts: PartFacts = field(default_factory=PartFacts, repr=False)
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)  # of parts, where known
 
     def __len__(self) -> int:
-        return len(self.parts)
+        return len(self.queries)
 
-    def __iter__(self) -> Iterator[MadeFold]:
-        return (self[i] for i in range(len(self)))
+    def __iter__(self) -> Iterator[Fold]:
+        return (Fold(name, self) for name in self.queries)
 
-    def __getitem__(self, fold: int | str) -> MadeFold:
-        names = [f"Fold{i + 1}" for i in range(len(self))]
-        if isinstance(fold, str):
-            if fold not in names:
-                raise DataError(f"there is no fold {fold!r}; there are {', '.join(names)}")
-            fold = names.index(fold)
-        turns = {part: np.concatenate([self.parts[i] for i in turn]) for part, turn in _turn(fold, len(self)).items()}
-        return MadeFold(names[fold], self.data, turns)
+    def __getitem__(self, fold: int | str) -> Fold:
+        if isinstance(fold, int):
+            return Fold(list(self.queries)[fold], self)
+        if fold not in self.queries:
+            raise DataError(f"there is no fold {fold!r}; there are {', '.join(self.queries)}")
+        return Fold(fold, self)
+
+    @property
+    def title(self) -> str:
+        """What it is called for people."""
+        return self.source.title if self.source is not None else self.name
+
+    def digest(self, fold: str, part: str) -> str:
+        """The digest of a part, kept by a store or computed now."""
+        from pippin.data.packing import digest
+
+        known = self.digests.get(fold, {}).get(part)
+        return digest(self[fold][part]) if known is None else known
 
     def __repr__(self) -> str:
-        return f"MadeFolds({self.data.name!r}: {len(self)} × train, vali, test)"
+        parts = ", ".join(next(iter(self.queries.values()), {}))
+        return f"Folds({self.title!r}: {len(self)} × {parts})"
+
+
+def rotated(parts: Sequence[I64]) -> dict[str, dict[str, I64]]:
+    """Fold → part → queries, from the queries of S1 … Sk."""
+    k = len(parts)
+    return {
+        f"Fold{i + 1}": {part: np.concatenate([parts[s] for s in turn]) for part, turn in _turn(i, k).items()}
+        for i in range(k)
+    }
 
 
 def _turn(fold: int, k: int) -> dict[str, list[int]]:
@@ -98,7 +163,7 @@ def _turn(fold: int, k: int) -> dict[str, list[int]]:
 
 def make_folds(
     data: Dataset, k: int = 5, *, seed: int | None = None, tasks: Sequence[str] | None = None, cut: Cut = "even"
-) -> MadeFolds:
+) -> Folds:
     """Folds of a data set, by whole queries, in the order of the file or, with a seed, drawn by lot.
 
     `tasks` names the task of each query; each part then has its share of every task.
@@ -109,7 +174,8 @@ def make_folds(
     >>> make_folds(data)["Fold4"].train.query_ids == (d, e, a)  # S4, S5 and S1
     True
     """
-    return MadeFolds(data, tuple(cut_queries(data.queries, k, seed=seed, tasks=tasks, cut=cut)))
+    parts = cut_queries(data.queries, k, seed=seed, tasks=tasks, cut=cut)
+    return Folds(data, rotated(parts), data.name)
 
 
 def cut_queries(
@@ -153,33 +219,44 @@ def _by_task(order: NDArray[np.int64], k: int, tasks: Sequence[str]) -> list[NDA
     return [np.sort(dealt[i::k]) for i in range(k)]
 
 
-def write_folds(
-    folds: MadeFolds, folder: str | os.PathLike[str], version: str | Version = "QueryLevelNorm"
-) -> list[Path]:
+def write_folds(folds: Folds, folder: str | os.PathLike[str], version: str | Version = "QueryLevelNorm") -> list[Path]:
     """Write `Fold1/train.txt` … as LETOR names the files of a version; the files written.
 
-    Every fold is the same parts in another order, so each part is printed once. A `Version` of one's own may name the
-    files otherwise, or print a constant column as `0.000000`, as LETOR 4.0 does (`constant=None`).
+    Every query is printed once, whatever the number of parts that it is in. A `Version` of one's own may name the files
+    otherwise, or print a constant column as `0.000000`, as LETOR 4.0 does (`constant=None`).
     """
     if isinstance(version, str) and version not in VERSIONS:
         raise UnknownName("version", version, VERSIONS)
     layout = VERSIONS[version] if isinstance(version, str) else version
     target, written = Path(folder), []
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".parts.", dir=target) as scratch:
-        printed = [Path(scratch) / f"S{i + 1}.txt" for i in range(len(folds))]
-        for part, file in zip(folds.parts, printed, strict=True):
-            write_version(folds.data.select(part), file, constant=layout.constant)
-        for fold in range(len(folds)):
-            (target / f"Fold{fold + 1}").mkdir(exist_ok=True)
-            for name, turn in _turn(fold, len(folds)).items():
-                written.append(target / f"Fold{fold + 1}" / layout.files[name])
-                _join([printed[i] for i in turn], written[-1])
+    with tempfile.TemporaryFile(prefix=".lines.", dir=target) as printed:
+        ends = np.cumsum([0, *(printed.write(text) for text in version_lines(folds.data, layout.constant))])
+        for fold, parts in folds.queries.items():
+            (target / fold).mkdir(exist_ok=True)
+            for part, queries in parts.items():
+                written.append(target / fold / layout.files[part])
+                with atomic_write(written[-1]) as file:
+                    for first, last in _stretches(queries):
+                        printed.seek(ends[first])
+                        file.writelines(_blocks(printed, int(ends[last] - ends[first])))
     return written
 
 
-def _join(files: list[Path], target: Path) -> None:
-    with atomic_write(target) as whole:
-        for file in files:
-            with file.open("rb") as part:
-                shutil.copyfileobj(part, whole)
+def _blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
+    """The next bytes of a file, so many of them, a piece at a time."""
+    while size > 0 and (block := file.read(min(size, _BLOCK))):
+        yield block
+        size -= len(block)
+
+
+def _stretches(queries: I64) -> Iterator[tuple[int, int]]:
+    """Queries in their order as stretches of neighbours, from the first up to the last.
+
+    >>> list(_stretches(np.array([3, 4, 0, 1, 2])))
+    [(3, 5), (0, 3)]
+    """
+    cuts = np.flatnonzero(np.diff(queries) != 1) + 1
+    for stretch in np.split(queries, cuts):
+        if len(stretch):
+            yield int(stretch[0]), int(stretch[-1]) + 1

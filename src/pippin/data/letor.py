@@ -33,8 +33,7 @@ def read_letor(
     Features a line leaves out are 0, or with `absent="null"` NaN, as `NULL` and `nan` are. `features` sets the number
     of features where the file may not show the last ones; otherwise it is the largest id.
     """
-    if absent not in {"zero", "null"}:
-        raise DataError(f"absent must be 'zero' or 'null', not {absent!r}")
+    check_absent(absent)
     buffer = open_buffer(source)
     pieces, rows, width = kernel.scan_letor(buffer.data, buffer.name)
     if not rows:
@@ -47,6 +46,41 @@ def read_letor(
     if data.document_ids is not None:
         refuse_duplicates(buffer, data.document_ids, data.offsets, data.query_ids)
     return data
+
+
+def check_absent(absent: str) -> None:
+    """Raise unless this says what features are that a line leaves out."""
+    if absent not in {"zero", "null"}:
+        raise DataError(f"absent must be 'zero' or 'null', not {absent!r}")
+
+
+def parse_queries(
+    buffer: Buffer,
+    query_ids: tuple[str, ...],
+    offsets: NDArray[np.int64],
+    *,
+    absent: str,
+    dtype: DTypeLike,
+    features: int,
+) -> tuple[Dataset, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The data set of text whose queries are known; and which of its lines name a document, and which have a comment.
+
+    Where some line names no document, its id is empty, and whether there are ids at all is for the caller to say.
+    """
+    pieces, rows, _ = kernel.scan_letor(buffer.data, buffer.name)
+    table = _table(rows, features, np.dtype(dtype), buffer.name)
+    columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
+    named, commented = columns.document_lengths >= 0, columns.comment_lengths >= 0
+    documents = Texts(buffer.data, columns.document_starts, np.maximum(columns.document_lengths, 0))
+    comments = Texts(buffer.data, columns.comment_starts, np.maximum(columns.comment_lengths, 0))
+    data = Dataset(
+        table, columns.labels, offsets, query_ids, documents if named.any() else None, (),
+        comments if commented.any() else None, Path(buffer.name).name,
+        Lines(buffer.data, columns.lines[:-1], columns.lines[1:]),
+    )  # fmt: skip
+    if named.all():
+        refuse_duplicates(buffer, documents, offsets, query_ids)
+    return data, named, commented
 
 
 def _table(rows: int, width: int, dtype: np.dtype[Any], file: str) -> NDArray[Any]:

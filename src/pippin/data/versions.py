@@ -127,11 +127,11 @@ def write_version(data: Dataset, path: str | os.PathLike[str], *, constant: str 
     `constant` is what a column prints that is 0 for a whole query: OHSUMED's QueryLevelNorm has `0` there.
     """
     with atomic_write(path) as file:
-        for text in _lines(data, constant):
+        for text in version_lines(data, constant):
             file.write(text)
 
 
-def _lines(data: Dataset, constant: str | None) -> Iterator[bytes]:
+def version_lines(data: Dataset, constant: str | None = None) -> Iterator[bytes]:
     """The lines of one query after the other."""
     comments = list(text_ids(data)[1])
     endings = [f" #{comment}\n".encode() if comment else b"\n" for comment in comments] or [b"\n"] * len(data)

@@ -57,6 +57,17 @@ class LetorColumns:
     segments: Segments
 
 
+@dataclass(frozen=True, eq=False)
+class QueryLines:
+    """Stretches of lines with one query id: where the first line begins, where the id stands, lines, largest id."""
+
+    begins: I64
+    starts: I64
+    lengths: I64
+    rows: I64
+    widths: I64
+
+
 @contextmanager
 def _errors_of(file: str) -> Iterator[None]:
     """Parsing errors as `DataError` with the name of the file."""
@@ -100,6 +111,12 @@ def scan_letor(text: U8, file: str) -> tuple[Any, int, int]:
     with _errors_of(file):
         pieces, width = native.scan_letor(text, threads())
     return pieces, pieces.rows, width
+
+
+def find_queries(text: U8, file: str) -> QueryLines:
+    """Where the queries of LETOR text stand; neither labels nor features are read."""
+    with _errors_of(file):
+        return QueryLines(*native.find_queries(text, threads()))
 
 
 def parse_letor(text: U8, file: str, pieces: Any, features: NDArray[Any], absent: float) -> LetorColumns:

@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from pippin.bench.inputs import FoldRef
@@ -80,7 +79,7 @@ def _run(
 ) -> Iterator[tuple[Job, str | None]]:
     futures = {
         client.submit(
-            compute_cell, job.task.record(), asdict(job.fold), experiment.imports, key=f"cell-{job.task.address}"
+            compute_cell, job.task.record(), job.fold.record(), experiment.imports, key=f"cell-{job.task.address}"
         ): job
         for job in todo
     }
@@ -113,7 +112,7 @@ def compute_cell(task: Mapping[str, Any], fold: Mapping[str, Any], imports: Sequ
     with _one_at_a_time:
         try:
             load_modules(imports)
-            computed = compute(asked, parts_of(FoldRef(**fold), tuple(asked.digests.items())))
+            computed = compute(asked, parts_of(FoldRef.of(fold), tuple(asked.digests.items())))
         except Exception as error:  # whatever a ranker does must not take the other cells with it
             return {"reason": reason_of(error)}
     return {"files": dict(computed.files), "cost": dict(computed.cost)}

@@ -165,9 +165,13 @@ def test_a_store_is_made_once_and_again_where_it_is_damaged(tmp_path: Path, monk
         again, place = stored_folds(source, tmp_path / "cache")
         assert place == store
         assert again.digests == folds.digests
-    (store / "folds.json").write_text("{")
-    mended, _ = stored_folds(source, tmp_path / "cache")
-    assert mended.digests == folds.digests
+    for damaged in ("folds.json", "data.pippin/features.npy"):
+        content = bytearray((store / damaged).read_bytes())
+        content[-9] ^= 1
+        (store / damaged).write_bytes(content)
+        mended, _ = stored_folds(source, tmp_path / "cache")
+        assert mended.digests == folds.digests
+        assert digest(mended["Fold1"].train) == folds.digest("Fold1", "train")
     changed = tmp_path / "small" / "Fold3" / "vali.txt"
     changed.write_text(changed.read_text().replace(" 1:", " 1:0", 1))
     _, other = stored_folds(source, tmp_path / "cache")

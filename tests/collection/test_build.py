@@ -21,9 +21,11 @@ from pippin.collection.meta import read_meta
 from pippin.collection.sampling import How
 from pippin.data.audit_files import load_audited
 from pippin.data.dataset import Dataset
-from pippin.data.folders import load_folder
+from pippin.data.fold_store import open_fold_store, text_of
+from pippin.data.folders import STORE, index_folder, load_folder, text_digest
 from pippin.data.letor import read_letor
 from pippin.data.load import as_judged
+from pippin.data.packing import digest
 from pippin.data.store import read_store
 from pippin.data.stretches import Places, letor_stretches
 from pippin.data.trec import Judgements
@@ -375,6 +377,25 @@ def test_sampled_features_equal_those_from_the_meta_information(tmp_path: Path) 
     meta = read_meta(tmp_path / "out" / "Meta", streams=("body", "anchor", "title", "url", "whole"))
     again = np.concatenate([extract(found, "ohsumed@title+body+whole") for found in meta])
     np.testing.assert_array_equal(again, data.features)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_the_stores_of_the_versions_are_what_their_text_says(tmp_path: Path, seed: int | None) -> None:
+    collection = orchard(("TD", "NP"))
+    build(collection, tmp_path / "out", replace(SMALL, features="auto", seed=seed))
+    for task in ("TD", "NP"):
+        for version in ("Feature-null", "Feature-min", "QueryLevelNorm"):
+            folder = tmp_path / "out" / task / version
+            stored = open_fold_store(folder / STORE)
+            texts, source = index_folder(folder)
+            assert text_of(folder / STORE) == text_digest(texts, source)
+            read = texts.parse()
+            for fold in read:
+                for part in fold.parts:
+                    assert stored.digest(fold.name, part) == digest(fold[part]) == digest(stored[fold.name][part])
+    changed = tmp_path / "out" / "TD" / "QueryLevelNorm" / "Fold1" / "test.txt"
+    changed.write_text("3" + changed.read_text()[1:])
+    assert load_folder(changed.parent.parent)["Fold1"].test.labels[0] == 3  # and not what the store says
 
 
 def test_the_text_files_know_their_features_by_name(tmp_path: Path) -> None:

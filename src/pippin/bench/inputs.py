@@ -23,6 +23,7 @@ from pippin.data.folders import STORE
 from pippin.data.folds import PARTS, Folds, make_folds, rotated
 from pippin.data.sources import SOURCES
 from pippin.errors import DataError
+from pippin.files import remove
 
 VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
 Form = Literal["folder", "fifths", "file", "store"]
@@ -96,6 +97,7 @@ def stored_folds(source: Input, cache: Path) -> tuple[Folds, Path]:
         folds = _mapped(store, text)
         if folds is not None:
             return folds, store
+    remove(cache / text)
     write_fold_store(read(), cache / text, text)
     return open_fold_store(cache / text), cache / text
 
@@ -103,7 +105,7 @@ def stored_folds(source: Input, cache: Path) -> tuple[Folds, Path]:
 def _mapped(store: Path, text: str) -> Folds | None:
     """The folds of a store, if it is whole and was made with the text of this digest; otherwise it is made again."""
     try:
-        return open_fold_store(store) if is_fold_store(store) and text_of(store) == text else None
+        return open_fold_store(store, verify=True) if is_fold_store(store) and text_of(store) == text else None
     except DataError:
         return None
 

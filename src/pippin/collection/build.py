@@ -37,7 +37,9 @@ from pippin.collection.web import Web
 from pippin.data.audit import first_equal_columns
 from pippin.data.built import FORMAT
 from pippin.data.dataset import Dataset
-from pippin.data.folds import make_folds, write_folds
+from pippin.data.fold_store import write_fold_store
+from pippin.data.folders import STORE, index_folder, text_digest
+from pippin.data.folds import Folds, make_folds, write_folds
 from pippin.data.store import write_store
 from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
@@ -380,7 +382,7 @@ class _Job:
         return table
 
     def finish(self, task: str, found: Sampled, verbose: bool) -> dict[str, Dataset]:
-        """The versions, folds, binary form and similarity of a query set."""
+        """The versions in their folds, the features in full precision, and the similarity of a query set."""
         place, recipe = self.place(task), self.recipe
         data = self._dataset(task, found)
         write_store(data, place / "binary.pippin")
@@ -388,7 +390,7 @@ class _Job:
         versions = make_versions(data, rule=recipe.min_rule, zero=zero)
         with progress(len(versions) if verbose else 0, f"writing {task}".rstrip()) as bar:
             for name, version in versions.items():
-                write_folds(make_folds(version, recipe.folds, seed=recipe.seed), place / name, name)
+                self._write_version(make_folds(version, recipe.folds, seed=recipe.seed), place / name, name)
                 if verbose:
                     bar.step(name)
         if recipe.similarity:
@@ -396,6 +398,13 @@ class _Job:
             matrices = ((one.query.id, similarity(self.index, one.numbers, stream=recipe.stream)) for one in there)
             write_similarity(place / "similarity.txt", matrices)
         return versions
+
+    @staticmethod
+    def _write_version(folds: Folds, folder: Path, name: str) -> None:
+        """The folds of a version as text, and beside it as a store, which says with which text it was made."""
+        write_folds(folds, folder, name)
+        texts, source = index_folder(folder, check=False)
+        write_fold_store(folds, folder / STORE, text_digest(texts, source, names=folds.data.feature_names))
 
     def _dataset(self, task: str, found: Sampled) -> Dataset:
         """Every query with documents, NULL as NaN, in full precision."""

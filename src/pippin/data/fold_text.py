@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pippin.data.buffers import Buffer, open_buffer
+from pippin.data.built import built_names
 from pippin.data.dataset import Dataset, Lines
 from pippin.data.folds import Folds, PartFacts
-from pippin.data.letor import built_names, check_absent, parse_queries, read_letor
+from pippin.data.letor import check_absent, parse_queries, read_letor
 from pippin.data.sources import Count
 from pippin.errors import DataError
 from pippin.kernels.rank import find_duplicate

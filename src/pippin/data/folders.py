@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pippin.data.buffers import open_buffer
+from pippin.data.built import built_names
 from pippin.data.fold_store import is_fold_store, open_fold_store, text_of
 from pippin.data.fold_text import FoldTexts, index_texts
 from pippin.data.folds import Folds
-from pippin.data.letor import built_names
 from pippin.data.sources import SOURCES, Count, Source
 from pippin.errors import DataError
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -12,14 +15,15 @@ from pathlib import Path
 import pytest
 
 import pippin
+from pippin.shelf import Shelf
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 # Lower rooms first; a module may import from its own room and from lower ones.
 ROOMS = (
-    "errors", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "shown", "files", "kernels",
-    "manifest", "data", "evaluation", "rankers", "collection", "bench", "report", "cli",
+    "errors", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "shown", "shelf", "files",
+    "kernels", "manifest", "data", "evaluation", "rankers", "collection", "bench", "report", "cli",
 )  # fmt: skip
-FACES = ("correlation",)  # short public names for a room's content: above all rooms, and nobody in them imports one
+FACES = ("correlation", "metrics")  # short public names for a room's content, above all rooms; no room imports one
 HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba", "lightgbm", "torch")
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -111,13 +115,22 @@ def test_importing_the_package_alone_loads_not_even_numpy() -> None:
 
 def test_the_public_surface_is_what_it_says() -> None:
     assert pippin.__all__ == sorted(pippin.__all__)
-    assert set(pippin.__all__) == set(pippin._HOMES)
-    for name in pippin.__all__:
+    assert set(pippin.__all__) == {*pippin._HOMES, *pippin._PACKAGES}
+    for name, home in pippin._HOMES.items():
         thing = getattr(pippin, name)
-        assert thing.__name__ == name
-        assert thing.__module__.startswith("pippin.")
-        assert thing.__module__ == pippin._HOMES[name]
-    assert set(pippin.__all__) <= set(dir(pippin))
+        assert thing is getattr(importlib.import_module(home), name)
+        if not isinstance(thing, Shelf):
+            assert thing.__name__ == name
+            assert thing.__module__ == home
+    for name in pippin._PACKAGES:
+        assert getattr(pippin, name) is importlib.import_module(f"pippin.{name}")
+
+
+def test_people_see_exactly_the_public_surface() -> None:
+    """Also after rooms have been opened, which Python notes in the package."""
+    code = "import pippin, pippin.cli.main, pippin.kernels; print(*dir(pippin))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == pippin.__all__
 
 
 def test_type_checkers_see_the_same_surface() -> None:
@@ -127,9 +140,60 @@ def test_type_checkers_see_the_same_surface() -> None:
     assert shown == set(pippin.__all__)
 
 
+VERBS = [name for name in pippin.__all__ if inspect.isfunction(getattr(pippin, name)) or name in ("bench", "report")]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_is_typed_and_documented_with_an_example_that_runs(name: str) -> None:
+    """The examples themselves are run as doctests."""
+    verb = getattr(pippin, name)
+    signature = inspect.signature(verb)
+    assert signature.return_annotation is not inspect.Signature.empty
+    assert all(taken.annotation is not inspect.Parameter.empty for taken in signature.parameters.values())
+    home = {"bench": "pippin.bench.benchmark", "report": "pippin.report.make"}.get(name) or pippin._HOMES[name]
+    function = getattr(importlib.import_module(home), name)
+    assert function.__doc__
+    assert doctest.DocTestParser().get_examples(function.__doc__), f"{name} has no example"
+
+
+def test_packages_that_are_verbs_can_be_called_and_hold_their_modules() -> None:
+    from pippin.bench import plan
+    from pippin.bench.benchmark import bench
+
+    assert pippin.bench.plan is plan  # type: ignore[attr-defined]
+    assert inspect.signature(pippin.bench) == inspect.signature(bench)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'data'"):
+        pippin.bench()  # type: ignore[call-arg]
+
+
+def test_a_type_checker_rejects_what_is_wrong(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    wrong = {
+        "pippin.evaluate([1], [1.0], tool=3)": "evaluate",
+        "pippin.evaluate([1], [1.0], tool='all').per_query": "Evaluations",
+        "pippin.evaluate([1], [1.0]).left_out": "Evaluation",
+        "pippin.tools['letor4'].nothing": "Tool",
+        "pippin.Dataset.nothing": "Dataset",
+        "pippin.bench('data', folds='x')": "folds",
+        "pippin.nothing": "nothing",
+    }
+    right = ["pippin.evaluate([1], [1.0], qid=[1]).mean['NDCG@10'] + 1", "pippin.read('x')", "pippin.tools['a'].title"]
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(["import pippin", *wrong, *right, ""]))
+    # With the project's own settings, so that what mypy has kept of the project is used.
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", str(program)],
+        capture_output=True, text=True, cwd=SOURCE.parent.parent, check=False,
+    )  # fmt: skip
+    said = {int(line.split(":")[1]): line for line in done.stdout.splitlines() if "program.py:" in line}
+    for number, (expression, word) in enumerate(wrong.items(), 2):
+        assert word in said.get(number, ""), f"{expression}: {done.stdout}{done.stderr}"
+    assert set(said) == set(range(2, len(wrong) + 2)), done.stdout
+
+
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'pippin' has no attribute 'nothing'"):
-        pippin.nothing  # noqa: B018
+        pippin.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))

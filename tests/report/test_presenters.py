@@ -13,8 +13,10 @@ from tests.bench.grids import HandGrid, numbered
 
 import pippin
 from pippin.bench.leaderboard import leaderboard
+from pippin.collection.built import Built
 from pippin.data import synthetic
 from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation import shelves
 from pippin.evaluation.audit import audit
 from pippin.evaluation.compare import compare
 from pippin.evaluation.correlation import correlate
@@ -31,6 +33,12 @@ SYSTEMS = {"a": DATA.features[:, 0], "b": DATA.features[:, 1], "<c>": DATA.featu
 VALUES = [[0.1, 0.4, 0.3], [0.2, 0.5, 0.6], [0.0, 0.7, 0.2]]
 
 
+MANIFEST = {
+    "collection": {"name": "pages", "documents": 3}, "features": ["bm25@title"],
+    "tasks": {"": {"queries": 2, "documents": 6, "sampling": {"relevant": 3, "lost": 1}}},
+}  # fmt: skip
+
+
 def results() -> dict[str, Any]:
     compared = compare(DATA, SYSTEMS)
     grid = HandGrid()
@@ -39,6 +47,7 @@ def results() -> dict[str, Any]:
     return {
         "Anova": anova(compared.first.table),
         "Audit": audit(DATA, SYSTEMS["a"]),
+        "Built": Built(Path("mine"), MANIFEST),
         "Comparison": compared,
         "Correlation": correlate([1, 2, 3], [1, 3, 2]),
         "CorrelationInterval": bootstrap(VALUES, VALUES, "tau_b", samples=20),
@@ -47,6 +56,7 @@ def results() -> dict[str, Any]:
         "Leaderboard": leaderboard(grid, "D"),
         "Reconciliation": reconcile(DATA, SYSTEMS["a"], target="letor4"),
         "Reconciliations": reconcile(DATA, SYSTEMS["a"]),
+        "Shelf": shelves.tools,
         "TestedPairs": compared.first.tested,
     }
 

@@ -35,6 +35,8 @@ from pippin.manifest import seal
 if TYPE_CHECKING:
     import polars
 
+    from pippin.bench.leaderboard import Leaderboard
+
 _TRIES, _WAIT = 10, 0.1  # the workers of a run that was just killed need a moment to go
 FOLDERS = ("cells", "data", "costs", "failures")
 
@@ -209,6 +211,22 @@ class Results:
                 if version not in found.setdefault(name, []):
                     found[name].append(version)
         return found
+
+    def leaderboard(
+        self, measure: str = "NDCG@10", tool: str = "official", data: str | None = None, convention: str | None = None
+    ) -> Leaderboard:
+        """Who leads on a data set (the only one unless named) under a measure and a tool."""
+        from pippin.bench.leaderboard import leaderboard
+
+        known = sorted({entry["data"] for entry in self._wanted})
+        if data is None and len(known) != 1:
+            raise DataError(f"say which data set is meant, data=; there are {', '.join(known) or 'none'}", self.path)
+        return leaderboard(self, data or known[0], measure, tool, convention=convention)
+
+    def __repr__(self) -> str:
+        failed = self.failures().height
+        parts = [f"{len(self.cells):,} of {len(self._wanted):,} cells", *([f"{failed:,} failed"] if failed else [])]
+        return f"Results({os.fspath(self.path)!r}: {', '.join(parts)})"
 
     def means(self) -> polars.DataFrame:
         """Data, fold, ranker, convention, seed, tool, measure, mean."""

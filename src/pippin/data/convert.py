@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -45,7 +45,7 @@ TEXTS = {
 }  # fmt: skip
 WORDS = {Dataset: "a data set", Judgements: "judgements", Run: "a run", np.ndarray: "a list of scores"}
 
-Anything = Data | Scores
+Anything: TypeAlias = Data | Scores
 
 
 def named_form(path: str | os.PathLike[str]) -> str | None:

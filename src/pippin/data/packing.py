@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 
-Data = Dataset | Judgements | Run
+Data: TypeAlias = Dataset | Judgements | Run
 Scores = NDArray[np.float64]
 
 # Rows handled at once: large enough for NumPy's speed, small enough that a mapped table is never copied as a whole.

@@ -74,7 +74,17 @@ def aligned(model: Ranker, data: Dataset) -> Dataset:
 
 
 def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
-    """Write a fitted model to one file, at once: JSON, or safetensors where arrays are among what was learned."""
+    """Write a fitted model to one file, at once: JSON, or safetensors where arrays are among what was learned.
+
+    `data` is the digest of the training data, to be kept with it.
+
+    >>> import pippin, tempfile
+    >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
+    >>> file = tempfile.mkdtemp() + "/model.json"
+    >>> save(pippin.train(data, "ranksvm"), file)
+    >>> pippin.rank(file, data).argsort().tolist()
+    [0, 1, 2]
+    """
     state = model._state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     content = {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}
@@ -109,7 +119,15 @@ def _content(packed: bytes) -> Any:
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
-    """Read a model; a damaged or newer file is an error that says so."""
+    """Read a model; a damaged or newer file is an error that says so.
+
+    >>> import pippin, tempfile
+    >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
+    >>> file = tempfile.mkdtemp() + "/model.json"
+    >>> pippin.save(pippin.train(data, "ranksvm", C=0.5), file)
+    >>> load(file).C
+    0.5
+    """
     try:
         content = _content(Path(path).read_bytes())
     except FileNotFoundError:

@@ -180,9 +180,30 @@ def _leaderboard() -> Presenter:
     )
 
 
+def _built() -> Presenter:
+    def blocks(found: Any) -> Blocks:
+        columns = found.to_dict()
+        rows = [
+            [str(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row]
+            for row in zip(*columns.values(), strict=True)
+        ]
+        collection = found.manifest["collection"]
+        words = (f"{collection['name']}: {collection['documents']:,} documents, "
+                 f"{len(found.manifest['features'])} features, in {found.folder}")  # fmt: skip
+        notes = ["lost: relevant documents that the samples do not have"]
+        return [words, Table(list(columns), rows, notes=notes)]
+
+    return Presenter(blocks)
+
+
+def _shelf() -> Presenter:
+    return Presenter(lambda shelf: [shelf.table()])
+
+
 PRESENTERS: dict[str, Callable[[], Presenter]] = {
     "Anova": _anova,
     "Audit": _audit,
+    "Built": _built,
     "Comparison": _comparison,
     "Correlation": _correlation,
     "CorrelationInterval": _correlation,
@@ -191,5 +212,6 @@ PRESENTERS: dict[str, Callable[[], Presenter]] = {
     "Leaderboard": _leaderboard,
     "Reconciliation": _reconciliation,
     "Reconciliations": _reconciliations,
+    "Shelf": _shelf,
     "TestedPairs": _tested,
 }

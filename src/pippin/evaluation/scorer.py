@@ -1,0 +1,77 @@
+"""How good is a fitted ranker, as scikit-learn asks? A scorer that knows which documents belong to which query.
+
+A mean over queries needs the query of every row that is scored. scikit-learn hands such things on by its metadata
+routing and in no other way: without it, a search calls its scorer with rows and labels alone. So a scorer switches the
+routing on, in the thread that makes it, and asks for `qid`; rankers ask for `qid` in `fit` themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pippin.data.load import as_judged
+from pippin.errors import ConventionError
+from pippin.evaluation.evaluate import Rankings, evaluate_rankings
+from pippin.evaluation.notation import parse, text_of
+from pippin.evaluation.tools import TOOLS, Tool
+
+
+@dataclass(frozen=True)
+class MeanOverQueries:
+    """A measure as scikit-learn's metrics are: labels and predictions to a number."""
+
+    measure: str
+    tool: Tool
+    axes: tuple[tuple[str, Any], ...]
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.measure} ({self.tool.name})"
+
+    def __call__(self, y_true: Any, y_score: Any, *, qid: Any = None) -> float:
+        """The mean over the queries of these rows."""
+        if qid is None:
+            raise ConventionError(
+                "the query of each row is needed: hand qid= to fit, and leave scikit-learn's metadata routing on "
+                "(sklearn.set_config(enable_metadata_routing=True))"
+            )
+        import numpy as np
+
+        rankings = Rankings(as_judged(y_true, qid=qid), np.asarray(y_score, np.float64))
+        return evaluate_rankings(rankings, [self.measure], self.tool, dict(self.axes), "").mean[self.measure]
+
+
+def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, routing: bool = True, **axes: Any) -> Any:
+    """A scorer for scikit-learn: the mean of a measure over queries, as a tool computes it.
+
+    measure  one, in any notation of the field
+    tool     whose rules: a name of `pippin.tools`
+    routing  switch scikit-learn's metadata routing on, which is how the query of each row gets to a scorer; False
+             leaves the setting alone, for who switches it on himself
+    axes     choices of a convention on top of the tool's
+
+    GridSearchCV(LambdaMART(), grid, scoring=make_scorer("NDCG@10"), cv=GroupKFold()).fit(X, y, groups=qid, qid=qid)
+
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> from pippin.rankers import RankSVM
+    >>> generator = np.random.default_rng(0)
+    >>> X, y, qid = generator.normal(size=(60, 3)), generator.integers(0, 3, 60), np.repeat(np.arange(12), 5)
+    >>> queries = {"groups": qid, "qid": qid}
+    >>> with sklearn.config_context():  # which ends the routing, too
+    ...     scorer = make_scorer("NDCG@5", tool="letor4")
+    ...     scores = cross_val_score(RankSVM(), X, y, cv=GroupKFold(3), scoring=scorer, params=queries)
+    >>> scores.shape, bool(np.isfinite(scores).all())
+    ((3,), True)
+    """
+    import sklearn
+    from sklearn.metrics import make_scorer as scorer_of
+
+    text = text_of(measure)
+    parse(text).under(TOOLS[tool].convention if isinstance(tool, str) else tool.convention).replace(**axes)
+    if routing:
+        sklearn.set_config(enable_metadata_routing=True)
+    own = TOOLS[tool] if isinstance(tool, str) else tool
+    with sklearn.config_context(enable_metadata_routing=True):
+        return scorer_of(MeanOverQueries(text, own, tuple(axes.items()))).set_score_request(qid=True)

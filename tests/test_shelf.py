@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import pippin
@@ -9,6 +11,7 @@ from pippin.collection.features.base import FEATURES
 from pippin.errors import UnknownName
 from pippin.evaluation.measures import KINDS
 from pippin.evaluation.tools import TOOLS
+from pippin.rankers.base import RANKERS
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,19 @@ def test_a_shelf_is_what_is_registered(name: str, registry: object) -> None:
     assert first in repr(shelf)
     assert shelf._repr_html_().count("<tr>") == len(shelf) + 1
     assert shelf.to_polars().height == len(shelf)
+
+
+def test_the_package_of_rankers_is_their_shelf() -> None:
+    rankers: Any = pippin.rankers
+    assert list(rankers) == list(RANKERS)
+    assert len(rankers) == len(RANKERS)
+    assert rankers["lambdamart"] is rankers.LambdaMART
+    assert "lambdamart" in rankers
+    assert "lambdamart" in repr(rankers)
+    assert rankers._repr_html_().count("<tr>") == len(rankers) + 1
+    assert rankers.lambdamart.LambdaMART is rankers.LambdaMART, "it is still the package of their files"
+    with pytest.raises(UnknownName, match="no ranker is called 'lambdamrt'; did you mean lambdamart"):
+        rankers["lambdamrt"]
 
 
 def test_nothing_is_put_on_a_shelf() -> None:

@@ -69,9 +69,11 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
     from sklearn.metrics import make_scorer as scorer_of
 
     text = text_of(measure)
-    parse(text).under(TOOLS[tool].convention if isinstance(tool, str) else tool.convention).replace(**axes)
+    whose = TOOLS[tool] if isinstance(tool, str) else tool
+    whose.convention_for(
+        parse(text), **axes
+    )  # what makes no sense is said now, and not as NaN in the middle of a search
     if routing:
         sklearn.set_config(enable_metadata_routing=True)
-    own = TOOLS[tool] if isinstance(tool, str) else tool
     with sklearn.config_context(enable_metadata_routing=True):
-        return scorer_of(MeanOverQueries(text, own, tuple(axes.items()))).set_score_request(qid=True)
+        return scorer_of(MeanOverQueries(text, whose, tuple(axes.items()))).set_score_request(qid=True)

@@ -10,6 +10,8 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
+from pippin.shelf import Shelf, make_shelf
+
 if TYPE_CHECKING:
     from pippin.rankers.adarank import AdaRank
     from pippin.rankers.approxndcg import ApproxNDCG
@@ -99,3 +101,19 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _shelf() -> Shelf[type[Ranker]]:
+    """The rankers as people look at them: `pippin.rankers` shows itself as a table, `pippin.rankers["mart"]` is one."""
+    from pippin.rankers.base import RANKERS
+
+    _load_all()
+    return Shelf(RANKERS, {
+        "what it is": lambda cls: cls.words.partition("\n")[0],
+        "looks at a measure": lambda cls: "yes" if "measure" in cls.parameters else "no",
+        "takes NULL": lambda cls: "yes" if cls.takes_null else "no",
+        "source": lambda cls: cls.source,
+    })  # fmt: skip
+
+
+make_shelf(__name__, _shelf)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pippin.collection.collection import Collection
     from pippin.collection.features.shelf import features
     from pippin.data.dataset import Dataset
-    from pippin.data.folders import Folds
+    from pippin.data.folds import Folds
     from pippin.data.read import read
     from pippin.data.trec import Judgements, Run
     from pippin.errors import ConventionError, DataError, MissingExtra, PippinError, PluginError, UnknownName
@@ -63,7 +63,7 @@ _HOMES = {
     "Dataset": "pippin.data.dataset",
     "Evaluation": "pippin.evaluation.evaluate",
     "Evaluations": "pippin.evaluation.evaluate",
-    "Folds": "pippin.data.folders",
+    "Folds": "pippin.data.folds",
     "Judgements": "pippin.data.trec",
     "Leaderboard": "pippin.bench.leaderboard",
     "Measure": "pippin.evaluation.measures",

@@ -17,7 +17,7 @@ from pippin.errors import UnknownName
 from pippin.shown import Shown, in_columns
 
 if TYPE_CHECKING:
-    from pippin.data.folders import Folds
+    from pippin.data.folds import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from pippin.data.convert import Anything, read_any
 from pippin.errors import DataError
 
 if TYPE_CHECKING:
-    from pippin.data.folders import Folds
+    from pippin.data.folds import Folds
 
 
 def read(

@@ -70,9 +70,7 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
 
     text = text_of(measure)
     whose = TOOLS[tool] if isinstance(tool, str) else tool
-    whose.convention_for(
-        parse(text), **axes
-    )  # what makes no sense is said now, and not as NaN in the middle of a search
+    whose.convention_for(parse(text), **axes)  # nonsense is said now, and not as NaN in a search
     if routing:
         sklearn.set_config(enable_metadata_routing=True)
     with sklearn.config_context(enable_metadata_routing=True):

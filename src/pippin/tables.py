@@ -19,6 +19,7 @@ from pippin.terminal import Screen, screen, visible, width
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _GAP = 2
+_WIDEST = 120  # longer lines of prose are hard to read
 
 _LATEX = {
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
@@ -128,7 +129,8 @@ class Heading:
         shown = place.text(self.text)
         lines = "\n".join(place.paint(line, "heading") for line in wrapped(shown, place.columns))
         under = "\n" + place.text(self.rule) * min(width(shown), place.columns or width(shown)) if self.rule else ""
-        return {"table": lines + under, "markdown": f"## {markdown(self.text)}", "latex": latex_comment(self.text),
+        marks = "##" if self.rule else "###"
+        return {"table": lines + under, "markdown": f"{marks} {markdown(self.text)}", "latex": latex_comment(self.text),
                 "csv": ""}[form]  # fmt: skip
 
 
@@ -142,20 +144,45 @@ class Prose:
     def render(self, form: str = "table") -> str:
         """The paragraph; CSV has none."""
         place = screen()
-        lines = wrapped(place.text(self.text), place.columns, self.hanging)
+        lines = wrapped(place.text(self.text), place.columns and min(place.columns, _WIDEST), self.hanging)
         return {"table": "\n".join(lines), "markdown": markdown(self.text), "latex": latex(self.text), "csv": ""}[form]
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What there is to say of one thing: names and values."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def render(self, form: str = "table") -> str:
+        """A line a fact; a list in Markdown and LaTeX, a table in CSV."""
+        if form == "csv":
+            return Table(["fact", "value"], self.pairs, names=2).render("csv")
+        if form == "markdown":
+            return "\n".join(f"- **{markdown(name)}** {markdown(value)}" for name, value in self.pairs)
+        if form == "latex":
+            items = [rf"\item[{{{latex(name)}}}] {latex(value)}" for name, value in self.pairs]
+            return "\n".join([r"\begin{description}", *items, r"\end{description}"])
+        place = screen()
+        across = max((width(place.text(name)) for name, _ in self.pairs), default=0) + _GAP
+        room = None if place.columns is None else max(_GAP, place.columns - across)
+        return "\n".join(
+            (place.text(name) if not i else "").ljust(across) + line
+            for name, value in self.pairs
+            for i, line in enumerate(wrapped(place.text(value), room))
+        )
+
+
+@dataclass(frozen=True)
 class Remarks:
-    """Sentences, each on its own line."""
+    """Sentences, each an item of a list."""
 
     lines: Sequence[str]
 
     def render(self, form: str = "table") -> str:
-        """A list in Markdown, comments in LaTeX; CSV has none."""
+        """The list; comments in LaTeX, nothing in CSV."""
         if form == "table":
-            return "\n".join(Prose(line, "  ").render() for line in self.lines)
+            return "\n".join(Prose(f"- {line}", "  ").render() for line in self.lines)
         marks = {"markdown": [f"- {markdown(line)}" for line in self.lines],
                  "latex": [latex_comment(line) for line in self.lines]}  # fmt: skip
         return "\n".join(marks.get(form, ()))

@@ -51,7 +51,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence(folder: Path, tmp_path: Path) 
 
 
 def command(folder: Path, output: Path) -> list[str]:
-    rankers = ["--rankers", "odd-slow,best-feature", "--import", ODD, "--tools", "official,letor4", "--jobs", "2"]
+    rankers = ["--ranker", "odd-slow,best-feature", "--import", ODD, "--tool", "official,letor4", "--jobs", "2"]
     return [sys.executable, "-m", "pippin", "bench", str(folder), *rankers, "-o", str(output)]
 
 
@@ -91,7 +91,7 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
         (["nowhere"], "nowhere: there is no such file or folder"),
         (["plan.toml", "other"], "a plan names its data itself"),
         (["nowhere", "--set", "ranksvm=1"], "--set takes RANKER.NAME=VALUE, not 'ranksvm=1'"),
-        (["nowhere", "--rankers", "lamdamart"], "did you mean lambdamart"),
+        (["nowhere", "--ranker", "lamdamart"], "did you mean lambdamart"),
         (["nowhere", "--memory", "lots"], "a size of memory is a number with K, M, G or T"),
         (["nowhere", "--seeds", "0"], "the plan names no seeds"),
     ],

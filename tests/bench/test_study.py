@@ -13,7 +13,8 @@ from pippin.bench.conclusions import Conclusion
 from pippin.bench.study import CUTOFFS, Study, study
 from pippin.errors import DataError, UnknownName
 from pippin.report.export import write_study_figures
-from pippin.report.study import csv_table, record, study_figures, text
+from pippin.report.study import csv_table, parts, record, study_figures
+from pippin.tables import together
 
 QUERIES, EMPTY, SHORT = 20, 5, 8  # of a fold: the first are empty, the last shorter than 8
 RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet")
@@ -139,7 +140,7 @@ def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
     grid.fail("lambdamart", "out of memory", fold="Fold2", convention="letor4")
     found = study(grid, "D")
     assert "lambdamart" not in {e.ranker for e in conclusion(found, "training under letor4").evidence}
-    assert "lambdamart trained under letor4: Fold2 has no value (out of memory)" in text(found)
+    assert "lambdamart trained under letor4: Fold2 has no value (out of memory)" in together(parts(found))
 
 
 def test_refusals() -> None:
@@ -153,7 +154,7 @@ def test_refusals() -> None:
 
 def test_it_is_written_in_every_form() -> None:
     found = study(made(), "D")
-    terminal, markdown = text(found), text(found, "markdown")
+    terminal, markdown = together(parts(found)), together(parts(found), "markdown")
     assert "1  The bias of yahoo equals the share of empty queries exactly." in terminal
     assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |" in markdown
     assert len(csv_table([found]).rows) == len(found.points)
@@ -175,7 +176,7 @@ def test_the_figures_draw_every_curve() -> None:
 
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    written = write_study_figures(study(made(), "D"), tmp_path / "figures")
+    written = write_study_figures([study(made(), "D")], tmp_path / "figures")
     assert [file.name for file in written] == ["D-figure1.svg", "D-figure1.png", "D-figure2.svg", "D-figure2.png"]
     assert written[0].read_text().count("<path") > 100
     assert written[1].read_bytes().startswith(b"\x89PNG")

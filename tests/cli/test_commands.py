@@ -99,13 +99,13 @@ def test_a_run_is_judged_by_a_letor_file(files: Path, capsys: pytest.CaptureFixt
         (("eval", "qrels", "run", "-t", "trec_evil"), "did you mean trec_eval"),
         (("eval", "qrels", "run", "--ties", "random"), "ties is one of"),
         (("eval", "qrels", "run", "--gain", "a,b"), "gain is"),
-        (("eval", "qrels", "run", "-f", "parquet"), "--output"),
+        (("eval", "qrels", "run", "-f", "parquet"), "--out"),
         (("eval", "-", "-"), "standard input"),
         (("eval", "qrels", "scores"), "score"),
         (("evl", "qrels", "run"), "did you mean eval"),
         (("as", "trec_evil", "x"), "did you mean trec_eval"),
-        (("reconcile", "qrels", "run"), "--to TOOL"),
-        (("reconcile", "qrels", "run", "--to", "nobody"), "no tool is called"),
+        (("reconcile", "qrels", "run"), "--tool A,B"),
+        (("reconcile", "qrels", "run", "-t", "nobody"), "no tool is called"),
         (("compare", "qrels", "run"), "at least two scored files"),
         (("compare", "qrels", "run", "other", "--test", "z"), "is called 'z'"),
         (("compare", "qrels", "run", "other", "--missing", "maybe"), "--missing is"),
@@ -144,12 +144,12 @@ def test_tools_and_measures_tell_all(files: Path, capsys: pytest.CaptureFixture[
 
 def test_reconcile_speaks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ("reconcile", "letor.txt", "scores", "-m", "NDCG@10")
-    assert "short lists" in output(capsys, *common, "--from", "trec_eval9", "--to", "letor4")
-    record = json.loads(output(capsys, *common, "--from", "trec_eval9", "--to", "letor4", "-f", "json"))
+    assert "short lists" in output(capsys, *common, "-t", "trec_eval9,letor4")
+    record = json.loads(output(capsys, *common, "-t", "trec_eval9,letor4", "-f", "json"))
     assert sum(p["value"] for p in record["parts"]) == pytest.approx(record["difference"], abs=1e-12)
-    assert "| tool |" in output(capsys, *common, "--all", "-f", "markdown")
-    assert output(capsys, *common, "--all", "-f", "csv").startswith("measure,from,to,choice,value\n")
-    assert output(capsys, *common, "--all", "-f", "html", "-o", "why.html") == ""
+    assert "| tool |" in output(capsys, *common, "-t", "all", "-f", "markdown")
+    assert output(capsys, *common, "-t", "all", "-f", "csv").startswith("measure,from,to,choice,value\n")
+    assert output(capsys, *common, "-t", "all", "-f", "html", "-o", "why.html") == ""
     assert "<h1>" in Path("why.html").read_text()
 
 

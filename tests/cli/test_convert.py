@@ -37,7 +37,7 @@ def test_options(letor: Path) -> None:
         "query,document,label,comment,1,2",
         "1,a,1,docid = a,0.5,7.0",
     ]
-    assert main(["convert", str(store), str(letor.parent / "q.csv"), "--judgements"]) == 0
+    assert main(["convert", str(store), str(letor.parent / "q.csv"), "--labels"]) == 0
     assert (letor.parent / "q.csv").read_text() == "query,document,label\n1,a,1\n1,b,0\n2,a,2\n"
 
 

@@ -8,7 +8,7 @@ from pippin.cli.main import main
 
 
 def test_the_demo_builds_benches_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["demo", "-o", str(tmp_path / "demo"), "--sample", "10", "--rankers", "best-feature,regression"]
+    arguments = ["demo", "-o", str(tmp_path / "demo"), "--sample", "10", "--ranker", "best-feature,regression"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
     for part in ("stdlib-TD", "stdlib-HP", "stdlib-NP", "best-feature", "Over all three"):

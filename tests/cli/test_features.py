@@ -33,7 +33,7 @@ def test_one_feature_tells_its_parameters(capsys: pytest.CaptureFixture[str]) ->
 
 def test_what_is_left_out_of_a_set_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "gov_text"]) == 0
-    assert "left out 41–60: links and urls" in capsys.readouterr().out
+    assert "left out  41–60: links and urls" in capsys.readouterr().out
 
 
 def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from pippin.cli.main import main
 from pippin.data.letor import write_letor
 from pippin.data.synthetic import make
 
-ARGUMENTS = ["--rankers", "adarank,best-feature", "--train-tools", "ranklib,yahoo", "--quick", "--quiet", "--jobs", "2"]
+ARGUMENTS = ["--ranker", "adarank,best-feature", "--convention", "ranklib,yahoo", "--quick", "--quiet", "--jobs", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = make(queries=60, documents=12, labels=3, seed=3)
     write_letor(replace(data, features=np.nan_to_num(data.features)), folder / "toy.txt")
     arguments = [str(folder / "toy.txt"), *ARGUMENTS, "-o", str(folder / "results")]
-    assert main(["study", *arguments, "--form", "json", "--report", str(folder / "study.json")]) == 0
+    assert main(["study", *arguments, "--format", "json", "--report", str(folder / "study.json")]) == 0
     return folder / "results"
 
 
@@ -51,7 +51,7 @@ def test_csv_with_published_values(results: Path, tmp_path: Path, capsys: pytest
     theirs = tmp_path / "theirs.csv"
     theirs.write_text("dataset,ranker,measure,value\nTOY,AdaRank-MAP,MAP,0.5\n")
     asked = ["leaderboard", str(results), "--convention", "yahoo", "--published", str(theirs)]
-    assert main([*asked, "--form", "csv"]) == 0
+    assert main([*asked, "--format", "csv"]) == 0
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert float(row["difference"]) == pytest.approx(float(row["ours"]) - 0.5)
     assert main(asked) == 0
@@ -72,5 +72,5 @@ def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     ):
         assert main(["leaderboard", *arguments]) == 2
         assert words in capsys.readouterr().err
-    assert main(["study", "toy.txt", "--train-tools", "yaho"]) == 2
+    assert main(["study", "toy.txt", "--convention", "yaho"]) == 2
     assert "did you mean yahoo" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def test_sizes_and_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_pages_neighbours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = output(capsys, str(folder), "--page", "apples/")
+    text = output(capsys, str(folder), "--around", "apples/")
     assert "in-links (2)" in text
     assert "out-links (2)" in text
     assert "children (1)" in text
@@ -64,7 +64,7 @@ def test_files_and_kept_webs(folder: Path, tmp_path: Path, capsys: pytest.Captur
 
 
 def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["links", str(folder), "--page", "plums"]) == 2
+    assert main(["links", str(folder), "--around", "plums"]) == 2
     assert capsys.readouterr().err == "pippin: no page has the id or url 'plums'\n"
     assert main(["links", str(folder / "nowhere")]) == 2
     assert "no such file or folder" in capsys.readouterr().err

@@ -20,7 +20,8 @@ from pippin.evaluation.audits.scores import condense
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.ranking import UNJUDGED, rank
 from pippin.evaluation.tools import TOOLS
-from pippin.report.audit import audit_csv, audit_markdown, audit_record, audit_text
+from pippin.report.audit import audit_csv, audit_parts, audit_record, audit_text
+from pippin.tables import together
 
 
 def dataset(queries: list[list[int]], features: object = None, ids: bool = True) -> Dataset:
@@ -307,7 +308,7 @@ def test_parts_of_different_width() -> None:
 def test_drawings_hold_every_finding() -> None:
     found = audit(QRELS, RUN, measures=["NDCG@2", "AP"])
     assert [f.severity for f in found.findings] == sorted((f.severity for f in found.findings), key=SEVERITIES.index)
-    text, markdown = audit_text(found), audit_markdown(found)
+    text, markdown = audit_text(found), together(audit_parts(found), "markdown")
     assert max(map(len, text.splitlines())) <= 110
     assert repr(found) == text
     for finding in found.findings:

@@ -16,6 +16,7 @@ from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole
 from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_overrides
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS
+from pippin.tables import together
 
 INVALID: list[tuple[str, Any]] = [
     ("gain", "exp"), ("gain", ()), ("gain", (1.0, 2.0)), ("gain", (0.0, -1.0)), ("gain", (0.0, math.inf)),
@@ -115,10 +116,10 @@ def test_an_axis_says_what_it_is(axis: Axis) -> None:
 def test_an_axis_is_one_declaration() -> None:
     """What the command line, the notation and the page need of a new axis comes from its field alone."""
     names = [name for name, axis in AXES.items() if axis.heading]
-    printed = overview("csv").splitlines()[0].split(",")
+    printed = list(overview().headers)
     assert printed == ["tool", "version", *(AXES[name].heading for name in names)]
     for name, axis in AXES.items():
-        assert axis.decides in describe(TOOLS["official"])
+        assert axis.decides in together(describe(TOOLS["official"]))
         for argument in (name, *axis.arguments):
             assert parse(f"P({argument}={OTHER[name][1]})@5").overrides == ((name, OTHER[name][0]),)
 

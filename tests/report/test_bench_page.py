@@ -45,8 +45,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         filled = type(data)(np.nan_to_num(data.features), data.labels, data.offsets, data.query_ids, data.document_ids)
         write_letor(filled, folder / f"{name}.txt")
     files = [str(folder / "one.txt"), str(folder / "two.txt")]
-    grid = ["--rankers", ",".join(RANKERS), "--tools", TOOLS_ASKED, "--measures", ",".join(MEASURES), "--folds", "3",
-            "--conventions", "official,yahoo"]  # fmt: skip
+    grid = ["--ranker", ",".join(RANKERS), "--tool", TOOLS_ASKED, "--measure", ",".join(MEASURES), "--folds", "3",
+            "--convention", "official,yahoo"]  # fmt: skip
     code = main(["bench", *files, *grid, "--quick", "--jobs", "1", "-q", "-o", str(folder / "results")])
     assert code == 0
     return Results.open(folder / "results")

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from pippin.cli.evaluate import check_measures
-from pippin.cli.output import write_text
+from pippin.cli.options import flag, printing, shared
+from pippin.cli.output import as_json, write_text
 from pippin.errors import DataError
 from pippin.evaluation.audit import CUTOFFS, MEASURES, Audit, audit
+from pippin.tables import together
 
-HELP = """Say whether a data set is fit for a comparison: what it holds that tools treat differently, or that no model
-can learn from, and what that does to which measure under which tool.
+HELP = """Say whether a data set is fit for a comparison.
 
-  pippin audit test.txt                    LETOR text, a table or a store
-  pippin audit S1.txt S2.txt S3.txt        several files as one data set
-  pippin audit MQ2008                      a folder of Fold1 … Fold5 or of S1.txt … S5.txt
-  pippin audit qrels.txt run.txt           judgements and a run: also ties, unjudged, missing
-  pippin audit test.txt scores.txt         a data set and scores
-
-The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of scores
-(1 column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
+What it holds that tools treat differently, or that no model can learn from, and what that does to which measure under
+which tool. The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of
+scores (1 column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
+EXAMPLES = (
+    "pippin audit MQ2008",
+    "pippin audit S1.txt S2.txt S3.txt --format markdown",
+    "pippin audit qrels.txt run.txt --measure NDCG@10,MAP",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="qrels, LETOR files, a table, a store or a folder of "
-                        "folds; a run or scores may come last")  # fmt: skip
+    parser.add_argument("data", metavar="DATA", nargs="+", help="qrels, LETOR files (several are one data set), a "
+                        "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; a run or scores may come "
+                        "last")  # fmt: skip
     parser.add_argument("-s", "--scored", metavar="FILE", help="a run or a score file")
-    parser.add_argument("-m", "--measure", action="append", metavar="M", help=f"the measures whose change is reported "
-                        f"(default: {', '.join(MEASURES)})")  # fmt: skip
+    flag(parser, "measure", "those whose change is reported", default=list(MEASURES))
     parser.add_argument("--cutoffs", default=",".join(map(str, CUTOFFS)), metavar="K,K,…", help="where short lists and "
                         "unjudged documents are counted (default: %(default)s)")  # fmt: skip
-    parser.add_argument("-f", "--format", choices=("table", "markdown", "json", "csv"), default="table",
-                        help="(default: table)")  # fmt: skip
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
-    parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    shared(parser, "merge_queries")
+    printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,14 +43,14 @@ def run(options: argparse.Namespace) -> int:
     from pippin.data.audit_files import load_audited
     from pippin.data.load import as_scored
 
-    measures = options.measure or MEASURES
+    measures = options.measure
     check_measures(measures)
     cutoffs = parse_cutoffs(options.cutoffs)
     paths, last = split(options.data, options.scored)
     judged, layout = load_audited(paths, merge_queries=options.merge_queries)
     scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
     found = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout)
-    write_text(render(found, options.format), options.output)
+    write_text(render(found, options.format), options.output, options.format)
     return 0
 
 
@@ -98,9 +95,9 @@ def render(found: Audit, form: str) -> str:
     from pippin.report import audit as report
 
     if form == "json":
-        return json.dumps(report.audit_record(found), indent=1, ensure_ascii=False)
+        return as_json(report.audit_record(found))
     if form == "csv":
         return report.audit_csv(found)
-    if form == "markdown":
-        return report.audit_markdown(found)
-    return report.audit_text(found, shutil.get_terminal_size((110, 24)).columns)
+    if form == "table":
+        return report.audit_text(found)
+    return together(report.audit_parts(found), form)

@@ -10,7 +10,10 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pippin.cli.options import flag, hint, old, shared
+from pippin.cli.output import write
 from pippin.errors import DataError
+from pippin.tables import Table, number
 
 if TYPE_CHECKING:
     from pippin.bench.plan import Experiment
@@ -18,41 +21,42 @@ if TYPE_CHECKING:
 
 HELP = """Train and evaluate rankers on data sets in folds, and keep everything.
 
-  pippin bench OHSUMED MQ2008 -o results
-  pippin bench stdlib --sample 100 --quick     (the standard library: three data sets, built first)
-  pippin bench all.txt --rankers ranksvm,lambdamart --folds 5 --quick
-  pippin bench data --conventions official,yahoo --set lambdamart.rounds=300
-  pippin bench plan.toml -o results          (options win over the plan; `pippin.bench.plan` says what it holds)
-
-Run it again to go on after Ctrl-C, a crash or a failure: what is done is never computed again."""
+Run it again to go on after Ctrl-C, a crash or a failure: what is done is never computed again. A plan.toml holds the
+same as the options (`pippin.bench.plan` says what), which win over it; `stdlib`, the standard library, is built
+first."""
+EXAMPLES = (
+    "pippin bench all.txt --ranker ranksvm,best-feature --folds 3 --quick --out results",
+    "pippin bench MQ2008 --quick -r regression --convention official,yahoo --tool official,letor4 -m NDCG@10,MAP",
+    "pippin bench plan.toml --out results --set lambdamart.rounds=30",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, files with features, collections "
                         "(NAME=PATH calls one otherwise), or one plan.toml")  # fmt: skip
-    parser.add_argument("-o", "--output", default="results", metavar="RESULTS", help="(default: results)")
+    flag(parser, "out", metavar="RESULTS", default="results")
     grid = parser.add_argument_group("the grid")
-    grid.add_argument("--rankers", metavar="A,B", help="names, or all (default: all); `pippin rankers` lists them")
-    grid.add_argument("--conventions", metavar="T,U", help="tools whose measures training looks at (default: official)")
-    grid.add_argument("--tools", metavar="T,U", help="tools to evaluate under (default: all)")
-    grid.add_argument("--measures", metavar="M,N", help="(default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10)")
-    grid.add_argument(
-        "--folds", type=int, metavar="N", help="how many are made of a plain file or a collection (default: 5)"
-    )
-    grid.add_argument("--sample", type=int, metavar="N", help="documents per query of a collection (default: 1000)")
-    grid.add_argument("--select", metavar="M", help="the measure that chooses hyper-parameters (default: MAP)")
-    grid.add_argument("--seeds", type=int, metavar="N", help="how many (default: 1)")
-    grid.add_argument("--set", action="append", metavar="RANKER.NAME=VALUE", help="fix a parameter of a ranker")
-    grid.add_argument("--quick", action="store_true", help="small grids and few rounds, for a first look")
+    flag(grid, "ranker", "or all (default: all)")
+    flag(grid, "convention", "or several (default: official)")
+    flag(grid, "tool", "those to evaluate under (default: all)")
+    flag(grid, "measure", "(default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10)")
+    flag(grid, "folds", "of a plain file or a collection (default: 5)")
+    flag(grid, "sample", "(default: 1000)")
+    flag(grid, "select", "(default: MAP)")
+    flag(grid, "seeds", "(default: 1)")
+    shared(grid, "set", "quick")
     how = parser.add_argument_group("how it runs")
-    how.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
-    how.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G; beyond it a cell fails")
-    how.add_argument("--dask", metavar="ADDRESS", help="on the Dask cluster of this scheduler, or local")
+    shared(how, "jobs")
+    flag(how, "memory", "for all cells together; beyond it a cell fails")
+    shared(how, "dask")
     how.add_argument("--allow-leak", action="store_true", help="go on where training holds test queries")
     how.add_argument("--allow-one-fold", action="store_true", help="go on where a data set has one fold")
     how.add_argument("--no-check", action="store_true", help="do not compare a published data set with its counts")
-    how.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    shared(how, "quiet", format="table")
+    for former, now in {"--output": "--out", "--rankers": "--ranker", "--conventions": "--convention",
+                        "--tools": "--tool", "--measures": "--measure"}.items():  # fmt: skip
+        old(parser, former, now)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,9 +75,10 @@ def run(options: argparse.Namespace) -> int:
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
     )  # fmt: skip
-    print(summary(outcome))
-    for line in failures(outcome):
-        print(f"pippin: {line}", file=sys.stderr)
+    found = record(outcome)
+    write(options.format, "-", lambda: [summary(found)], lambda: found)
+    for line in found["failures"]:
+        hint(line)
     return outcome.status
 
 
@@ -82,10 +87,9 @@ def experiment(options: argparse.Namespace) -> Experiment:
     from pippin.bench.plan import Experiment, first_seeds, read_plan
 
     given: dict[str, Any] = {}
-    for name in ("rankers", "conventions", "tools", "measures"):
-        text = getattr(options, name)
-        if text is not None:
-            given[name] = tuple(part.strip() for part in text.split(","))
+    for name in ("ranker", "convention", "tool", "measure"):
+        if getattr(options, name) is not None:
+            given[f"{name}s"] = tuple(getattr(options, name))
     for name in ("folds", "sample", "select"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
@@ -130,36 +134,51 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def summary(outcome: Outcome) -> str:
+def record(outcome: Outcome) -> dict[str, Any]:
     """The rankers of this run by their means over folds, per data set, and where the results are.
 
     A ranker that lacks a cell has no mean, as on the leaderboard.
     """
     from pippin.bench.standings import mean_over_folds
-    from pippin.tables import Table
 
     tool = "official" if "official" in outcome.tasks[0].tools else outcome.tasks[0].tools[0]
     asked = outcome.tasks[0].measures
-    measures = [m for m in asked if m in ("NDCG@10", "MAP")] or asked[:2]
+    measures = [m for m in asked if m in ("NDCG@10", "MAP")] or list(asked[:2])
     records = {cell.key: cell.record["means"].get(tool, {}) for cell in outcome.results.cells}
     expected: dict[tuple[str, str, str], list[tuple[str, str, str, str, int]]] = {}
     for task in outcome.tasks:
         expected.setdefault((task.data, task.ranker, task.convention), []).append(task.key)
-    rows = []
-    for name, keys in expected.items():
-        means = []
+    rows: list[dict[str, Any]] = []
+    for (data, ranker, convention), keys in expected.items():
+        means = {}
         for measure in measures:
             values = {(key[1], key[4]): records.get(key, {}).get(measure) for key in keys}
             cells = {at: math.nan if value is None else value for at, value in values.items()}
-            means.append(mean_over_folds(cells).mean)
-        rows.append((name, sum(key in records for key in keys), means))
-    order = {data: i for i, data in enumerate(dict.fromkeys(name[0] for name, _, _ in rows))}
-    rows.sort(key=lambda row: (order[row[0][0]], math.inf if math.isnan(row[2][-1]) else -row[2][-1]))
-    shown = [[*name, str(cells), *("–" if math.isnan(m) else f"{m:.4f}" for m in means)] for name, cells, means in rows]
-    done = len(outcome.tasks) - len(outcome.failed)
-    note = (f"{done} of {len(outcome.tasks)} cells are in {outcome.results.path} ({outcome.computed} computed now); "
-            f"means over folds under {tool}")  # fmt: skip
-    return Table(["data", "ranker", "trained under", "cells", *measures], shown, names=3, notes=[note]).render()
+            means[measure] = mean_over_folds(cells).mean
+        rows.append({"data": data, "ranker": ranker, "convention": convention,
+                     "cells": sum(key in records for key in keys), "means": means})  # fmt: skip
+    order = {data: i for i, data in enumerate(dict.fromkeys(row["data"] for row in rows))}
+    last = {id(row): row["means"][measures[-1]] for row in rows}
+    rows.sort(key=lambda row: (order[row["data"]], math.inf if math.isnan(last[id(row)]) else -last[id(row)]))
+    return {
+        "results": str(outcome.results.path), "cells": len(outcome.tasks),
+        "done": len(outcome.tasks) - len(outcome.failed), "computed": outcome.computed, "tool": tool,
+        "measures": measures, "rankers": rows, "failures": failures(outcome),
+    }  # fmt: skip
+
+
+def summary(found: dict[str, Any]) -> Table:
+    """A row per data set, ranker and training convention."""
+    rows = [
+        [*(str(row[key]) for key in ("data", "ranker", "convention", "cells")),
+         *(number(mean, 4) for mean in row["means"].values())]
+        for row in found["rankers"]
+    ]  # fmt: skip
+    note = (f"{found['done']} of {found['cells']} cells are in {found['results']} ({found['computed']} computed now); "
+            f"means over folds under {found['tool']}")  # fmt: skip
+    heads = ["data", "ranker", "trained under", "cells", *found["measures"]]
+    firsts = {row[0]: i for i, row in reversed(list(enumerate(rows)))}.values()
+    return Table(heads, rows, names=3, notes=[note], keys=2, best={(i, len(heads) - 1) for i in firsts})
 
 
 def failures(outcome: Outcome) -> list[str]:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from pippin.cli.index import add_analysis, analysis_of
+from pippin.cli.options import flag, hint, old, shared
 from pippin.errors import DataError
 
 HELP = """Build a learning-to-rank data set from a collection of documents.
 
-  pippin build --explain cacm/                    what is seen there, before anything is done
-  pippin build stdlib -o stdlib-letor
-  pippin build cacm/ -o cacm-letor --sample 100
-  pippin build docs.jsonl --queries topics.tsv --judgements qrels.txt -o mine --features "bm25@title bm25@text"
-  pippin build cran/ -o cran-letor --documents judged --resume"""
+--explain says what is seen there, before anything is done."""
+EXAMPLES = (
+    "pippin build --explain cacm/",
+    "pippin build cacm/ --out cacm-letor --sample 100",
+    'pippin build docs.jsonl --topics topics.tsv --judgements qrels.txt -o mine --features "bm25@title bm25@text"',
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
-    parser.add_argument("--format", metavar="F", help="the collection's format (default: found out)")
-    parser.add_argument("--queries", metavar="FILE", help="the topics, where they do not stand beside the documents")
+    shared(parser, "reader")
+    parser.add_argument("--topics", metavar="FILE", help="the queries, where they do not stand beside the documents")
     parser.add_argument("--judgements", metavar="FILE", help="who judged what, likewise")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the data set goes")
+    flag(parser, "out", metavar="FOLDER")
     parser.add_argument("--explain", action="store_true", help="say what is taken for documents, queries and "
                         "judgements, and build nothing")  # fmt: skip
     parser.add_argument(
         "--features", default="auto", help="a set or features one by one, see `pippin features` (default: as it fits)"
     )
-    parser.add_argument("--sample", type=int, default=1000, metavar="N", help="documents per query (default: 1000)")
+    shared(parser, sample=1000, folds=5)
+    flag(parser, "seed", "queries are shuffled before they are cut into folds (default: they are cut as they stand)")
     parser.add_argument(
         "--documents", choices=("top", "judged", "both"), default=None,
         help="the best N by BM25, the judged ones, or both (default: as the collection was judged)",
     )  # fmt: skip
-    parser.add_argument("--folds", type=int, default=5, metavar="K")
-    parser.add_argument("--seed", type=int, help="shuffle the queries before they are cut (default: as they stand)")
     parser.add_argument(
         "--unjudged", choices=("drop", "keep"), default="drop",
         help="queries that nobody judged: leave them out, or keep them, all not relevant (default: %(default)s)",
@@ -52,9 +52,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-meta", action="store_true", help="write no meta-information, which is large")
     parser.add_argument("--similarity", action="store_true", help="write how alike each query's documents are")
     add_analysis(parser)
-    parser.add_argument("--memory", default="512M", metavar="SIZE", help="of the index while it is built (%(default)s)")
+    flag(parser, "memory", "more of the index is gathered on disk", default="512M")
     parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    shared(parser, "quiet")
+    old(parser, "--output", "--out")
+    old(parser, "--format", "--reader")
+    old(parser, "--queries", "--topics")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     from pippin.collection.named import is_named, open_collection
     from pippin.machine import parse_size
 
-    named = {"format": options.format, "queries": options.queries, "judgements": options.judgements}
+    named = {"format": options.reader, "queries": options.topics, "judgements": options.judgements}
     if options.explain and not is_named(options.collection):
         from pippin.collection.readers import explain
 
@@ -94,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         memory=parse_size(options.memory), resume=options.resume, verbose=not options.quiet,
     )  # fmt: skip
     for note in collection.notes:
-        print(f"pippin: {note}", file=sys.stderr)
+        hint(note)
     print(summary(manifest, options.output))
     return 0
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from pippin.cli.evaluate import check_measures, chosen_tools, load
-from pippin.cli.output import write_text
+from pippin.cli.evaluate import DEFAULT_MEASURES, check_measures, chosen_tools, load
+from pippin.cli.options import flag, old, printing, shared
+from pippin.cli.output import as_json, write_text
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import Comparison, TestPlan, compare_rankings, compare_table
 from pippin.evaluation.corrections import CORRECTIONS
@@ -18,32 +18,37 @@ from pippin.progress import progress
 
 HELP = """Compare systems under every tool, with significance.
 
-  pippin compare qrels.txt a.run b.run c.run -m NDCG@10 -m MAP --tools all
-  pippin compare test.txt a.scores b.scores --tools official,letor4 --baseline a.scores
-  pippin compare --scores matrix.csv            a column a system, a row a query"""
+The first tool orders the tables. --per-query prints the values that were compared instead."""
+EXAMPLES = (
+    "pippin compare qrels.txt a.run b.run c.run --measure NDCG@10,MAP --tool all",
+    "pippin compare test.txt a.scores b.scores --tool official,letor4 --baseline a.scores --format latex",
+    "pippin compare --scores matrix.csv --format json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("judged", metavar="JUDGED", nargs="?", help="qrels, LETOR file, table or store")
     parser.add_argument("scored", metavar="SCORED", nargs="*", help="runs or score files, at least two")
-    parser.add_argument("--scores", metavar="FILE", help="a matrix of per-query values (CSV or Parquet) instead")
-    parser.add_argument("-m", "--measure", action="append", metavar="M", help="(default: NDCG@10 and MAP)")
-    parser.add_argument("-t", "--tools", default="all", metavar="T", help="all, or names joined by commas; the first "
-                        "orders the tables (default: all, official first)")  # fmt: skip
+    parser.add_argument("--scores", metavar="FILE", help="instead a matrix of values, a column a system, a row a query "
+                        "(CSV or Parquet)")  # fmt: skip
+    shared(parser, measure=DEFAULT_MEASURES, tool=["all"])
+    shared(parser, "per_query", "merge_queries")
     parser.add_argument("--baseline", metavar="SYSTEM", help="test every system against this one only")
-    parser.add_argument("--test", default="t", help=f"one of {', '.join(TESTS)} (default: t)")
-    parser.add_argument("--correct", default="holm", help=f"one of {', '.join(CORRECTIONS)} (default: holm)")
-    parser.add_argument("--alpha", type=float, default=0.05, help="(default: 0.05)")
-    parser.add_argument("--samples", type=int, help="of the resampling tests")
-    parser.add_argument("--seed", type=int, default=0, help="of the resampling tests (default: 0)")
+    testing(parser)
+    shared(parser, "samples", seed=0)
     parser.add_argument("--missing", default="error", metavar="error|drop|VALUE", help="a query that some system "
                         "lacks: an error, dropped for all, or counted as this value (default: error)")  # fmt: skip
-    parser.add_argument(
-        "-f", "--format", choices=("table", "markdown", "latex", "csv", "json", "html"), default="table"
-    )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
-    parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    shared(parser, "quiet")
+    printing(parser, "html")
+    old(parser, "--tools", "--tool")
+
+
+def testing(parser: argparse.ArgumentParser) -> None:
+    """The flags of a command that tests differences."""
+    flag(parser, "test", f"one of {', '.join(TESTS)}", default="t")
+    flag(parser, "correct", f"one of {', '.join(CORRECTIONS)}", default="holm")
+    flag(parser, "alpha", default=0.05)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         comparisons, what = [from_matrix(options.scores, plan)], options.scores
     else:
         comparisons, what = from_files(options, plan), options.judged
-    write_text(render(comparisons, options, what), options.output)
+    write_text(render(comparisons, options, what), options.output, options.format)
     return 0
 
 
@@ -89,9 +94,9 @@ def from_matrix(path: str, plan: TestPlan) -> Comparison:
 
 def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     """A comparison per measure from judged data and scored files."""
-    measures = options.measure or ["NDCG@10", "MAP"]
+    measures = options.measure
     check_measures(measures)
-    tools = chosen_tools([options.tools])
+    tools = chosen_tools(options.tool)
     if options.judged is None or len(options.scored) < 2:
         raise DataError("a comparison needs judgements and at least two scored files (or --scores MATRIX)")
     loaded = load(options.judged, options.scored, options.merge_queries)
@@ -105,12 +110,13 @@ def render(comparisons: list[Comparison], options: argparse.Namespace, what: str
     from pippin.report import compare as report
 
     if options.format == "json":
-        return json.dumps([report.record(c) for c in comparisons], indent=1)
+        return as_json([report.record(c, options.per_query) for c in comparisons])
     if options.format == "csv":
-        return report.csv_table(comparisons).render("csv")
+        return (report.per_query_csv if options.per_query else report.csv_table)(comparisons).render("csv")
     if options.format == "html":
         first = comparisons[0].first
         tools = f", {len(comparisons[0].boards)} tools" if len(comparisons[0].boards) > 1 else ""
         lead = f"{len(first.means)} systems, {len(first.table.query_ids)} queries{tools}."
         return report.html(comparisons, lead, [f"data {what}", f"test {options.test}", f"seed {options.seed}"])
-    return "\n\n\n".join(report.text(c, options.format) for c in comparisons)
+    shown = report.per_query_text if options.per_query else report.text
+    return "\n\n\n".join(shown(c, options.format) for c in comparisons)

@@ -7,37 +7,38 @@ import sys
 
 import numpy as np
 
-HELP = """\
-Write ranking data in another form.
+from pippin.cli.options import old, shared
 
-forms: letor (LETOR or SVMlight text), qrels, run, scores, parquet, csv, arrow,
-store (a folder of memory-mapped columns that opens at once); irds:ID reads the
-judgements of ir_datasets. IN is recognised by its ending or its first line, OUT
-by its ending; a name that ends in / or .pippin is a store. With --partitions,
-OUT is a folder of Parquet files cut at queries, and IN a LETOR file of any
-size or a data set in another form."""
+HELP = """Write ranking data in another form.
+
+forms: letor (LETOR or SVMlight text), qrels, run, scores, parquet, csv, arrow, store (a folder of memory-mapped columns
+that opens at once); irds:ID reads the judgements of ir_datasets. IN is recognised by its ending or its first line, OUT
+by its ending; a name that ends in / or .pippin is a store. With --partitions, OUT is a folder of Parquet files cut at
+queries, and IN a LETOR file of any size or a data set in another form.
+
+Data are written as they are, also in CSV: nothing is escaped for spreadsheets."""
+EXAMPLES = (
+    "pippin convert test.txt test.parquet",
+    "pippin convert test.txt - --to csv --labels",
+    "pippin convert train.txt parts/ --partitions 1000",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("source", metavar="IN", help="a file, a store, irds:ID, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file, a store, or - for standard output")
-    parser.add_argument("--from", dest="source_form", metavar="FORM", help="the form of IN (default: recognised)")
-    parser.add_argument("--to", dest="target_form", metavar="FORM", help="the form of OUT (default: by its name)")
-    parser.add_argument(
-        "--absent", choices=("zero", "null"), default="zero", help="features a LETOR line leaves out (default: zero)"
-    )
+    shared(parser, "reader")
+    parser.add_argument("--to", metavar="FORM", help="the form of OUT (default: by its name)")
+    shared(parser, "merge_queries", absent="zero")
     parser.add_argument("--dtype", choices=("float32", "float64"), help="precision of features (default: as in IN)")
-    parser.add_argument("--merge-queries", action="store_true", help="join the rows of a query that comes back")
-    parser.add_argument(
-        "--partitions",
-        type=int,
-        metavar="ROWS",
-        help="write Parquet files of at most so many documents, cut at queries",
-    )
+    parser.add_argument("--partitions", type=int, metavar="ROWS", help="write Parquet files of at most so many "
+                        "documents, cut at queries")  # fmt: skip
     narrowing = parser.add_mutually_exclusive_group()
-    narrowing.add_argument("--judgements", action="store_true", help="only the labels of a data set, by document")
+    narrowing.add_argument("--labels", action="store_true", help="only the labels of a data set, by document")
     narrowing.add_argument("--feature", metavar="NAME", help="one feature of a data set, as a run or as scores")
+    old(parser, "--from", "--reader")
+    old(parser, "--judgements", "--labels")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,12 +50,12 @@ def run(options: argparse.Namespace) -> int:
     data, form = convert(
         options.source,
         options.target,
-        source_form=options.source_form,
-        target_form=options.target_form,
+        source_form=options.reader,
+        target_form=options.to,
         absent=options.absent,
         dtype=options.dtype,
         merge_queries=options.merge_queries,
-        judgements=options.judgements,
+        judgements=options.labels,
         feature=options.feature,
     )
     what = f"{len(data):,} scores" if isinstance(data, np.ndarray) else repr(data)
@@ -71,14 +72,14 @@ def run_partitions(options: argparse.Namespace) -> int:
     from pippin.errors import DataError
 
     others = {
-        "--to": options.target_form, "--merge-queries": options.merge_queries, "--judgements": options.judgements,
+        "--to": options.to, "--merge-queries": options.merge_queries, "--labels": options.labels,
         "--feature": options.feature,
     }  # fmt: skip
     for option, given in others.items():
         if given:
             raise DataError(f"--partitions cannot be had with {option}")
     data: Dataset | str = options.source
-    form = options.source_form or named_form(options.source)
+    form = options.reader or named_form(options.source)
     if form not in (None, "letor"):
         read = read_any(options.source, form, dtype=options.dtype)
         if not isinstance(read, Dataset):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
 import numpy as np
 
-from pippin.cli.output import write_text
+from pippin.cli.options import Several, old, printing, shared
+from pippin.cli.output import as_json, write_text
 from pippin.data.matrix import Matrix, read_matrix
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.correlation import COEFFICIENTS, Correlation, correlate
@@ -17,24 +17,27 @@ from pippin.tables import Table, number
 
 HELP = """Rank correlation of two leaderboards or columns of scores.
 
-  pippin correlate a.csv b.csv            two leaderboards (system, score), or two columns of numbers
-  pippin correlate both.csv               one file with two columns of numbers
-  pippin correlate map.csv ndcg.csv       two matrices, queries × systems: means, with bootstrap intervals"""
+A and B are two leaderboards (system, score), two columns of numbers, or two matrices, queries × systems: then of the
+means, with bootstrap intervals. One file alone has two columns of numbers."""
+EXAMPLES = (
+    "pippin correlate a.csv b.csv",
+    "pippin correlate both.csv --coefficient tau_b,tau_ap_b --format json",
+    "pippin correlate map.csv ndcg.csv --samples 200",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("a", metavar="A", help="the first; x, the truth where a coefficient has one")
     parser.add_argument("b", metavar="B", nargs="?", help="the second; y")
-    parser.add_argument("-c", "--coefficient", action="append", metavar="C", help=f"any of {', '.join(COEFFICIENTS)} "
+    parser.add_argument("-c", "--coefficient", action=Several, metavar="C", help=f"any of {', '.join(COEFFICIENTS)} "
                         "(default: all)")  # fmt: skip
-    parser.add_argument("--top", choices=("high", "low"), default="high", help="which end is the top: high for scores, "
-                        "low for ranks (default: high)")  # fmt: skip
-    parser.add_argument("--tolerance", type=float, help="closer than this is tied")
-    parser.add_argument("--samples", type=int, default=1000, help="of the bootstrap over queries (default: 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
-    parser.add_argument("-f", "--format", choices=("table", "markdown", "latex", "csv", "json"), default="table")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
+    parser.add_argument("--best", choices=("high", "low"), default="high", help="which end is the top: high for "
+                        "scores, low for ranks (default: high)")  # fmt: skip
+    parser.add_argument("--tolerance", type=float, metavar="T", help="closer than this is tied")
+    shared(parser, samples=1000, seed=0)
+    printing(parser)
+    old(parser, "--top", "--best")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     for name in options.coefficient or list(COEFFICIENTS):
         near = options.tolerance if COEFFICIENTS[name].tolerance_in else None
         try:
-            value = correlate(x, y, name, top=options.top, tolerance=near)
+            value = correlate(x, y, name, top=options.best, tolerance=near)
         except ConventionError as error:
             if options.coefficient:
                 raise
@@ -56,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
         if matrices is not None:
             try:
                 interval = bootstrap(
-                    *matrices, name, samples=options.samples, seed=options.seed, top=options.top, tolerance=near
+                    *matrices, name, samples=options.samples, seed=options.seed, top=options.best, tolerance=near
                 )
             except ConventionError:  # a resample may tie what the whole does not
                 remark = "no interval: resampled queries tie systems, which it refuses"
         found.append((name, value, interval, remark))
-    write_text(render(found, len(x), options), options.output)
+    write_text(render(found, len(x), options), options.output, options.format)
     return 0
 
 
@@ -110,14 +113,14 @@ def render(
 ) -> str:
     """A row per coefficient."""
     if options.format == "json":
-        return json.dumps({
-            "items": items, "top": options.top,
+        return as_json({
+            "items": items, "top": options.best,
             "coefficients": {
                 name: {"value": None if c is None or c.value != c.value else c.value, "reason": reason,
                        "low": None if i is None else i.low, "high": None if i is None else i.high}
                 for name, c, i, reason in found
             },
-        }, indent=1)  # fmt: skip
+        })  # fmt: skip
     intervals = any(i is not None for _, _, i, _ in found)
     rows = [
         [name, "–" if c is None else number(c.value, 6),
@@ -125,7 +128,7 @@ def render(
         for name, c, i, reason in found
     ]  # fmt: skip
     known = next((c for _, c, _, _ in found if c is not None), None)
-    notes = [f"{items} items; top = {options.top}"]
+    notes = [f"{items} items; top = {options.best}"]
     if known is not None:
         notes[0] += f"; tied pairs: {known.ties_x} in A, {known.ties_y} in B"
     headers = ["coefficient", "value", *(["95% interval"] if intervals else []), "remark"]

@@ -5,22 +5,26 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = """Build three data sets from the standard library of this Python, bench all rankers on them in five folds with
-small grids, print the leaderboards, and make the page. A few minutes; run again, it goes on where it was stopped.
+from pippin.cli.options import flag, old, shared
+from pippin.cli.output import write
+from pippin.tables import Heading, Part, Prose, together
 
-  pippin demo
-  pippin demo -o FOLDER --sample 200 --full      more documents per query, and the rankers' whole grids (an hour)"""
+HELP = """Do the main job on data that every machine has, from documents to a leaderboard and a page.
+
+Three data sets are built from the standard library of this Python, all rankers benched on them in five folds with small
+grids, the leaderboards printed, and the page made. A few minutes; run again, it goes on where it was stopped. --full
+takes the whole grids, and an hour."""
+ABOUT = "The standard library as a collection: home pages (HP), named pages (NP), topics (TD); 64 features, 5 folds."
+EXAMPLES = ("pippin demo --sample 10 --ranker best-feature,regression --out small-demo",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("-o", "--output", default="pippin-demo", metavar="FOLDER", help="(default: %(default)s)")
-    parser.add_argument(
-        "--sample", type=int, default=60, metavar="N", help="documents per query (default: %(default)s)"
-    )
-    parser.add_argument("--rankers", default="all", metavar="A,B", help="names, or all (default: all)")
+    flag(parser, "out", metavar="FOLDER", default="pippin-demo")
+    shared(parser, "jobs", "quiet", sample=60, ranker=["all"], format="table")
     parser.add_argument("--full", action="store_true", help="the whole grids and all rounds instead of a first look")
-    parser.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
+    old(parser, "--output", "--out")
+    old(parser, "--rankers", "--ranker")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,18 +35,22 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.cli.report import write_page
     from pippin.report.bench_data import Gathered
-    from pippin.report.leaderboard import letor_tables, winning_table
+    from pippin.report.leaderboard import letor_tables, record, winning_table
 
     folder = Path(options.output)
-    rankers = tuple(name.strip() for name in options.rankers.split(","))
-    experiment = Experiment(("stdlib",), sample=options.sample, rankers=rankers, quick=not options.full)
-    print("The standard library as a collection: home pages (HP), named pages (NP), topics (TD); 64 features, 5 folds.")
+    experiment = Experiment(("stdlib",), sample=options.sample, rankers=tuple(options.ranker), quick=not options.full)
+    if options.format == "table":
+        print(f"{together([Prose(ABOUT)])}\n")
     outcome = run_bench(experiment, folder, jobs=options.jobs, command="pippin demo")
     boards = leaderboards(outcome.results)
+    parts: list[Part] = []
     for data in datasets_of(boards):
-        print(f"\n{data}\n{letor_tables(boards, data, 'official')[0].render()}")
-    print(f"\nOver all three\n{winning_table(winning_numbers(means_of(boards, 'official'))).render()}")
+        parts += [Heading(data), letor_tables(boards, data, "official")[0]]
+    parts += [Heading("Over all three"), winning_table(winning_numbers(means_of(boards, "official")))]
     page = folder / "report" / "index.html"
     write_page(Gathered(outcome.results), page, "The rankers on the standard library")
-    print(f"\nThe page: {page.resolve()}\nThe same in full: pippin leaderboard {folder}; pippin report {folder}")
+    parts += [Prose(f"The page: {page.resolve()}"),
+              Prose(f"The same in full: pippin leaderboard {folder}; pippin report {folder}")]  # fmt: skip
+    found = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()]}
+    write(options.format, "-", lambda: parts, lambda: found)
     return outcome.status

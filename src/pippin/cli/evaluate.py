@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pippin.cli.output import write_text
+from pippin.cli.options import flag, old, printing, shared
+from pippin.cli.output import as_json, write_text
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.convention import AXES, parse_overrides
 from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
@@ -18,13 +18,15 @@ from pippin.report.evaluation import Ranges, as_record, evaluation_table, per_qu
 
 HELP = """Evaluate scores or runs exactly as a tool would.
 
-  pippin eval qrels.txt run.txt -m NDCG@10 -m MAP --tool trec_eval9
-  pippin eval test.txt scores.txt --tool letor4 --tool official --per-query
-  pippin eval test.txt a.txt b.txt --tool all --format markdown
-  pippin eval huge.txt scores.txt --stream
-  pippin eval scored/ --dask local"""
+Every number comes with the convention it was made under. Files larger than memory are read in stretches (--stream),
+folders of scored partitions on a cluster (--dask)."""
+EXAMPLES = (
+    "pippin eval qrels.txt run.txt --measure NDCG@10,MAP --tool trec_eval9",
+    "pippin eval test.txt a.txt b.txt --tool all --format markdown",
+    "pippin eval test.txt scores.txt --tool letor4,official --per-query --format csv --out values.csv",
+)
 
-FORMATS = ("table", "csv", "json", "markdown", "latex", "parquet")
+DEFAULT_MEASURES = ["NDCG@10", "MAP"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,20 +34,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("judged", metavar="JUDGED", help="qrels, LETOR file, table or store")
     parser.add_argument("scored", metavar="SCORED", nargs="*", help="runs or score files (default: JUDGED holds the "
                         "scores, too)")  # fmt: skip
-    parser.add_argument("-m", "--measure", action="append", metavar="M", help="NDCG@10, MAP, P(rel=2)@5, … (default: "
-                        "NDCG@10 and MAP); `pippin measures` lists them")  # fmt: skip
-    parser.add_argument("-t", "--tool", action="append", metavar="T", help="a tool or `all` (default: official); "
-                        "`pippin tools` lists them")  # fmt: skip
-    parser.add_argument("-q", "--per-query", action="store_true", help="a row per query")
+    shared(parser, measure=DEFAULT_MEASURES, tool=["official"])
+    shared(parser, "per_query", "merge_queries")
     parser.add_argument("--ties-range", action="store_true", help="how far ties alone can move each number")
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="(default: table)")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
-    parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    printing(parser, "parquet")
+    old(parser, "-q", "--per-query")
     larger = parser.add_mutually_exclusive_group()
     larger.add_argument("--stream", action="store_true", help="read in stretches of whole queries: files larger than "
                         "memory, grouped by query")  # fmt: skip
-    larger.add_argument("--dask", metavar="ADDRESS", help="evaluate folders of scored partitions on a cluster: a "
-                        "scheduler's address, or `local`")  # fmt: skip
+    flag(larger, "dask", "evaluates folders of scored partitions")
     axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
     for name, axis in AXES.items():
         axes.add_argument(f"--{name.replace('_', '-')}", metavar=axis.placeholder, help=axis.decides)
@@ -53,9 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate every scored file under every tool and print."""
-    measures = options.measure or ["NDCG@10", "MAP"]
+    measures = options.measure
     check_measures(measures)
-    tools = chosen_tools(options.tool or ["official"])
+    tools = chosen_tools(options.tool)
     overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
     if options.stream or options.dask is not None:
         from pippin.cli.evaluate_parts import evaluate_parts
@@ -87,9 +84,9 @@ def check_measures(measures: Sequence[str]) -> None:
 
 
 def chosen_tools(names: Sequence[str]) -> list[Tool]:
-    """The tools of these names; `all` is every tool, and names may be joined by commas."""
-    flat = [name for text in names for name in text.split(",")]
-    return TOOLS.values() if "all" in flat else [TOOLS[name] for name in flat]
+    """The tools of these names, each once; `all` is every tool, after those that are named before it."""
+    flat = dict.fromkeys(each for name in names for each in (list(TOOLS) if name == "all" else [name]))
+    return [TOOLS[name] for name in flat]
 
 
 def load(judged: str, scored: Sequence[str], merge_queries: bool) -> list[tuple[Any, Any, str]]:
@@ -134,18 +131,18 @@ def write(evaluations: list[Evaluation], ranges: Ranges | None, options: argpars
         return
     if options.format == "json":
         records = [as_record(e, None if ranges is None else ranges[i]) for i, e in enumerate(evaluations)]
-        text = json.dumps(records[0] if len(records) == 1 else records, indent=1)
+        text = as_json(records[0] if len(records) == 1 else records)
     elif options.per_query:
         text = per_query_table(evaluations, options.format)
     else:
         text = evaluation_table(evaluations, ranges, options.format)
-    write_text(text, options.output)
+    write_text(text, options.output, options.format)
 
 
 def write_parquet(evaluations: list[Evaluation], output: str) -> None:
     """A long table: scored, tool, measure, query, value."""
     if output == "-":
-        raise DataError("Parquet is no text; say where to write it with --output FILE")
+        raise DataError("Parquet is no text; say where to write it with --out FILE")
     import polars
 
     from pippin.data.buffers import atomic_write

@@ -3,64 +3,101 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from pippin.tables import Table
+from pippin.cli.options import printing
+from pippin.cli.output import write
+from pippin.tables import Facts, Heading, Part, Table
 
-HELP = """List the features and the published sets, show a set, or tell all about one feature.
+HELP = "List the features and the published sets, show a set, or tell all about one feature."
+EXAMPLES = ("pippin features", "pippin features ohsumed", 'pippin features "bm25(k1=0.9,b=0.4)@title" --format json')
 
-  pippin features
-  pippin features ohsumed
-  pippin features bm25
-  pippin features "bm25(k1=0.9,b=0.4)@title"
-"""
+_CLASSES = {"Q": "the query alone", "D": "the document alone", "Q-D": "query and document"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", nargs="?", metavar="SET|NAME", help="a feature set, or a feature")
-    parser.add_argument("-f", "--format", choices=("table", "markdown", "latex", "csv"), default="table")
+    parser.add_argument("name", metavar="SET|FEATURE", nargs="?", help="a feature set, or a feature")
+    printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list, one set, or one feature."""
-    from pippin.collection.features import SETS
+    from pippin.collection.features import FEATURES, SETS
 
-    if options.name is None:
-        print(overview(options.format))
-    elif options.name.partition("@")[0] in SETS:
-        print(show_set(options.name, options.format))
+    form, output, name = options.format, options.output, options.name
+    if name is None:
+        records = [[record(each) for each in FEATURES], [set_record(each) for each in SETS]]
+        write(form, output, overview, lambda: dict(zip(("features", "sets"), records, strict=True)))
+    elif name.partition("@")[0] in SETS:
+        write(form, output, lambda: show_set(name), lambda: set_record(name), lambda: members(name))
     else:
-        print(describe(options.name))
+        write(form, output, lambda: describe(name), lambda: record(name))
     return 0
 
 
-def overview(form: str) -> str:
+def overview() -> list[Part]:
     """One row a feature, then one row a set."""
     from pippin.collection.features import FEATURES, SETS
 
     rows = [[f.name, f.kind, f.formula, f.source, f.null] for f in FEATURES.values()]
-    features = Table(["feature", "class", "formula", "source", "NULL"], rows, names=5).render(form)
+    features = Table(["feature", "class", "formula", "source", "NULL"], rows, names=5)
     rows = [[s.name, str(len(s)), s.meaning, ", ".join(s.streams), s.source] for s in SETS.values()]
-    sets = Table(["set", "features", "what it is", "streams", "source"], rows, names=5).render(form)
-    return f"{features}\n\n{sets}"
+    return [features, Table(["set", "features", "what it is", "streams", "source"], rows, names=5)]
 
 
-def show_set(text: str, form: str) -> str:
+def show_set(text: str) -> list[Part]:
+    """A set's source and streams, and its features."""
+    from pippin.collection.features import SETS
+
+    chosen = SETS[text.partition("@")[0]]
+    facts = [("source", chosen.source), ("streams", ", ".join(chosen.streams))]
+    facts += [("left out", chosen.left_out)] if chosen.left_out else []
+    return [Heading(f"{chosen.name} — {chosen.meaning}"), Facts(facts), members(text)]
+
+
+def members(text: str) -> Table:
     """The features of a set with their numbers."""
+    from pippin.collection.features import parse_features
+
+    rows = [
+        [str(number), bound.text, bound.feature.kind, bound.feature.formula, bound.feature.null]
+        for number, bound in enumerate(parse_features(text), 1)
+    ]
+    return Table(["id", "feature", "class", "formula", "NULL"], rows, names=5, keys=2)
+
+
+def set_record(text: str) -> dict[str, Any]:
+    """A set as JSON holds it."""
     from pippin.collection.features import SETS, parse_features
 
     chosen = SETS[text.partition("@")[0]]
-    rows = []
-    for number, bound in enumerate(parse_features(text), 1):
-        feature = bound.feature
-        rows.append([str(number), bound.text, feature.kind, feature.formula, feature.null])
-    lines = [f"{chosen.name} — {chosen.meaning}", f"source   {chosen.source}", f"streams  {', '.join(chosen.streams)}"]
-    lines += [f"left out {chosen.left_out}"] if chosen.left_out else []
-    return "\n".join(lines) + "\n\n" + Table(["id", "feature", "class", "formula", "NULL"], rows, names=5).render(form)
+    return {
+        "name": chosen.name, "meaning": chosen.meaning, "source": chosen.source, "streams": chosen.streams,
+        "left_out": chosen.left_out, "features": [bound.text for bound in parse_features(text)],
+    }  # fmt: skip
 
 
-def describe(text: str) -> str:
+def describe(text: str) -> list[Part]:
     """A feature's formula, class, source, parameters and NULL rule, and the sets that have it."""
+    found = record(text)
+    null = found["null"]
+    if null != "never":
+        null += f" (Feature-min puts {'0' if found['fill'] == 'zero' else 'the least of the query'} there)"
+    facts = [
+        ("formula", found["formula"]), ("class", f"{found['class']}, of {_CLASSES[found['class']]}"),
+        ("stream", f"one, as in {found['name']}@title" if found["needs_stream"] else "none"),
+        ("source", found["source"]), ("NULL", null), ("in the sets", ", ".join(found["sets"]) or "none"),
+    ]  # fmt: skip
+    parts: list[Part] = [Heading(f"{text} — {found['meaning']}"), Facts(facts)]
+    if found["parameters"]:
+        rows = [[p["name"], str(p["value"]), str(p["default"]), p["allowed"]] for p in found["parameters"]]
+        parts.append(Table(["parameter", "value", "default", "allowed"], rows, names=4))
+    return parts
+
+
+def record(text: str) -> dict[str, Any]:
+    """All about a feature as JSON holds it; its parameters as they were given."""
     import inspect
 
     from pippin.collection.features import FEATURES, SETS, parse_features
@@ -68,26 +105,17 @@ def describe(text: str) -> str:
     plain = text in FEATURES
     feature = FEATURES[text] if plain else parse_features(text)[0].feature
     given = {} if plain else dict(parse_features(text)[0].parameters)
-    classes = {"Q": "the query alone", "D": "the document alone", "Q-D": "query and document"}
-    streams = f"one, as in {feature.name}@title" if feature.needs_stream else "none"
-    lines = [
-        f"{text} — {inspect.getdoc(feature.compute) or ''}",
-        f"formula  {feature.formula}",
-        f"class    {feature.kind}, of {classes[feature.kind]}",
-        f"stream   {streams}",
-        f"source   {feature.source}",
-        f"NULL     {feature.null}",
-    ]
-    if feature.null != "never":
-        lines.append(f"         Feature-min puts {'0' if feature.fill == 'zero' else 'the least of the query'} there")
-    if feature.parameters:
-        rows = [
-            [key, str(given.get(key, usual)), str(usual), feature.limits.get(key, "[0, inf)")]
+    return {
+        "name": feature.name, "meaning": inspect.getdoc(feature.compute) or "", "formula": feature.formula,
+        "class": feature.kind, "needs_stream": feature.needs_stream, "source": feature.source, "null": feature.null,
+        "fill": feature.fill,
+        "parameters": [
+            {"name": key, "value": given.get(key, usual), "default": usual,
+             "allowed": feature.limits.get(key, "[0, inf)")}
             for key, usual in feature.parameters.items()
-        ]
-        lines += ["", Table(["parameter", "value", "default", "allowed"], rows, names=4).render()]
-    holding = [s.name for s in SETS.values() if any(_is(t, feature.name) for t in s.texts)]
-    return "\n".join([*lines, "", f"in the sets: {', '.join(holding) or 'none'}"])
+        ],
+        "sets": [s.name for s in SETS.values() if any(_is(t, feature.name) for t in s.texts)],
+    }  # fmt: skip
 
 
 def _is(text: str, name: str) -> bool:

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pippin.cli.options import flag, hint, old, shared
 
 if TYPE_CHECKING:
     from pippin.collection.analysis import Analysis
 
 HELP = """Index a collection: which documents hold which words, how often and where, for each of their streams.
 
-  pippin index cacm/ -o cacm.index                 a folder or file in a format that is found out
-  pippin index pages.jsonl -o pages.index --stem english --memory 2G
-  pippin index stdlib -o stdlib.index              the standard library of this Python
-
 The analysis (words, stop words, stems) is stored in the index; queries are analysed in the same way."""
+EXAMPLES = (
+    "pippin index cacm/ --out cacm.index",
+    "pippin index pages.jsonl --out pages.index --stem english --memory 2G",
+    "pippin index stdlib --out stdlib.index",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
-    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the index; one there is replaced")
-    parser.add_argument("--format", metavar="F", help="the collection's format (default: found out)")
+    flag(parser, "out", "an index that is there is replaced", metavar="FOLDER", required=True)
+    shared(parser, "reader", "quiet")
     add_analysis(parser)
-    parser.add_argument("--memory", default="512M", metavar="SIZE", help="how much the build may gather before it "
-                        "spills to disk, e.g. 512M or 2G (default: %(default)s)")  # fmt: skip
+    flag(parser, "memory", "more is gathered on disk", default="512M")
+    old(parser, "--output", "--out")
+    old(parser, "--format", "--reader")
 
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
     """Declare what says how texts become words."""
-    parser.add_argument("--stem", default="porter", metavar="S", help="porter, english (Porter's second), another "
-                        "Snowball language, or none (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--stop", default="english", metavar="LIST", help="english, none, or a file of words "
-                        "(default: %(default)s)")  # fmt: skip
-    parser.add_argument("--words", default="unicode", metavar="W", help="unicode: letters and digits of all scripts; "
-                        "ascii: a–z and 0–9 (default: %(default)s)")  # fmt: skip
+    shared(parser, stem="porter", stop="english", words="unicode")
 
 
 def analysis_of(options: argparse.Namespace) -> Analysis:
@@ -59,10 +57,10 @@ def run(options: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)
-    collection = open_collection(options.collection, format=options.format, documents_only=True)
+    collection = open_collection(options.collection, format=options.reader, documents_only=True)
     for note in collection.notes:
-        print(f"pippin: {note}", file=sys.stderr)
-    index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=True)
+        hint(note)
+    index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=not options.quiet)
     size = sum(record["bytes"] for record in index.manifest["files"].values())
     seconds = time.perf_counter() - started
     print(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB "
@@ -74,6 +72,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"  {stream:<{width}}  {index.total(stream):>12,} words, {index.average(stream):,.1f} a document, "
               f"{index.terms(stream):,} terms{made}")  # fmt: skip
     if index.manifest["documents_cut"]:
-        print(f"pippin: {index.manifest['documents_cut']:,} documents were longer than {analysis.limit:,} words in a "
-              "stream, and are cut there", file=sys.stderr)  # fmt: skip
+        cut = index.manifest["documents_cut"]
+        hint(f"{cut:,} documents were longer than {analysis.limit:,} words in a stream, and are cut there")
     return 0

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pippin.cli.output import write_text
+from pippin.cli.compare import testing
+from pippin.cli.options import Several, flag, old, only, printing, shared
+from pippin.cli.output import write
 from pippin.errors import DataError
-from pippin.evaluation.compare import TestPlan
+from pippin.evaluation.compare import Comparison, TestPlan
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.significance import TESTS
 from pippin.evaluation.tools import TOOLS
+from pippin.tables import Heading, Part, Prose, Remarks
 
 if TYPE_CHECKING:
     from pippin.bench.leaderboard import BoardKey, Leaderboard
@@ -20,106 +24,136 @@ if TYPE_CHECKING:
 
     Boards: TypeAlias = Mapping[BoardKey, Leaderboard]
 
-HELP = """Show the leaderboards of benchmark results: LETOR's tables, one measure in full, what other tools
-would say, winning numbers over several data sets, and what is missing.
+HELP = """Show the leaderboards of benchmark results.
 
-  pippin leaderboard RESULTS
-  pippin leaderboard RESULTS --data OHSUMED --tool letor3 --published letor3_tables.csv
-  pippin leaderboard RESULTS --measure MAP --per-fold --form latex"""
+LETOR's tables, one measure in full, what other tools would say, winning numbers over several data sets, and what is
+missing. --per-query prints the values behind a measure instead."""
+EXAMPLES = (
+    "pippin leaderboard results",
+    "pippin leaderboard results --measure MAP --per-fold --format latex",
+    "pippin leaderboard results --tool letor4 --format json --out boards.json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("results", metavar="RESULTS", help="the folder that `pippin bench` wrote")
-    parser.add_argument("--data", metavar="D", help="one data set only, or several joined by commas")
-    parser.add_argument("-t", "--tool", default="official", metavar="T", help="whose numbers (default: official)")
-    parser.add_argument("-m", "--measure", default="NDCG@10", metavar="M", help="shown in full, and under every tool "
-                        "(default: NDCG@10)")  # fmt: skip
-    parser.add_argument("--convention", metavar="T", help="of rankers trained under this tool (default: official)")
-    parser.add_argument("--form", choices=("table", "markdown", "latex", "csv"), default="table")
-    parser.add_argument("--published", metavar="FILE", help="CSV with dataset, ranker, measure, value to set beside")
+    parser.add_argument("--data", action=Several, metavar="D", help="these data sets only: repeat it, or join several "
+                        "by commas (default: all)")  # fmt: skip
+    flag(parser, "tool", "whose numbers; the first is compared with the others", default=["official"])
+    flag(parser, "measure", "those shown in full, and under every tool", default=["NDCG@10"])
+    flag(parser, "convention", "here one (default: official)")
+    shared(parser, "published", "per_query")
     parser.add_argument("--per-fold", action="store_true", help="with a column per fold")
-    parser.add_argument("--test", default="t", help=f"one of {', '.join(TESTS)} (default: t)")
-    parser.add_argument("--correct", default="holm", help=f"one of {', '.join(CORRECTIONS)} (default: holm)")
-    parser.add_argument("--alpha", type=float, default=0.05, help="(default: 0.05)")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
+    testing(parser)
+    printing(parser)
+    old(parser, "--form", "--format")
 
 
 def run(options: argparse.Namespace) -> int:
     """Show."""
     TESTS[options.test], CORRECTIONS[options.correct]  # an unknown name is found before anything is read
     from pippin.bench.store import Results
+    from pippin.report import leaderboard as report
 
-    write_text(render(Results.open(options.results), options), options.output)
+    found = gather(Results.open(options.results), options)
+    chosen = {key: board for key, board in found.boards.items() if key.measure in options.measure}
+    if options.per_query:
+        write(options.format, options.output, lambda: [report.values_table(b) for b in chosen.values()],
+              lambda: [report.record(b, per_query=True) for b in chosen.values()],
+              lambda: report.values_csv(chosen))  # fmt: skip
+        return 0
+    csv = report.csv_table(found.boards, options.per_fold) if not found.beside else report.published_csv(found.beside)
+    write(options.format, options.output, lambda: parts(found, options), lambda: record(found, options), lambda: csv)
     return 0
 
 
-def render(tables: CellTables, options: argparse.Namespace) -> str:
-    """Everything asked for in the form asked for."""
+@dataclass(frozen=True)
+class Gathered:
+    """What the results say: boards under the tools asked for, those of all tools, and published values beside them."""
+
+    boards: Boards
+    others: Boards
+    beside: Sequence[Beside]
+
+
+def gather(tables: CellTables, options: argparse.Namespace) -> Gathered:
+    """The leaderboards that are shown."""
     from pippin.bench.leaderboard import LETOR_MEASURES, leaderboards
     from pippin.bench.published import beside, read_published
-    from pippin.report import leaderboard as report
 
     published = None if options.published is None else read_published(options.published)
     stored = list(dict.fromkeys(tables.means()["measure"]))
-    measures = [m for m in dict.fromkeys([*LETOR_MEASURES, options.measure]) if m in stored or m == options.measure]
-    plan = TestPlan(options.test, options.correct, alpha=options.alpha)
-    names = options.data.split(",") if options.data else None
-    boards = leaderboards(
-        tables, data=names, tools=[options.tool], measures=measures, convention=options.convention, plan=plan
-    )
+    measures = [m for m in dict.fromkeys([*LETOR_MEASURES, *options.measure]) if m in stored or m in options.measure]
+    known = set(tables.means()["tool"])
+    every = [tool for tool in TOOLS if tool in known]
+    wanted = list(dict.fromkeys(tool for name in options.tool for tool in (every if name == "all" else [name])))
+    given: dict[str, Any] = {
+        "data": options.data, "convention": only(options.convention, "--convention"),
+        "plan": TestPlan(options.test, options.correct, alpha=options.alpha),
+    }  # fmt: skip
+    boards = leaderboards(tables, tools=wanted, measures=measures, **given)
     if not boards:
-        raise DataError(f"{options.tool} computes none of the measures of these results")
-    beside_ours = [] if published is None else beside(boards, published, options.tool)
+        raise DataError(f"{', '.join(wanted)} computes none of the measures of these results")
+    beside_ours = [b for tool in wanted for b in beside(boards, published, tool)] if published is not None else []
     if published is not None and not beside_ours:
         raise DataError("none of the published data sets and measures is among the results", options.published)
-    if options.form == "csv":
-        csv = report.published_csv(beside_ours) if published else report.csv_table(boards, options.per_fold)
-        return csv.render("csv")
-    known = set(tables.means()["tool"])
-    tools = [options.tool, *(tool for tool in TOOLS if tool in known and tool != options.tool)]
-    others = leaderboards(
-        tables, data=names, tools=tools, measures=[options.measure], convention=options.convention, plan=plan
-    )
-    return _text(boards, others, beside_ours, options)
+    every = list(dict.fromkeys([*wanted, *every]))
+    return Gathered(boards, leaderboards(tables, tools=every, measures=options.measure, **given), beside_ours)
 
 
-def _text(boards: Boards, others: Boards, beside_ours: Sequence[Beside], options: argparse.Namespace) -> str:
+def parts(found: Gathered, options: argparse.Namespace) -> list[Part]:
+    """Everything, data set by data set."""
     from pippin.bench.leaderboard import BoardKey, datasets_of
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
-    form, parts = options.form, []
-    for data in datasets_of(boards):
-        parts.append(heading(data, form))
-        parts += [table.render(form) for table in report.letor_tables(boards, data, options.tool)]
-        board = boards.get(BoardKey(data, options.tool, options.measure))
-        if board is not None:
-            parts.append(report.board_table(board, options.per_fold).render(form))
-        parts += _other_tools([b for place, b in others.items() if place.data == data], form)
-    if len({place.data for place in boards}) > 1:
-        parts.append(heading("Over all data sets", form))
-        parts.append(report.winning_table(winning_numbers(means_of(boards, options.tool))).render(form))
-    for data, table in report.published_tables(beside_ours, options.tool):
-        parts += [heading(f"{data}: beside the published values", form), table.render(form)]
-    missing = report.gap_notes([*boards.values(), *others.values()])
-    if missing:
-        prefix = {"latex": "% ", "markdown": "- "}.get(form, "")
-        parts += [heading("Missing", form), "\n".join(prefix + line for line in missing)]
-    return "\n\n".join(parts)
+    shown: list[Part] = []
+    tools = list(dict.fromkeys(key.tool for key in found.boards))
+    for data in datasets_of(found.boards):
+        shown.append(Heading(data))
+        for tool in tools:
+            shown += report.letor_tables(found.boards, data, tool)
+            boards = (found.boards.get(BoardKey(data, tool, measure)) for measure in options.measure)
+            shown += [report.board_table(board, options.per_fold) for board in boards if board is not None]
+        for compared in agreements(found, data):
+            shown += [Prose(compared.sentence()), report.tools_table(compared)]
+    if len({key.data for key in found.boards}) > 1:
+        shown.append(Heading("Over all data sets"))
+        shown += [report.winning_table(winning_numbers(means_of(found.boards, tool))) for tool in tools]
+    for data, table in report.published_tables(found.beside, ", ".join(tools)):
+        shown += [Heading(f"{data}: beside the published values"), table]
+    missing = report.gap_notes([*found.boards.values(), *found.others.values()])
+    return [*shown, Heading("Missing"), Remarks(missing)] if missing else shown
 
 
-def _other_tools(boards: Sequence[Leaderboard], form: str) -> list[str]:
-    """What every tool of the results says of one data set and measure, the chosen one first."""
+def agreements(found: Gathered, data: str) -> list[Comparison]:
+    """What every tool of the results says of one data set, measure by measure, the chosen tool first."""
     from pippin.bench.leaderboard import agreement
+
+    boards = [board for key, board in found.others.items() if key.data == data]
+    measures = dict.fromkeys(board.measure for board in boards)
+    compared = [agreement([board for board in boards if board.measure == measure]) for measure in measures]
+    return [one for one in compared if one is not None and len(one.boards) > 1]
+
+
+def record(found: Gathered, options: argparse.Namespace) -> dict[str, Any]:
+    """Everything as JSON holds it."""
+    from pippin.bench.leaderboard import datasets_of
+    from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
-    found = agreement(boards)
-    if found is None or len(found.boards) < 2:
-        return []
-    return [("% " if form == "latex" else "") + found.sentence(), report.tools_table(found).render(form)]
-
-
-def heading(text: str, form: str) -> str:
-    """A heading in the form."""
-    return {"markdown": f"## {text}", "latex": f"% {text}"}.get(form, f"{text}\n{'═' * len(text)}")
+    data = list(datasets_of(found.boards))
+    tools = dict.fromkeys(key.tool for key in found.boards)
+    return {
+        "boards": [report.record(board) for board in found.boards.values()],
+        "tools": [
+            {"data": name, "measure": compared.measure, "against": compared.first.name, "verdict": compared.sentence(),
+             "tools": report.tools_record(compared)}
+            for name in data for compared in agreements(found, name)
+        ],
+        "winning": [{"tool": tool, **asdict(one)} for tool in tools
+                    for one in winning_numbers(means_of(found.boards, tool))] if len(data) > 1 else [],
+        "published": [{**asdict(b.published), "ours": b.ours, "difference": b.difference} for b in found.beside],
+        "missing": report.gap_notes([*found.boards.values(), *found.others.values()]),
+    }  # fmt: skip

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pippin.cli.output import write_text
-from pippin.tables import FORMATS, Table
+from pippin.cli.links_record import Record, overview_record, page_record
+from pippin.cli.options import flag, old, printing, shared
+from pippin.cli.output import write
+from pippin.tables import Table
 
 if TYPE_CHECKING:
     from pippin.collection.web import Web
 
-HELP = """Links and sitemap of a collection: sizes, degrees, hosts, top pages by every rank, a page's neighbours.
-
-  pippin links stdlib                             the standard library's documentation
-  pippin links pages/ --top 20                    a folder of HTML files, or any other collection
-  pippin links pages/ --page http://a.gov/mars/   what points to a page, what it points to, what stands above and below
-  pippin links pages/ --files letor/              write linkgraph.txt, sitemap.txt and docmap.txt as LETOR does
-  pippin links pages/ --save pages.web            keep graph, sitemap and ranks, to be shown or used again"""
+HELP = "Show the links and the sitemap of a collection: sizes, degrees, hosts, top pages by every rank, neighbours."
+EXAMPLES = (
+    "pippin links pages/ --top 20",
+    "pippin links pages/ --around http://a.gov/mars/",
+    "pippin links pages/ --files letor/ --save pages.web --format json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, `stdlib`, or a folder "
                         "written by --save")  # fmt: skip
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="pages to show (default: %(default)s)")
-    parser.add_argument("--page", metavar="ID_OR_URL", help="show the neighbours of this page")
-    parser.add_argument("--reader", metavar="F", help="the collection's format (default: found out)")
-    parser.add_argument("--files", metavar="FOLDER", help="write LETOR's link files there")
-    parser.add_argument("--save", metavar="FOLDER", help="keep the result there")
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="how to print (default: %(default)s)")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where to (default: standard output)")
+    flag(parser, "top", default=10)
+    parser.add_argument("--around", metavar="ID_OR_URL", help="show the neighbours of this page: what points to it, "
+                        "what it points to, what stands above, below and beside it")  # fmt: skip
+    parser.add_argument(
+        "--files", metavar="FOLDER", help="write LETOR's linkgraph.txt, sitemap.txt and docmap.txt there"
+    )
+    parser.add_argument(
+        "--save", metavar="FOLDER", help="keep graph, sitemap and ranks there, to be shown or used again"
+    )
+    shared(parser, "reader")
+    printing(parser)
+    old(parser, "--page", "--around")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,8 +50,9 @@ def run(options: argparse.Namespace) -> int:
         write_link_files(web, options.files)
     if options.save:
         web.save(options.save)
-    tables = neighbours(web, options.page, options.top) if options.page else overview(web, options.top)
-    write_text("\n\n".join(table.render(options.format) for table in tables), options.output)
+    found = page_record(web, options.around, options.top) if options.around else overview_record(web, options.top)
+    drawn = page_tables if options.around else overview_tables
+    write(options.format, options.output, lambda: drawn(found), lambda: found)
     return 0
 
 
@@ -69,110 +74,64 @@ def load_web(name: str, reader: str | None = None) -> Web:
     return Web.build(collection.name, addresses, Graph.of_collection(collection, addresses), topics)
 
 
-def overview(web: Web, top: int) -> list[Table]:
-    """The sizes, the degrees, and the first pages by every rank."""
-    return [sizes(web), degrees(web), top_hosts(web, top), *top_pages(web, top)]
+_SIZES = {
+    "pages": "pages", "links": "links between them", "self_links": "links of a page to itself, left out",
+    "repeats": "repeated links, left out", "links_outside": "links outside",
+    "pages_outside": "pages outside that are linked", "without_out_links": "pages without out-links",
+    "without_in_links": "pages without in-links", "hosts": "hosts", "unparsed_urls": "urls that do not parse",
+    "sitemap_roots": "roots of the sitemap", "sitemap_depth": "depth of the sitemap", "topics": "topics",
+}  # fmt: skip
 
 
-def sizes(web: Web) -> Table:
-    """How large everything is."""
-    graph, depth = web.graph, web.sitemap.depth
+def overview_tables(found: Record) -> list[Table]:
+    """The sizes, the degrees, and the first hosts and pages by every rank."""
     ended = "; ".join(f"{name}: {end['rounds']:.0f} rounds, residual {end['residual']:.1e}"
-                      for name, end in web.convergence.items())  # fmt: skip
-    rows = [
-        ("pages", web.pages), ("links between them", graph.links),
-        ("links of a page to itself, left out", graph.self_links), ("repeated links, left out", graph.repeats),
-        ("links outside", int(graph.outside.sum())),
-        ("pages outside that are linked", len(graph.outside_urls)),
-        ("pages without out-links", _none(graph.outdegree)),
-        ("pages without in-links", _none(graph.indegree)), ("hosts", len(web.host_names)),
-        ("urls that do not parse", web.unparsed), ("roots of the sitemap", web.sitemap.roots),
-        ("depth of the sitemap", int(depth.max()) if len(depth) else 0), ("topics", len(web.topics.categories)),
-    ]  # fmt: skip
-    return Table([web.name, "number"], [[name, f"{value:,}"] for name, value in rows], notes=[ended] if ended else [])
+                      for name, end in found["convergence"].items())  # fmt: skip
+    sizes = [[words, f"{found['sizes'][name]:,}"] for name, words in _SIZES.items()]
+    hosts = [[h["host"] or "(no host)", f"{h['pages']:,}", f"{1e3 * h['hostrank']:.4f}"] for h in found["hosts"]]
+    return [
+        Table([found["name"], "number"], sizes, notes=[ended] if ended else []),
+        _degree_table(found["degrees"]),
+        Table(["host", "pages", "HostRank ×10³"], hosts),
+        *(_page_table(name, pages) for name, pages in found["pages"].items()),
+    ]
 
 
-def _none(degree: NDArray[np.int64]) -> int:
-    return int(np.count_nonzero(degree == 0))
-
-
-def degrees(web: Web) -> Table:
-    """How many pages have so many links or children, in classes that double; and how deep pages stand."""
-    columns = (web.graph.indegree, web.graph.outdegree, web.sitemap.child_counts, web.sitemap.depth)
-    bits = [np.frexp(column.astype(np.float64))[1] for column in columns]  # 0 → 0, 1 → 1, 2–3 → 2, 4–7 → 3 …
-    most = max((int(b.max()) for b in bits if len(b)), default=0)
-    counts = [np.bincount(b, minlength=most + 1) for b in bits]
+def _degree_table(classes: Sequence[Record]) -> Table:
     rows = []
-    for bit in range(most + 1):
-        low, high = (0, 0) if bit == 0 else (1 << (bit - 1), (1 << bit) - 1)
-        name = f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        rows.append([name, *(f"{count[bit]:,}" if count[bit] else "" for count in counts)])
+    for each in classes:
+        least, most, *counts = each.values()
+        name = f"{least:,}" if least == most else f"{least:,}–{most:,}"
+        rows.append([name, *(f"{count:,}" if count else "" for count in counts)])
     return Table(["how many", "in-links", "out-links", "children", "depth"], rows)
 
 
-def top_hosts(web: Web, top: int) -> Table:
-    """The hosts by HostRank."""
-    pages = np.bincount(web.hosts, minlength=len(web.host_names))
-    rank = np.zeros(len(pages))
-    np.add.at(rank, web.hosts, web.hostrank)
-    if not web.parameters.get("distributed"):
-        rank /= np.maximum(pages, 1)
-    rows = [[web.host_names.at(h) or "(no host)", f"{pages[h]:,}", f"{1e3 * rank[h]:.4f}"] for h in best(rank, top)]
-    return Table(["host", "pages", "HostRank ×10³"], rows)
+def _page_table(rank: str, pages: Sequence[Record]) -> Table:
+    """Pages by one rank; PageRanks are small, and shown in hundred-thousandths."""
+    words, factor = rank.replace("_", "-"), 1.0
+    if rank.startswith("pagerank"):
+        words, factor = rank.replace("pagerank", "PageRank ×10⁵"), 1e5
+    return Table([f"by {words}", "value"], [[shown(page), f"{factor * page['value']:.6g}"] for page in pages])
 
 
-def top_pages(web: Web, top: int) -> list[Table]:
-    """The first pages by every rank."""
-    from pippin.collection.ranks import hits
-
-    found = hits(web.graph.matrix())
-    ranks = [("PageRank ×10⁵", 1e5 * web.pagerank), ("authority", found.authority), ("hub", found.hub)]
-    ranks += [(name, degree.astype(np.float64)) for name, degree in
-              (("in-links", web.graph.indegree), ("out-links", web.graph.outdegree))]  # fmt: skip
-    if not web.topics.proxy:
-        ranks += [(f"PageRank ×10⁵ in {name}", 1e5 * web.topical[:, i]) for i, name in enumerate(web.topics.categories)]
-    return [Table([f"by {name}", "value"], [[named(web, p), f"{v[p]:.6g}"] for p in best(v, top)]) for name, v in ranks]
-
-
-def best(values: NDArray[np.float64], top: int) -> list[int]:
-    """The numbers of the largest values, equal ones in order."""
-    order: list[int] = np.lexsort((np.arange(len(values)), -values))[:top].tolist()
-    return order
-
-
-def named(web: Web, page: int) -> str:
-    """A page as it is shown."""
-    name, url = web.ids.at(page), web.urls.at(page)
+def shown(page: Record) -> str:
+    """A page by its id, and its url where that tells more."""
+    name, url = page["document"], page["url"]
     return name if not url or url in name else f"{name}  {url}"
 
 
-def neighbours(web: Web, page: str, top: int) -> list[Table]:
+def page_tables(found: Record) -> list[Table]:
     """What there is to say of one page, and the pages around it."""
-    number = web.find(page)
-    graph, sitemap = web.graph, web.sitemap
-    host = web.host_names.at(int(web.hosts[number])) or "(no host)"
-    parent = int(sitemap.parent[number])
     rows = [
-        ("url", web.urls.at(number)), ("host", host), ("PageRank ×10⁵", f"{1e5 * web.pagerank[number]:.6g}"),
-        ("HostRank ×10³", f"{1e3 * web.hostrank[number]:.6g}"), ("slashes", str(web.slashes[number])),
-        ("length of the url", str(web.url_lengths[number])), ("depth in the sitemap", str(sitemap.depth[number])),
-        ("parent", named(web, parent) if parent >= 0 else "–"), ("links outside", str(outside_of(web, number))),
+        ("url", found["url"]), ("host", found["host"] or "(no host)"),
+        ("PageRank ×10⁵", f"{1e5 * found['pagerank']:.6g}"),
+        ("HostRank ×10³", f"{1e3 * found['hostrank']:.6g}"), ("slashes", str(found["slashes"])),
+        ("length of the url", str(found["url_length"])), ("depth in the sitemap", str(found["depth"])),
+        ("parent", shown(found["parent"]) if found["parent"] else "–"), ("links outside", str(found["links_outside"])),
     ]  # fmt: skip
-    around = (
-        ("in-links", graph.sources(number)), ("out-links", graph.targets(number)),
-        ("children", sitemap.children(number)), ("siblings", sitemap.siblings(number)),
-    )  # fmt: skip
-    first = Table([web.ids.at(number), ""], rows, names=2)
-    return [first, *(listed(web, name, np.asarray(pages, np.int64), top) for name, pages in around)]
-
-
-def outside_of(web: Web, page: int) -> int:
-    """Links of a page that lead outside."""
-    return int(web.graph.outside[page]) if len(web.graph.outside) else 0
-
-
-def listed(web: Web, name: str, pages: NDArray[np.int64], top: int) -> Table:
-    """Some pages, those of the highest PageRank first."""
-    ranks = web.pagerank[pages]
-    rows = [[named(web, int(pages[i])), f"{1e5 * ranks[i]:.6g}"] for i in best(ranks, top)]
-    return Table([f"{name} ({len(pages):,})", "PageRank ×10⁵"], rows)
+    around = [
+        Table([f"{name.replace('_', '-')} ({own['number']:,})", "PageRank ×10⁵"],
+              [[shown(page), f"{1e5 * page['pagerank']:.6g}"] for page in own["pages"]])
+        for name, own in found["around"].items()
+    ]  # fmt: skip
+    return [Table([found["document"], ""], rows, names=2), *around]

@@ -55,6 +55,7 @@ GROUPS = {
         "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "features": ("features", "the learning features and their sets, or all about one"),
         "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
+        "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
@@ -180,7 +181,7 @@ def _load(imports: list[str]) -> tuple[str, ...]:
 def parser_of(name: str) -> tuple[Parser, Command]:
     """A command and the parser of its arguments."""
     command = cast(Command, importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}"))
-    parser = Parser(f"pippin {name}", command.HELP, getattr(command, "EXAMPLES", ()))
+    parser = Parser(f"pippin {name}", command.HELP, command.EXAMPLES)
     command.configure(parser)
     return parser, command
 

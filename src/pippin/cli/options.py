@@ -43,6 +43,19 @@ class Old(argparse.Action):
         self.new(parser, namespace, values, option_string)
 
 
+class Former(argparse.Action):
+    """A flag of the last version that the command itself still understands: a value, or nothing (stored as True)."""
+
+    def __init__(self, *, called: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.called = called
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Give the hint, and keep the value."""
+        hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
+        setattr(namespace, self.dest, True if self.nargs == 0 else values)
+
+
 @dataclass(frozen=True)
 class Flag:
     """A flag that commands share."""

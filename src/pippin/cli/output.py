@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pippin.tables import Part, Table, together
@@ -31,11 +32,23 @@ def write(
 
 
 def as_json(record: Any) -> str:
-    """A record as JSON: numbers in full, texts in their own letters, invisible characters by their codes."""
-    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
-    if (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8":
-        return json.dumps(record, indent=1, allow_nan=False)
+    """A record as JSON: numbers in full, NaN as null, letters as they are, invisible characters by their codes."""
+    ascii_only = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    text = json.dumps(_native(record), indent=1, ensure_ascii=ascii_only, allow_nan=False)
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def _native(value: Any) -> Any:
+    """A value in the types that JSON has."""
+    if isinstance(value, Mapping):
+        return {str(key): _native(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_native(one) for one in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return _native(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def write_text(text: str, output: str, form: str = "table") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from pippin.cli.options import flag, old, shared
 from pippin.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,26 +17,23 @@ if TYPE_CHECKING:
 
 HELP = """Score every document of a data set with a model.
 
-  pippin rank model.json test.txt -o scores.txt
-  pippin rank model.json parts/ -o scored/ --dask local
-
-Partitions into a folder: one after the other, or on a cluster; it then holds
-query, document, label and score."""
+Partitions are scored into a folder, one after the other or on a cluster; it then holds query, document, label and
+score."""
+EXAMPLES = (
+    "pippin rank model.json test.txt --out scores.txt",
+    "pippin rank model.json test.txt",
+    "pippin rank model.json parts/ --out scored/",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("model", metavar="MODEL", help="a file that `pippin train` wrote")
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
-    parser.add_argument("--relations", metavar="FILE", help="how alike documents are, for a model trained with it")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="one score a line (default: the terminal), "
-                        "or with partitions a folder, its name ending in /")  # fmt: skip
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="score partitions on a cluster: a scheduler's address, or `local`"
-    )
-    parser.add_argument(
-        "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
-    )
+    flag(parser, "out", "one score a line; of partitions, a folder that ends in /", metavar="FILE", default="-")
+    flag(parser, "relations", "for a model trained with it")
+    shared(parser, "dask", absent="zero")
+    old(parser, "--output", "--out")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,76 +4,102 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from pippin.tables import Table, number
+from pippin.cli.options import printing
+from pippin.cli.output import write
+from pippin.tables import Facts, Heading, Part, Prose, Table, number
 
-HELP = """List the rankers, tell all about one, or show a model.
-
-  pippin rankers
-  pippin rankers lambdamart
-  pippin rankers model.json"""
+HELP = "List the rankers, tell all about one, or show a model."
+EXAMPLES = ("pippin rankers", "pippin rankers lambdamart", "pippin rankers model.json --format json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ranker", nargs="?", help="a name, or a model file")
-    parser.add_argument("-f", "--format", choices=("table", "markdown", "latex", "csv"), default="table")
+    parser.add_argument("ranker", metavar="RANKER|MODEL", nargs="?", help="a name, or a model file")
+    printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list, one ranker, or one model."""
-    if options.ranker is None:
-        print(overview(options.format))
-    elif Path(options.ranker).is_file():
-        print(show_model(options.ranker, options.format))
+    form, output, name = options.format, options.output, options.ranker
+    if name is None:
+        from pippin.rankers import names
+
+        write(form, output, lambda: [overview()], lambda: [record(each) for each in names()])
+    elif Path(name).is_file():
+        from pippin.rankers import models
+
+        model = models.load(name)
+        write(form, output, lambda: show_model(model), lambda: model_record(model), lambda: weights(model))
     else:
-        print(describe(options.ranker, options.format))
+        write(form, output, lambda: describe(name), lambda: record(name), lambda: parameters(name))
     return 0
 
 
-def overview(form: str) -> str:
+def overview() -> Table:
     """One row a ranker."""
-    from pippin.rankers import names, ranker
+    from pippin.rankers import names
 
     rows = []
-    for name in names():
-        cls = ranker(name)
-        about = cls.words.split("\n")[0]
-        looks = "yes" if "measure" in cls().get_params() else "no"
-        rows.append([name, about, looks, "yes" if cls.takes_null else "no", cls.source])
-    return Table(["ranker", "what it is", "looks at a measure", "takes NULL", "source"], rows, names=5).render(form)
+    for each in map(record, names()):
+        looks, null = ("yes" if each[key] else "no" for key in ("looks_at_measure", "takes_null"))
+        rows.append([each["name"], each["about"], looks, null, each["source"]])
+    return Table(["ranker", "what it is", "looks at a measure", "takes NULL", "source"], rows, names=5)
 
 
-def describe(name: str, form: str = "table") -> str:
+def describe(name: str) -> list[Part]:
     """What a ranker is, its parameters, its source and its validation grid."""
     from pippin.rankers import ranker
 
     cls = ranker(name)
-    lines = [f"{name} — {cls.__name__}", cls.words, "", f"source  {cls.source}", ""]
-    lines.append(parameters(name).render(form))
+    paragraphs = cls.words.split("\n\n")
+    parts: list[Part] = [Heading(f"{name} — {cls.__name__}")]
+    parts += [Prose(" ".join(paragraph.split("\n"))) for paragraph in paragraphs]
+    parts += [Facts([("source", cls.source)]), parameters(name)]
     if cls.grid:
-        lines += ["", "tried on validation:", *(f"  {key}: {', '.join(map(str, v))}" for key, v in cls.grid.items())]
-    return "\n".join(lines)
+        tried = [(key, ", ".join(map(str, values))) for key, values in cls.grid.items()]
+        parts += [Heading("tried on validation", ""), Facts(tried)]
+    return parts
 
 
 def parameters(name: str) -> Table:
     """A ranker's parameters with their defaults and meanings."""
-    from pippin.rankers import ranker
-
-    cls = ranker(name)
-    known = cls.parameters
-    rows = [[key, repr(value), known[key].meaning if key in known else ""] for key, value in cls().get_params().items()]
+    rows = [[p["name"], repr(p["default"]), p["meaning"]] for p in record(name)["parameters"]]
     return Table(["parameter", "default", "meaning"], rows, names=3)
 
 
-def show_model(path: str, form: str) -> str:
-    """A model's parameters and what its features count."""
-    from pippin.rankers import models
+def record(name: str) -> dict[str, Any]:
+    """All about a ranker as JSON holds it."""
+    from pippin.rankers import ranker
 
-    model = models.load(path)
-    linear = "coef_" in vars(model)
-    weights = dict(zip(model.feature_names_, vars(model)["coef_"], strict=True)) if linear else model.importance()
-    rows = [[name, number(value, 6)] for name, value in sorted(weights.items(), key=lambda item: -abs(item[1]))]
+    cls = ranker(name)
+    meaning, known = {p: own.meaning for p, own in cls.parameters.items()}, cls().get_params()
+    return {
+        "name": name, "class": cls.__name__, "about": cls.words.split("\n")[0], "source": cls.source,
+        "looks_at_measure": "measure" in known, "takes_null": bool(cls.takes_null),
+        "parameters": [{"name": p, "default": value, "meaning": meaning.get(p, "")} for p, value in known.items()],
+        "grid": cls.grid,
+    }  # fmt: skip
+
+
+def show_model(model: Any) -> list[Part]:
+    """A model's parameters and what its features count."""
     shown = ", ".join(f"{k}={v}" for k, v in model.get_params().items())
-    title = "weight" if linear else "importance"
-    return f"{model.name}: {shown}\n\n" + Table(["feature", title], rows).render(form)
+    return [Prose(f"{model.name}: {shown}"), weights(model)]
+
+
+def weights(model: Any) -> Table:
+    """What the features count in a model, the weightiest first."""
+    found = model_record(model)
+    return Table(["feature", found["counts"]], [[name, number(value, 6)] for name, value in found["features"].items()])
+
+
+def model_record(model: Any) -> dict[str, Any]:
+    """A model as JSON holds it: its ranker, its parameters, and what its features count."""
+    linear = "coef_" in vars(model)
+    counted = dict(zip(model.feature_names_, vars(model)["coef_"], strict=True)) if linear else model.importance()
+    return {
+        "ranker": model.name, "parameters": model.get_params(), "counts": "weight" if linear else "importance",
+        "features": dict(sorted(counted.items(), key=lambda item: -abs(item[1]))),
+    }  # fmt: skip

@@ -3,72 +3,97 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from typing import Any
 
-from pippin.cli.evaluate import load
-from pippin.cli.output import write_text
+from pippin.cli.evaluate import check_measures, chosen_tools, load
+from pippin.cli.options import Former, hint, printing, shared
+from pippin.cli.output import as_json, write_text
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
-from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.tools import TOOLS, Tool
 from pippin.progress import progress
+from pippin.tables import Remarks, together
 
 HELP = """Say why tools disagree: how much of the difference each choice explains.
 
-  pippin reconcile test.txt scores.txt -m NDCG@10 --from trec_eval9 --to letor4
-  pippin reconcile qrels.txt run.txt -m MAP --all"""
+The first tool's number is taken as the base; each of the others is explained against it. One tool alone is explained
+against official. --per-query shows which queries carry each part."""
+EXAMPLES = (
+    "pippin reconcile test.txt scores.txt --measure NDCG@10 --tool trec_eval9,letor4",
+    "pippin reconcile qrels.txt run.txt --measure MAP --tool all --format csv",
+    "pippin reconcile qrels.txt run.txt --tool yahoo,ranklib --per-query",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("judged", metavar="JUDGED", help="qrels, LETOR file, table or store")
     parser.add_argument("scored", metavar="SCORED", help="a run or a score file")
-    parser.add_argument("-m", "--measure", default="NDCG@10", help="(default: NDCG@10)")
-    parser.add_argument("--from", dest="source", default="official", metavar="TOOL", help="(default: official)")
-    parser.add_argument("--to", dest="target", metavar="TOOL", help="the other tool")
-    parser.add_argument("--all", action="store_true", help="every tool against --from")
-    parser.add_argument("-f", "--format", choices=("table", "json", "csv", "markdown", "html"), default="table")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write here instead of to the terminal")
-    parser.add_argument("--merge-queries", action="store_true", help="join a query whose rows are not together")
+    shared(parser, "tool", measure=["NDCG@10"])
+    shared(parser, "per_query", "merge_queries", "quiet")
+    printing(parser, "html")
+    former: dict[str, Any] = {"help": argparse.SUPPRESS, "action": Former}
+    parser.add_argument("--from", dest="source", metavar="TOOL", called="the first --tool", **former)
+    parser.add_argument("--to", dest="target", metavar="TOOL", called="the second --tool", **former)
+    parser.add_argument("--all", nargs=0, called="--tool all", **former)
 
 
 def run(options: argparse.Namespace) -> int:
     """Reconcile and print."""
-    source = TOOLS[options.source]
-    if not options.all and options.target is None:
-        raise ConventionError("say which tool to compare with, --to TOOL, or --all")
-    targets = [t for t in TOOLS.values() if t is not source] if options.all else [TOOLS[options.target]]
+    source, *targets = chosen(options)
+    check_measures(options.measure)
     ((judged, scored, name),) = load(options.judged, [options.scored], options.merge_queries)
     rankings = Rankings(judged, scored)
     found, left_out = [], []
-    with progress(len(targets), "reconciling") as bar:
-        for target in targets:
-            try:
-                found.append(reconcile_rankings(rankings, options.measure, source, target))
-            except ConventionError as error:
-                if not options.all:
-                    raise
-                left_out.append(f"{target.name} is left out: {error}")
-            bar.step(target.name)
-    text = render(found, options.format, [f"judged {judged.name}", f"scored {name}"])
+    with progress(len(targets) * len(options.measure), "reconciling") as bar:
+        for measure in options.measure:
+            for target in targets:
+                try:
+                    found.append(reconcile_rankings(rankings, measure, source, target))
+                except ConventionError as error:
+                    if len(targets) == 1:
+                        raise
+                    left_out.append(f"{target.name} is left out: {error}")
+                bar.step(target.name)
+    text = render(found, options, [f"judged {judged.name}", f"scored {name}"])
     for line in left_out:
-        print(f"pippin: {line}", file=sys.stderr)
-    write_text(text, options.output)
+        hint(line)
+    write_text(text, options.output, options.format)
     return 0
 
 
-def render(found: list[Reconciliation], form: str, provenance: list[str]) -> str:
+def chosen(options: argparse.Namespace) -> list[Tool]:
+    """The base, then the tools to explain against it."""
+    names = list(options.tool or [])
+    if options.source or options.target or options.all is not None:
+        names = [options.source or "official", *(["all"] if options.all is not None else [options.target])]
+    if not names or names == [options.source, None]:
+        raise ConventionError("say which tools to compare, --tool A,B, or --tool all")
+    tools = chosen_tools(names)
+    if len(tools) == 1 and tools[0].name != "official":
+        tools = [TOOLS["official"], *tools]
+    if len(tools) < 2:
+        raise ConventionError(f"say which tool to compare {tools[0].name} with, --tool {tools[0].name},OTHER")
+    return tools
+
+
+def render(found: list[Reconciliation], options: argparse.Namespace, provenance: list[str]) -> str:
     """The reconciliations in the format asked for."""
     from pippin.report import reconcile as report
 
+    form = options.format
     if form == "json":
-        records = [report.record(r) for r in found]
-        return json.dumps(records[0] if len(records) == 1 else records, indent=1, ensure_ascii=False)
+        records = [report.record(r, options.per_query) for r in found]
+        return as_json(records[0] if len(records) == 1 else records)
     if form == "csv":
-        return report.csv_table(found).render("csv")
+        return (report.per_query_csv if options.per_query else report.csv_table)(found).render("csv")
     if form == "html":
         return report.html(found, provenance)
-    if form == "markdown" or len(found) > 1:
-        return "\n".join([report.table(found).render(form), "", *(f"- {r.sentence()}" for r in found)])
-    return report.terminal(found[0])
+    if options.per_query:
+        return "\n\n\n".join(report.per_query_text(r, form) for r in found)
+    if form == "table" and len(found) == 1:
+        return report.terminal(found[0])
+    groups = {measure: [r for r in found if r.measure == measure] for measure in options.measure}
+    parts = [part for own in groups.values() for part in (report.table(own), Remarks([r.sentence() for r in own]))]
+    return together(parts, form)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pippin.cli.options import Several, flag, old, only, shared
 from pippin.errors import ConventionError
 from pippin.progress import progress
 
@@ -16,23 +17,25 @@ if TYPE_CHECKING:
 
 HELP = """Make the page of benchmark results, and tables and figures for a paper.
 
-  pippin report RESULTS                        everything, in the folder report
-  pippin report RESULTS -o page.html           the page alone
-  pippin report RESULTS -o paper --tables --figures pdf --published letor3_tables.csv"""
+Without --page, --tables and --figures: everything. An --out that ends in .html is the page alone."""
+EXAMPLES = (
+    "pippin report results",
+    "pippin report results --out page.html",
+    "pippin report results --out paper --tables --figures pdf",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("results", metavar="RESULTS", help="the folder that `pippin bench` wrote")
-    parser.add_argument("-o", "--output", default="report", metavar="PATH", help="a folder, or the name of a page that "
-                        "ends in .html (default: report)")  # fmt: skip
+    flag(parser, "out", "a folder, or the name of a page that ends in .html", default="report")
     parser.add_argument("--page", action="store_true", help="the page (index.html)")
     parser.add_argument("--tables", action="store_true", help="tables: Markdown, LaTeX and CSV")
-    parser.add_argument("--figures", metavar="svg,pdf,png", help="figures, in these formats")
-    parser.add_argument("--published", metavar="FILE", help="CSV with dataset, ranker, measure, value to set beside")
-    parser.add_argument("--convention", metavar="T", help="tables and figures of rankers trained under this tool "
-                        "(default: official; the page has all)")  # fmt: skip
-    parser.add_argument("--title", default="", help="of the page")
+    parser.add_argument("--figures", action=Several, metavar="svg,pdf,png", help="figures, in these formats")
+    flag(parser, "convention", "here one, for tables and figures; the page has all (default: official)")
+    shared(parser, "published", "quiet")
+    parser.add_argument("--title", default="", metavar="TEXT", help="of the page")
+    old(parser, "--output", "--out")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,22 +44,22 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.store import Results
     from pippin.report.bench_data import Gathered
 
-    output = Path(options.output)
+    output, convention = Path(options.output), only(options.convention, "--convention")
     alone = output.suffix.lower() in (".html", ".htm")
     if alone and (options.tables or options.figures):
         raise ConventionError("tables and figures go into a folder; name one with -o, or leave them out")
     published = [] if options.published is None else read_published(options.published)
     gathered = Gathered(Results.open(options.results))
     everything = not (options.page or options.tables or options.figures)
-    kinds = options.figures.split(",") if options.figures else ["svg", "pdf"] if everything and not alone else []
+    kinds = options.figures or (["svg", "pdf"] if everything and not alone else [])
     if alone or options.page or everything:
         page = output if alone else output / "index.html"
         write_page(gathered, page, options.title, published)
         print(page)
     if options.tables or (everything and not alone):
-        _tables(gathered, output / "tables", published, options.convention)
+        _tables(gathered, output / "tables", published, convention)
     if kinds:
-        _figures(gathered, output / "figures", kinds, options.convention)
+        _figures(gathered, output / "figures", kinds, convention)
     return 0
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pippin.cli.options import flag, old, printing
+from pippin.cli.output import write
 from pippin.errors import DataError
+from pippin.tables import Part, Prose, Table
 
 if TYPE_CHECKING:
     from pippin.collection.index import Index
 
-HELP = """Search an index by BM25, as documents are sampled for a query.
-
-  pippin search cacm.index "time sharing operating systems"
-  pippin search cacm.index "time sharing" -n 20 --stream title --k1 0.9 --b 0.4"""
+HELP = "Search an index by BM25, as documents are sampled for a query."
+EXAMPLES = (
+    'pippin search cacm.index "time sharing operating systems"',
+    "pippin search cacm.index time sharing --top 20 --in title --k1 0.9 --b 0.4",
+    "pippin search cacm.index time sharing --format json",
+)
 
 SHOWN_WORDS = 10
 
@@ -22,34 +27,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("index", metavar="INDEX", help="a folder written by `pippin index`")
     parser.add_argument("words", metavar="WORDS", nargs="+", help="what to look for")
-    parser.add_argument("-n", type=int, default=10, metavar="N", help="how many documents (default: %(default)s)")
-    parser.add_argument("--stream", metavar="S", help="where to look (default: `whole` if there is one, else the last)")
+    flag(parser, "top", default=10)
+    parser.add_argument("--in", dest="stream", metavar="STREAM", help="where to look (default: `whole` if there is "
+                        "one, else the last)")  # fmt: skip
     parser.add_argument("--k1", type=float, default=2.5, help="BM25's k1 (default: %(default)s, as for LETOR's Gov)")
     parser.add_argument("--b", type=float, default=0.8, help="BM25's b (default: %(default)s)")
+    printing(parser)
+    old(parser, "--stream", "--in")
 
 
 def run(options: argparse.Namespace) -> int:
     """Search and print."""
     from pippin.collection.index import open_index
 
-    if options.n < 1:
-        raise DataError(f"at least one document is shown, not {options.n}")
-    index = open_index(options.index)
+    if options.top < 1:
+        raise DataError(f"at least one document is shown, not {options.top}")
+    found = search(open_index(options.index), options)
+    write(options.format, options.output, lambda: parts(found), lambda: found, lambda: table(found))
+    return 0
+
+
+def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
+    """The words as they are looked for, and the documents that were found."""
     stream = options.stream or ("whole" if "whole" in index.streams else index.streams[-1])
     text = " ".join(options.words)
     words = index.analyse(text)
     if not words:
         raise DataError(f"nothing of {text!r} is left to look for: all of it is stop words or no words")
     df, _ = index.frequencies(stream, words)
-    shown = ", ".join(f"{word} ({int(count):,})" for word, count in zip(words, df, strict=True))
-    print(f"{index.name}, {stream}: {shown}")
-    numbers, scores = index.top(words, options.n, stream=stream, k1=options.k1, b=options.b)
-    if not len(numbers):
-        print("no document holds any of these words")
-    width = max((len(index.ids.at(number)) for number in numbers.tolist()), default=0)
-    for rank, (number, score) in enumerate(zip(numbers.tolist(), scores.tolist(), strict=True), 1):
-        print(f"{rank:>4}  {score:>9.4f}  {index.ids.at(number):<{width}}  {about(index, stream, number)}".rstrip())
-    return 0
+    numbers, scores = index.top(words, options.top, stream=stream, k1=options.k1, b=options.b)
+    hits = [
+        {"rank": rank, "score": score, "document": index.ids.at(number), "about": about(index, stream, number)}
+        for rank, (number, score) in enumerate(zip(numbers.tolist(), scores.tolist(), strict=True), 1)
+    ]
+    return {
+        "index": index.name, "stream": stream, "hits": hits,
+        "words": [{"word": word, "documents": int(count)} for word, count in zip(words, df, strict=True)],
+    }  # fmt: skip
+
+
+def parts(found: dict[str, Any]) -> list[Part]:
+    """What was looked for, and a row a document."""
+    shown = ", ".join(f"{word['word']} ({word['documents']:,})" for word in found["words"])
+    none = Prose("no document holds any of these words")
+    return [Prose(f"{found['index']}, {found['stream']}: {shown}"), table(found) if found["hits"] else none]
+
+
+def table(found: dict[str, Any]) -> Table:
+    """A row a document, best first."""
+    rows = [[str(hit["rank"]), f"{hit['score']:.4f}", hit["document"], hit["about"]] for hit in found["hits"]]
+    return Table(["rank", "score", "document", "about"], rows, names=0, remarks=2)
 
 
 def about(index: Index, stream: str, number: int) -> str:

@@ -3,54 +3,55 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools
-from pippin.cli.output import write_text
+from pippin.cli.options import flag, old, shared
+from pippin.cli.output import write
 
-HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions of
-Busa-Fekete et al. (2012) hold on the data.
+HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions hold.
 
-  pippin study MQ2008 --train-tools official,ranklib,yahoo,letor4 --eval-tools all
-  pippin study MQ2008 --quick --form markdown -o study-results --report study.md
+The conclusions are those of Busa-Fekete et al. (2012). What is in the results is not computed again, so the same
+command goes on after an interruption."""
+EXAMPLES = (
+    "pippin study MQ2008 --quick --ranker adarank --convention ranklib,yahoo",
+    "pippin study MQ2008 --quick -r adarank --convention ranklib,yahoo --format markdown --report study.md",
+)
 
-What is in the results is not computed again, so the same command goes on after an interruption."""
+RANKERS = ["adarank", "lambdamart", "coordinate-ascent", "ranknet"]
+CONVENTIONS = ["official", "ranklib", "yahoo", "letor4"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, or files with features "
                         "(NAME=PATH calls one otherwise)")  # fmt: skip
-    parser.add_argument("-o", "--output", default="study-results", metavar="RESULTS", help="the folder of results, "
-                        "apart from those of `bench` (default: study-results)")  # fmt: skip
-    parser.add_argument("--train-tools", default="official,ranklib,yahoo,letor4", metavar="T,U", help="whose measures "
-                        "training looks at; the first is the base (default: official,ranklib,yahoo,letor4; yahoo and "
-                        "ranklib differ in empty queries alone)")  # fmt: skip
-    parser.add_argument("--eval-tools", default="all", metavar="T,U", help="whose numbers are shown (default: all)")
-    parser.add_argument("--rankers", default="adarank,lambdamart,coordinate-ascent,ranknet", metavar="A,B",
-                        help="(default: adarank,lambdamart,coordinate-ascent,ranknet)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="how many (default: 1)")
-    parser.add_argument("--quick", action="store_true", help="small grids and few rounds, for a first look")
-    parser.add_argument("--jobs", type=int, metavar="N", help="cells at a time (default: one per core)")
-    parser.add_argument("--memory", metavar="SIZE", help="for all of them together, such as 8G")
-    parser.add_argument("--form", choices=("table", "markdown", "json", "csv"), default="table")
+    flag(parser, "out", "a folder of results apart from those of `bench`", metavar="RESULTS", default="study-results")
+    flag(parser, "convention", "the first is the base; yahoo and ranklib differ in empty queries alone",
+         default=CONVENTIONS)  # fmt: skip
+    flag(parser, "tool", "those whose numbers are shown", default=["all"])
+    shared(parser, ranker=RANKERS, seeds=1)
+    shared(parser, "quick", "jobs", "memory", "quiet")
+    flag(parser, "format", default="table")
     parser.add_argument("--report", default="-", metavar="FILE", help="write the study here instead of to the terminal")
-    parser.add_argument("--figures", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
+    parser.set_defaults(prints_to="report")
+    for former, now in {"--output": "--out", "--train-tools": "--convention", "--eval-tools": "--tool",
+                        "--rankers": "--ranker", "--form": "--format", "--figures": "--draw"}.items():  # fmt: skip
+        old(parser, former, now)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute what is missing, and say what came out; status 1 where a cell failed."""
-    trained = [tool.name for tool in chosen_tools([options.train_tools])]
-    shown = [tool.name for tool in chosen_tools([options.eval_tools])]
+    trained = [tool.name for tool in chosen_tools(options.convention)]
+    shown = [tool.name for tool in chosen_tools(options.tool)]
     from pippin.bench.study import run_study, study
     from pippin.machine import parse_size
 
     outcome = run_study(
-        options.data, options.output, rankers=options.rankers.split(","), conventions=trained, seeds=options.seeds,
+        options.data, options.output, rankers=options.ranker, conventions=trained, seeds=options.seeds,
         quick=options.quick, jobs=options.jobs, memory=None if options.memory is None else parse_size(options.memory),
         verbose=not options.quiet, command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip
@@ -58,16 +59,10 @@ def run(options: argparse.Namespace) -> int:
     studies = [study(outcome.results, name, conventions=trained, tools=shown) for name in names]
     from pippin.report import study as report
 
-    if options.form == "json":
-        written = json.dumps([report.record(s) for s in studies], indent=1)
-    elif options.form == "csv":
-        written = report.csv_table(studies).render("csv")
-    else:
-        written = "\n\n\n".join(report.text(s, options.form) for s in studies)
-    write_text(written, options.report)
-    if options.figures is not None:
+    write(options.format, options.report, lambda: [part for s in studies for part in report.parts(s)],
+          lambda: [report.record(s) for s in studies], lambda: report.csv_table(studies))  # fmt: skip
+    if options.draw is not None:
         from pippin.report.export import write_study_figures
 
-        for made in studies:
-            write_study_figures(made, Path(options.figures))
+        write_study_figures(studies, Path(options.draw))
     return outcome.status

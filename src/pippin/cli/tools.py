@@ -5,27 +5,35 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from pippin.cli.options import printing
+from pippin.cli.output import write
 from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.tools import TOOLS, Tool
-from pippin.tables import Table
+from pippin.tables import Facts, Heading, Part, Remarks, Table
 
 HELP = "List the evaluation tools side by side, or tell all about one."
+EXAMPLES = ("pippin tools", "pippin tools letor4", "pippin tools --format json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("tool", nargs="?", help="all about this one")
-    parser.add_argument("-f", "--format", choices=("table", "markdown", "latex", "csv"), default="table")
+    parser.add_argument("tool", metavar="TOOL", nargs="?", help="all about this one")
+    printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list or one tool."""
-    print(describe(TOOLS[options.tool]) if options.tool else overview(options.format))
+    if options.tool is None:
+        records = [record(tool) for tool in TOOLS.values()] if options.format == "json" else None
+        write(options.format, options.output, lambda: [overview()], lambda: records)
+    else:
+        tool = TOOLS[options.tool]
+        write(options.format, options.output, lambda: describe(tool), lambda: record(tool), lambda: choices(tool))
     return 0
 
 
-def overview(form: str) -> str:
+def overview() -> Table:
     """One row a tool, one column an axis."""
     shown = [name for name, axis in AXES.items() if axis.heading]
     rows = []
@@ -36,24 +44,41 @@ def overview(form: str) -> str:
         values["relevant_at"] = f"≥{values['relevant_at']}"
         rows.append([tool.name, tool.version, *values.values()])
     heads = ["tool", "version", *(AXES[name].heading for name in shown)]
-    return Table(heads, rows, names=len(heads)).render(form)
+    return Table(heads, rows, names=len(heads))
 
 
-def describe(tool: Tool) -> str:
+def describe(tool: Tool) -> list[Part]:
     """Each choice, the source, the version, the known traps."""
-    lines = [f"{tool.name} — {tool.title}", f"version  {tool.version}", f"source   {tool.source}",
-             f"measures {', '.join(tool.prints)}", ""]  # fmt: skip
-    choices = [[name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items()]
-    lines.append(Table(["choice", "value", "what it decides"], choices, names=3).render())
-    departures = [
-        f"- {', '.join(_where(variant.applies))}: {changes_text(variant.changes)} ({variant.why})"
+    facts = [("version", tool.version), ("source", tool.source), ("measures", ", ".join(tool.prints))]
+    parts: list[Part] = [Heading(f"{tool.name} — {tool.title}"), Facts(facts), choices(tool)]
+    departures = [f"{', '.join(d['measures'])}: {d['changes']} ({d['why']})" for d in departures_of(tool)]
+    for title, lines in (("Departures", departures), ("Traps", tool.traps)):
+        if lines:
+            parts += [Heading(title, ""), Remarks(lines)]
+    return parts
+
+
+def choices(tool: Tool) -> Table:
+    """What the tool does wherever tools differ."""
+    rows = [[name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items()]
+    return Table(["choice", "value", "what it decides"], rows, names=3)
+
+
+def departures_of(tool: Tool) -> list[dict[str, Any]]:
+    """Where the tool departs from its own rules: for which measures, how, and why."""
+    return [
+        {"measures": _where(variant.applies), "changes": changes_text(variant.changes), "why": variant.why}
         for variant in tool.variants
     ]
-    if departures:
-        lines += ["", "Departures:", *departures]
-    if tool.traps:
-        lines += ["", "Traps:", *(f"- {trap}" for trap in tool.traps)]
-    return "\n".join(lines)
+
+
+def record(tool: Tool) -> dict[str, Any]:
+    """All about a tool as JSON holds it."""
+    return {
+        "name": tool.name, "title": tool.title, "version": tool.version, "source": tool.source,
+        "measures": list(tool.prints), "convention": tool.convention.as_dict(), "departures": departures_of(tool),
+        "traps": list(tool.traps),
+    }  # fmt: skip
 
 
 def _where(applies: Any) -> list[str]:

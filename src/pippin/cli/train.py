@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pippin.cli.options import flag, old, only, shared
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, UnknownName
 
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 HELP = """Train a ranker and write its model.
 
-  pippin train train.txt --ranker lambdamart --valid vali.txt -o model.json
-  pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP -o model.json
-  pippin train train.txt --ranker adarank --measure NDCG@10 --convention letor4 --set rounds=200 -o model.json
-  pippin train parts/ --ranker lambdamart --valid vali.txt --dask local -o model.json"""
+With --select its grid is tried, and the best on the validation set kept. On a cluster (--dask) DATA are partitions, as
+`pippin convert --partitions` writes them."""
+EXAMPLES = (
+    "pippin train train.txt --ranker lambdamart --valid vali.txt --out model.json",
+    "pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP --out model.json",
+    "pippin train train.txt -r adarank -m NDCG@10 --convention letor4 --set rounds=20 -o model.json",
+)
 
 
 _ROUNDS = ("trees", "epochs", "iterations")  # what others call rounds
@@ -28,33 +32,15 @@ _ROUNDS = ("trees", "epochs", "iterations")  # what others call rounds
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
-    parser.add_argument("-r", "--ranker", required=True, help="`pippin rankers` lists them")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="where to write the model")
+    flag(parser, "ranker", required=True)
+    flag(parser, "out", metavar="MODEL", required=True)
     parser.add_argument("--valid", metavar="FILE", help="the validation set")
-    parser.add_argument("--measure", help="what training, stopping and selection look at")
-    parser.add_argument("--convention", metavar="TOOL", help="under which tool's convention")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the ranker (trees and epochs are understood as rounds)",
-    )
-    parser.add_argument(
-        "--select", metavar="M", help="try the ranker's grid and keep the best by this measure on --valid"
-    )
-    parser.add_argument(
-        "--relations", metavar="FILE",
-        help="how alike documents are (similarity.txt of a built data set): scores are spread along it, as far as "
-        "--valid finds best",
-    )  # fmt: skip
-    parser.add_argument(
-        "--absent", choices=("zero", "null"), default="zero", help="what a feature that a line leaves out is"
-    )
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="train on a cluster, from partitions: a scheduler's address, or `local`"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    flag(parser, "measure", "here one: what training, stopping and selection look at")
+    shared(parser, "convention", "select")
+    flag(parser, "set", "trees and epochs are understood as rounds", default=[])
+    flag(parser, "relations", "scores are spread along it, as far as --valid finds best")
+    shared(parser, "dask", "quiet", absent="zero")
+    old(parser, "--output", "--out")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     from pippin.data.store import digest
     from pippin.rankers import models
 
+    for name in ("ranker", "measure", "convention"):
+        setattr(options, name, only(getattr(options, name), f"--{name}"))
     if options.dask is not None:
         return run_on_dask(options)
     train = read_data(options.data, options.absent)

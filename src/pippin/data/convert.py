@@ -12,8 +12,8 @@
     irds       judgements of ir_datasets (to read only)
 
 The form of the input is told by `irds:` in front, by being a folder, by its ending, or else by its first line; that of
-the output by its name, or else it is the text that fits the data. A data set can be narrowed on the way: to the
-judgements in it, or to a run or scores by one of its features.
+the output by its name; where that is a plain text (no ending, `.txt`), it is the one that fits the data. A data set
+can be narrowed on the way: to the judgements in it, or to a run or scores by one of its features.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from pippin.errors import DataError, UnknownName
 FORMS = ("letor", "qrels", "run", "scores", "parquet", "csv", "arrow", "store")
 INPUTS = (*FORMS, "irds")
 TABLES = ("parquet", "csv", "arrow")
-# Endings of text files; whatever else a name ends in says nothing.
+PLAIN = ("", ".txt", ".text", ".dat")  # endings of texts that may hold anything
+# Endings of text files.
 TEXTS = {
     ".letor": "letor", ".svmlight": "letor", ".libsvm": "letor", ".svm": "letor",
     ".qrels": "qrels", ".qrel": "qrels",
@@ -72,7 +73,7 @@ def _ending_form(path: str | os.PathLike[str]) -> str | None:
 
 
 def output_form(path: str | os.PathLike[str], data: Anything) -> str:
-    """The form a name asks for, or the text that fits the data.
+    """The form a name asks for or, of a plain text, the one that fits the data.
 
     >>> output_form("a.parquet", np.zeros(1)), output_form("a.pippin", np.zeros(1)), output_form("a.txt", np.zeros(1))
     ('parquet', 'store', 'scores')
@@ -80,6 +81,11 @@ def output_form(path: str | os.PathLike[str], data: Anything) -> str:
     if os.fspath(path) != "-" and store.names_store(path):
         return "store"
     form = tables.form_of(path) or _ending_form(path)
+    ending = Path(os.fspath(path).lower().removesuffix(".gz")).suffix
+    if form is None and ending not in PLAIN:
+        raise DataError(
+            f"the ending {ending} names no form; say which it is with --to, one of {', '.join(FORMS)}", path
+        )
     return form or {Dataset: "letor", Judgements: "qrels", Run: "run", np.ndarray: "scores"}[type(data)]
 
 

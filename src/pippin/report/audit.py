@@ -7,32 +7,36 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pippin.evaluation.audits.finding import Effect, Finding
-from pippin.tables import Table
+from pippin.tables import Heading, Part, Prose, Table
+from pippin.terminal import screen
 
 if TYPE_CHECKING:
     from pippin.evaluation.audit import Audit
 
 _INDENT = " " * 9  # the width of “warning”, and two
-_WIDEST = 120
+_USUAL, _WIDEST, _NARROWEST = 110, 120, 50
 
 
-def audit_text(audit: Audit, width: int = 110) -> str:
+def audit_text(audit: Audit) -> str:
     """The audit for a terminal: worst first, with what each tool does and what to do about it."""
-    lines = [f"{audit.name}: {audit.about}"]
+    place = screen()
+    lines = _wrap(f"{audit.name}: {audit.about}", "")
     for finding in audit.findings:
-        lines += ["", *_wrap(f"{finding.severity:<7}  {finding.sentence}", width, _INDENT)]
-        lines += _effect_lines(finding.effects, width)
+        first, *rest = _wrap(f"{finding.severity:<7}  {finding.sentence}", _INDENT)
+        style = {"error": "error", "warning": "warning"}.get(finding.severity, "heading")
+        lines += ["", place.paint(first[:7], style) + first[7:], *rest]
+        lines += _effect_lines(finding.effects)
         if finding.parts:
-            lines += _wrap(f"{_INDENT}{_parts(finding)}", width, _INDENT)
+            lines += _wrap(f"{_INDENT}{_parts(finding)}", _INDENT)
         if finding.examples:
-            lines += _wrap(f"{_INDENT}e.g. {'; '.join(finding.examples)}", width, _INDENT + "     ")
+            lines += _wrap(f"{_INDENT}e.g. {'; '.join(finding.examples)}", _INDENT + "     ")
         if finding.recommendation:
-            lines += _wrap(f"{_INDENT}→ {finding.recommendation}", width, _INDENT + "  ")
-    lines += ["", *_wrap(closing(audit), width, "")]
+            lines += _wrap(f"{_INDENT}→ {finding.recommendation}", _INDENT + "  ")
+    lines += ["", *_wrap(closing(audit), "")]
     return "\n".join(lines)
 
 
-def _effect_lines(effects: Sequence[Effect], width: int) -> list[str]:
+def _effect_lines(effects: Sequence[Effect]) -> list[str]:
     """By measure and by what tools do: how far that moves it, under which tools."""
     lines: list[str] = []
     widest = max((len(effect.measure) for effect in effects), default=0)
@@ -48,7 +52,7 @@ def _effect_lines(effects: Sequence[Effect], width: int) -> list[str]:
             rows = [("", f"{does}:"), *((_amount(e), f"  {', '.join(e.tools)}") for e in same)]
         for amount, text in rows:
             start = f"{_INDENT}{name:<{widest}}  {amount:>7}  "
-            lines += _wrap(start + text, width, " " * (len(start) + 2 * (len(same) > 1)))
+            lines += _wrap(start + text, " " * (len(start) + 2 * (len(same) > 1)))
             name = ""
     return lines
 
@@ -81,18 +85,17 @@ def closing(audit: Audit) -> str:
     return " ".join(notes)
 
 
-def _wrap(text: str, width: int, indent: str) -> list[str]:
+def _wrap(text: str, indent: str) -> list[str]:
+    place = screen()
     return textwrap.wrap(
-        text, max(min(width, _WIDEST), 60), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+        place.text(text), max(min(place.columns or _USUAL, _WIDEST), _NARROWEST), subsequent_indent=indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
-def findings_table(audit: Audit, quote: str = "") -> Table:
-    """One row a finding; its key between quotes."""
-    rows = [
-        [f.severity, quote + f.key + quote, f.sentence, _parts(f), "; ".join(f.examples), f.recommendation]
-        for f in audit.findings
-    ]
+def findings_table(audit: Audit) -> Table:
+    """One row a finding."""
+    rows = [[f.severity, f.key, f.sentence, _parts(f), "; ".join(f.examples), f.recommendation] for f in audit.findings]
     return Table(["severity", "finding", "what", "counts", "for example", "advice"], rows, names=6)
 
 
@@ -102,13 +105,13 @@ def effects_table(finding: Finding) -> Table:
     return Table(["measure", "what the tool does", "tools", "amount"], rows, names=3)
 
 
-def audit_markdown(audit: Audit) -> str:
-    """The audit as Markdown: a table of findings, then one of effects for each that has any."""
-    blocks = [f"## Audit of {audit.name}", audit.about, findings_table(audit, "`").render("markdown")]
+def audit_parts(audit: Audit) -> list[Part]:
+    """The audit for a paper: a table of findings, then one of effects for each that has any."""
+    parts: list[Part] = [Heading(f"Audit of {audit.name}"), Prose(audit.about), findings_table(audit)]
     for finding in audit.findings:
         if finding.effects:
-            blocks += [f"### {finding.sentence}", effects_table(finding).render("markdown")]
-    return "\n\n".join([*blocks, closing(audit)])
+            parts += [Heading(finding.sentence), effects_table(finding)]
+    return [*parts, Prose(closing(audit))]
 
 
 def audit_csv(audit: Audit) -> str:

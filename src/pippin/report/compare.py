@@ -9,9 +9,8 @@ from typing import Any
 from pippin.evaluation.compare import Board, Comparison, Verdict
 from pippin.report import compare_figures as figures
 from pippin.report.page import Section, html_table, page
-from pippin.tables import Table, number
+from pippin.tables import Heading, Part, Prose, Table, number, together
 
-_FLIPS = "Pairs that flip:"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -38,7 +37,7 @@ def leaderboard(comparison: Comparison) -> Table:
         "95% interval".replace("95", _level(board)),
     ]
     headers += ["ties alone"] if board.ties else []
-    return Table(headers, rows, names=2, notes=_notes(board, letters))
+    return Table(headers, rows, names=2, notes=_notes(board, letters), keys=2, best={(0, 2)})
 
 
 def _level(board: Board) -> str:
@@ -90,9 +89,11 @@ def by_tool(comparison: Comparison) -> tuple[Table, list[tuple[int, int]]]:
     notes = ["in brackets: the place that the tool gives"]
     if len(boards) >= len(order):
         rows = [[board.name, *row] for board, row in zip(boards, cells, strict=True)]
-        return Table(["tool", *order], rows, notes=notes), [(t, s + 1) for t, s in best]
+        winners = [(t, s + 1) for t, s in best]
+        return Table(["tool", *order], rows, notes=notes, best=winners), winners
     rows = [[system, *(row[i] for row in cells)] for i, system in enumerate(order)]
-    return Table(["system", *(b.name for b in boards)], rows, notes=notes), [(s, t + 1) for t, s in best]
+    winners = [(s, t + 1) for t, s in best]
+    return Table(["system", *(b.name for b in boards)], rows, notes=notes, best=winners), winners
 
 
 def verdict_table(comparison: Comparison, only_flips: bool = False) -> Table:
@@ -103,7 +104,7 @@ def verdict_table(comparison: Comparison, only_flips: bool = False) -> Table:
         if only_flips and not v.flips:
             continue
         rows.append([v.a, v.b, _ahead(v, total), f"{len(v.significant)} of {total}", _cause(v)])
-    return Table(["ahead", "behind", "tools that agree", "significant", "flipped by"], rows, names=5)
+    return Table(["ahead", "behind", "tools that agree", "significant", "flipped by"], rows, names=5, keys=2)
 
 
 def _ahead(verdict: Verdict, total: int) -> str:
@@ -126,26 +127,50 @@ def agreement_table(comparison: Comparison, coefficient: str) -> Table:
     return Table([coefficient, *names], rows, notes=["top: high scores"])
 
 
-def blocks(comparison: Comparison) -> list[str | Table]:
+def parts(comparison: Comparison) -> list[Heading | Prose | Table]:
     """The measure, the verdict in words, and the tables."""
-    found: list[str | Table] = [comparison.measure, comparison.sentence(), leaderboard(comparison)]
+    found: list[Heading | Prose | Table] = [
+        Heading(comparison.measure), Prose(comparison.sentence()), leaderboard(comparison)
+    ]  # fmt: skip
     if len(comparison.boards) > 1:
         found.append(by_tool(comparison)[0])
         if comparison.flips:
-            found += [_FLIPS, verdict_table(comparison, only_flips=True)]
+            found += [Heading("Pairs that flip", ""), verdict_table(comparison, only_flips=True)]
         if len(comparison.first.means) > 2:
             found += [agreement_table(comparison, c) for c in ("tau_b", "tau_ap_b")]
     return found
 
 
+def blocks(comparison: Comparison) -> list[str | Table]:
+    """The same as paragraphs and tables."""
+    return [part if isinstance(part, Table) else part.text for part in parts(comparison)]
+
+
 def text(comparison: Comparison, form: str) -> str:
     """Everything, for the terminal, Markdown or LaTeX."""
-    title, *rest = blocks(comparison)
-    heading = {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, str(title))
-    flips = "% pairs that flip" if form == "latex" else _FLIPS
-    return "\n\n".join(
-        [heading, *(b.render(form) if isinstance(b, Table) else flips if b == _FLIPS else b for b in rest)]
-    )
+    return together(parts(comparison), form)
+
+
+def per_query_text(comparison: Comparison, form: str) -> str:
+    """What was compared: a row per query, a column per system, under each tool."""
+    parts: list[Part] = [Heading(comparison.measure)]
+    for board in comparison.boards:
+        values = zip(board.table.query_ids, board.table.values.tolist(), strict=True)
+        rows = [[query, *(number(value, 4) for value in row)] for query, row in values]
+        means = ["all", *(number(board.means[system], 4) for system in board.table.systems)]
+        parts.append(Table(["query", *board.table.systems], [*rows, means], notes=[f"under {board.name}"]))
+    return together(parts, form)
+
+
+def per_query_csv(comparisons: Sequence[Comparison]) -> Table:
+    """What was compared, as a long table: measure, tool, system, query, value."""
+    rows = [
+        [comparison.measure, board.name, system, query, repr(value)]
+        for comparison in comparisons for board in comparison.boards
+        for query, values in zip(board.table.query_ids, board.table.values.tolist(), strict=True)
+        for system, value in zip(board.table.systems, values, strict=True)
+    ]  # fmt: skip
+    return Table(["measure", "tool", "system", "query", "value"], rows, names=4)
 
 
 def csv_table(comparisons: Sequence[Comparison]) -> Table:
@@ -161,13 +186,13 @@ def csv_table(comparisons: Sequence[Comparison]) -> Table:
     return Table(["measure", "tool", "system", "place", "mean", "low", "high"], rows, names=3)
 
 
-def record(comparison: Comparison) -> dict[str, Any]:
-    """A comparison as JSON holds it."""
+def record(comparison: Comparison, per_query: bool = False) -> dict[str, Any]:
+    """A comparison as JSON holds it; with the values that were compared where they are asked for."""
     several = len(comparison.boards) > 1 and len(comparison.first.means) > 1
     return {
         "measure": comparison.measure,
         "verdict": comparison.sentence(),
-        "boards": [_board_record(b) for b in comparison.boards],
+        "boards": [_board_record(b) | (_values_record(b) if per_query else {}) for b in comparison.boards],
         "intervals": {i.system: [i.low, i.high] for i in comparison.intervals},
         "pairs": [
             {"a": v.a, "b": v.b, "for_a": v.for_a, "for_b": v.for_b, "equal": v.equal, "significant": v.significant,
@@ -191,6 +216,12 @@ def _board_record(board: Board) -> dict[str, Any]:
             for p in tested.pairs
         ],
     }  # fmt: skip
+
+
+def _values_record(board: Board) -> dict[str, Any]:
+    """System → query → value."""
+    columns = zip(board.table.systems, board.table.values.T.tolist(), strict=True)
+    return {"per_query": {s: dict(zip(board.table.query_ids, column, strict=True)) for s, column in columns}}
 
 
 def _json(value: float) -> float | None:

@@ -6,9 +6,9 @@ Tables are those that `pippin leaderboard` prints, figures those of the page, dr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pippin.bench.leaderboard import LETOR_MEASURES, BoardKey, Leaderboard, agreement
 from pippin.bench.published import Published, beside
@@ -22,10 +22,11 @@ from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
 from pippin.report.figure import DRAWINGS, drawn
 from pippin.report.study import study_figures
-from pippin.tables import Table
+from pippin.tables import Heading, Part, together
 
 Boards = Mapping[BoardKey, Leaderboard]
 Step = Callable[[str], None]
+T = TypeVar("T")
 FORMS = {"markdown": "md", "latex": "tex"}
 
 
@@ -38,10 +39,10 @@ def write_tables(
     boards = {p: b for p, b in whole.items() if p.tool == names.tool and p.measure in measures}
     every = {p: b for p, b in whole.items() if p.measure == main_measure(names)}
     written = []
-    for form, ending in FORMS.items():
-        for name, tables in _tables(names, boards, every, published):
+    for name, parts in unique(_tables(names, boards, every, published)):
+        for form, ending in FORMS.items():
             written.append(folder / f"{name}.{ending}")
-            _write(written[-1], "\n\n".join(table.render(form) for table in tables) + "\n")
+            _write(written[-1], together(parts, form) + "\n")
     found = {"leaderboards": report.csv_table(whole, per_fold=True)}
     if published:
         found["published"] = report.published_csv(beside(boards, published, names.tool))
@@ -56,13 +57,29 @@ def trained(gathered: Gathered, wanted: str | None) -> str:
     return training_convention(gathered.results.means(), gathered.results.failures(), wanted)
 
 
+def unique(named: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    """The same with names that differ, also where a file system does not tell A from a: the second `x` is `x-2`.
+
+    >>> [name for name, _ in unique([("a-b", 1), ("A-b", 2), ("a-b-2", 3)])]
+    ['a-b', 'A-b-2', 'a-b-2-2']
+    """
+    taken: set[str] = set()
+    for name, thing in named:
+        found, number = name, 1
+        while found.casefold() in taken:
+            number += 1
+            found = f"{name}-{number}"
+        taken.add(found.casefold())
+        yield found, thing
+
+
 def _tables(
     names: Names, boards: Boards, every: Boards, published: Sequence[Published]
-) -> Iterator[tuple[str, list[Table]]]:
-    """File name → what stands in it."""
+) -> Iterator[tuple[str, list[Part]]]:
+    """File name → what stands in it, under its own name."""
     main = main_measure(names)
     for data in names.data:
-        tables = report.letor_tables(boards, data, names.tool)
+        tables: list[Part] = [Heading(data), *report.letor_tables(boards, data, names.tool)]
         tables.append(report.board_table(every[BoardKey(data, names.tool, main)], per_fold=True))
         compared = agreement([board for place, board in every.items() if place.data == data])
         if compared is not None and len(compared.boards) > 1:
@@ -71,7 +88,7 @@ def _tables(
     if len(names.data) > 1:
         yield "winning", [report.winning_table(winning_numbers(means_of(boards, names.tool)))]
     for data, table in report.published_tables(beside(boards, published, names.tool), names.tool):
-        yield f"published-{file_name(data)}", [table]
+        yield f"published-{file_name(data)}", [Heading(data), table]
 
 
 def main_measure(names: Names) -> str:
@@ -85,7 +102,7 @@ def file_name(text: str) -> str:
     >>> file_name("MQ2008/a b")
     'MQ2008-a-b'
     """
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "data"
+    return re.sub(r"[^\w.-]+", "-", text)[:80].strip("-.") or "data"
 
 
 def write_figures(
@@ -97,7 +114,7 @@ def write_figures(
         if kind not in DRAWINGS:
             raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, not as {kind}")
     written = []
-    for name, spec in paper_figures(gathered, convention):
+    for name, spec in unique(paper_figures(gathered, convention)):
         for kind in kinds:
             written.append(folder / f"{name}.{kind}")
             _write(written[-1], drawn(spec, kind))
@@ -183,12 +200,13 @@ def _winning_rows(found: Sequence[Winning]) -> list[dict[str, Any]]:
     ]
 
 
-def write_study_figures(study: Study, folder: Path) -> list[Path]:
-    """Draw the figures of a study; the files written."""
+def write_study_figures(studies: Sequence[Study], folder: Path) -> list[Path]:
+    """Draw the figures of studies; the files written."""
     written = []
-    for name, spec in study_figures(study).items():
+    named = ((f"{file_name(s.data)}-{name}", spec) for s in studies for name, spec in study_figures(s).items())
+    for name, spec in unique(named):
         for kind in ("svg", "png"):
-            written.append(folder / f"{file_name(study.data)}-{name}.{kind}")
+            written.append(folder / f"{name}.{kind}")
             _write(written[-1], drawn(spec, kind))
     return written
 

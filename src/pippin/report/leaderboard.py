@@ -28,7 +28,8 @@ def letor_tables(boards: Boards, data: str, tool: str) -> list[Table]:
     notes = _mark_notes(here[groups[0][-1]])
     return [
         Table(["ranker", *measures], [[r, *(_cell(here[m], r) for m in measures)] for r in order],
-              notes=notes if measures is groups[-1] else ())
+              notes=notes if measures is groups[-1] else (),
+              best={(order.index(best), i) for i, m in enumerate(measures, 1) if (best := here[m].best) is not None})
         for measures in groups
     ]  # fmt: skip
 
@@ -80,7 +81,7 @@ def board_table(board: Leaderboard, per_fold: bool = False) -> Table:
         notes.append("beats: letters of the rankers it is significantly better than.")
     if several:
         notes.append("over seeds: standard deviation of the mean over the seeds.")
-    return Table(headers, rows, names=2, notes=notes)
+    return Table(headers, rows, names=2, notes=notes, keys=2, best={(0, 2)})
 
 
 def _level(board: Leaderboard) -> str:
@@ -107,19 +108,29 @@ def _places(gaps: Mapping[Gap, int]) -> str:
 
 def tools_table(comparison: Comparison) -> Table:
     """Per tool: whom it crowns, how its leaderboard agrees with the first tool's, and how many pairs it turns round."""
-    first = comparison.first
-    several = len(first.means) > 2
-    tau, tau_ap = (comparison.agreement(c)[0] if several else [] for c in ("tau_b", "tau_ap_b"))
+    several = len(comparison.first.means) > 2
     rows = []
+    for told in tools_record(comparison):
+        row = [told["tool"], told["crowns"], number(told["mean"], 4), str(told["turned_round"])]
+        rows.append([*row, number(told["tau_b"], 3), number(told["tau_ap_b"], 3)] if several else row)
+    headers = ["tool", "crowns", comparison.measure, "pairs turned round"]
+    pairs = len(comparison.verdicts)
+    notes = [f"against {comparison.first.name}; {pairs} pair{'s' * (pairs > 1)} of rankers"]
+    return Table([*headers, "tau_b", "tau_ap_b"] if several else headers, rows, names=2, notes=notes)
+
+
+def tools_record(comparison: Comparison) -> list[dict[str, Any]]:
+    """What each tool says against the first one; correlations take three rankers."""
+    first = comparison.first
+    none = [None] * len(comparison.boards)
+    tau, tau_ap = (comparison.agreement(c)[0] if len(first.means) > 2 else none for c in ("tau_b", "tau_ap_b"))
+    told = []
     for i, board in enumerate(comparison.boards):
         winner = board.order()[0]
         flips = sum(first.winner(v.a, v.b) * board.winner(v.a, v.b) < 0 for v in comparison.verdicts)
-        row = [board.name, winner, number(board.means[winner], 4), str(flips)]
-        rows.append([*row, number(tau[i], 3), number(tau_ap[i], 3)] if several else row)
-    headers = ["tool", "crowns", comparison.measure, "pairs turned round"]
-    pairs = len(comparison.verdicts)
-    notes = [f"against {first.name}; {pairs} pair{'s' * (pairs > 1)} of rankers"]
-    return Table([*headers, "tau_b", "tau_ap_b"] if several else headers, rows, names=2, notes=notes)
+        told.append({"tool": board.name, "crowns": winner, "mean": board.means[winner], "turned_round": flips,
+                     "tau_b": tau[i], "tau_ap_b": tau_ap[i]})  # fmt: skip
+    return told
 
 
 def winning_table(found: Sequence[Winning]) -> Table:
@@ -197,12 +208,33 @@ def csv_table(boards: Boards, per_fold: bool = False) -> Table:
     return Table([*headers, *folds], rows, names=5)
 
 
+def values_table(board: Leaderboard) -> Table:
+    """The values behind a leaderboard: a row per query, a column per ranker, best first."""
+    columns = {s.ranker: board.by_query(s.ranker) for s in board.standings}
+    queries = dict.fromkeys(query for column in columns.values() for query in column)
+    rows = [[q, *(number(column.get(q, math.nan), 4) for column in columns.values())] for q in queries]
+    means = ["all", *(number(s.mean, 4) for s in board.standings)]
+    notes = [
+        f"{board.data}: {board.measure} under {board.tool}; trained under {board.convention}; the mean is over folds"
+    ]
+    return Table(["query", *columns], [*rows, means], notes=notes)
+
+
+def values_csv(boards: Boards) -> Table:
+    """The values behind leaderboards, as a long table."""
+    rows = [
+        [b.data, b.tool, b.convention, b.measure, s.ranker, query, repr(value)]
+        for b in boards.values() for s in b.standings for query, value in b.by_query(s.ranker).items()
+    ]  # fmt: skip
+    return Table(["data", "tool", "convention", "measure", "ranker", "query", "value"], rows, names=6)
+
+
 def _plain(value: float) -> str:
     return "" if math.isnan(value) else repr(value)
 
 
-def record(board: Leaderboard) -> dict[str, Any]:
-    """A leaderboard as JSON holds it."""
+def record(board: Leaderboard, per_query: bool = False) -> dict[str, Any]:
+    """A leaderboard as JSON holds it; with the values behind it where they are asked for."""
     standings = [
         {"ranker": s.ranker, "mean": s.mean, "error": _json(s.error), "low": _json(s.low), "high": _json(s.high),
          "by_fold": dict(s.by_fold), "seeds": s.seeds, "spread": _json(s.spread),
@@ -210,8 +242,10 @@ def record(board: Leaderboard) -> dict[str, Any]:
         for s in board.standings
     ]  # fmt: skip
     gaps = [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in board.gaps]
+    values = {"per_query": {s.ranker: board.by_query(s.ranker) for s in board.standings}} if per_query else {}
     return {"data": board.data, "tool": board.tool, "measure": board.measure, "convention": board.convention,
-            "folds": list(board.folds), "standings": standings, "gaps": gaps}  # fmt: skip
+            "folds": list(board.folds), "standings": standings, "gaps": gaps,
+            **values}  # fmt: skip
 
 
 def _json(value: float) -> float | None:

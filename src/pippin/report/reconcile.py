@@ -5,38 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pippin.evaluation.convention import AXES
-from pippin.evaluation.reconcile import Reconciliation, signed
+from pippin.evaluation.reconcile import Reconciliation, Share, signed
 from pippin.report.page import Section, html_table, page
-from pippin.tables import Table, number
-from pippin.terminal import width
+from pippin.tables import Prose, Table, number, together
+from pippin.terminal import screen, width
 
 _BAR = 34
+_SEEN = 5e-7  # smaller parts are the rounding of sums
 
 
 def terminal(found: Reconciliation) -> str:
     """The sentence, then the waterfall from one tool's number to the other's, then who carries each part."""
+    place = screen()
     rows = waterfall(found)
     low = min(0.0, *(min(r[1], r[2]) for r in rows))
     high = max(*(max(r[1], r[2]) for r in rows), low + 1e-12)
     label = max(width(r[0]) for r in rows)
-    lines = [found.sentence(), ""]
+    long = _BAR if place.columns is None else max(4, min(_BAR, place.columns - label - 13))
+    lines = []
     for name, start, end, total in rows:
-        left, right = sorted((_column(start, low, high), _column(end, low, high)))
+        left, right = sorted(round((at - low) / (high - low) * long) for at in (start, end))
         blocks = ("█" if total else "▓" if end >= start else "░") * max(1, right - left)
         shown = number(end, 4) if total else signed(end - start, 4)
         bar = " " * left + blocks
-        lines.append(f"{name}{' ' * (label - width(name))}  {bar:<{_BAR + 1}}  {shown:>8}")
+        lines.append(place.text(f"{name}{' ' * (label - width(name))}  {bar:<{long + 1}}  {shown:>8}"))
     carried = [
-        f"  {part.words}: " + ", ".join(f"query {q} {signed(v, 4)}" for q, v in found.carriers(part))
+        Prose(f"  {part.words}: " + ", ".join(f"query {q} {signed(v, 4)}" for q, v in found.carriers(part)), "    ")
         for part in found.shares
         if abs(part.value) >= 5e-5 and found.carriers(part)
     ]
-    return "\n".join([*lines, *(["", "carried most by", *carried] if carried else [])])
-
-
-def _column(value: float, low: float, high: float) -> int:
-    return round((value - low) / (high - low) * _BAR)
+    drawn = [Prose(found.sentence()).render(), "\n".join(lines)]
+    return "\n\n".join([*drawn, *(["\n".join(["carried most by", *(c.render() for c in carried)])] if carried else [])])
 
 
 def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
@@ -44,7 +46,7 @@ def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
     rows = [(found.source.name, 0.0, found.before, True)]
     at = found.before
     for part in found.shares:
-        if abs(part.value) >= 5e-7:
+        if abs(part.value) >= _SEEN:
             rows.append((part.words, at, at + part.value, False))
             at += part.value
     rows.append((found.target.name, 0.0, found.after, True))
@@ -53,26 +55,58 @@ def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
 
 def table(reconciliations: Sequence[Reconciliation]) -> Table:
     """One row per tool: its number, the difference, and a column per choice."""
-    axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= 5e-7 for r in reconciliations for p in r.shares)]
+    axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= _SEEN for r in reconciliations for p in r.shares)]
     source = reconciliations[0].source
     rows = []
     for found in reconciliations:
         parts = {p.axis: p.value for p in found.shares}
-        cells = [signed(parts[a], 4) if abs(parts.get(a, 0.0)) >= 5e-7 else "" for a in axes]
+        cells = [signed(parts[a], 4) if abs(parts.get(a, 0.0)) >= _SEEN else "" for a in axes]
         rows.append([found.target.name, number(found.after, 4), signed(found.difference, 4), *cells])
     measure = reconciliations[0].measure
     notes = [f"{source.name} says {number(reconciliations[0].before, 4)}; the parts of a row sum to its difference."]
     return Table(["tool", measure, f"− {source.name}", *(AXES[a].words for a in axes)], rows, notes=notes)
 
 
-def record(found: Reconciliation) -> dict[str, Any]:
-    """A reconciliation as JSON holds it, doubles in full."""
+def per_query_table(found: Reconciliation) -> Table:
+    """A row per query that any share falls on, a column per choice; the queries with the largest difference first."""
+    shares = [s for s in found.shares if np.abs(s.per_query).max(initial=0.0) >= _SEEN]
+    total = sum((s.per_query for s in shares), np.zeros(len(found.query_ids)))
+    order = [int(i) for i in np.argsort(-np.abs(total), kind="stable") if any(_part(s, i) for s in shares)]
+    rows = [[found.query_ids[i], signed(total[i], 4), *(_part(s, i) for s in shares)] for i in order]
+    notes = [f"{found.target.name} − {found.source.name}, as it enters the mean; {len(found.query_ids) - len(order)} "
+             "other queries are alike under both"]  # fmt: skip
+    return Table(["query", "difference", *(s.words for s in shares)], rows, notes=notes)
+
+
+def _part(share: Share, query: int) -> str:
+    value = float(share.per_query[query])
+    return signed(value, 4) if abs(value) >= _SEEN else ""
+
+
+def per_query_text(found: Reconciliation, form: str) -> str:
+    """The sentence, then which queries carry each part."""
+    return together([Prose(found.sentence()), per_query_table(found)], form)
+
+
+def per_query_csv(reconciliations: Sequence[Reconciliation]) -> Table:
+    """Every share of every query, as a long table with full doubles."""
+    rows = [
+        [r.measure, r.source.name, r.target.name, s.axis, query, repr(value)]
+        for r in reconciliations for s in r.shares
+        for query, value in zip(r.query_ids, s.per_query.tolist(), strict=True)
+    ]  # fmt: skip
+    return Table(["measure", "from", "to", "choice", "query", "value"], rows, names=5)
+
+
+def record(found: Reconciliation, per_query: bool = False) -> dict[str, Any]:
+    """A reconciliation as JSON holds it, doubles in full; of each share the ten largest queries, or all."""
+    most = len(found.query_ids) if per_query else 10
     return {
         "measure": found.measure, "from": found.source.name, "to": found.target.name, "before": found.before,
         "after": found.after, "difference": found.difference, "sentence": found.sentence(),
         "parts": [
             {"axis": p.axis, "words": p.words, "before": p.before, "after": p.after, "value": p.value, "fact": p.fact,
-             "queries": dict(found.carriers(p, 10))}
+             "queries": dict(found.carriers(p, most))}
             for p in found.shares
         ],
     }  # fmt: skip

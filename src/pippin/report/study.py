@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from pippin.bench.conclusions import Conclusion, signed
 from pippin.bench.study import CUTOFFS, LAST, Point, Study
-from pippin.tables import Table, number
+from pippin.tables import Heading, Part, Prose, Remarks, Table, number
 
 Spec = dict[str, Any]
 # The paper's blue, black and red for YAHOO, RANKLIB/TREC and LETOR, seen on light and dark ground alike.
@@ -68,38 +67,22 @@ def _mean(point: Point | None) -> str:
     return number(math.nan if point is None else point.mean, 4)
 
 
-def text(study: Study, form: str = "table") -> str:
-    """The study in words and tables, for the terminal or as Markdown."""
-    words = [f"{i}. {c.meaning[0].upper()}{c.meaning[1:]}: {_value(c)}. {c.words}"
+def parts(study: Study) -> list[Part]:
+    """The study in words and tables."""
+    words = [Prose(f"{i}. {c.meaning[0].upper()}{c.meaning[1:]}: {_value(c)}. {c.words}", "   ")
              for i, c in enumerate(study.conclusions, 1)]  # fmt: skip
-    parts = [
-        _heading(f"The study on {study.data}", form, "═"), _wrapped(_lead(study), form, ""),
-        conclusions_table(study).render(form), "\n".join(_wrapped(line, form, "   ") for line in words),
-    ]  # fmt: skip
+    shown: list[Part] = [Heading(f"The study on {study.data}"), Prose(_lead(study)), conclusions_table(study), *words]
     for c in study.conclusions:
         if c.name.startswith("training") and c.evidence:
-            parts += [_heading(f"T{c.name[1:]}, by ranker", form), evidence_table(c).render(form)]
-    parts += [_heading(f"NDCG@{LAST} under every tool", form), tools_table(study).render(form)]
+            shown += [Heading(f"T{c.name[1:]}, by ranker", ""), evidence_table(c)]
+    shown += [Heading(f"NDCG@{LAST} under every tool", ""), tools_table(study)]
     if study.rankers:
         best = study.rankers[0]
-        words_of = f"NDCG at every cutoff: {best}, trained under {study.base}"
-        parts += [_heading(words_of, form), cutoffs_table(study, best).render(form)]
+        shown += [Heading(f"NDCG at every cutoff: {best}, trained under {study.base}", ""), cutoffs_table(study, best)]
     if study.gaps:
-        lines = [f"- {g.ranker} trained under {c}: {g.fold} has no value ({g.reason})" for c, g in study.gaps]
-        parts += [_heading("Missing", form), "\n".join(lines)]
-    return "\n\n".join(parts)
-
-
-def _heading(words: str, form: str, rule: str = "") -> str:
-    if form == "markdown":
-        return f"{'##' if rule else '###'} {words}"
-    return f"{words}\n{rule * len(words)}" if rule else words
-
-
-def _wrapped(words: str, form: str, indent: str) -> str:
-    if form == "markdown":
-        return words
-    return textwrap.fill(words, 116, subsequent_indent=indent, break_on_hyphens=False)
+        lines = [f"{g.ranker} trained under {c}: {g.fold} has no value ({g.reason})" for c, g in study.gaps]
+        shown += [Heading("Missing", ""), Remarks(lines)]
+    return shown
 
 
 def _lead(study: Study) -> str:

@@ -156,14 +156,14 @@ def test_the_commands(
     assert said("eval", "@scored", "--tool", "all", "--ties-range") == plain
     assert said("eval", "@scored", "--tool", "all", "--ties-range", "--stream") == plain
     assert said("eval", "@scored", "--tool", "all", "--ties-range", "--dask", address) == plain
-    per_query = said("eval", "@test.txt", "@scores.txt", "-q", "--format", "csv")
-    assert said("eval", "@test.txt", "@scores.txt", "-q", "--format", "csv", "--stream") == per_query
+    per_query = said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
+    assert said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query
     for arguments, sentence in (
         (("eval", "@test.txt", "@scores.txt", "--dask", "local"), "--dask evaluates folders of scored partitions"),
         (("eval", "@test.txt", "--stream"), "say which file holds the scores"),
         (("eval", "@test.txt", "@scores.txt", "--stream", "--merge-queries"), "sort it by query instead"),
         (("convert", "@test.txt", "@x", "--partitions", "9", "--to", "csv"), "cannot be had with --to"),
-        (("convert", "@scores.txt", "@x", "--partitions", "9", "--from", "scores"), "a data set with features"),
+        (("convert", "@scores.txt", "@x", "--partitions", "9", "--reader", "scores"), "a data set with features"),
         (("rank", "@model.json", "@more", "--dask", address), "name it with -o FOLDER/"),
         (("train", "@parts", "-r", "mart", "--dask", address, "-o", "@m"), "and mart cannot"),
     ):

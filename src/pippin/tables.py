@@ -6,8 +6,6 @@ spreadsheet would take for a formula gets an apostrophe in front.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Collection, Sequence
@@ -110,10 +108,8 @@ class Table:
         )  # fmt: skip
 
     def _csv(self) -> str:
-        out = io.StringIO()
-        rows = [[spreadsheet(cell) for cell in row] for row in (self.headers, *self.rows)]
-        csv.writer(out, lineterminator="\n").writerows(rows)
-        return out.getvalue().removesuffix("\n")
+        rows = (self.headers, *self.rows)
+        return "\n".join(",".join(_quoted(spreadsheet(cell)) for cell in row) for row in rows)
 
 
 @dataclass(frozen=True)
@@ -237,6 +233,11 @@ def spreadsheet(cell: str) -> str:
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def _quoted(cell: str) -> str:
+    """A cell of CSV; Python's own writer leaves a carriage return bare where lines end otherwise."""
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
 
 
 def number(value: float, digits: int) -> str:

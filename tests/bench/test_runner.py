@@ -128,8 +128,8 @@ def test_workers_run_nothing_of_the_current_folder(
         "from pippin.rankers.base import register\nfrom pippin.rankers.best_feature import BestFeature\n\n"
         "@register('brought')\nclass Brought(BestFeature):\n    '''The best feature again.'''\n"
     )
-    command = [sys.executable, "-m", "pippin", "bench", str(folder), "-o", str(tmp_path / "r"), "--rankers",
-               "brought,regression", "--import", "brought", "--tools", "official", "--quick"]  # fmt: skip
+    command = [sys.executable, "-m", "pippin", "bench", str(folder), "-o", str(tmp_path / "r"), "--ranker",
+               "brought,regression", "--import", "brought", "--tool", "official", "--quick"]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, cwd=beside, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,6 @@ HELP = """Be a drop-in for an original evaluation tool: its arguments, its bytes
 ARGS are the original's own, also -q and --help; they stand after the tool's name."""
 EXAMPLES = (
     "pippin as trec_eval -q -m map -m ndcg_cut.10 qrels.txt run.txt",
-    "pippin as eval-score-4.0 test.txt scores.txt scores.out 0",
     "pippin as gdeval qrels.txt run.txt",
 )
 

@@ -19,7 +19,7 @@ What it holds that tools treat differently, or that no model can learn from, and
 which tool. The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of
 scores (1 column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
 EXAMPLES = (
-    "pippin audit MQ2008",
+    "pippin audit mine",
     "pippin audit S1.txt S2.txt S3.txt --format markdown",
     "pippin audit qrels.txt run.txt --measure NDCG@10,MAP",
 )

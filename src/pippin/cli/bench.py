@@ -26,7 +26,7 @@ same as the options (`pippin.bench.plan` says what), which win over it; `stdlib`
 first."""
 EXAMPLES = (
     "pippin bench all.txt --ranker ranksvm,best-feature --folds 3 --quick --out results",
-    "pippin bench MQ2008 --quick -r regression --convention official,yahoo --tool official,letor4 -m NDCG@10,MAP",
+    "pippin bench mine --quick -r regression --convention official,yahoo --tool official,letor4 -m NDCG@10,MAP",
     "pippin bench plan.toml --out results --set lambdamart.rounds=30",
 )
 

@@ -15,7 +15,7 @@ HELP = """Build a learning-to-rank data set from a collection of documents.
 EXAMPLES = (
     "pippin build --explain cacm/",
     "pippin build cacm/ --out cacm-letor --sample 100",
-    'pippin build docs.jsonl --topics topics.tsv --judgements qrels.txt -o mine --features "bm25@title bm25@text"',
+    'pippin build docs.jsonl --topics topics.tsv --judgements judged.txt -o built --features "bm25@title bm25@text"',
 )
 
 
@@ -23,14 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
     shared(parser, "reader")
-    parser.add_argument("--topics", metavar="FILE", help="the queries, where they do not stand beside the documents")
+    flag(parser, "topics", "needed where they do not stand beside the documents")
     parser.add_argument("--judgements", metavar="FILE", help="who judged what, likewise")
     flag(parser, "out", metavar="FOLDER")
     parser.add_argument("--explain", action="store_true", help="say what is taken for documents, queries and "
                         "judgements, and build nothing")  # fmt: skip
-    parser.add_argument(
-        "--features", default="auto", help="a set or features one by one, see `pippin features` (default: as it fits)"
-    )
+    flag(parser, "features", "auto is what fits", default="auto")
     shared(parser, sample=1000, folds=5)
     flag(parser, "seed", "queries are shuffled before they are cut into folds (default: they are cut as they stand)")
     parser.add_argument(
@@ -44,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop-useless", action="store_true", help="leave out features with one value only, and copies of others"
     )
-    parser.add_argument("--field", metavar="NAME", help="which field of the topics is searched, e.g. description")
+    shared(parser, "field")
     parser.add_argument(
         "--min-rule", choices=("letor", "min"), default="letor",
         help="what fills NULL: LETOR's files (0 for BM25, else the query's minimum), or its paper (always the minimum)",

@@ -69,7 +69,8 @@ def record(kind: Kind) -> dict[str, Any]:
     """All about a measure as JSON holds it."""
     return {
         "name": kind.name, "aliases": list(kind.aliases), "meaning": kind.meaning, "formula": kind.formula,
-        "source": kind.source, "cutoff": kind.cutoff, "range": list(kind.range), "aggregate": kind.aggregate, "expected": bool(kind.expected),
+        "source": kind.source, "cutoff": kind.cutoff, "range": list(kind.range),
+        "aggregate": kind.aggregate, "expected": bool(kind.expected),
         "parameters": dict(kind.parameters), "changed_by": [name for name in AXES if kind.hears(name)],
         "tools": _tools(kind),
     }  # fmt: skip

@@ -28,8 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX", help="a folder written by `pippin index`")
     parser.add_argument("words", metavar="WORDS", nargs="+", help="what to look for")
     flag(parser, "top", default=10)
-    parser.add_argument("--in", dest="stream", metavar="STREAM", help="where to look (default: `whole` if there is "
-                        "one, else the last)")  # fmt: skip
+    flag(parser, "in", "(default: `whole` if there is one, else the last)")
     parser.add_argument("--k1", type=float, default=2.5, help="BM25's k1 (default: %(default)s, as for LETOR's Gov)")
     parser.add_argument("--b", type=float, default=0.8, help="BM25's b (default: %(default)s)")
     printing(parser)

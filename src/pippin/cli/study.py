@@ -16,8 +16,8 @@ HELP = """Train rankers under several tools' conventions, evaluate them under al
 The conclusions are those of Busa-Fekete et al. (2012). What is in the results is not computed again, so the same
 command goes on after an interruption."""
 EXAMPLES = (
-    "pippin study MQ2008 --quick --ranker adarank --convention ranklib,yahoo",
-    "pippin study MQ2008 --quick -r adarank --convention ranklib,yahoo --format markdown --report study.md",
+    "pippin study mine --quick --ranker adarank --convention ranklib,yahoo",
+    "pippin study mine --quick -r adarank --convention ranklib,yahoo --format markdown --report study.md",
 )
 
 RANKERS = ["adarank", "lambdamart", "coordinate-ascent", "ranknet"]

@@ -1,0 +1,124 @@
+"""The examples that the commands' help ends with, typed as they stand there; and what they print in every form."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.workshop import furnish, make_things
+
+from pippin.cli.main import COMMANDS, main, parser_of
+from pippin.terminal import width
+
+# What a program can rely on in the JSON of each command: the keys at the top, or those of every element of a list.
+KEYS = {
+    "eval": {"tool", "version", "scored", "overrides", "convention", "departures", "counts", "mean", "per_query"},
+    "compare": {"measure", "verdict", "boards", "intervals", "pairs", "agreement"},
+    "reconcile": {"measure", "from", "to", "before", "after", "difference", "sentence", "parts"},
+    "correlate": {"items", "top", "coefficients"},
+    "audit": {"name", "about", "basis", "findings", "clean"},
+    "bench": {"results", "cells", "done", "computed", "tool", "measures", "rankers", "failures"},
+    "leaderboard": {"boards", "tools", "winning", "published", "missing"},
+    "study": {"data", "rankers", "conventions", "tools", "alike", "conclusions", "points"},
+    "search": {"index", "stream", "words", "hits"},
+    "links": {"name", "sizes", "convergence", "degrees", "hosts", "pages"},
+    "synthetic": {"data", "counts", "results"},
+    "tools": {"name", "title", "version", "source", "measures", "convention", "departures", "traps"},
+    "measures": {"name", "aliases", "meaning", "formula", "source", "cutoff", "aggregate", "expected", "parameters",
+                 "changed_by", "tools"},
+    "rankers": {"name", "class", "about", "source", "looks_at_measure", "takes_null", "parameters", "grid"},
+    "features": {"features", "sets"},
+    "demo": {"results", "page", "boards"},
+}  # fmt: skip
+SLOW = ("demo",)  # its example is run by test_demo
+
+
+def examples(name: str) -> list[str]:
+    found: list[str] = list(importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}").EXAMPLES)
+    return found
+
+
+EXAMPLES = [(name, line) for name in COMMANDS if name not in SLOW for line in examples(name)]
+PRINTING = [n for n in COMMANDS if n != "as" and any(a.dest == "format" for a in parser_of(n)[0]._actions)]
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = furnish(tmp_path_factory.mktemp("workshop"))
+        patch.chdir(folder)
+        make_things()
+        yield folder
+
+
+def arguments(line: str) -> list[str]:
+    """What a shell would hand over; what it would redirect is not."""
+    return shlex.split(line.partition(" > ")[0])[1:]
+
+
+def without(words: list[str], *flags: str) -> list[str]:
+    """The arguments without some flags and their values."""
+    found, skipped = [], False
+    for word in words:
+        if not skipped and word not in flags:
+            found.append(word)
+        skipped = not skipped and word in flags
+    return found
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+def test_an_example_does_what_it_says(
+    workshop: Path, name: str, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(arguments(line)) == 0
+    captured = capsys.readouterr()
+    assert "is now" not in captured.err
+    if re.search("^──", captured.out, re.M):
+        assert name in PRINTING, f"{name} prints a table and takes no --format"
+        assert max(map(width, captured.out.splitlines())) <= 60
+
+
+def said(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the first example of a command prints in a form."""
+    words = without(arguments(examples(name)[0]), "--format", "-f", "--out" if name != "bench" else "")
+    assert main([*words, "--format", form]) == 0
+    return capsys.readouterr().out
+
+
+def forbid(constant: str) -> Any:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+@pytest.mark.parametrize("name", [name for name in PRINTING if name not in SLOW])
+def test_everything_can_be_had_in_every_form(
+    workshop: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.loads(said(name, "json", capsys), parse_constant=forbid)
+    for one in record if isinstance(record, list) else [record]:
+        assert set(one) >= KEYS[name]
+    assert "," in said(name, "csv", capsys).splitlines()[0]
+    assert "| --" in said(name, "markdown", capsys)
+    latex = said(name, "latex", capsys)
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") > 0
+    for encoding in ("ascii", "cp1252"):
+        out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", out)
+            words = without(arguments(examples(name)[0]), "--format", "-f", "--out" if name != "bench" else "")
+            for form in ("table", "json"):
+                assert main([*words, "--format", form]) == 0
+        out.flush()
+        assert len(out.buffer.getvalue().decode(encoding)) > 40
+
+
+def test_every_command_that_prints_has_promised_keys() -> None:
+    assert set(KEYS) == set(PRINTING)

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests clean
+.PHONY: demo test lint types python-tests cpp-tests coverage clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -28,6 +28,10 @@ cpp-tests: $(VENV)/.test
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 | tail -n 1
 	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
+
+# What the tests run, in Python and in C++: docs/coverage.md. Takes about three times as long as the tests.
+coverage: $(VENV)/.test
+	$(BIN)/python -m tests.measure_coverage --anew
 
 src/pippin/_native.pyi: $(VENV)/.test
 	@$(BIN)/python -m nanobind.stubgen -q -m pippin._native -o $@

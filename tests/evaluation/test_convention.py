@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,12 @@ def test_an_axis_is_one_declaration() -> None:
         assert axis.decides in together(describe(TOOLS["official"]))
         for argument in (name, *axis.arguments):
             assert parse(f"P({argument}={OTHER[name][1]})@5").overrides == ((name, OTHER[name][0]),)
+
+
+def test_the_docs_tell_every_axis() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
+    table = page.partition("## The axes\n")[2].partition("\n\n")[0].splitlines()[2:]
+    assert table == [f"| {name} | {a.placeholder.replace('|', ', ')} | {a.decides} |" for name, a in AXES.items()]
 
 
 def test_numbers_of_any_type_become_plain_ones() -> None:

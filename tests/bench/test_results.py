@@ -97,6 +97,8 @@ def test_tables(results: Results) -> None:
     costs = results.costs()
     assert len(costs) == 10
     assert (costs["train_seconds"] <= costs["select_seconds"]).all()
+    assert (costs["select_processor_seconds"] >= costs["train_processor_seconds"]).all()
+    assert (costs["train_processor_seconds"] > 0).all()
     assert (costs["peak_bytes"] > 10 << 20).all()
     assert len(results.failures()) == 0
     assert set(results.importances()["feature"]) == {"1", "2", "3", "4", "5"}

@@ -101,6 +101,16 @@ std::string letor(Bytes text, int threads) {
     return result;
 }
 
+std::string queries(Bytes text, int threads) {
+    std::string result;
+    for (const QueryLines& query : find_queries(text, threads)) {
+        if (query.start + query.length > static_cast<std::int64_t>(text.size())) return "a query id reaches past the end";
+        for (const std::int64_t number : {query.begin, query.start, std::int64_t{query.length}, query.rows, query.width})
+            result += std::to_string(number) + ",";
+    }
+    return result;
+}
+
 template <typename T, typename Parse>
 std::string trec(Bytes text, bool lenient, bool comments, int threads, Parse&& parse) {
     Pieces pieces = cut_text(text, lenient);

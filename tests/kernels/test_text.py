@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pippin.kernels.text import format_numbers, leading_number, line_at, whole_number
+from pippin.errors import DataError
+from pippin.kernels.text import find_queries, format_numbers, leading_number, line_at, whole_number
 
 HARD = [
     "0", "-0", "0.0", "-0.0", "1.", ".5", "+1.5", "00012", "0.000000", "123456789012345678901234567890",
@@ -103,3 +104,32 @@ def test_line_at_counts_newlines_before_the_byte() -> None:
     text = np.frombuffer(b"a\nbb\n\nc" + b"x" * 1000 + b"\n" * 700 + b"z", np.uint8)
     for offset in (0, 1, 2, 4, 5, 6, 900, 1200, len(text) - 1):
         assert line_at(text, offset) == 1 + bytes(text[:offset]).count(b"\n")
+
+
+def test_queries_are_found_without_reading_their_numbers() -> None:
+    text = "\ufeff# c\n1 qid:a 1:x 3:1 # 9:9\n\n 0  qid:a\n2 qid:b 2:1\r\n#\n1 qid:a 7:1".encode()
+    found = find_queries(np.frombuffer(text, np.uint8), "file")
+    assert [text[s : s + n] for s, n in zip(found.starts, found.lengths, strict=True)] == [b"a", b"b", b"a"]
+    assert [text[begin:].split(b"\n")[0] for begin in found.begins] == [
+        b"1 qid:a 1:x 3:1 # 9:9", b"2 qid:b 2:1\r", b"1 qid:a 7:1",
+    ]  # fmt: skip
+    assert (found.rows.tolist(), found.widths.tolist()) == ([2, 1, 1], [3, 2, 7])
+
+
+def test_queries_over_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = b"1 qid:%d 1:0.5 2:0.25 3:0.125 #docid = some-document-with-a-name\n"
+    text = np.frombuffer(b"".join(line % (i // 9000) for i in range(60_000)), np.uint8)
+    assert len(text) > 3 << 20
+    by_threads = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("PIPPIN_THREADS", threads)
+        found = find_queries(text, "file")
+        by_threads.append([column.tolist() for column in vars(found).values()])
+    assert by_threads[0] == by_threads[1]
+    assert found.rows.tolist() == [9000] * 6 + [6000]
+
+
+@pytest.mark.parametrize("text", ["1\n", "1 1:2\n", "1 qid: 1:2\n", "1 qid:1 2000000:1\n"])
+def test_lines_without_a_query_are_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"^file:1: "):
+        find_queries(np.frombuffer(text.encode(), np.uint8), "file")

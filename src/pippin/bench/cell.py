@@ -55,29 +55,44 @@ def compute(task: Task, parts: Parts) -> Computed:
     reset_peak_memory()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        start = time.perf_counter()
+        watch = _Watch()
         chosen = select(
             ranker(task.ranker)(**task.parameters), parts.train, parts.vali,
             grid=task.grid, measure=task.select, convention=task.convention,
         )  # fmt: skip
-        selected = time.perf_counter()
+        watch.lap("select")
         scores = chosen.ranker.predict(models.aligned(chosen.ranker, parts.test))
-        predicted = time.perf_counter()
+        watch.lap("predict")
     columns = evaluated(task, parts.test, scores)
+    watch.lap("evaluate")
     files = {
         "values.parquet": _values(columns),
         "scores.parquet": _scores(parts.test, scores),
         **_model(chosen.ranker, task.digests["train"]),
     }
+    trained = next(c for c in chosen.candidates if c.parameters == chosen.parameters)
     cost = {
         **dict(zip(KEY, task.key, strict=True)),
-        "select_seconds": selected - start,
-        "train_seconds": next(c.seconds for c in chosen.candidates if c.parameters == chosen.parameters),
-        "predict_seconds": predicted - selected,
-        "evaluate_seconds": time.perf_counter() - predicted,
+        **watch.laps,
+        "train_seconds": trained.seconds,
+        "train_processor_seconds": trained.processor_seconds,
         "peak_bytes": peak_memory(),
     }
     return Computed(cell_files(_record(task, chosen, columns, said), files), cost)
+
+
+class _Watch:
+    """Seconds of the clock, and of the processor: what a process was at work, whatever else the machine did."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._clock, self._processor = time.perf_counter(), time.process_time()
+
+    def lap(self, name: str) -> None:
+        """What went by since the last lap."""
+        clock, processor = time.perf_counter(), time.process_time()
+        self.laps |= {f"{name}_seconds": clock - self._clock, f"{name}_processor_seconds": processor - self._processor}
+        self._clock, self._processor = clock, processor
 
 
 def _record(task: Task, chosen: Selected, columns: Columns, said: Sequence[warnings.WarningMessage]) -> dict[str, Any]:

@@ -23,6 +23,10 @@ FORMAT = Format(
 )
 KEY = ("data", "fold", "ranker", "convention", "seed")
 NUMBER = (float, int, None)
+COSTS = (
+    *(f"{work}_{kind}" for work in ("select", "train", "predict", "evaluate")
+      for kind in ("seconds", "processor_seconds")), "peak_bytes",
+)  # fmt: skip
 _NAMED = {"data": str, "fold": str, "ranker": str, "convention": str, "seed": int}
 _COUNTS = {"queries": int, "documents": int, "relevant": int}
 SHAPES: Mapping[str, Any] = {
@@ -30,7 +34,7 @@ SHAPES: Mapping[str, Any] = {
         **_NAMED, "means": {str: {str: NUMBER}}, "versions": {str: str}, "importance": ({str: NUMBER}, None),
         "selected": {"parameters": dict, "value": NUMBER}, "digests": {"test": str}, "files": {str: str},
     },
-    "cost": dict.fromkeys(("select_seconds", "train_seconds", "predict_seconds", "peak_bytes"), NUMBER),
+    "cost": dict.fromkeys(COSTS, NUMBER),
     "failure": {"reason": str},
     "data": {
         "data": str, "fold": str, "digest": str, "features": int, "feature_names": [str], "parts": {str: _COUNTS},

@@ -16,7 +16,6 @@ as not there when a run looks for what is left to do, and is computed again.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import time
@@ -27,9 +26,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pippin.bench.plan import Experiment, Task
-from pippin.bench.records import FORMAT, KEY, Cell, is_whole, read_record
+from pippin.bench.records import COSTS, FORMAT, KEY, Cell, is_whole, read_record
 from pippin.errors import DataError
 from pippin.files import open_lock, refuse_links, remove, write_new
+from pippin.machine import try_lock
 from pippin.manifest import seal
 
 if TYPE_CHECKING:
@@ -92,13 +92,11 @@ class Results:
         """
         with open_lock(self.path / ".lock") as lock:
             for last in range(_TRIES, -1, -1):
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if try_lock(lock):
                     break
-                except OSError:
-                    if not last:
-                        raise DataError("another process is writing to these results; wait for it", self.path) from None
-                    time.sleep(_WAIT)
+                if not last:
+                    raise DataError("another process is writing to these results; wait for it", self.path)
+                time.sleep(_WAIT)
             with _writing(self.path):
                 for left in (self.path / ".new").iterdir():
                     remove(left)
@@ -251,13 +249,16 @@ class Results:
         return polars.concat(frames)
 
     def costs(self) -> polars.DataFrame:
-        """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes."""
-        names = ("select_seconds", "train_seconds", "predict_seconds", "peak_bytes")
+        """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes.
+
+        `…_processor_seconds` are those that the process was at work, on however many cores; the others are the clock's.
+        """
+        seconds = dict.fromkeys((name for name in COSTS if name != "peak_bytes"), float)
         rows = []
         for cell in self.cells:
             cost = read_record(self.path / "costs" / f"{cell.address}.json", "cost")
-            rows.append((*cell.key, *(cost[name] for name in names)))
-        return _frame(rows, select_seconds=float, train_seconds=float, predict_seconds=float, peak_bytes=int)
+            rows.append((*cell.key, *(cost[name] for name in (*seconds, "peak_bytes"))))
+        return _frame(rows, **seconds, peak_bytes=int)
 
     def failures(self) -> polars.DataFrame:
         """Why cells that are asked for are not there."""

@@ -7,7 +7,6 @@ build that was not told to resume starts afresh.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -46,6 +45,7 @@ from pippin.data.versions import make_versions
 from pippin.errors import DataError
 from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
+from pippin.machine import try_lock
 from pippin.manifest import CHECKSUMS, seal_bytes, unseal_bytes
 from pippin.progress import progress
 
@@ -233,10 +233,8 @@ def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator
             raise link_error(work)
         refuse_links(work)
         with open_lock(work / ".lock") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DataError("another build of this data set is under way", target) from None
+            if not try_lock(lock):
+                raise DataError("another build of this data set is under way", target)
             text = json.dumps({**facts, "code": __version__}, sort_keys=True)
             if not (resume and plan.is_file() and plan.read_text() == text):
                 _clear(work)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning_numbers import means_of, winning_numbers
+from pippin.errors import DataError
 from pippin.report.bench_words import finding, overall_finding
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Gathered:
 
     def __init__(self, results: Results) -> None:
         self.results, self.names = results, names_of(results)
+        if not self.names.tools:
+            raise DataError(nothing_computed(results), results.path)
         self._boards: dict[str, Boards] = {}
 
     def boards(self, convention: str) -> Boards:
@@ -75,6 +78,16 @@ def names_of(results: Results) -> Names:
     measures = sorted(set(means["measure"]), key=measure_order)
     both = {c: tuple(sorted({*means[c], *failures[c]})) for c in ("data", "ranker", "convention")}
     return Names(both["data"], tuple(tools), tuple(measures), both["ranker"], both["convention"])
+
+
+def nothing_computed(results: Results) -> str:
+    """Why there is nothing to show, with the first reason where there is one."""
+    failures = results.failures()
+    if failures.is_empty():
+        return "no cell of these results is computed yet, so there is nothing to report"
+    data, fold, ranker, *_, reason = failures.row(0)
+    return (f"all {len(failures)} cells of these results failed, so there is nothing to report; "
+            f"{ranker} on {data} {fold}: {reason}")  # fmt: skip
 
 
 def measure_order(measure: str) -> tuple[int, str, int]:

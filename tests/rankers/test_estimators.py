@@ -224,7 +224,7 @@ def test_a_damaged_or_newer_model_says_so(tmp_path: Path) -> None:
     for content, sentence in (
         (text[: len(text) // 2], "not JSON, or damaged"),
         ("{}", "no model file of Pippin"),
-        (text.replace('"version": 1', '"version": 99'), "newer Pippin"),
+        (text.replace('"version": 2', '"version": 99'), "newer Pippin"),
         (text.replace('"weights"', '"wights"'), "damaged"),
     ):
         path.write_text(content)

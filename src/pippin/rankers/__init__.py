@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pippin.shelf import Shelf, make_shelf
@@ -71,6 +72,7 @@ __all__ = [
 ]
 
 
+@cache
 def _load_all() -> None:
     """Import every file of this folder, so that each ranker has registered itself."""
     for module in pkgutil.iter_modules(__path__):

@@ -18,6 +18,7 @@ from pippin.kernels.boosting import weighted_sums
 from pippin.rankers.base import QUICK_ROUNDS, register
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.parameters import at_least, one_of, parameter
+from pippin.rankers.parts.states import direction, number, place
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import query_weights
 
@@ -151,8 +152,8 @@ class AdaRank(LinearRanker):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        position = {name: i for i, name in enumerate(self.feature_names_)}
-        self.rounds_ = [Round(position[f], int(s), float(a), float(v)) for f, s, a, v in state["rounds"]]
+        names = self.feature_names_
+        self.rounds_ = [Round(place(f, names), direction(s), number(a), number(v)) for f, s, a, v in state["rounds"]]
 
 
 def choose(table: F64, weights: F64, allowed: NDArray[np.bool_], banned: int) -> tuple[int, float, bool]:

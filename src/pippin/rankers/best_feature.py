@@ -13,6 +13,7 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
 from pippin.rankers.base import Features, Ranker, register
 from pippin.rankers.parts.parameters import one_of, parameter
+from pippin.rankers.parts.states import direction, number, place
 from pippin.rankers.parts.weights import query_weights, weighted_mean
 
 
@@ -56,8 +57,8 @@ class BestFeature(Ranker):
         return {"feature": self.feature_names_[self.feature_], "sign": self.sign_, "value": self.value_}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.feature_, self.sign_ = self.feature_names_.index(state["feature"]), int(state["sign"])
-        self.value_ = float(state["value"])
+        self.feature_, self.sign_ = place(state["feature"], self.feature_names_), direction(state["sign"])
+        self.value_ = number(state["value"])
 
     def importance(self) -> dict[str, float]:
         """1 for the one feature."""

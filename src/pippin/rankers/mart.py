@@ -11,6 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import Features, register
 from pippin.rankers.parts.parameters import one_of, parameter
+from pippin.rankers.parts.states import number
 from pippin.rankers.parts.trees import BoostedRanker, Gradient
 from pippin.rankers.parts.weights import row_weights
 
@@ -62,5 +63,5 @@ class MART(BoostedRanker):
         return {"base": self.base_, **super()._state()}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.base_ = float(state["base"])
+        self.base_ = number(state["base"])
         super()._restore(state)

@@ -1,30 +1,47 @@
 """Models as files: one readable JSON file, no pickle.
 
-{format, version, ranker, pippin, parameters, convention, features, data, curve, state}, and `relation_weight` where
-scores are spread along relations of the documents afterwards (see `relational`). Networks, whose weights are not
-for reading, are one safetensors file with the same record in its header.
+{format, version, ranker, pippin, parameters, features, data, curve, state, sha256}, and `relation_weight` where scores
+are spread along relations of the documents afterwards (see `relational`). Networks, whose weights are not for reading,
+are one safetensors file with the same record in its header. `sha256` is the digest of the content: of the record in
+its canonical form, whatever the order and spacing of its keys in the file, and of the arrays.
+
+A file comes from anywhere. Whatever it holds, `load` gives a model that scores any table of its features, or one
+sentence; nothing is allocated by a size that the file merely claims.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pippin import __version__
-from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, MissingExtra
+from pippin.errors import DataError, MissingExtra, PippinError
 from pippin.evaluation.convention import Convention
+from pippin.files import atomic_write
+from pippin.manifest import fits
 from pippin.rankers import ranker
 from pippin.rankers.base import Ranker
+from pippin.rankers.parts.states import number
 
 FORMAT = "pippin-model"
-VERSION = 1
+VERSION = 2  # 1 had no digest of its content
+LARGEST = 1 << 31  # bytes of a model file at most
+_SHAPE = {
+    "ranker": str, "pippin": str, "parameters": {str: object}, "features": [str], "data": str,
+    "curve": [(float, int, None)], "state": {str: object},
+}  # fmt: skip
+
+Arrays = dict[str, NDArray[Any]]
 
 
 def record(model: Ranker, data: str = "") -> dict[str, Any]:
@@ -46,16 +63,28 @@ def record(model: Ranker, data: str = "") -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Convention):
         return {"convention": asdict(value)}
+    if isinstance(value, np.generic):
+        return value.item()
     return list(value) if isinstance(value, tuple) else value
 
 
 def _parameter(value: Any) -> Any:
-    if isinstance(value, dict) and "convention" in value:
+    if isinstance(value, dict):
         axes = dict(value["convention"])
         if isinstance(axes.get("gain"), list):
             axes["gain"] = tuple(axes["gain"])
         return Convention(**axes)
-    return value
+    return tuple(value) if isinstance(value, list) else value
+
+
+def digest(content: Mapping[str, Any], arrays: Arrays) -> str:
+    """SHA-256 of a model's content, `sha256` itself left out."""
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    found = sha256(json.dumps(rest, sort_keys=True, allow_nan=False, separators=(",", ":")).encode())
+    for name, array in sorted(arrays.items()):
+        found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def aligned(model: Ranker, data: Dataset) -> Dataset:
@@ -85,15 +114,29 @@ def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
     >>> pippin.rank(file, data).argsort().tolist()
     [0, 1, 2]
     """
+    names = model.feature_names_
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two features are called {twice}; a model file tells features by their names")
+    with atomic_write(path) as out:
+        out.write(to_bytes(model, data))
+
+
+def to_bytes(model: Ranker, data: str = "") -> bytes:
+    """The content of a model's file."""
     state = model._state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     content = {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}
+    return seal(content, arrays)
+
+
+def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """A record, and what arrays belong to it, with the digest of both."""
+    sealed = {**content, "sha256": digest(content, arrays)}
     if arrays:
-        packed = _safetensors().save(arrays, {FORMAT: json.dumps(content)})
-    else:
-        packed = (json.dumps(content, indent=1) + "\n").encode()
-    with atomic_write(path) as out:
-        out.write(packed)
+        made: bytes = _safetensors().save(arrays, {FORMAT: json.dumps(sealed)})
+        return made
+    return (json.dumps(sealed, indent=1, allow_nan=False) + "\n").encode()
 
 
 def _safetensors() -> Any:
@@ -102,20 +145,6 @@ def _safetensors() -> Any:
     except ImportError:
         raise MissingExtra("safetensors", "the model file of a network", "pippin[neural]") from None
     return safetensors.numpy
-
-
-def _content(packed: bytes) -> Any:
-    """What `save` wrote: the record with the state. ValueError where it is neither of the two kinds."""
-    header = int.from_bytes(packed[:8], "little")  # of safetensors: the length of its own JSON, which comes next
-    if packed[8:9] != b"{" or header > len(packed) - 8:
-        return json.loads(packed)
-    content = json.loads(json.loads(packed[8 : 8 + header])["__metadata__"][FORMAT])
-    module = _safetensors()
-    try:
-        content["state"].update(module.load(packed))
-    except Exception as error:  # the package's own error is no ValueError
-        raise ValueError(str(error)) from None
-    return content
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
@@ -128,25 +157,121 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     >>> load(file).C
     0.5
     """
+    return from_bytes(_bytes(path), path)
+
+
+def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
+    """The model of a file's content; errors name the path."""
+    content, arrays = unpacked(packed, path)
+    _check(content, arrays, path)
     try:
-        content = _content(Path(path).read_bytes())
+        return _revived(content, arrays)
+    except MissingExtra:
+        raise
+    except PippinError as error:
+        raise DataError(getattr(error, "message", str(error)), path) from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        raise DataError(f"the model file is damaged ({type(error).__name__}: {error})", path) from None
+
+
+def _bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file that is not larger than any model."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except (ValueError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
-        raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError("this is no model file of Pippin", path)
-    if content.get("version", 0) > VERSION:
-        raise DataError(f"written by a newer Pippin ({content.get('pippin')}), which this one cannot read", path)
+    except IsADirectoryError:
+        raise DataError("this is a folder, and a model is one file", path) from None
+    except OSError as error:
+        raise DataError(f"this file cannot be read ({error.strerror})", path) from None
+    if len(content) > LARGEST:
+        raise DataError(f"this file has more than {LARGEST:,} bytes, which no model has", path)
+    return content
+
+
+def unpacked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """The record and the arrays of a model's file, as they stand there."""
+    header = int.from_bytes(content[:8], "little")  # of safetensors: the length of its own JSON, which comes next
     try:
-        parameters = {key: _parameter(value) for key, value in content["parameters"].items()}
-        model = ranker(content["ranker"])(**parameters)
-        model.feature_names_ = tuple(content["features"])
-        model.n_features_in_ = len(content["features"])
-        model.curve_ = [float("nan") if v is None else v for v in content["curve"]]
-        model._restore(content["state"])
-        if "relation_weight" in content:
-            model.relation_weight_ = float(content["relation_weight"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise DataError(f"the model file is damaged ({type(error).__name__}: {error})", path) from None
+        if content[8:9] != b"{" or header > len(content) - 8:
+            found, arrays = _json(content), {}
+        else:
+            found = _json(_json(content[8 : 8 + header])["__metadata__"][FORMAT])
+            arrays = _arrays(content)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise DataError("this is no model file of Pippin", path)
+    return found, arrays
+
+
+def _json(content: bytes | str) -> Any:
+    """JSON without the numbers that are none, and without a key that stands twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a key stands twice")
+        return found
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is no number")
+
+    return json.loads(content, object_pairs_hook=once, parse_constant=refuse)
+
+
+def _arrays(content: bytes) -> Arrays:
+    module = _safetensors()
+    try:
+        found: Arrays = module.load(content)
+    except Exception as error:  # the package's own error is no ValueError
+        raise ValueError(str(error)) from None
+    return found
+
+
+def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]) -> None:
+    """Raise unless the record has the version, the shape and the digest of a model's."""
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise DataError(f"the model file is damaged (its version is {version!r})", path)
+    if version > VERSION:
+        raise DataError(f"written by a newer Pippin ({content.get('pippin')}), which this one cannot read", path)
+    for key, shape in _SHAPE.items():
+        if key not in content or not fits(content[key], shape):
+            raise DataError(f"the model file is damaged ({key} is not what it should be)", path)
+    if version == 1:
+        warnings.warn(
+            f"{os.fspath(path)} was written by an earlier Pippin without a digest, so that damage cannot be seen; "
+            "train it again, or load and save it",
+            stacklevel=3,
+        )
+    elif content.get("sha256") != _digest_or_none(content, arrays):
+        raise DataError("the model file is damaged: its content is not what was written (the digest differs)", path)
+
+
+def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
+    try:
+        return digest(content, arrays)
+    except (ValueError, RecursionError):  # numbers beyond all bounds, such as 1e999
+        return None
+
+
+def _revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
+    """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
+    cls = ranker(content["ranker"])
+    known = cls.parameter_names()
+    for name in content["parameters"]:
+        if name not in known:
+            raise ValueError(f"{cls.name} has no parameter {name!r}")
+    model = cls(**{key: _parameter(value) for key, value in content["parameters"].items()})
+    model.check_parameters()
+    model.feature_names_ = tuple(content["features"])
+    model.n_features_in_ = len(model.feature_names_)
+    if not 0 < len(set(model.feature_names_)) == len(model.feature_names_):
+        raise ValueError("there is no feature, or two have one name")
+    model.curve_ = [float("nan") if value is None else number(value) for value in content["curve"]]
+    model._restore({**content["state"], **arrays})
+    if "relation_weight" in content:
+        model.relation_weight_ = number(content["relation_weight"])
     return model

@@ -207,7 +207,7 @@ def test_damaged_files_are_told(tmp_path: Path) -> None:
     packed = (tmp_path / "model").read_bytes()
     header = int.from_bytes(packed[:8], "little")
     content = packed[8 : 8 + header]
-    newer = content.replace(b'\\"version\\": 1', b'\\"version\\": 2')
+    newer = content.replace(b'\\"version\\": 2', b'\\"version\\": 3')
     fewer = content.replace(b'\\"layers\\": 1', b'\\"layers\\": 2')
     for damaged, told in (
         (packed[:-5], "not JSON, or damaged"),

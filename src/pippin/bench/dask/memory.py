@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -98,10 +98,7 @@ def score_partitions(
 def _score(folder: str, part: Partition, model: bytes, target: str) -> Partition:
     whole = open_partitions(folder)
     data = whole.read(part)
-    with NamedTemporaryFile() as file:
-        file.write(model)
-        file.flush()
-        trained = models.load(file.name)
+    trained = models.from_bytes(model, "the model")
     scores = trained.predict(models.aligned(trained, data))
     bare = replace(data, features=np.empty((len(data), 0), np.float32), feature_names=(), comments=None, lines=None)
     # In a folder of its own first: a task can be done twice at a time, where a worker was thought lost.

@@ -41,6 +41,13 @@ def place(value: Any, names: Sequence[str]) -> int:
     return names.index(value)
 
 
+def direction(value: Any) -> int:
+    """Plus or minus one."""
+    if isinstance(value, bool) or value not in (1, -1):
+        raise ValueError(f"{value!r} is neither 1 nor -1")
+    return int(value)
+
+
 def array_of(value: Any, dtype: DTypeLike, *shape: int) -> NDArray[Any]:
     """An array of this type and shape, of finite numbers."""
     if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != shape:

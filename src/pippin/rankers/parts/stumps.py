@@ -16,6 +16,7 @@ from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.bins import Paired, cut, pair
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.parameters import at_least, one_of, parameter
+from pippin.rankers.parts.states import number, numbers, place
 from pippin.rankers.parts.watch import Watch
 
 F64 = NDArray[np.float64]
@@ -142,12 +143,15 @@ class StumpRanker(Ranker):
         return {"stumps": stumps, "losses": self.losses_}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        position = {name: i for i, name in enumerate(self.feature_names_)}
-        self.stumps_ = [
-            Weak(position[f], float(t), bool(n), float(a), None if high is None else float(high))
-            for f, t, n, a, high in state["stumps"]
-        ]
-        self.losses_ = [float(v) for v in state["losses"]]
+        self.stumps_ = [self._stump(*stump) for stump in state["stumps"]]
+        self.losses_ = numbers(state["losses"]).tolist()
+
+    def _stump(self, feature: Any, threshold: Any, null: Any, alpha: Any, high: Any) -> Weak:
+        """A stump of a model file."""
+        if not isinstance(null, bool) or (high is not None and number(high) <= number(threshold)):
+            raise ValueError(f"a stump of feature {feature!r} is none")
+        f = place(feature, self.feature_names_)
+        return Weak(f, number(threshold), null, number(alpha), None if high is None else number(high))
 
     def importance(self) -> dict[str, float]:
         """The sum of |α| over the stumps of each feature."""

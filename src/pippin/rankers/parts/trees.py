@@ -17,9 +17,12 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import threads
+from pippin.manifest import fits
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.parameters import above_zero, at_least, parameter
+from pippin.rankers.parts.states import count
+from pippin.rankers.parts.tree_text import check_trees
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import row_weights
 
@@ -146,16 +149,17 @@ class BoostedRanker(Ranker):
         return {key: value for key, value in vars(self).items() if key != "_read"}
 
     def _state(self) -> dict[str, Any]:
-        # The digest, because LightGBM's own reader trusts what it reads.
-        ensembles = [{"sha256": _digest(text), "lightgbm": text.split("\n")} for text in self.boosters_]
-        return {"rounds": self.rounds_, "ensembles": ensembles}
+        return {"rounds": self.rounds_, "ensembles": [{"lightgbm": text.split("\n")} for text in self.boosters_]}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.rounds_ = int(state["rounds"])
+        self.rounds_ = count(state["rounds"])
+        if not fits(state["ensembles"], [{"lightgbm": [str]}]):
+            raise ValueError("the trees are not lines of text")
         self.boosters_ = ["\n".join(ensemble["lightgbm"]) for ensemble in state["ensembles"]]
         for text, ensemble in zip(self.boosters_, state["ensembles"], strict=True):
-            if _digest(text) != ensemble["sha256"]:
+            if ensemble.get("sha256", _digest(text)) != _digest(text):  # of models of version 1
                 raise ValueError("the trees are not those that were written")
+            check_trees(text, len(self.feature_names_))
         self._loaded()
 
     def importance(self) -> dict[str, float]:

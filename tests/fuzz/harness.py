@@ -1,0 +1,143 @@
+"""Damaged files, and the one rule for whoever reads them: something is read, or there is one sentence about it.
+
+A format needs two small functions: one that gives a good file's bytes, and one that reads bytes and uses what it read.
+`damaged` breaks bytes at random, `altered` breaks a JSON value where it hurts, and `survive` holds the reader to the
+rule: no other exception than a PippinError, no crash, no hang. PIPPIN_FUZZ says how many mutations (default 10,000).
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from random import Random
+from types import FrameType
+from typing import Any
+
+from pippin.errors import PippinError
+
+COUNT = int(os.environ.get("PIPPIN_FUZZ", "10000"))
+SECONDS = 20  # that one reading may take on a busy machine
+# What others put where a number, a text or a list should be.
+ODD: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2, 0.5, -0.0, 1e308, -1e308, 5e-324, 10**9, 2 * 10**9, 2**31 - 1, -(2**31), 2**63,
+    10**12, 10**400, "", "0", "1", "nan", "inf", "\x00", "\x1b[2J", "é", [], [1], [[]], {}, {"a": 1},
+)  # fmt: skip
+
+
+def damaged(content: bytes, random: Random) -> bytes:
+    """Bytes with one to three of: a bit turned, a byte replaced, a stretch cut, doubled or zeroed, the end cut off."""
+    broken = bytearray(content)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        if not broken:
+            break
+        at = random.randrange(len(broken))
+        length = min(len(broken) - at, random.choice((1, 4, 8, 64, 1000)))
+        kind = random.randrange(7)
+        if kind <= 1:
+            broken[at] ^= 1 << random.randrange(8)
+        elif kind == 2:
+            broken[at] = random.randrange(256)
+        elif kind == 3:
+            del broken[at : at + length]
+        elif kind == 4:
+            broken[at:at] = broken[at : at + length]
+        elif kind == 5:
+            broken[at : at + length] = bytes(length)
+        else:
+            del broken[at:]
+    return bytes(broken)
+
+
+def altered(value: Any, random: Random) -> Any:
+    """A JSON value with one place in it changed: replaced, left out, doubled, or brought into another order."""
+    if random.random() < 0.07 or not value or not isinstance(value, dict | list | str):
+        return random.choice(ODD)
+    if isinstance(value, str):
+        return altered_text(value, random)
+    return altered_list(value, random) if isinstance(value, list) else altered_mapping(value, random)
+
+
+def altered_mapping(value: dict[str, Any], random: Random) -> dict[str, Any]:
+    """A mapping without a key, in another order, with a key more, or with one of its values altered."""
+    key, kind = random.choice(list(value)), random.random()
+    if kind < 0.06:
+        return {k: v for k, v in value.items() if k != key}
+    if kind < 0.1:
+        return dict(reversed(value.items()))
+    if kind < 0.14:
+        return {**value, random.choice((key + "x", "", "é", "1")): value[key]}
+    return {**value, key: altered(value[key], random)}
+
+
+def altered_list(value: list[Any], random: Random) -> list[Any]:
+    """A list with an item left out, doubled or altered, or cut off."""
+    at, kind = random.randrange(len(value)), random.random()
+    if kind < 0.1:
+        return value[:at] + value[at + 1 :]
+    if kind < 0.2:
+        return value[: at + 1] + value[at:]
+    return value[:at] if kind < 0.25 else [*value[:at], altered(value[at], random), *value[at + 1 :]]
+
+
+def altered_text(text: str, random: Random) -> str:
+    """A text with a number in it replaced, a character changed, or words left out or doubled."""
+    words = text.split(" ")
+    at = random.randrange(len(words))
+    kind = random.randrange(5)
+    if kind == 0:
+        del words[at]
+    elif kind == 1:
+        words[at:at] = [words[at]]
+    elif kind == 2 and text:
+        place = random.randrange(len(text))
+        return text[:place] + random.choice("0123456789-+.e= \n\x00é") + text[place + 1 :]
+    else:
+        key, equals, _ = words[at].rpartition("=")
+        words[at] = key + equals + random.choice(("-1", "0", "1", "1000000000", "2000000000", "1e999", "nan", "", "-2"))
+    return " ".join(words)
+
+
+@contextmanager
+def limited(seconds: int = SECONDS) -> Iterator[None]:
+    """A block that must end in time."""
+
+    def late(_: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"still reading after {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def survive(mutants: Iterable[Any], read: Callable[[Any], object]) -> dict[str, int]:
+    """Read every mutant; how many were read, and how many refused with a sentence. Anything else fails."""
+    faulthandler.enable()
+    counts = {"read": 0, "refused": 0}
+    for number, mutant in enumerate(mutants):
+        try:
+            with warnings.catch_warnings(), limited():
+                warnings.simplefilter("ignore")
+                read(mutant)
+            counts["read"] += 1
+        except PippinError as error:
+            sentence = str(error)
+            if not sentence or "\n" in sentence:
+                raise AssertionError(f"mutant {number} gives no sentence but {sentence!r}: {mutant!r:.2000}") from error
+            counts["refused"] += 1
+        except Exception as error:
+            raise AssertionError(f"mutant {number} gives {error!r}: {mutant!r:.2000}") from error
+    return counts
+
+
+def byte_mutants(content: bytes, count: int = COUNT, seed: int = 0) -> Iterator[bytes]:
+    """As many damaged forms of a file."""
+    random = Random(seed)
+    return (damaged(content, random) for _ in range(count))

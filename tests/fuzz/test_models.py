@@ -1,0 +1,94 @@
+"""Whatever a model file holds, reading it gives a model that scores, or one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
+from tests.rankers.test_estimators import planted, quick
+
+from pippin.rankers import models
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# One of each kind of model file: linear, with rounds, one feature, stumps, ramps, trees, trees with a base, networks.
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ranksvm": ("ranksvm", {}), "adarank": ("adarank", {}), "best-feature": ("best-feature", {}),
+    "rankboost": ("rankboost", {}), "ramps": ("rankboost", {"weak": "continuous"}),
+    "lambdamart": ("lambdamart", {"rounds": 2, "leaves": 4, "min_leaf": 1}),
+    "mart": ("mart", {"rounds": 1, "bags": 2, "leaves": 3, "targets": (0.0, 1.0, 3.0)}),
+    "listnet": ("listnet", {}), "ranknet": ("ranknet", {"layers": 2, "units": 3}),
+}  # fmt: skip
+TABLES = np.random.default_rng(3).random((5, 64))
+
+
+@cache
+def good(kind: str) -> bytes:
+    name, settings = KINDS[kind]
+    return models.to_bytes(quick(name, **settings).fit(planted(10), eval_set=planted(5, seed=2)))
+
+
+def use(content: bytes) -> None:
+    """Read a model and let it score as many features as it says it has, and its importances."""
+    model = models.from_bytes(content, "model")
+    assert np.isfinite(model.predict(TABLES[:, : model.n_features_in_])).all()
+    assert np.isfinite(model.feature_importances_).all()
+
+
+def sealed_mutants(kind: str, count: int) -> Iterator[bytes]:
+    """Records changed in one place, whose digest says that nothing is wrong."""
+    random = Random(kind)
+    content, arrays = models.unpacked(good(kind), kind)
+    del content["sha256"]
+    while count:
+        record, held = content, arrays
+        if arrays and random.random() < 0.3:
+            name = random.choice(list(arrays))
+            held = {**arrays, name: random.choice(bent(arrays[name]))}
+        else:
+            record = altered(content, random)
+        try:
+            yield models.seal(record, held)
+        except (ValueError, TypeError):  # JSON cannot hold it
+            continue
+        count -= 1
+
+
+def bent(array: Any) -> list[Any]:
+    """An array in other forms: cut, longer, of another type, of another shape, not finite."""
+    large = array.copy()
+    large.flat[0] = np.inf
+    twice = np.concatenate([array, array])
+    return [array[:-1], twice, array.astype(np.float16), array.ravel(), large, array.astype(int)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_bytes_are_never_a_model(kind: str) -> None:
+    content = good(kind)
+    use(content)
+    counts = survive((mutant for mutant in byte_mutants(content, COUNT // 2) if mutant != content), same_or(use, kind))
+    assert counts["refused"] > 0.9 * (counts["read"] + counts["refused"])
+
+
+def same_or(read: Any, kind: str) -> Any:
+    """Read it; what is read in spite of the damage must be the model that was written: damage to spaces is none."""
+    expected = models.from_bytes(good(kind), kind).predict(TABLES[:, :6])
+
+    def checked(content: bytes) -> None:
+        read(content)
+        if b'"version": 1' not in content:
+            assert (models.from_bytes(content, "model").predict(TABLES[:, :6]) == expected).all()
+
+    return checked
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_forged_record_is_a_model_or_refused(kind: str) -> None:
+    counts = survive(sealed_mutants(kind, COUNT // 2), use)
+    assert counts["refused"] > 0
+    assert counts["read"] > 0

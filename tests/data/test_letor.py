@@ -14,6 +14,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor, write_letor
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.limits import set_max_bytes
 
 NAN = float("nan")
 Write = Callable[[bytes | str], Path]
@@ -173,8 +174,14 @@ def test_no_data_and_wrong_options(write: Write) -> None:
 
 def test_a_table_larger_than_the_machine_is_refused_before_it_is_made(write: Write) -> None:
     path = write("1 qid:1 1:1\n" * 200_000 + "1 qid:1 1000000:1\n")
-    with pytest.raises(DataError, match=r"200,001 documents × 1,000,000 features need 1,600 GB"):
+    with pytest.raises(DataError, match=r"200,001 documents × 1,000,000 features take 1.6 TB, and a file of 2.4 MB"):
         read_letor(path)
+    set_max_bytes(1 << 50)
+    try:
+        with pytest.raises(DataError, match=r"200,001 documents × 1,000,000 features need 1,600 GB, and this machine"):
+            read_letor(path)
+    finally:
+        set_max_bytes(None)
 
 
 def test_a_query_that_comes_back(write: Write) -> None:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import DataError
+from pippin.limits import max_bytes
 from pippin.machine import isolated_python, resident_memory, size_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Worker:
         )  # fmt: skip
         self.job: Job | None = None
         self.too_large = False
-        self._send({"results": str(results.path.resolve()), "imports": list(imports)})
+        self._send({"results": str(results.path.resolve()), "imports": list(imports), "max_bytes": max_bytes()})
 
     def _send(self, message: Mapping[str, Any]) -> None:
         pipe = cast(IO[str], self.process.stdin)

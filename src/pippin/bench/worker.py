@@ -21,6 +21,7 @@ from pippin.bench.plan import Task
 from pippin.bench.store import DiskFull, Results
 from pippin.bench.survey import check_digests
 from pippin.errors import PippinError
+from pippin.limits import set_max_bytes
 from pippin.machine import die_with_parent
 from pippin.plugins import load_modules
 
@@ -72,6 +73,7 @@ def main() -> None:
     threading.Thread(target=_feed, args=(sys.stdin, tasks), daemon=True).start()
     first = json.loads(tasks.get())
     load_modules(first["imports"])
+    set_max_bytes(first["max_bytes"])
     results = Results.open(Path(first["results"]))
     while True:
         reply = answer(results, json.loads(tasks.get()))

@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)
     collection = open_collection(options.collection, format=options.reader, documents_only=True)
+    index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=not options.quiet)
     for note in collection.notes:
         hint(note)
-    index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=not options.quiet)
     size = sum(record["bytes"] for record in index.manifest["files"].values())
     seconds = time.perf_counter() - started
     print(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB "

@@ -146,6 +146,11 @@ def _dispatch(given: list[str]) -> int:
     parser, command = parser_of(name)
     options = parser.parse_args(rest)
     options.imports = _load([*imports, *options.imports])
+    if options.max_bytes is not None:
+        from pippin.limits import set_max_bytes
+        from pippin.machine import parse_size
+
+        set_max_bytes(parse_size(options.max_bytes))
     in_file = getattr(options, getattr(options, "prints_to", ""), "-") != "-"
     place = Screen() if in_file else screen_of(sys.stdout, colour and not options.no_color)
     with shown_on(place), silence(getattr(options, "quiet", False)):

@@ -32,6 +32,12 @@ class Parser(argparse.ArgumentParser):
             help="a module, or the path of its file, with measures, tools, rankers … of your own (repeatable)",
         )  # fmt: skip
 
+        self.add_argument(
+            "--max-bytes", metavar="SIZE",
+            help="what a file may take when it is unpacked or read, such as 40G (usually 64 times its size, at least "
+            "256M and at most 16G)",
+        )  # fmt: skip
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options; what is none of them is refused with what is closest to it."""
         options, rest = self.parse_known_args(args, namespace)

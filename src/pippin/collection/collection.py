@@ -73,7 +73,7 @@ class Collection:
     descriptions: Mapping[str, str] = field(default_factory=dict)  # stream → what it is, for the meta-information
     topics: Mapping[str, str] = field(default_factory=dict)  # document id → category
     files: Mapping[str, Path] = field(default_factory=dict)  # queries, judgements → where they were found
-    notes: tuple[str, ...] = ()  # what the reader took for what, and what it left out, a sentence each
+    notes: Sequence[str] = ()  # what the reader took for what, and what it left out, a sentence each
     judged_as: str = "sparse"  # "sparse": what is not judged is not relevant (Gov); "complete": only judged count
 
     def __iter__(self) -> Iterator[Document]:

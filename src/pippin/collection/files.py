@@ -6,56 +6,33 @@ read, a gzip that ends too early for one, is an error that names the file.
 
 from __future__ import annotations
 
-import io
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from pippin.data.buffers import GZIP_MAGIC
 from pippin.errors import DataError
+from pippin.packed import LONGEST, packing_of, unpacked
 
 CHUNK = 1 << 20
 LOOK = 100  # files of a folder that are looked at to tell its format
 HEAD = 4096  # bytes that are enough to tell formats apart
 BOM = b"\xef\xbb\xbf"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[BinaryIO]:
-    """A file to read from, unpacked if its first bytes say gzip or zstd; trouble with it becomes a `DataError`."""
-    import gzip
-
-    file: BinaryIO | None = None
+    """A file to read from, unpacked if its first bytes say that it is packed; trouble with it becomes a `DataError`."""
     try:
         with path.open("rb") as plain:
-            start = plain.read(4)
+            packing = packing_of(plain.read(LONGEST))
             plain.seek(0)
-            if start.startswith(GZIP_MAGIC):
-                file = cast(BinaryIO, gzip.GzipFile(fileobj=plain))
-            else:
-                file = _zstd(plain) if start == ZSTD_MAGIC else plain
-            yield file
-    except EOFError:
-        raise DataError(f"the gzip file is truncated{_after(file)}", path) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"the gzip file is damaged{_after(file)}: {error}", path) from None
+            size = os.fstat(plain.fileno()).st_size
+            yield unpacked(plain, packing, size, os.fspath(path)) if packing else plain
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror or error}", path) from None
-
-
-def _zstd(plain: BinaryIO) -> BinaryIO:
-    from pyarrow import CompressedInputStream
-
-    return io.BufferedReader(cast(io.RawIOBase, CompressedInputStream(plain, "zstd")), CHUNK)
-
-
-def _after(file: BinaryIO | None) -> str:
-    return f" after {file.tell():,} unpacked bytes" if file else ""
 
 
 def head(path: Path) -> bytes:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from pippin.data.built import check_built
 from pippin.errors import DataError
 from pippin.files import atomic_folder, atomic_write
+from pippin.packed import LONGEST, packing_of, unpack
 
-__all__ = ["GZIP_MAGIC", "Buffer", "Readable", "atomic_folder", "atomic_write", "open_buffer"]
-
-GZIP_MAGIC = b"\x1f\x8b"
+__all__ = ["Buffer", "Readable", "atomic_folder", "atomic_write", "open_buffer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ Readable: TypeAlias = str | os.PathLike[str] | Buffer
 
 
 def open_buffer(source: Readable) -> Buffer:
-    """The bytes of a file: mapped if it is plain, unpacked if its first bytes say gzip; `-` is standard input."""
+    """The bytes of a file: mapped if it is plain, unpacked where its first bytes say so; `-` is standard input."""
     if isinstance(source, Buffer):
         return source
     name = os.fspath(source)
@@ -52,8 +51,10 @@ def open_buffer(source: Readable) -> Buffer:
         raise DataError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     if not len(data):
         raise DataError("the file is empty", name)
-    if data[:2].tobytes() == GZIP_MAGIC:
-        data = _unpack(data, name)
+    if packing := packing_of(data[:LONGEST].tobytes()):
+        data = np.frombuffer(unpack(data.data, packing, name), np.uint8)
+        if not len(data):
+            raise DataError("the file is empty", name)
     return Buffer(data, name)
 
 
@@ -67,18 +68,3 @@ def _map(name: str) -> NDArray[np.uint8]:
             with suppress(OSError, ValueError):  # what cannot be mapped (a pipe, some file systems) is read
                 return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         return np.frombuffer(file.read(), np.uint8)  # a pipe has size 0 too
-
-
-def _unpack(data: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
-    import gzip
-    import zlib
-
-    try:
-        plain = gzip.decompress(data.data)
-    except EOFError:
-        raise DataError("the gzip file is truncated", name) from None
-    except (OSError, zlib.error) as error:
-        raise DataError(f"the gzip file is damaged: {error}", name) from None
-    if not plain:
-        raise DataError("the file is empty", name)
-    return np.frombuffer(plain, np.uint8)

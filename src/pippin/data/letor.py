@@ -16,6 +16,7 @@ from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
+from pippin.limits import check_size
 
 ROWS_AT_ONCE = 4096
 
@@ -38,7 +39,7 @@ def read_letor(
     pieces, rows, width = kernel.scan_letor(buffer.data, buffer.name)
     if not rows:
         raise DataError("the file has no line of data", buffer.name)
-    table = _table(rows, width if features is None else features, np.dtype(dtype), buffer.name)
+    table = _table(rows, width if features is None else features, np.dtype(dtype), len(buffer.data), buffer.name)
     columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
     query_ids, offsets, order = group(buffer, columns.segments, rows, merge_queries)
     documents, comments = _texts(buffer, columns)
@@ -68,7 +69,7 @@ def parse_queries(
     Where some line names no document, its id is empty, and whether there are ids at all is for the caller to say.
     """
     pieces, rows, _ = kernel.scan_letor(buffer.data, buffer.name)
-    table = _table(rows, features, np.dtype(dtype), buffer.name)
+    table = _table(rows, features, np.dtype(dtype), len(buffer.data), buffer.name)
     columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
     named, commented = columns.document_lengths >= 0, columns.comment_lengths >= 0
     documents = Texts(buffer.data, columns.document_starts, np.maximum(columns.document_lengths, 0))
@@ -83,11 +84,12 @@ def parse_queries(
     return data, named, commented
 
 
-def _table(rows: int, width: int, dtype: np.dtype[Any], file: str) -> NDArray[Any]:
+def _table(rows: int, width: int, dtype: np.dtype[Any], text: int, file: str) -> NDArray[Any]:
     """Room for a dense table, if this machine can have it."""
     if dtype not in (np.float32, np.float64):
         raise DataError(f"features are float32 or float64, not {dtype}")
     size = rows * width * dtype.itemsize
+    check_size(size, text, f"{rows:,} documents × {width:,} features take", file)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > memory:
         raise DataError(

@@ -7,20 +7,18 @@ is one stretch, and the ids of the queries seen, because a query that comes back
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import GZIP_MAGIC, Buffer
+from pippin.data.buffers import Buffer
 from pippin.data.built import check_built
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
@@ -28,6 +26,7 @@ from pippin.data.trec import Run
 from pippin.data.trec_text import read_run
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
+from pippin.packed import LONGEST, packing_of, unpacked
 
 SIZE = 32 << 20  # bytes of text in a stretch, about; parsed, they take a few times as much
 
@@ -72,7 +71,7 @@ class Places:
 
 @contextmanager
 def _opened(path: Path_) -> Iterator[tuple[IO[bytes], str]]:
-    """A file to read from its beginning to its end, and its name; gzip is unpacked on the way."""
+    """A file to read from its beginning to its end, and its name; packed ones are unpacked on the way."""
     name = os.fspath(path)
     if name == "-" or (
         Path(name).exists() and not Path(name).is_file()
@@ -81,14 +80,13 @@ def _opened(path: Path_) -> Iterator[tuple[IO[bytes], str]]:
     try:
         check_built(Path(name))
         with Path(name).open("rb") as file:
-            packed = file.read(2) == GZIP_MAGIC
+            packing = packing_of(file.read(LONGEST))
             file.seek(0)
-            yield (cast(IO[bytes], gzip.GzipFile(fileobj=file)) if packed else file), name
+            size = os.fstat(file.fileno()).st_size
+            yield (unpacked(file, packing, size, name) if packing else file), name
     except FileNotFoundError:
         raise DataError("there is no such file", name) from None
-    except EOFError:
-        raise DataError("the gzip file is truncated", name) from None
-    except (OSError, zlib.error) as error:
+    except OSError as error:
         raise DataError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
 
 

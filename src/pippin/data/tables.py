@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
 from pippin.data.packing import CHUNK, pack
+from pippin.data.table_files import read_arrow, read_parquet, write_sealed
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -197,16 +198,18 @@ def read_sheet(path: Readable, form: str | None = None) -> Sheet:
     if form is None:
         raise DataError(f"not a table by its name; tables end in {', '.join(ENDINGS)}", name)
     opened = open_buffer(path)
-    file, buffer = opened.name, pyarrow.py_buffer(opened.data)
+    file = opened.name
     try:
-        table = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}[form](buffer, file)
+        table = {"parquet": read_parquet, "csv": _read_csv, "arrow": read_arrow}[form](opened.data, file)
         table.validate(full=True)
         rows = len(table.column_names) and table.num_rows  # looks at the names, which may be no UTF-8
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, MemoryError) as error:
         raise DataError(f"not a readable {form} file ({first_line(error)})", file) from None
     if not rows:
         raise DataError("there are columns but no rows", file)
-    return Sheet(table, Path(file).name, file, memoryview(buffer) if form == "csv" else None)
+    return Sheet(table, Path(file).name, file, opened.data.data if form == "csv" else None)
 
 
 def first_line(error: BaseException) -> str:
@@ -214,25 +217,11 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().split("\n")[0].rstrip(".")
 
 
-def _read_parquet(buffer: Any, file: str) -> Any:
-    import pyarrow.parquet
-
-    return pyarrow.parquet.read_table(pyarrow.BufferReader(buffer), page_checksum_verification=True)
-
-
-def _read_arrow(buffer: Any, file: str) -> Any:
-    from pyarrow import ipc
-
-    # The file form begins with this word; the stream form does not.
-    opened = ipc.open_file(buffer) if bytes(buffer[:6]) == b"ARROW1" else ipc.open_stream(buffer)
-    return opened.read_all()
-
-
-def _read_csv(buffer: Any, file: str) -> Any:
+def _read_csv(content: NDArray[np.uint8], file: str) -> Any:
     import pyarrow
     import pyarrow.csv
 
-    text = memoryview(buffer)
+    buffer, text = pyarrow.py_buffer(content), content.data
     try:
         records = csv_records(text)
         header, _, body = next(records)
@@ -352,15 +341,8 @@ def write_table(table: Any, path: str | os.PathLike[str], form: str | None = Non
     if form is None:
         raise DataError(f"not a table by its name; tables end in {', '.join(ENDINGS)}", file)
     with atomic_write(path) as out:
-        if form == "parquet":
-            import pyarrow.parquet
-
-            pyarrow.parquet.write_table(table, out, compression="zstd", write_page_checksum=True)
-        elif form == "arrow":
-            from pyarrow import ipc
-
-            with ipc.new_file(out, table.schema) as writer:
-                writer.write_table(table)
+        if form in ("parquet", "arrow"):
+            write_sealed(table, out, form)
         else:
             import polars
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import io
 import zlib
 from pathlib import Path
@@ -12,6 +14,7 @@ from tests.collection.readers.samples import PAGES, TREC, packed, put, record, r
 
 from pippin.collection.collection import Document, Link
 from pippin.collection.readers import read_collection
+from pippin.collection.readers.warc import _Walk
 from pippin.errors import DataError
 
 STREAMS = ("body", "anchor", "title", "url", "extracted_title")
@@ -183,6 +186,75 @@ def test_a_packed_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
 def test_bad_archives(tmp_path: Path, data: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         list(read_collection(put(tmp_path, "bad.warc", data)))
+
+
+def digested(url: str, page: bytes) -> bytes:
+    """A response with the digest of its block, as crawlers write them."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
+    digest = base64.b32encode(hashlib.sha1(block).digest()).decode()
+    return record("response", block, f"WARC-Target-URI: {url}", f"WARC-Block-Digest: sha1:{digest}")
+
+
+def ids_of(path: Path) -> list[str]:
+    return [document.id for document in read_collection(path)]
+
+
+def test_a_record_that_is_not_what_its_digest_says(tmp_path: Path) -> None:
+    parts = [digested(f"http://a.org/{i}", b"<p>page %d" % i) for i in range(3)]
+    assert len(ids_of(put(tmp_path, "a.warc", b"".join(parts)))) == 3
+    parts[1] = parts[1].replace(b"200 OK", b"210 OK")
+    with pytest.raises(DataError, match=rf"the record at byte {len(parts[0])} is not what its WARC-Block-Digest says"):
+        ids_of(put(tmp_path, "a.warc", b"".join(parts)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (b"Content-Length: 6", b"Content-Length: 5", "no record begins at byte"),
+        (b"Content-Length: 6", b"Content-Length: 7", "no record begins at byte|truncated"),
+        (b"Content-Length: 6", b"Content-Lengtg: 6", "does not say what it is and how long"),
+        (b"WARC-Type: response", b"WARC-Type: respomse", "does not say what it is and how long"),
+        (b"WARC-Type: response", b"WARC-Tzpe: response", "does not say what it is and how long"),
+        (b"WARC/1.0", b"WBRC/1.0", "no record begins at byte|damaged"),
+    ],
+)
+def test_records_that_a_parser_would_pass_over(tmp_path: Path, old: bytes, new: bytes, sentence: str) -> None:
+    parts = [response(f"http://a.org/{i}", b"<p>page number %d" % i) for i in range(3)]
+    assert old in parts[1]
+    for place in range(3):
+        damaged = [part.replace(old, new) if i == place else part for i, part in enumerate(parts)]
+        with pytest.raises(DataError, match=sentence):
+            ids_of(put(tmp_path, "a.warc", b"".join(damaged)))
+
+
+def test_the_walk_does_not_depend_on_how_much_is_read_at_once(tmp_path: Path) -> None:
+    whole = b"".join(archive())
+    for size in (1, 3, 50, 1 << 20):
+        walk = _Walk(io.BytesIO(whole))
+        while walk.read(size):
+            pass
+        assert (walk.records, walk.whole, walk.damage) == (9, True, "")
+        cut = _Walk(io.BytesIO(whole.replace(b"WARC/1.0", b"WARD/1.0", 5).replace(b"WARD", b"WARC", 4)))
+        while cut.read(size):
+            pass
+        assert cut.damage == f"no record begins at byte {len(b''.join(archive()[:4])):,}, where the one before it ends"
+
+
+def test_what_became_of_the_records_is_told(tmp_path: Path) -> None:
+    collection = read_collection(put(tmp_path, "a.warc", b"".join(archive())))
+    assert not list(collection.notes)
+    for _ in range(2):
+        assert len(list(collection)) == 5
+        assert list(collection.notes) == [
+            "9 records: 5 pages, 1 responses with another status than 200, 1 responses that are no HTML, 2 no responses"
+        ]
+
+
+def test_a_page_that_unpacks_to_too_much(tmp_path: Path) -> None:
+    page = gzip.compress(bytes(300 << 20))
+    path = put(tmp_path, "a.warc", response("http://a.org/", page, "Content-Encoding: gzip"))
+    with pytest.raises(DataError, match=r"a page unpacks to 268.4 MB, and a file of .* may take 268.4 MB"):
+        ids_of(path)
 
 
 def test_a_folder_of_pages(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def collect(
     beside: Beside = BESIDE,
     descriptions: Mapping[str, str] = DESCRIPTIONS,
     judged_as: str = "sparse",
-    notes: tuple[str, ...] = (),
+    notes: Sequence[str] = (),
 ) -> Collection:
     """A collection of documents with its queries and judgements: those that were named, or those found beside them."""
     files: dict[str, Path] = {}

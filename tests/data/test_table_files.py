@@ -1,0 +1,134 @@
+"""Tables that Pippin wrote are verified whole; what a file claims is not believed."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import ipc, parquet
+
+from pippin.data import columns, synthetic, table_files
+from pippin.data.dataset import Dataset
+from pippin.data.load import as_judged
+from pippin.errors import DataError
+
+FORMS = ("parquet", "arrow")
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return synthetic.make(8, documents=5, features=6)
+
+
+def content(path: Path) -> tuple[object, ...]:
+    read = as_judged(path)
+    assert isinstance(read, Dataset)
+    return (
+        read.features.tobytes(),
+        read.labels.tobytes(),
+        read.query_ids,
+        list(read.document_ids or ()),
+        read.feature_names,
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_every_change_of_a_table_of_ours_is_told(form: str, ending: str, data: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / f"d.{form}{ending}"
+    columns.write(data, path)
+    before, whole = content(path), path.read_bytes()
+    drawn = random.Random(7)
+    for _ in range(300):
+        place = drawn.randrange(len(whole))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << drawn.randrange(8))]) + whole[place + 1 :])
+        try:
+            assert content(path) == before, "only where the name of the checksum was hit"
+        except DataError:
+            continue
+        assert table_files.MARK not in path.read_bytes()[place - 20 : place + 20] or ending
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_programs_read_them(form: str, data: Dataset, tmp_path: Path) -> None:
+    columns.write(data, tmp_path / f"d.{form}")
+    reader = parquet.read_table if form == "parquet" else lambda path: ipc.open_file(path).read_all()
+    table = reader(tmp_path / f"d.{form}")
+    assert table.num_rows == len(data)
+    assert table.schema.metadata[table_files.SAYS] == b"1"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_of_others_are_not_asked_for_a_checksum(form: str, tmp_path: Path) -> None:
+    table = pyarrow.table(
+        {"qid": ["a", "a"], "label": [0, 1], "x": [0.5, 1.5], "t": ["pippin-xxh3-0123456789abcdef"] * 2}
+    )
+    sink = io.BytesIO()
+    if form == "parquet":
+        parquet.write_table(table.drop_columns("t"), sink)
+    else:
+        with ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    (tmp_path / f"d.{form}").write_bytes(sink.getvalue())
+    assert isinstance(as_judged(tmp_path / f"d.{form}"), Dataset)
+
+
+def test_texts_that_look_like_a_checksum_do_no_harm(tmp_path: Path) -> None:
+    names = [f"pippin-xxh3-{i:016x}" for i in range(3)]
+    data = Dataset.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 2], ["q"] * 3, document_ids=names)
+    for form in FORMS:
+        columns.write(data, tmp_path / f"d.{form}")
+        read = as_judged(tmp_path / f"d.{form}")
+        assert list(read.document_ids or ()) == names
+
+
+def test_a_checksum_that_was_taken_away_is_missed(data: Dataset, tmp_path: Path) -> None:
+    for form in FORMS:
+        path = tmp_path / f"d.{form}"
+        columns.write(data, path)
+        whole = path.read_bytes()
+        cut = whole.rindex(table_files.MARK)
+        path.write_bytes(whole[:cut] + whole[cut:].replace(table_files.MARK, b"nippin-xxh3-"))
+        with pytest.raises(DataError, match="its checksum is gone"):
+            as_judged(path)
+
+
+def test_rows_that_cost_nothing_on_disk(tmp_path: Path) -> None:
+    rows = 40_000_000
+    code = pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int8), ["q"])
+    parquet.write_table(pyarrow.table({"qid": code, "label": code.cast(pyarrow.string())}), tmp_path / "d.parquet")
+    with pytest.raises(DataError, match=r"the columns take 640.0 MB, and a file of .* may take 268.4 MB"):
+        as_judged(tmp_path / "d.parquet")
+
+
+def test_one_long_text_for_many_rows(tmp_path: Path) -> None:
+    rows = 2000
+    code = pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["q" * (1 << 20)])
+    table = pyarrow.table({"qid": code, "label": np.zeros(rows, np.int32), "x": np.zeros(rows)})
+    parquet.write_table(table, tmp_path / "d.parquet", store_schema=False)
+    assert (tmp_path / "d.parquet").stat().st_size < 1 << 20
+    with pytest.raises(DataError, match=r"the column 'qid' takes 2.1 GB"):
+        as_judged(tmp_path / "d.parquet")
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_buffers_that_unpack_to_too_much(as_file: bool, tmp_path: Path) -> None:
+    rows = 40_000_000
+    table = pyarrow.table({"qid": np.zeros(rows, np.int32), "label": np.zeros(rows, np.int32)})
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with (ipc.new_file if as_file else ipc.new_stream)(tmp_path / "d.arrow", table.schema, options=options) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match=r"its buffers unpack to 320.0 MB"):
+        as_judged(tmp_path / "d.arrow")
+
+
+def test_null_columns_of_any_length(tmp_path: Path) -> None:
+    table = pyarrow.table({"qid": pyarrow.nulls(1 << 30), "label": pyarrow.nulls(1 << 30)})
+    with ipc.new_file(tmp_path / "d.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match=r"the columns take 17.2 GB"):
+        as_judged(tmp_path / "d.arrow")

@@ -171,7 +171,8 @@ def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
     except PippinError as error:
         raise DataError(getattr(error, "message", str(error)), path) from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise DataError(f"the model file is damaged ({type(error).__name__}: {error})", path) from None
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise DataError(f"the model file is damaged ({reason})", path) from None
 
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
@@ -244,7 +245,7 @@ def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]
         warnings.warn(
             f"{os.fspath(path)} was written by an earlier Pippin without a digest, so that damage cannot be seen; "
             "train it again, or load and save it",
-            stacklevel=3,
+            stacklevel=4,
         )
     elif content.get("sha256") != _digest_or_none(content, arrays):
         raise DataError("the model file is damaged: its content is not what was written (the digest differs)", path)

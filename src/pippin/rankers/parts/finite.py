@@ -62,4 +62,4 @@ def likely_cause(data: Dataset) -> str:
         largest = float(np.nanmax(np.abs(data.features), initial=0.0))
     if largest > _LARGE:
         return f"the likely cause is a feature of {largest:.3g}: bring features to one scale"
-    return "the likely cause is a step that is too long: try a smaller learning rate, or features of one scale"
+    return "the likely cause is a step that is too long: try a smaller rate or C, or features of one scale"

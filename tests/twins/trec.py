@@ -172,6 +172,19 @@ def unjudged_share(query: Query) -> float:
     return over(inside, query.n if query.cutoff is None else query.cutoff, 0.0)
 
 
+@twin("Judged")
+def judged_share(query: Query) -> float:
+    """Judged documents among the first k, over as many as there are."""
+    depth = min(query.n, query.depth)
+    return over(depth - sum(r <= depth for r in _unjudged(query)), depth, 0.0)
+
+
+@twin("NumQ")
+def one(query: Query) -> float:
+    """A query is a query."""
+    return 1.0
+
+
 @twin("num_nonrel_judged_ret")
 def nonrelevant_retrieved(query: Query) -> float:
     """Judged documents in the list that are not relevant."""

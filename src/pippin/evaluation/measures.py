@@ -231,11 +231,11 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "P", "precision: the share of relevant documents in the first k", "hits@k / k", "Salton & McGill 1983",
-    Native("p"), ("relevant_at", "short_precision", "cut"), aliases=("precision", "prec", "pre", "set_P"),
+    Native("p"), ("relevant_at", "short_precision", "cut"), aliases=("precision", "prec", "pre", "set_P", "SetP"),
 ))  # fmt: skip
 register(Kind(
     "Recall", "the share of the relevant documents found in the first k", "hits@k / R", "Salton & McGill 1983",
-    Native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall"),
+    Native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall", "SetR"),
 ))  # fmt: skip
 register(Kind(
     "Rprec", "precision at rank R, the number of relevant documents", "hits@R / R", "trec_eval",
@@ -267,13 +267,13 @@ register(Kind(
     "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", Native("f", "beta"),
     ("relevant_at", "short_precision", "empty", "cut"), parameters={"beta": 1.0}, aliases=("f", "f_measure"),
 ))  # fmt: skip
-_counts: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("num_ret", "documents retrieved", ()),
-    ("num_rel", "relevant documents among all judged", ("relevant_at",)),
-    ("num_rel_ret", "relevant documents retrieved", ("relevant_at",)),
+_counts: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("num_ret", "NumRet", "documents retrieved", ()),
+    ("num_rel", "NumRel", "relevant documents among all judged", ("relevant_at",)),
+    ("num_rel_ret", "NumRelRet", "relevant documents retrieved", ("relevant_at",)),
 )
-for _name, _meaning, _axes in _counts:
+for _name, _alias, _meaning, _axes in _counts:
     register(Kind(
         _name, _meaning, "a count, summed over queries", "trec_eval", Native(_name), _axes, cutoff="never",
-        aggregate="sum", range=COUNT,
+        aliases=(_alias,), aggregate="sum", range=COUNT,
     ))  # fmt: skip

@@ -1,7 +1,7 @@
 """The notations people type for a measure, understood.
 
 `ndcg@10`, `nDCG@10`, `ndcg_cut_10`, `ndcg_cut.10`, `map`, `MRR@10`, `P_5`, `P(rel=2)@5`, `nDCG(dcg='exp-log2')@10`,
-`ndcg_burges@5`, `ndcg@10-` (XGBoost: an empty query counts 0), `precision@5-l2` (ranx: labels from 2 on).
+`IPrec@0.1`, `ndcg_burges@5`, `ndcg@10-` (XGBoost: an empty query counts 0), `precision@5-l2` (ranx: labels from 2 on).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation import trec_measures
+from pippin.evaluation import ir_measures, trec_measures
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.measures import KINDS, Kind, Measure
 
@@ -83,6 +83,7 @@ def parse(text: str) -> Measure:
 
 def _read(text: str, known: dict[str, str]) -> Measure | None:
     """The measure that `text` asks for, if its name is among the known spellings."""
+    text = ir_measures.respelled(text)
     exact = trec_measures.read(text.strip()) or _exact(text, known)
     if exact is not None:
         return exact

@@ -197,13 +197,16 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "ir_measures", "ir_measures", "0.4.3", "github.com/terrierteam/ir_measures", _TREC.replace(queries="judged"),
-    (*_TREC_PRINTS, "ERR", "RBP"),
+    (*_TREC_PRINTS, "ERR", "RBP", "iprec_at_recall", "relative_P", "set_map", "set_F", "infAP", "Judged", "NumQ"),
     ("nDCG and nDCG(dcg='exp-log2') are computed by two different tools",
-     "RR and RR@k settle ties in opposite directions", "every judged topic counts, found or not"),
+     "RR and RR@k settle ties in opposite directions", "every judged topic counts, found or not",
+     "NumQ and NumRel count retrieved topics alone"),
     (Variant(lambda m: m.kind == "ERR" or (m.kind == "NDCG" and dict(m.overrides).get("gain") == "exp2"),
              {"precision": "float64", "held": 5}, "from gdeval, rounded to 5 digits; empty topics are added as 0"),
      Variant(lambda m: m.kind == "RR" and m.cutoff is not None,
-             {"ties": "id-ascending", "precision": "float64"}, "from the MS MARCO script")),
+             {"ties": "id-ascending", "precision": "float64"}, "from the MS MARCO script"),
+     Variant(kinds("Judged"), {"ties": "id-ascending", "precision": "float64"}, "its own count"),
+     Variant(kinds("NumQ", "num_rel"), {"queries": "both"}, "a judged topic that is not in the run counts 0")),
 ))  # fmt: skip
 register(Tool(
     "ranx", "ranx", "0.3.21", "github.com/AmenRa/ranx",

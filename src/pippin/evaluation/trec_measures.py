@@ -67,15 +67,16 @@ _register(
 _register(
     "relative_P", "precision at k over the best possible precision at k", "hits@k / min(k, R)", _SOURCE,
     Native("relative_P"), ("relevant_at", "empty", "cut"), cutoff="optional",
-    aliases=("relative_prec", "set_relative_P", "exact_relative_prec"),
+    aliases=("relative_prec", "set_relative_P", "exact_relative_prec", "SetRelP"),
 )  # fmt: skip
 _register(
     "set_map", "precision times recall of the retrieved set", "hits^2 / (n R)", _SOURCE, Native("set_map"),
-    ("relevant_at", "empty"), expected=True, aliases=("exact_unranked_avg_prec",),
+    ("relevant_at", "empty"), expected=True, aliases=("exact_unranked_avg_prec", "SetAP"),
 )  # fmt: skip
 _register(
     "set_F", "weighted harmonic mean of precision and recall of the retrieved set", "(x + 1) P R / (x P + R)", _SOURCE,
     Native("set_F", "weight"), ("relevant_at", "empty"), parameters={"weight": 1.0}, expected=True,
+    aliases=("SetF",),
 )  # fmt: skip
 _register(
     "utility", "what the retrieved set is worth, document by document",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pippin.terminal import width
 
 _LONG = 24  # a word longer than this may be broken before a table is
+_SHORT = 16  # a column of text that is narrower is not broken
 
 
 def bands(
@@ -31,11 +32,11 @@ def bands(
 
 
 def _least(cells: Sequence[Sequence[str]], column: int, wraps: bool) -> int:
-    """The least width of a column: its longest word, or for numbers the longest cell."""
+    """The least width of a column: its longest word; short names and numbers are not broken at all."""
     head, *body = (row[column] for row in cells)
+    whole = max(map(width, body), default=0)
     words = [min(width(word), _LONG) for text in ([head, *body] if wraps else [head]) for word in text.split()]
-    whole = [] if wraps else [width(text) for text in body]
-    return max([*words, *whole, 1])
+    return max([*words, 1 if wraps and whole > _SHORT else whole, 1])
 
 
 def fitted(cells: Sequence[Sequence[str]], wraps: Sequence[bool], columns: int | None, gap: int) -> list[int]:

@@ -212,7 +212,16 @@ def test_a_reader_that_leaves_is_no_news(large: Path, command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
-@pytest.mark.parametrize("command", ["pippin tools", "pippin convert test.txt - --to csv", "pippin measures -f json"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pippin tools",
+        "pippin eval --help",
+        "pippin --version",
+        "pippin convert test.txt - --to csv",
+        "pippin measures -f json",
+    ],
+)
 def test_a_full_disk_is_one_sentence(large: Path, command: str) -> None:
     done = shell(f"{command} > /dev/full", large)
     assert done.returncode == 2

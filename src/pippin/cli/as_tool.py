@@ -30,7 +30,7 @@ def run_as(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         parser = Parser("pippin as", HELP, EXAMPLES)
         configure(parser)
-        print(parser.format_help())
+        parser.print_help()
         return 0 if arguments else 2
     chosen = printer(arguments[0])
     streams = for_data(sys.stdout), for_data(sys.stderr)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pippin.cli.index import add_analysis, analysis_of
 from pippin.cli.options import flag, hint, old, shared
+from pippin.cli.output import say
 from pippin.errors import DataError
 
 HELP = """Build a learning-to-rank data set from a collection of documents.
@@ -68,11 +69,11 @@ def run(options: argparse.Namespace) -> int:
     if options.explain and not is_named(options.collection):
         from pippin.collection.readers import explain
 
-        print(explain(options.collection, **named))
+        say(explain(options.collection, **named))
         return 0
     collection = open_collection(options.collection, **named)
     if options.explain:
-        print(collection)
+        say(str(collection))
         return 0
     if options.output is None:
         raise DataError("where does the data set go? Name a folder with -o FOLDER")
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     for note in collection.notes:
         hint(note)
-    print(summary(manifest, options.output))
+    say(summary(manifest, options.output))
     return 0
 
 

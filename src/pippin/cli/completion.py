@@ -84,6 +84,10 @@ def _words(action: argparse.Action) -> tuple[str, ...]:
     shelf = shelf or _PLACES.get(action.dest if action.option_strings else str(action.metavar), "")
     if shelf:
         return SHELVES[shelf]()
+    from pippin.evaluation.convention import AXES
+
+    if action.option_strings and action.dest in AXES:
+        return tuple(AXES[action.dest].named)
     alternatives = str(action.metavar or "").split("|")
     return tuple(filter(re.compile("[a-z0-9][a-z0-9_-]*").fullmatch, alternatives)) if len(alternatives) > 1 else ()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import numpy as np
 
 from pippin.cli.options import old, shared
+from pippin.cli.output import say
 
 HELP = """Write ranking data in another form.
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     )
     what = f"{len(data):,} scores" if isinstance(data, np.ndarray) else repr(data)
     # Standard output may be the data itself.
-    print(f"{options.target}: {form}, {what}", file=sys.stderr if options.target == "-" else sys.stdout)
+    say(f"{options.target}: {form}, {what}", aside=options.target == "-")
     return 0
 
 
@@ -86,5 +86,5 @@ def run_partitions(options: argparse.Namespace) -> int:
             raise DataError("partitions are of a data set with features, and this is none", options.source)
         data = read
     written = write_partitions(data, options.target, options.partitions, absent=options.absent, dtype=options.dtype)
-    print(f"{options.target}: {written}")
+    say(f"{options.target}: {written}")
     return 0

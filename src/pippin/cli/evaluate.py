@@ -27,6 +27,7 @@ EXAMPLES = (
 )
 
 DEFAULT_MEASURES = ["NDCG@10", "MAP"]
+_LONG = 30  # alternatives that take more stand in the help
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(larger, "dask", "evaluates folders of scored partitions")
     axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
     for name, axis in AXES.items():
-        axes.add_argument(f"--{name.replace('_', '-')}", metavar=axis.placeholder, help=axis.decides)
+        short = len(axis.placeholder) <= _LONG
+        axes.add_argument(f"--{name.replace('_', '-')}", metavar=axis.placeholder if short else "WHICH",
+                          help=axis.decides if short else f"{axis.decides}: {', '.join(axis.named)}")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pippin.cli.options import flag, hint, old, shared
+from pippin.cli.output import say
 
 if TYPE_CHECKING:
     from pippin.collection.analysis import Analysis
@@ -63,14 +64,14 @@ def run(options: argparse.Namespace) -> int:
         hint(note)
     size = sum(record["bytes"] for record in index.manifest["files"].values())
     seconds = time.perf_counter() - started
-    print(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB "
-          f"in {options.output}, {seconds:.1f} s")  # fmt: skip
+    say(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB "
+        f"in {options.output}, {seconds:.1f} s")  # fmt: skip
     width = max(map(len, index.streams))
     for stream in index.streams:
         members = index.manifest["streams"][stream]["union"]
         made = f"  = {' + '.join(members)}" if members else ""
-        print(f"  {stream:<{width}}  {index.total(stream):>12,} words, {index.average(stream):,.1f} a document, "
-              f"{index.terms(stream):,} terms{made}")  # fmt: skip
+        say(f"  {stream:<{width}}  {index.total(stream):>12,} words, {index.average(stream):,.1f} a document, "
+            f"{index.terms(stream):,} terms{made}")  # fmt: skip
     if index.manifest["documents_cut"]:
         cut = index.manifest["documents_cut"]
         hint(f"{cut:,} documents were longer than {analysis.limit:,} words in a stream, and are cut there")

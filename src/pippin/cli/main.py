@@ -35,6 +35,7 @@ GROUPS = {
     "learn": {
         "train": ("train", "train a ranker and write its model"),
         "rank": ("rank", "score a data set with a model"),
+        "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
         "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools"),
         "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
@@ -52,7 +53,6 @@ GROUPS = {
         "tools": ("tools", "the evaluation tools side by side, or all about one"),
         "measures": ("measures", "the measures, or all about one"),
         "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
-        "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "features": ("features", "the learning features and their sets, or all about one"),
         "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
         "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),

@@ -77,14 +77,14 @@ FLAGS = {
                    {"action": Several}, "rankers"),
     "convention": Flag(("--convention",), "the tool whose convention training looks at", "T", {"action": Several},
                        "tools"),
-    "format": Flag(("-f", "--format"), "how results are printed", None, {"choices": FORMATS}),
+    "format": Flag(("-f", "--format"), "how results are printed", "FORM", {"choices": FORMATS}),
     "out": Flag(("-o", "--out"), "where to write", "PATH", {"dest": "output"}),
     "quiet": Flag(("-q", "--quiet"), "no progress", None, {"action": "store_true"}),
     "per_query": Flag(("--per-query",), "a row per query", None, {"action": "store_true"}),
     "reader": Flag(("--reader",), "the form of the input (default: found out)", "FORM"),
     "merge_queries": Flag(("--merge-queries",), "join a query whose rows are not together", None,
                           {"action": "store_true"}),
-    "absent": Flag(("--absent",), "what a feature that a LETOR line leaves out is", None,
+    "absent": Flag(("--absent",), "what a feature that a LETOR line leaves out is", "VALUE",
                    {"choices": ("zero", "null")}),
     "relations": Flag(("--relations",), "how alike documents are, such as similarity.txt of a built data set", "FILE"),
     "dask": Flag(("--dask",), "work on a Dask cluster: a scheduler's address, or `local`", "ADDRESS"),
@@ -129,10 +129,15 @@ def flag(parser: argparse._ActionsContainer, name: str, more: str = "", **change
     """Put one shared flag on a command; `more` follows its help, `changes` are a default, metavar or choices."""
     own = FLAGS[name]
     settings = {**own.settings, **changes}
-    if "choices" not in settings and settings.get("action") != "store_true":
+    if settings.get("action") != "store_true":
         settings.setdefault("metavar", own.metavar)
-    words = own.help + (f"; {more}" if more else "") + _default(settings.get("default"))
+    words = own.help + _choices(settings) + (f"{' ' if more.startswith('(') else '; '}{more}" if more else "")
+    words += _default(settings.get("default"))
     return parser.add_argument(*own.names, help=words, **settings)
+
+
+def _choices(settings: dict[str, Any]) -> str:
+    return f": {', '.join(settings['choices'])}" if "choices" in settings else ""
 
 
 def _default(value: Any) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pippin.tables import Part, Table, together
+from pippin.tables import Part, Prose, Table, together
 from pippin.terminal import for_data
 
 DATA = ("json", "csv")  # forms for programs: what stands in them stays as it is
@@ -49,6 +49,13 @@ def _native(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     return _native(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def say(text: str, aside: bool = False) -> None:
+    """Tell people what was done, in lines that fit; `aside` goes to standard error, beside data."""
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        print(Prose(line, f"{indent}  ").render(), file=sys.stderr if aside else sys.stdout)
 
 
 def write_text(text: str, output: str, form: str = "table") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -46,6 +47,10 @@ class Parser(argparse.ArgumentParser):
             meant = f"; did you mean {close[0]}?" if close and rest[0].startswith("-") else ""
             self.error(f"it takes no {' '.join(rest)}{meant}")
         return options
+
+    def print_help(self, file: Any = None) -> None:
+        """Help on standard output, where a failure to write is heard of."""
+        print(self.format_help().rstrip("\n"), file=file or sys.stdout, flush=True)
 
     def flags(self) -> list[str]:
         """The flags that help shows."""

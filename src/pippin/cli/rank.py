@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pippin.cli.options import flag, old, shared
+from pippin.cli.output import say
 from pippin.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,5 +74,5 @@ def run_partitions(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise DataError("scored partitions are a folder; name it with -o FOLDER/")
     with cluster(options.dask) as client:
-        print(f"{options.output}: {score_partitions(options.model, options.data, options.output, client)}")
+        say(f"{options.output}: {score_partitions(options.model, options.data, options.output, client)}")
     return 0

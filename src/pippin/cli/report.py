@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pippin.cli.options import Several, flag, old, only, shared
+from pippin.cli.output import say
 from pippin.errors import ConventionError
 from pippin.progress import progress
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if alone or options.page or everything:
         page = output if alone else output / "index.html"
         write_page(gathered, page, options.title, published)
-        print(page)
+        say(str(page))
     if options.tables or (everything and not alone):
         _tables(gathered, output / "tables", published, convention)
     if kinds:
@@ -79,7 +80,7 @@ def write_page(gathered: Gathered, path: Path, title: str, published: Sequence[P
 def _tables(gathered: Gathered, folder: Path, published: list[Published], convention: str | None) -> None:
     from pippin.report.export import write_tables
 
-    print(f"{folder}: {len(write_tables(gathered, folder, published, convention))} tables")
+    say(f"{folder}: {len(write_tables(gathered, folder, published, convention))} tables")
 
 
 def _figures(gathered: Gathered, folder: Path, kinds: list[str], convention: str | None) -> None:
@@ -87,4 +88,4 @@ def _figures(gathered: Gathered, folder: Path, kinds: list[str], convention: str
 
     with progress(0, "figures") as bar:
         written = write_figures(gathered, folder, kinds, convention, bar.step)
-    print(f"{folder}: {len(written)} figures")
+    say(f"{folder}: {len(written)} figures")

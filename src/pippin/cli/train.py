@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pippin.cli.options import flag, old, only, shared
+from pippin.cli.output import say
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, UnknownName
 
@@ -66,13 +67,13 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
         ranker = chosen.ranker
         shown = ", ".join(f"{k}={v}" for k, v in chosen.parameters.items()) or "its defaults"
-        print(f"selected {shown}: {options.select} {chosen.value:.4f} on {valid.name}")
+        say(f"selected {shown}: {options.select} {chosen.value:.4f} on {valid.name}")
     else:
         ranker.fit(train, eval_set=valid)
     if options.relations is not None:
-        print(choose_weight(ranker, valid, options))
+        say(choose_weight(ranker, valid, options))
     models.save(ranker, options.output, digest(train))
-    print(f"{ranker.name} trained on {train}: {options.output}")
+    say(f"{ranker.name} trained on {train}: {options.output}")
     return 0
 
 
@@ -111,7 +112,7 @@ def run_on_dask(options: argparse.Namespace) -> int:
     with cluster(options.dask) as client:
         train_partitions(ranker, options.data, client, valid)
     models.save(ranker, options.output, whole.digest())
-    print(f"{ranker.name} trained on {whole}: {options.output}")
+    say(f"{ranker.name} trained on {whole}: {options.output}")
     return 0
 
 

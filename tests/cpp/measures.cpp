@@ -14,6 +14,7 @@
 #include "check.hpp"
 #include "parallel.hpp"
 #include "rank.hpp"
+#include "settle.hpp"
 
 using namespace pippin;
 using check::near;
@@ -269,9 +270,26 @@ void blocks() {
     CHECK(caught == 500);
 }
 
+// What values count: undefined, empty, held in single precision or in digits.
+void settling() {
+    const double nan = kUndefined;
+    CHECK(settle(nan, {.empty = 0.25}) == 0.25);
+    CHECK(std::isnan(settle(nan, {.empty = nan, .held = 3})));
+    CHECK(settle(1.0 / 3, {.held = kHeldSingle}) == static_cast<double>(1.0F / 3.0F));
+    CHECK(settle(-1.0 / 3, {.held = 5}) == -0.33333);
+    CHECK(settle(1e300, {.held = 1000}) == 1e300);
+    std::vector<double> values{0.5, 0.5, nan, 0.5};
+    const std::vector<std::int32_t> pool{2, 0, 1};
+    const std::vector<std::int64_t> offsets{0, 2, 3, 3, 3};
+    settle_values(values, pool, offsets, 2, {.empty = 0.0, .skip_empty = true});
+    CHECK(values[0] == 0.5);
+    CHECK(std::isnan(values[1]) && std::isnan(values[2]) && std::isnan(values[3]));
+}
+
 }  // namespace
 
 int main() {
+    settling();
     nothing_retrieved();
     one_document();
     all_tied();

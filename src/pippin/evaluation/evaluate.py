@@ -1,7 +1,8 @@
 """Measures × ranking × convention → numbers with their convention stamped on them.
 
-`evaluate` alone applies the value of empty queries, which queries count, rounding and the mean. It obeys
-evaluate(A ++ B) = evaluate(A) ++ evaluate(B) over any cut by queries.
+`measure_values` gives a query the value that counts, with the convention's word on empty queries and on rounding, and
+`aggregate` takes the mean; which queries there are was settled by `rank`. evaluate(A ++ B) = evaluate(A) ++ evaluate(B)
+over any cut by queries.
 """
 
 from __future__ import annotations

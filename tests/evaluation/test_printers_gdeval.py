@@ -130,10 +130,46 @@ def test_lines_that_fit_all_the_same() -> None:
     "arguments", [(), ("q",), ("-k", "0", "q", "r"), ("-k", "x", "q", "r"), ("-x", "q", "r"), ("q", "r", "s"),
                   ("-k", "5", "q"), ("-riskAlpha", "-1", "q", "r")],
 )  # fmt: skip
-def test_wrong_command_lines(arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("bzcat", "expected"), [("/usr/bin/bzcat", 255), (None, 1)])
+def test_wrong_command_lines(
+    arguments: tuple[str, ...], bzcat: str | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "shutil.which", lambda name: bzcat
+    )  # the search for it is the last command that the script runs
     status, printed, complaint = run(*arguments)
-    assert (status, printed) == (1, [])
+    assert (status, printed) == (expected, [])
     assert complaint.startswith("usage: gdeval.pl [options] qrels run\n")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "status"),
+    [("1 0 a\n1 0 b 1\n", 25), ("1 0 a 1\n1 0 b", 255), ("1 1e400 a 1\n", 34), ("1 1e-400 a 1\n1 0 b 5\n1 0 c 1\n", 34),
+     ("1 1e-400 a 1\n1 0 b 5", 255), ("1 0 a 1\n1 1e400 b 1", 34)],
+)  # fmt: skip
+def test_a_format_error_ends_with_the_last_error_of_the_system(
+    qrels: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/bzcat")
+    Path("q").write_text(qrels)
+    write("r", "1 Q0 a 1 1 t")
+    assert run("q", "r")[0] == status
+
+
+def test_topics_are_numbers_and_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/bzcat")
+    write("q", "7 0 a 2", "007 0 b 1")
+    write("r", "7 Q0 a 1 1 t", "8 Q0 x 1 1 t", "007 Q0 b 1 0 t")
+    lines = ["runid,topic,ndcg@Inf,err@Inf", "t,7,1.00000,0.21289", "t,amean,0.50000,0.10645"]
+    assert run("-c", "-k", "inf", "q", "r") == (0, lines, "")
+    write("r", "007 Q0 b 1 3 t", "7 Q0 a 1 1 t")  # called 007 by its first document, and the ideal is called 7
+    assert run("q", "r") == (255, ["runid,topic,ndcg@20,err@20"], "Illegal division by zero at gdeval.pl\n")
+
+
+def test_the_name_of_a_run_is_part_of_a_format() -> None:
+    write("q", "7 0 a 2", "007 0 b 1")
+    write("r", "7 Q0 a 1 3 50%%_%d")
+    assert run("q", "r")[1][1:] == ["50%_0,7,0.18750,0.00000", "50%_0,amean,0.18750,0.00000"]
 
 
 def test_help_version_and_missing_files() -> None:

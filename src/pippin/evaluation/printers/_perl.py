@@ -34,6 +34,21 @@ def number(text: bytes) -> float:
     return float("nan") if found[3] else float(found[4])
 
 
+def out_of_range(text: bytes) -> bool:
+    """Whether reading the number makes the C library say that no normal double holds it.
+
+    >>> [out_of_range(t) for t in (b"1e400", b"1e-400", b"1e-310", b"0.0", b"inf")]
+    [True, True, True, False, False]
+    """
+    found = _NUMBER.match(text)
+    if found is None or found[4] is None:
+        return False
+    value = abs(float(found[4]))
+    if value == 0:
+        return bool(re.search(rb"[1-9]", re.split(rb"[eE]", found[4])[0]))
+    return value == float("inf") or value < 2.0**-1022
+
+
 def numbers(texts: Sequence[bytes]) -> NDArray[np.float64]:
     """The numeric values of many texts."""
     try:
@@ -52,3 +67,26 @@ def show(value: float) -> str:
     ('1', '0.3', '1e-05')
     """
     return f"{value:.15g}"
+
+
+_DIRECTIVE = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)([%csdiuoxXeEfgG])")
+
+
+def sprintf(form: str, *values: float) -> str:
+    """Perl's sprintf of numbers; a directive without a value gets 0, and what is no directive stays.
+
+    >>> sprintf("50%_%d,%.5f,%.5f", 0.25, 0.5), sprintf("100%%,%.5f,%.5f", 0.25, 0.5)
+    ('50%_0,0.50000,0.00000', '100%,0.25000,0.50000')
+    """
+    left = list(values)
+
+    def replaced(found: re.Match[str]) -> str:
+        options, letter = found.groups()
+        if letter == "%":
+            return "%"
+        value = left.pop(0) if left else 0.0
+        if letter == "s":
+            return f"%{options}s" % show(value)
+        return f"%{options}{letter}" % (value if letter in "eEfgG" else int(value))
+
+    return _DIRECTIVE.sub(replaced, form)

@@ -125,8 +125,35 @@ def test_the_highest_label() -> None:
     lines = run("-test", "f", "-metric2T", "ERR@10", "-GMAX", "2")[1]
     assert lines[4] == "INFO: Highest relevance label (to compute ERR): 2"
     assert lines[-1] == "INFO: ERR@10 on test data: 0.75"
-    with pytest.raises(ConventionError, match=r"-gmax is a whole label, not 1\.5"):
-        run("-test", "f", "-metric2T", "ERR@10", "-gmax", "1.5")
+
+
+@pytest.mark.parametrize(
+    ("gmax", "label", "value"),
+    [("4", "4", "0.6992"), ("3", "3", "1.2969"), ("2", "2", "2.1875"), ("1", "1", "2.75"), ("0", "0", "-1.0"),
+     ("-1", "-1", "-28.0"), ("2.5", "2", "1.7151"), ("100", "100", "0.0"), ("NaN", "0", "NaN"),
+     ("-Infinity", "-2147483648", "NaN")],
+)  # fmt: skip
+def test_a_highest_label_below_a_label_gives_ranklibs_own_nonsense_and_a_warning(
+    gmax: str, label: str, value: str
+) -> None:
+    write("f", "4 qid:1 1:0", "2 qid:1 1:0", "0 qid:1", "3 qid:2 1:1", "1 qid:2")
+    status, lines, complaint = run("-test", "f", "-metric2T", "ERR@10", "-gmax", gmax)
+    assert (status, lines[-1]) == (0, f"INFO: ERR@10 on test data: {value}")
+    assert lines[4] == f"INFO: Highest relevance label (to compute ERR): {label}"
+    assert (complaint == "") == (gmax in ("4", "100"))
+    assert gmax in ("4", "100") or complaint.startswith("pippin as ranklib: label 4 is above -gmax")
+
+
+@pytest.mark.parametrize(
+    ("features", "fails"),
+    [("0:1", True), ("-1:2", True), ("x:1", True), ("1:", True), ("1", True), ("1:2:3", False), ("1:0x1p2", False),
+     ("1:1e-3 2:NaN", False)],
+)  # fmt: skip
+def test_features_have_a_form(features: str, fails: bool) -> None:
+    write("f", f"1 qid:1 {features}")
+    status, lines, _ = run("-test", "f", "-metric2T", "P@1")
+    assert status == fails
+    assert lines[-1] == ("INFO: Reading feature file [f]: 0... " if fails else "INFO: P@1 on test data: 1.0")
 
 
 def test_options_match_in_any_case_and_the_last_one_counts() -> None:
@@ -140,7 +167,7 @@ def test_labels_are_numbers_with_a_whole_part() -> None:
     write("f", "1.0 qid:1", "2.7 x:y:1", "0.5 1")  # the query is what follows the last colon
     assert value("DCG@10") == pytest.approx(1 + 3 / log2(3) + 0, abs=1e-15)
     assert value("P@3") == 1.0  # any label above 0 is relevant
-    assert value("BEST@3") == 2.7
+    assert value("BEST@3") == float(np.float32(2.7))  # and held in single precision
 
 
 def test_scores() -> None:
@@ -202,8 +229,15 @@ def test_small_means_have_an_exponent() -> None:
     assert run("-test", "f", "-metric2T", "ERR@0")[1][-1] == "INFO: ERR@0 on test data: 2.0E-4"  # 1 / 16 / 301
 
 
-def test_labels_beyond_32_bits_of_gain() -> None:
+def test_labels_beyond_32_bits_of_gain_turn_over() -> None:
     write("f", "31 qid:1", "NaN qid:1")
     assert value("MAP") == 1.0
-    with pytest.raises(ConventionError, match="label 31 has no gain"):
+    write("f", "32 qid:1", "31 qid:1", "2 qid:1", "33 qid:2", "0 qid:2", "1 qid:2")
+    assert run("-test", "f", "-metric2T", "NDCG@2")[1][-1] == "INFO: NDCG@2 on test data: 0.8066"
+    write("f", "32 qid:1", "31 qid:1", "2 qid:1", "33 qid:2")
+    assert run("-test", "f", "-metric2T", "DCG@10")[1][-1] == "INFO: DCG@10 on test data: 6.774556653502E8"
+    write("f", "31 qid:1", "0x1p1 qid:1")
+    assert run("-test", "f", "-metric2T", "ERR@10")[1][-1] == "INFO: ERR@10 on test data: 1.216348160371E8"
+    write("f", "Infinity qid:1")
+    with pytest.raises(ConventionError, match="label Infinity is too large"):  # RankLib never ends
         run("-test", "f", "-metric2T", "NDCG@1")

@@ -9,7 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, cast
 
-_DOUBLE = re.compile(rb"([+-]?)(?:(NaN)|(Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)")
+_DOUBLE = re.compile(
+    rb"([+-]?)(?:(NaN)|(Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?"
+    rb"|(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?)"
+)
 _INTEGER = re.compile(r"[+-]?\d+")
 _SPACE = bytes(range(33))  # what String.trim takes away
 
@@ -17,8 +20,8 @@ _SPACE = bytes(range(33))  # what String.trim takes away
 def parse_double(text: bytes) -> float:
     """`Double.parseDouble`: NaN and Infinity in this spelling only, a trailing f or d allowed.
 
-    >>> parse_double(b"1.5e1"), parse_double(b"2f"), parse_double(b"-Infinity")
-    (15.0, 2.0, -inf)
+    >>> parse_double(b"1.5e1"), parse_double(b"2f"), parse_double(b"-Infinity"), parse_double(b"0x1p3")
+    (15.0, 2.0, -inf, 8.0)
     """
     found = _DOUBLE.fullmatch(text)
     if found is None:
@@ -26,7 +29,23 @@ def parse_double(text: bytes) -> float:
     sign = -1.0 if found[1] == b"-" else 1.0
     if found[2]:
         return math.nan
+    if found[5]:
+        try:
+            return sign * float.fromhex(found[5].decode())
+        except OverflowError:
+            return sign * math.inf
     return sign * (math.inf if found[3] else float(found[4]))
+
+
+def as_integer(value: float) -> int:
+    """`(int) value`: cut off, NaN is 0, and what is too large is the largest.
+
+    >>> as_integer(-1.9), as_integer(math.nan), as_integer(math.inf)
+    (-1, 0, 2147483647)
+    """
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, -(2.0**31)), 2.0**31 - 1))
 
 
 def parse_integer(text: str) -> int:

@@ -6,13 +6,13 @@ above 0 while gains come from its whole part, and whose labels make the ideal li
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.errors import ConventionError
 from pippin.evaluation import measures
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import Values, measure_values
@@ -28,7 +28,17 @@ _KINDS = {
     "ERR": ("ERR", 10),
 }  # fmt: skip
 _OF_GAINS = ("NDCG", "DCG", "ERR")
-LARGEST_GRADE = 30  # RankLib's gain 2^label - 1 is a 32-bit integer
+_LARGEST_GRADE = 30  # RankLib's gain 2^label - 1 is a 32-bit integer, which turns over at 31
+LARGEST_LABEL = 1_000_000  # it keeps a table of the gains of all labels
+
+
+def gain(label: int) -> int:
+    """(1 << label) - 1 in 32 bits, where only the low five bits of the label count.
+
+    >>> [gain(label) for label in (2, 30, 31, 32, 33)]
+    [3, 1073741823, 2147483647, 0, 1]
+    """
+    return (1 << (label & 31)) - 1
 
 
 @dataclass(frozen=True)
@@ -113,28 +123,68 @@ def _ideal(labels: list[int], cutoff: int) -> list[int]:
     return best
 
 
-def values(lists: Lists, scores: NDArray[np.float64], metric: Metric, top: int, judged: Judged | None) -> Values:
-    """The metric of every list; `top` is ERR's highest label, `judged` what an external file says."""
+def values(lists: Lists, scores: NDArray[np.float64], metric: Metric, highest: float, judged: Judged | None) -> Values:
+    """The metric of every list; `highest` is what ERR divides a gain by, `judged` what an external file says."""
     if metric.kind == "RR" and metric.cutoff <= 0:
         return np.zeros(len(lists.ids))
     if metric.kind == "best":
         return _best(lists, scores, metric.cutoff)
     counted = lists.labels if metric.kind in _OF_GAINS else lists.labels > 0
     labels = counted.astype(np.int32)
-    if metric.kind in _OF_GAINS and labels.max(initial=0) > LARGEST_GRADE:
-        raise ConventionError(f"label {labels.max()} has no gain in RankLib's 32 bits")
+    if metric.kind == "ERR":
+        return _stopping(lists.ranked(labels, scores), metric.cutoff, highest)
     measure = Measure(metric.kind, metric.cutoff if metric.cutoff > 0 else None)
     overrides: dict[str, object] = {}
     ranking = lists.ranked(labels, scores)
     if metric.kind == "NDCG" or (metric.kind == "AP" and judged is not None):
         ranking = _with_ideals(ranking, lists, labels, judged, metric.kind == "AP")
         overrides = {"ideal": "judged", "ap_denominator": "judged"}
-    if metric.kind == "ERR":
-        overrides["err_top"] = top
+    if metric.kind in ("NDCG", "DCG") and max(labels.max(initial=0), ranking.pool.max(initial=0)) > _LARGEST_GRADE:
+        return _turned_over(ranking, metric)
     convention = TOOLS["ranklib"].convention_for(measure, **overrides)
     if metric.kind in ("NDCG", "DCG"):
         return _multiplied(ranking, measure, convention)
     return measure_values(ranking, measure, convention)
+
+
+def _depths(ranking: Ranking, cutoff: int) -> NDArray[np.int64]:
+    """How many documents of each list count."""
+    sizes: NDArray[np.int64] = ranking.sizes()
+    return np.minimum(sizes, cutoff) if cutoff > 0 else sizes
+
+
+def _stopping(ranking: Ranking, cutoff: int, highest: float) -> Values:
+    """ERR with gains over `highest`, which need be no probabilities: sum of p R / r, p times 1 - R at every rank."""
+    gains = np.array([gain(label) for label in range(int(ranking.labels.max(initial=0)) + 1)], np.float64)
+    depths = _depths(ranking, cutoff)
+    total, passed = np.zeros(len(depths)), np.ones(len(depths))
+    with np.errstate(all="ignore"):
+        for i in range(int(depths.max(initial=0))):
+            here = np.flatnonzero(depths > i)
+            stop = gains[ranking.labels[ranking.offsets[:-1][here] + i]] / highest
+            total[here] += passed[here] * stop / (i + 1)
+            passed[here] *= 1.0 - stop
+    return total
+
+
+def _turned_over(ranking: Ranking, metric: Metric) -> Values:
+    """NDCG or DCG with labels whose gains do not grow with them; the ideal list is one of labels all the same."""
+    found = []
+    for q, depth in enumerate(_depths(ranking, metric.cutoff).tolist()):
+        first, pool = int(ranking.offsets[q]), ranking.pool[ranking.pool_offsets[q] : ranking.pool_offsets[q + 1]]
+        value = _discounted(ranking.labels[first : first + depth])
+        if metric.kind == "NDCG":
+            best = _discounted(pool[: metric.cutoff] if metric.cutoff > 0 else pool)
+            value = value / best if best > 0 else 0.0
+        found.append(value)
+    return np.array(found, np.float64)
+
+
+def _discounted(labels: NDArray[np.int32]) -> float:
+    total = 0.0
+    for i, label in enumerate(labels.tolist()):
+        total += gain(label) * (1.0 / (math.log(i + 2) / math.log(2.0)))
+    return total
 
 
 def _multiplied(ranking: Ranking, measure: Measure, convention: Convention) -> Values:

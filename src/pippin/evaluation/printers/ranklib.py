@@ -3,13 +3,14 @@
 `-test FILE [-score SCORES] -metric2T METRIC [-idv OUT] [-qrel QRELS] [-gmax LABEL] [-hr]`, with options in any case.
 The lines are those of its log without the date; RankLib logs to standard error, here they go to standard output, where
 a drop-in's result is looked for. A query lasts as long as its id is repeated: one that comes back is a list of its
-own, and in NDCG it is measured against the ideal of the first list of that id, which RankLib keeps. Features are not
-looked at. Source: ciir.umass.edu.eval.Evaluator and ciir.umass.edu.metric of RankLib 2.10 (codelibs).
+own, and in NDCG it is measured against the ideal of the first list of that id, which RankLib keeps. Of features only
+the form is looked at. Source: ciir.umass.edu.eval.Evaluator and ciir.umass.edu.metric of RankLib 2.10 (codelibs).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError, PippinError
 from pippin.evaluation.evaluate import Values, aggregate
 from pippin.evaluation.printers import _ranklib_metrics as metrics
-from pippin.evaluation.printers._java import parse_double, round_half_up, show, trimmed_lines
+from pippin.evaluation.printers._java import as_integer, parse_double, parse_integer, round_half_up, show, trimmed_lines
 from pippin.evaluation.printers._lists import comparable, write_text
 from pippin.evaluation.printers._ranklib_metrics import Lists
 from pippin.evaluation.printers._stop import Stop, ending
@@ -38,7 +39,8 @@ _WITH_VALUE = {
     "-i", "-round", "-reg", "-tolerance", "-tree", "-leaf", "-shrinkage", "-mls", "-estop", "-bag", "-srate", "-frate",
     "-rtype", "-l2", "-nf", "-t", "-indri", "-train", "-load", "-rank",
 }  # fmt: skip
-_LARGEST = 2**31 - 1
+_NO_DOUBLE = 1024  # the power of 2 that no double holds
+_FEATURES = re.compile(rb"(?:[1-9]\d{0,8}:-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:\s+|$))*")  # as nearly all are
 _FLAGS = {"-hr", "-keep", "-sparse", "-missingzero", "-noeq"}
 _ELSEWHERE = ("-train", "-load", "-rank")  # training, models and ranking are not evaluation
 
@@ -97,6 +99,8 @@ def read_lists(path: str, only_with_relevant: bool, log: Callable[[str], None]) 
             words = line.split(b"#", 1)[0].split(None, 2)
             if words[0] not in known:
                 known[words[0]] = _label(words[0])
+            if len(words) > 2 and not _FEATURES.fullmatch(words[2]):
+                _check_features(words[2])
             query = words[1].rsplit(b":", 1)[-1]
             if not labels or (query != last and last):
                 starts.append(len(labels))
@@ -116,12 +120,23 @@ def read_lists(path: str, only_with_relevant: bool, log: Callable[[str], None]) 
 
 
 def _label(text: bytes) -> float:
-    label = parse_double(text)
+    with np.errstate(over="ignore"):
+        label = float(np.float32(parse_double(text)))
     if label < 0:
         raise ValueError("Relevance label cannot be negative. System will now exit.")
-    if label > _LARGEST:
-        raise ConventionError(f"label {text.decode()} is too large")
+    if label > metrics.LARGEST_LABEL:
+        raise ConventionError(f"label {text.decode()} is too large")  # RankLib would not end
     return 0.0 if math.isnan(label) else label  # NaN is neither above 0 nor has it a whole part
+
+
+def _check_features(text: bytes) -> None:
+    """A feature is a whole number above 0, a colon and a number."""
+    for pair in text.split():
+        if b":" not in pair:
+            raise ValueError("begin 0, end -1, length " + str(len(pair)))
+        if parse_integer(pair.split(b":", 1)[0].decode("utf-8", "replace")) <= 0:
+            raise ValueError("Cannot use feature numbering less than or equal to zero. Start your features at 1.")
+        parse_double(pair.rsplit(b":", 1)[1])
 
 
 def parse_scores(texts: list[bytes], wanted: int, file: str) -> NDArray[np.float64]:
@@ -135,17 +150,24 @@ def parse_scores(texts: list[bytes], wanted: int, file: str) -> NDArray[np.float
     return comparable(scores[:wanted], file)
 
 
-def _top_label(text: str) -> int:
+def _highest_gain(text: str) -> float:
+    """2 to the power of -gmax."""
     label = parse_double(text.encode())
-    if not label.is_integer() or not 0 <= label <= metrics.LARGEST_GRADE:
-        raise ConventionError(f"-gmax is a whole label, not {text}")
-    return int(label)
+    return 0.0 if label == -math.inf else math.inf if label >= _NO_DOUBLE else 2.0**label
 
 
-def _evaluate(options: Options, log: Callable[[str], None]) -> None:
+def _warn(lists: Lists, highest: float, warn: Callable[[str], None]) -> None:
+    """ERR is a probability only while no label is above -gmax."""
+    largest = as_integer(float(lists.labels.max(initial=0)))
+    if not metrics.gain(largest) <= highest:
+        warn(f"label {largest} is above -gmax, so RankLib's ERR is no probability: the number below means nothing")
+
+
+def _evaluate(options: Options, log: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    highest = _highest_gain(options.get("-gmax", "4"))
     log("Keep orig. features" if "-keep" in options.flags else "Discard orig. features")
     asked = options.get("-metric2t", "ERR@10")
-    metric, top = metrics.parse(asked), _top_label(options.get("-gmax", "4"))
+    metric = metrics.parse(asked)
     judged = None
     if options.get("-qrel") and metric.kind in ("AP", "NDCG"):
         judged = metrics.read_judged(options.get("-qrel"), metric)
@@ -155,13 +177,16 @@ def _evaluate(options: Options, log: Callable[[str], None]) -> None:
     log(f"Feature normalization: {options.get('-norm').lower() or 'No'}")
     log(f"Test metric: {asked}")
     if asked.startswith("ERR"):
-        log(f"Highest relevance label (to compute ERR): {top}")
+        shown = -math.inf if highest == 0 else math.log(highest) / math.log(2.0)
+        log(f"Highest relevance label (to compute ERR): {as_integer(shown)}")
     scored = options.get("-score")
     # RankLib opens the scores first, and fails before it reads a list, but reads them last.
     texts = [line for line in trimmed_lines(scored) if line] if scored else []
     lists = read_lists(options.get("-test"), "-hr" in options.flags, log)
     scores = parse_scores(texts, len(lists.labels), scored) if scored else np.zeros(len(lists.labels))
-    values = metrics.values(lists, scores, metric, top, judged)
+    if metric.kind == "ERR":
+        _warn(lists, highest, warn)
+    values = metrics.values(lists, scores, metric, highest, judged)
     mean = aggregate(values, "mean")
     log(f"{metric.name} on test data: {show(round_half_up(mean))}")
     if options.get("-idv") and not scored:
@@ -180,13 +205,16 @@ def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
     def log(text: str) -> None:
         out.write(f"INFO: {text}\n")
 
+    def warn(text: str) -> None:
+        err.write(f"pippin as ranklib: {text}\n")
+
     def work() -> None:
         if len(arguments) < 2:
             for line in USAGE.splitlines():
                 log(line)
             return
         try:
-            _evaluate(parse_options(arguments), log)
+            _evaluate(parse_options(arguments), log, warn)
         except OSError as error:
             raise _fail(f"java.io.FileNotFoundException: {error.filename} ({error.strerror})") from None
         except PippinError:

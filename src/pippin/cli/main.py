@@ -54,6 +54,7 @@ GROUPS = {
         "measures": ("measures", "the measures, or all about one"),
         "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
         "features": ("features", "the learning features and their sets, or all about one"),
+        "verify": ("verify", "whether everything that Pippin wrote is still what it wrote"),
         "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
         "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),
     },

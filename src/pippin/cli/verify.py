@@ -1,0 +1,49 @@
+"""`pippin verify`: whether what Pippin wrote is still what it wrote."""
+
+from __future__ import annotations
+
+import argparse
+
+from pippin.cli.options import printing
+from pippin.cli.output import write
+
+HELP = """Verify everything of Pippin's at a path: indexes, stores, partitions, webs, built data sets, folders of
+results, models, and the Parquet and Arrow files that it wrote.
+
+Every byte is read and compared with the checksums that were written with it, a line per thing. The exit status is 0 if
+all is whole, and 2 if something is damaged. Parquet and Arrow files of other programs are read, and said to be
+unverified where they have no checksums."""
+
+EXAMPLES = (
+    "pippin verify results/                          a folder of results, with all its cells",
+    "pippin verify mq2008.pippin model.json          several things at once",
+    "pippin verify data/ --format json               for a program",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders")
+    printing(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at everything, and say what is wrong."""
+    from pippin.bench.verify import verify
+    from pippin.tables import Table
+
+    found = [one for path in options.paths for one in verify(path)]
+
+    def table() -> Table:
+        rows = [[one.path, one.what, f"{one.files:,}", f"{one.bytes:,}", one.state, one.damage] for one in found]
+        return Table(["path", "what", "files", "bytes", "state", ""], rows, names=2, remarks=2)
+
+    def record() -> list[dict[str, object]]:
+        return [
+            {"path": one.path, "what": one.what, "files": one.files, "bytes": one.bytes, "state": one.state,
+             "damage": one.damage or None}
+            for one in found
+        ]  # fmt: skip
+
+    write(options.format, options.output, lambda: [table()], record, table)
+    return 2 if any(one.damage for one in found) else 0

@@ -1,0 +1,81 @@
+"""`pippin verify`: a line per thing, exit status 0 or 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+from tests.bench.small import bench, write_folds
+from tests.collection.micro import micro_web
+
+from pippin.cli.main import main
+from pippin.collection.collection import Collection, Document
+from pippin.collection.index import build_index
+from pippin.data import columns, synthetic
+from pippin.data.partitions import write_partitions
+from pippin.data.store import write_store
+from pippin.rankers import models, ranker
+
+DATA = synthetic.make(12, documents=6, features=6)
+NEEDED = ("store", "partitions", "index", "web", "table.parquet", "table.arrow", "model.json", "results")
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("all")
+    write_store(DATA, place / "store")
+    write_partitions(DATA, place / "partitions", 20)
+    pages = [Document(f"d{i}", {"body": "apples and pears " * i}) for i in range(1, 9)]
+    build_index(Collection("fruit", ("body",), lambda: iter(pages)), place / "index")
+    micro_web().save(place / "web")
+    for form in ("parquet", "arrow"):
+        columns.write(DATA, place / f"table.{form}")
+    models.save(ranker("best-feature")().fit(DATA), place / "model.json")
+    bench(write_folds(place / "text"), place / "results", rankers=("best-feature",))
+    return place
+
+
+def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> tuple[int, list[dict[str, Any]]]:
+    status = main(["verify", *map(str, paths), "--format", "json"])
+    out = capsys.readouterr().out
+    return status, json.loads(out) if out else []
+
+
+def test_everything_is_whole(everything: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = verified(capsys, everything)
+    assert status == 0
+    assert {Path(one["path"]).name for one in found} >= set(NEEDED)
+    assert {one["state"] for one in found} == {"whole"}
+    assert all(one["files"] and one["bytes"] for one in found)
+    assert main(["verify", str(everything / "store")]) == 0
+    assert "whole" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_one_bit_anywhere_is_found(everything: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    place = everything / name
+    for file in sorted(file for file in (place.rglob("*") if place.is_dir() else [place]) if file.is_file()):
+        content = file.read_bytes()
+        if not content or file.name == ".lock":
+            continue
+        changed = bytearray(content)
+        changed[len(content) // 2] ^= 1
+        file.write_bytes(changed)
+        status, found = verified(capsys, place)
+        file.write_bytes(content)
+        assert (status, "damaged" in {one["state"] for one in found}) == (2, True), file
+    assert verified(capsys, place)[0] == 0
+
+
+def test_what_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    for path in (tmp_path, tmp_path / "letter.txt", tmp_path / "nothing"):
+        assert main(["verify", str(path)]) == 2
+        assert capsys.readouterr().err.startswith("pippin: ")
+    parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "theirs.parquet")
+    status, found = verified(capsys, tmp_path)
+    assert (status, [one["state"] for one in found]) == (0, ["unverified"])

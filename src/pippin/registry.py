@@ -7,9 +7,9 @@ points: they are looked for when a name is not known or all names are asked for,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pippin.errors import PluginError, UnknownName
 from pippin.plugins import caller, digest_of, promises
@@ -115,3 +115,9 @@ class Registry(Generic[T]):
         """All things, in the order of registration."""
         self.load()
         return list(self._things.values())
+
+
+def digests_of(things: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
+    """Those of the things, by shelf and name, that are not Pippin's own, each with its digest."""
+    found = {f"{shelf.kind} {name}": shelf.digest(name) for shelf, name in things}
+    return {name: digest for name, digest in found.items() if digest is not None}

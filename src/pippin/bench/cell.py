@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import pippin
 from pippin.bench.inputs import Parts
 from pippin.bench.plan import Task, canonical
-from pippin.bench.provenance import versions
+from pippin.bench.provenance import versions_of
 from pippin.bench.records import KEY, cell_files
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, PippinError
@@ -113,10 +113,12 @@ def _is_own(warning: warnings.WarningMessage) -> bool:
 
 
 def check_versions(task: Task) -> None:
-    """Raise where this process has other code than the plan was made with."""
-    for name, version in versions().items():
-        if task.versions.get(name) != version:
-            raise PippinError(f"this worker has {name} {version}, and the plan was made with {task.versions.get(name)}")
+    """Raise where this process has other code than the plan was made with, be it a stranger's."""
+    here = versions_of(task)
+    for name in {**task.versions, **here}:
+        if task.versions.get(name) != here.get(name):
+            planned = task.versions.get(name)
+            raise PippinError(f"this worker has {name} {here.get(name)}, and the plan was made with {planned}")
 
 
 def evaluated(task: Task, test: Dataset, scores: NDArray[np.float64]) -> Columns:

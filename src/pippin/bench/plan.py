@@ -25,12 +25,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pippin.bench.provenance import versions
+from pippin.bench.provenance import versions, versions_of
 from pippin.errors import DataError, UnknownName
 from pippin.plugins import is_path, load_modules
 
@@ -161,8 +161,9 @@ class Experiment:
                     for seed in self.seeds if "seed" in known else self.seeds[:1]:
                         own = {"seed": seed, "convention": convention}
                         parameters = {**fixed, **{key: value for key, value in own.items() if key in known}}
-                        yield Task(data, fold, name, convention, seed, self.select, parameters, grid, self.tools,
-                                   self.measures, digests)  # fmt: skip
+                        task = Task(data, fold, name, convention, seed, self.select, parameters, grid, self.tools,
+                                    self.measures, digests)  # fmt: skip
+                        yield replace(task, versions=versions_of(task))
 
     def _settings(self, name: str) -> tuple[dict[str, Any], dict[str, Any], Grid]:
         """A ranker's parameters with their defaults, those fixed, and the grid; what is fixed is not tried."""

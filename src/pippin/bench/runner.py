@@ -16,6 +16,7 @@ from functools import cached_property
 from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.pool import Pool
+from pippin.bench.provenance import modules_for
 from pippin.bench.records import Cell
 from pippin.bench.store import Results
 from pippin.bench.survey import SurveyedFold, audit_folds, survey
@@ -97,7 +98,8 @@ def run(
         if executor is not None:
             run_jobs = executor(results, experiment)
         else:
-            run_jobs = Pool(results, experiment.imports, cpu_count() if jobs is None else jobs, memory, lock).run
+            modules = modules_for(experiment, [job.task for job in todo])
+            run_jobs = Pool(results, modules, cpu_count() if jobs is None else jobs, memory, lock).run
         failed = _record(results, experiment, todo, run_jobs, verbose)
     tasks = tuple(job.task for job in all_jobs)
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)

@@ -25,10 +25,11 @@ from pippin import __version__
 from pippin.collection.analysis import Analysis
 from pippin.collection.card import data_card
 from pippin.collection.collection import Collection, Document, Query
-from pippin.collection.features import BoundFeature, check_streams, extract, parse_features
+from pippin.collection.features import FEATURES, SETS, BoundFeature, check_streams, extract, parse_features, sets_of
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
 from pippin.collection.meta import INFO, CollectionInfo, write_info, write_query
+from pippin.collection.readers.base import READERS
 from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sample
 from pippin.collection.similarity import similarity, write_similarity
 from pippin.collection.topics import field_name
@@ -48,6 +49,7 @@ from pippin.kernels import threads
 from pippin.machine import try_lock
 from pippin.manifest import CHECKSUMS, seal_bytes, unseal_bytes
 from pippin.progress import progress
+from pippin.registry import Registry, digests_of
 
 CARD = "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
@@ -101,7 +103,9 @@ def build(
     target = Path(os.path.normpath(folder))
     recover(target)
     FORMAT.check_target(target)
-    with _workplace(target, {"collection": _facts(collection), "recipe": recipe.record()}, resume) as work:
+    strangers = plugins(collection, recipe)
+    facts = {"collection": _facts(collection), "recipe": recipe.record(), "plugins": strangers}
+    with _workplace(target, facts, resume) as work:
         index, documents = _index(collection, work, recipe.analysis, memory, verbose)
         _check_judged_documents(collection, index)
         web = _web(collection, index, work) if any(bound.stream is None for bound in features) else None
@@ -113,6 +117,7 @@ def build(
         data = {task: job.finish(task, found, verbose) for task, found in samples.items()}
         null = {task: versions["Feature-null"] for task, versions in data.items()}
         manifest = {**job.manifest(documents, null, samples), "useless": dict(useless)}
+        manifest |= {"plugins": strangers} if strangers else {}
         card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
         if web is not None:
@@ -205,7 +210,20 @@ def identity(collection: Collection, recipe: Recipe) -> str:
     fingerprint = Fingerprint(collection)
     for _ in fingerprint.read():
         pass
-    return _digest([_facts(collection), fingerprint.digest, recipe.record(), __version__])
+    strangers = plugins(collection, recipe)
+    return _digest(
+        [_facts(collection), fingerprint.digest, recipe.record(), __version__, *([strangers] if strangers else [])]
+    )
+
+
+def plugins(collection: Collection, recipe: Recipe) -> dict[str, str]:
+    """The digests of what is not Pippin's own among the features, their sets and the collection's reader."""
+    named: list[tuple[Registry[Any], str]] = [
+        (FEATURES, bound.feature.name) for bound in choose_features(recipe.features, collection)
+    ]
+    named += [(SETS, name) for name in sets_of(recipe.features) if recipe.features != "auto"]
+    named += [(READERS, collection.reader)] if collection.reader else []
+    return digests_of(named)
 
 
 def is_built(folder: Path) -> bool:

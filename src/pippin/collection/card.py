@@ -99,6 +99,6 @@ def _features(features: Sequence[BoundFeature], null: Dataset, filled: Dataset) 
 
 
 def _provenance(manifest: Mapping[str, Any]) -> str:
-    rows = [(key, f"`{value}`") for key, value in manifest["digests"].items()]
+    rows = [(key, f"`{value}`") for key, value in {**manifest["digests"], **manifest.get("plugins", {})}.items()]
     table = Table(("of", "SHA-256"), rows, names=2).render("markdown")
     return f"## Provenance\n\nBuilt by Pippin {manifest['pippin']}.\n\n{table}"

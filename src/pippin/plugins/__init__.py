@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pippin.plugins.entry_points import Promise
     from pippin.plugins.origin import Origin
 
-__all__ = ["caller", "digest_of", "is_path", "load_modules", "promises"]
+__all__ = ["caller", "digest_of", "is_path", "load_modules", "loaded_modules", "promises"]
 
 OWN = "pippin"
 
@@ -36,6 +36,13 @@ def load_modules(modules: Iterable[str]) -> None:
 
     for module in modules:
         load_module(module)
+
+
+def loaded_modules() -> tuple[str, ...]:
+    """The modules that `load_modules` has imported in this process, to have them in another one, too."""
+    from pippin.plugins.modules import LOADED
+
+    return tuple(LOADED)
 
 
 def is_path(module: str) -> bool:

@@ -13,6 +13,8 @@ from types import ModuleType
 from pippin.errors import PluginError
 from pippin.plugins import is_path
 
+LOADED: dict[str, None] = {}  # what was imported here, as other processes can import it
+
 
 def load_module(module: str) -> None:
     """Import one module; whatever goes wrong in it is one sentence."""
@@ -20,6 +22,12 @@ def load_module(module: str) -> None:
         _import_file(Path(module)) if is_path(module) else _import_name(module)
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
         raise PluginError(f"the module {module} cannot be imported: {reason(error)}") from error
+    LOADED[address_of(module)] = None
+
+
+def address_of(module: str) -> str:
+    """The module as it is named for another process, which may be in another folder."""
+    return str(Path(module).resolve()) if is_path(module) else module
 
 
 def _import_name(name: str) -> None:
@@ -82,9 +90,7 @@ def reason(error: BaseException) -> str:
     """What went wrong, and in which line of the stranger's."""
     if isinstance(error, (PluginError, ImportError, SyntaxError, FileNotFoundError)):
         return str(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [
-        frame for frame in frames if not frame.filename.startswith(("<frozen", str(Path(__file__).parent.parent)))
-    ]
+    ours = ("<frozen", str(Path(importlib.__file__).parent), str(Path(__file__).parent.parent))
+    theirs = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
     place = f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
     return f"{type(error).__name__}: {error}{place}"

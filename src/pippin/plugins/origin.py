@@ -56,6 +56,11 @@ class Origin:
             raise PluginError(f"what {self.module} defines cannot be had in another process: put it into a module")
         return self.module if _is_installed(_root(self.file).parent) else self.file
 
+    @property
+    def place(self) -> str:
+        """The name of the package's folder, or of the module's file: on every machine the same."""
+        return self.module if self.file is None else _root(self.file).name
+
     def wrote(self, thing: FunctionType | type) -> bool:
         """Whether a function or class is of this source."""
         if self.file is None:

@@ -1,9 +1,10 @@
 """Models as files: one readable JSON file, no pickle.
 
-{format, version, ranker, pippin, parameters, features, data, curve, state, sha256}, and `relation_weight` where scores
-are spread along relations of the documents afterwards (see `relational`). Networks, whose weights are not for reading,
-are one safetensors file with the same record in its header. `sha256` is the digest of the content: of the record in
-its canonical form, whatever the order and spacing of its keys in the file, and of the arrays.
+{format, version, ranker, pippin, parameters, features, data, curve, state, sha256}, `plugin` where the ranker is not
+Pippin's own, and `relation_weight` where scores are spread along relations of the documents afterwards (see
+`relational`). Networks, whose weights are not for reading, are one safetensors file with the same record in its header.
+`sha256` is the digest of the content: of the record in its canonical form, whatever the order and spacing of its keys
+in the file, and of the arrays.
 
 A file comes from anywhere. Whatever it holds, `load` gives a model that scores any table of its features, or one
 sentence; nothing is allocated by a size that the file merely claims.
@@ -30,7 +31,7 @@ from pippin.evaluation.convention import Convention
 from pippin.files import atomic_write
 from pippin.manifest import fits
 from pippin.rankers import ranker
-from pippin.rankers.base import Ranker
+from pippin.rankers.base import RANKERS, Ranker
 from pippin.rankers.parts.states import number
 
 FORMAT = "pippin-model"
@@ -56,8 +57,15 @@ def record(model: Ranker, data: str = "") -> dict[str, Any]:
         "features": list(model.feature_names_),
         "data": data,
         "curve": [None if v != v else v for v in getattr(model, "curve_", [])],  # noqa: PLR0124 - NaN
+        **_plugin(model.name),
         **({} if model.relation_weight_ is None else {"relation_weight": model.relation_weight_}),
     }
+
+
+def _plugin(name: str) -> dict[str, str]:
+    """Where a ranker comes from that is not Pippin's own, for those who have to find it again."""
+    origin = RANKERS.origin(name) if name in RANKERS else None
+    return {} if origin is None else {"plugin": f"{origin.place} {RANKERS.digest(name)}"}
 
 
 def _plain(value: Any) -> Any:
@@ -260,7 +268,11 @@ def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
 
 def _revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
     """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
-    cls = ranker(content["ranker"])
+    name = content["ranker"]
+    if "plugin" in content and name not in RANKERS:
+        brought = f"its ranker {name!r} is a plug-in's ({content['plugin']})"
+        raise PippinError(f"{brought}: install it, or give --import its module")
+    cls = ranker(name)
     known = cls.parameter_names()
     for name in content["parameters"]:
         if name not in known:

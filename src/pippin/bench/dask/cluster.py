@@ -16,11 +16,12 @@ from typing import Any
 
 from pippin.bench.inputs import FoldRef
 from pippin.bench.plan import Experiment, Task
+from pippin.bench.provenance import modules_for
 from pippin.bench.runner import Executor, Job, RunJobs
 from pippin.bench.store import Results
 from pippin.errors import DataError, MissingExtra
 from pippin.machine import cpu_count
-from pippin.plugins import load_modules
+from pippin.plugins import load_modules, loaded_modules
 
 _PATIENCE = 10  # seconds until a scheduler that does not answer is not there
 _one_at_a_time = threading.Lock()  # a worker with several threads: warnings and memory belong to one cell only
@@ -64,6 +65,7 @@ def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
             ) as cluster,
             dask.Client(cluster) as client,
         ):
+            _bring_modules(client)
             yield client
         return
     try:
@@ -71,16 +73,31 @@ def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
     except (OSError, TimeoutError, ValueError) as error:
         raise DataError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
     with client:
+        _bring_modules(client)
         yield client
+
+
+def _bring_modules(client: Any) -> None:
+    """Let every worker, also one that joins later, import the modules that `--import` named here."""
+    modules = loaded_modules()
+    if not modules:
+        return
+
+    class Bringer(_distributed().WorkerPlugin):  # type: ignore[misc]
+        name = "pippin modules"
+
+        def setup(self, worker: Any) -> None:
+            load_modules(modules)
+
+    client.register_plugin(Bringer())
 
 
 def _run(
     client: Any, results: Results, experiment: Experiment, todo: Sequence[Job]
 ) -> Iterator[tuple[Job, str | None]]:
+    modules = modules_for(experiment, [job.task for job in todo])
     futures = {
-        client.submit(
-            compute_cell, job.task.record(), job.fold.record(), experiment.imports, key=f"cell-{job.task.address}"
-        ): job
+        client.submit(compute_cell, job.task.record(), job.fold.record(), modules, key=f"cell-{job.task.address}"): job
         for job in todo
     }
     for future in _distributed().as_completed(futures):

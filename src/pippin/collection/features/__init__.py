@@ -16,6 +16,7 @@ from pippin.collection.features.base import (
     extract,
     feature,
     parse_features,
+    sets_of,
 )
 
 for _module in pkgutil.iter_modules(__path__):
@@ -23,5 +24,5 @@ for _module in pkgutil.iter_modules(__path__):
 
 __all__ = [
     "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract",
-    "feature", "parse_features",
+    "feature", "parse_features", "sets_of",
 ]  # fmt: skip

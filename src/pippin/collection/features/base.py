@@ -196,6 +196,15 @@ def _parse(text: str) -> list[BoundFeature]:
     return [BoundFeature(kept, stream, _parameters(kept, inside or "", text))]
 
 
+def sets_of(text: str) -> list[str]:
+    """The names of the feature sets in a text.
+
+    >>> sets_of("ohsumed@title+body+whole bm25(k1=0.9)@title")
+    ['ohsumed']
+    """
+    return [name for piece in _split(text) if _is_set(name := re.split(r"[@(]", piece)[0])]
+
+
 def _is_set(name: str) -> bool:
     """Whether this is no feature but a set of them; what is known comes before what packages promise."""
     if name in FEATURES.known or name in SETS.known:

@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document, Query
@@ -150,7 +150,8 @@ def read_collection(
         documents_only,
         jobs,
     )
-    return READERS[format or recognise(place)].open(wanted)
+    format = format or recognise(place)
+    return replace(READERS[format].open(wanted), reader=format)
 
 
 def recognise(path: Path) -> str:

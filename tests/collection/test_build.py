@@ -137,6 +137,21 @@ def test_sampling_says_what_it_lost_and_added(how: How, tmp_path: Path) -> None:
         assert len(data.labels) == 12  # type: ignore[union-attr]
 
 
+def test_the_ceiling_of_every_re_ranking_is_told(tmp_path: Path) -> None:
+    whole = build(orchard(), tmp_path / "all", replace(SMALL, how="both"))["tasks"][""]
+    assert whole["sampling"]["lost"] == 0
+    few = build(orchard(), tmp_path / "few", replace(SMALL, size=2))["tasks"][""]
+    sampling, found = few["sampling"], few["ceilings"]
+    assert sampling["lost"] > 0
+    # Each query has two relevant documents in the collection and a third that is gone: a perfect MAP is 2/3.
+    assert whole["ceilings"]["judged"]["MAP"] == pytest.approx(2 / 3)
+    assert whole["ceilings"]["sample"]["MAP"] == pytest.approx(1.0)
+    assert found["judged"]["MAP"] == pytest.approx((sampling["relevant"] - sampling["lost"]) / (3 * 6))
+    card = (tmp_path / "few" / "README.md").read_text()
+    assert "The best that any re-ranking of the samples can reach" in card
+    assert f"{found['judged']['NDCG@10']:.4f}" in card
+
+
 def test_documents_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
     build(orchard(), tmp_path / "out", SMALL)
     data = read_store(tmp_path / "out" / "binary.pippin")

@@ -112,6 +112,34 @@ def test_the_command_writes_a_run(tmp_path: Path) -> None:
     assert main([*command, "-o", out, "--version", "nothing"]) == 2
 
 
+def test_search_writes_a_run_for_all_topics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = build_index(orchard(), tmp_path / "orchard")
+    (tmp_path / "topics.tsv").write_text("n1\tapple pear\nn2\tzebra\nn3\tquince\n")
+    asked = ["search", str(tmp_path / "orchard"), "--topics", str(tmp_path / "topics.tsv")]
+    assert main([*asked, "--out", str(tmp_path / "bm25.run"), "--top", "4"]) == 0
+    assert "no document holds a word of 1 of the 3 queries (n2 …)" in capsys.readouterr().err
+    run = read_run(tmp_path / "bm25.run")
+    assert run.query_ids == ("n1", "n3")
+    numbers, scores = index.top(index.analyse("apple pear"), 4, stream="whole")
+    assert list(run.document_ids)[:4] == list(index.ids.take(numbers))
+    assert run.scores[:4].tolist() == scores.tolist()
+    assert main([*asked, "--out", str(tmp_path / "lm.run"), "--model", "lm-dirichlet(mu=50)"]) == 0
+    assert main(["search", str(tmp_path / "orchard")]) == 2
+    assert main([*asked, "apple"]) == 2
+
+
+def test_rank_writes_a_run_where_ids_are_known(tmp_path: Path) -> None:
+    build(orchard(), tmp_path / "out", replace(SMALL, features="tf@body bm25@title"))
+    fold = tmp_path / "out" / "QueryLevelNorm" / "Fold1"
+    save(RankSVM().fit(load_folder(fold.parent)[0].train), tmp_path / "model.json")
+    assert main(["rank", str(tmp_path / "model.json"), str(fold / "test.txt"), "--out", str(tmp_path / "x.run")]) == 0
+    run = read_run(tmp_path / "x.run")
+    test = load_folder(fold.parent)[0].test
+    assert run.query_ids == test.query_ids
+    assert sorted(run.document_ids) == sorted(test.document_ids or ())
+    assert all((np.diff(run.scores[a:b]) <= 0).all() for a, b in zip(run.offsets, run.offsets[1:], strict=False))
+
+
 def test_a_model_that_numbers_its_features(index: Index) -> None:
     model = RankSVM().fit(np.array([[0.0], [1.0], [0.0], [1.0]]), [0, 1, 0, 1], qid=[1, 1, 2, 2])
     with pytest.raises(DataError, match="by number only"):

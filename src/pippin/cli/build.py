@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_analysis(parser)
     flag(parser, "memory", "more of the index is gathered on disk", default="512M")
     parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
-    shared(parser, "quiet")
+    shared(parser, "jobs", "quiet")
     old(parser, "--output", "--out")
     old(parser, "--format", "--reader")
     old(parser, "--queries", "--topics")
@@ -63,9 +63,10 @@ def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
     from pippin.collection.build import Recipe, build, usual
     from pippin.collection.named import is_named, open_collection
-    from pippin.machine import parse_size
+    from pippin.machine import cpu_count, parse_size
 
-    named = {"format": options.reader, "queries": options.topics, "judgements": options.judgements}
+    named = {"format": options.reader, "queries": options.topics, "judgements": options.judgements,
+             "jobs": options.jobs or cpu_count()}  # fmt: skip
     if options.explain and not is_named(options.collection):
         from pippin.collection.readers import explain
 
@@ -111,8 +112,17 @@ def summary(manifest: dict[str, Any], folder: str) -> str:
         line = (f"{own['queries']:,} queries, {own['documents']:,} documents to rank, "
                 f"{kept:,} of {found['relevant']:,} relevant ones among them")  # fmt: skip
         lines.append(f"  {task}: {line}" if task else f"  {line}")
+        lines += [f"  {sentence}" for sentence in about_ceilings(own)]
         lines += [f"  {sentence}" for sentence in warnings(found, manifest["recipe"]["unjudged"] == "keep")]
     return "\n".join([*lines, *(f"  {sentence}" for sentence in about_features(manifest))])
+
+
+def about_ceilings(own: dict[str, Any]) -> list[str]:
+    """What a perfect re-ranking would reach over all judged documents, where the sample lost some."""
+    if not own["sampling"]["lost"]:
+        return []
+    reached = ", ".join(f"{measure} {value:.3f}" for measure, value in own["ceilings"]["judged"].items())
+    return [f"over all judged documents the best re-ranking of them reaches {reached}"]
 
 
 def about_features(manifest: dict[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
     flag(parser, "out", "an index that is there is replaced", metavar="FOLDER", required=True)
-    shared(parser, "reader", "quiet")
+    shared(parser, "reader", "jobs", "quiet")
     add_analysis(parser)
     flag(parser, "memory", "more is gathered on disk", default="512M")
     old(parser, "--output", "--out")
@@ -54,11 +54,12 @@ def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
     from pippin.collection.index import build_index
     from pippin.collection.named import open_collection
-    from pippin.machine import parse_size
+    from pippin.machine import cpu_count, parse_size
 
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)
-    collection = open_collection(options.collection, format=options.reader, documents_only=True)
+    collection = open_collection(options.collection, format=options.reader, documents_only=True,
+                                 jobs=options.jobs or cpu_count())  # fmt: skip
     index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=not options.quiet)
     for note in collection.notes:
         hint(note)

@@ -36,14 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", metavar="FOLDER", help="keep graph, sitemap and ranks there, to be shown or used again"
     )
-    shared(parser, "reader")
+    shared(parser, "reader", "jobs")
     printing(parser)
     old(parser, "--page", "--around")
 
 
 def run(options: argparse.Namespace) -> int:
     """Do it; the exit status."""
-    web = load_web(options.collection, options.reader)
+    web = load_web(options.collection, options.reader, options.jobs)
     if options.files:
         from pippin.collection.link_files import write_link_files
 
@@ -56,17 +56,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def load_web(name: str, reader: str | None = None) -> Web:
+def load_web(name: str, reader: str | None = None, jobs: int | None = None) -> Web:
     """The web of a collection, or one that was kept. Topics count where every page has one: no index is at hand."""
     from pippin.collection.addresses import Addresses
     from pippin.collection.graph import Graph
     from pippin.collection.named import open_collection
     from pippin.collection.topical import Topics, learn_topics
     from pippin.collection.web import Web, is_web
+    from pippin.machine import cpu_count
 
     if is_web(Path(name)):
         return Web.open(name)
-    collection = open_collection(name, format=reader, documents_only=True)
+    collection = open_collection(name, format=reader, documents_only=True, jobs=jobs or cpu_count())
     addresses = Addresses.of(collection)
     pages = len(addresses.ids)
     known = collection.topics if len(collection.topics) == pages else {}

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 HELP = """Score every document of a data set with a model.
 
-Partitions are scored into a folder, one after the other or on a cluster; it then holds query, document, label and
-score."""
+A file that ends in .run is written as a TREC run, where the data knows its documents' ids. Partitions are scored into a
+folder, one after the other or on a cluster; it then holds query, document, label and score."""
 EXAMPLES = (
     "pippin rank model.json test.txt --out scores.txt",
-    "pippin rank model.json test.txt",
+    "pippin rank model.json test.txt --out model.run",
     "pippin rank model.json parts/ --out scored/",
 )
 
@@ -31,7 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="a file that `pippin train` wrote")
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
-    flag(parser, "out", "one score a line; of partitions, a folder that ends in /", metavar="FILE", default="-")
+    flag(
+        parser,
+        "out",
+        "one score a line, or a run if it ends in .run; of partitions, a folder that ends in /",
+        metavar="FILE",
+        default="-",
+    )
     flag(parser, "relations", "for a model trained with it")
     shared(parser, "dask", absent="zero")
     old(parser, "--output", "--out")
@@ -48,7 +54,14 @@ def run(options: argparse.Namespace) -> int:
         return run_partitions(options)
     model = models.load(options.model)
     data = models.aligned(model, read_data(options.data, options.absent))
-    write_scores(scores(model, data, options.relations), options.output)
+    found = scores(model, data, options.relations)
+    if options.output.endswith(".run"):
+        from pippin.collection.retrieval import run_of, sorted_run
+        from pippin.data.trec_text import write_run
+
+        write_run(sorted_run(run_of(data, found, model.name)), options.output)
+    else:
+        write_scores(found, options.output)
     return 0
 
 

@@ -1,23 +1,26 @@
-"""`pippin search`: what BM25 finds in an index, which is what the sampler sees."""
+"""`pippin search`: what an index holds for some words, or for all topics of a file at once, as a run."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pippin.cli.options import flag, old, printing
+from pippin.cli.options import flag, hint, old, printing, shared
 from pippin.cli.output import write
+from pippin.collection.collection import WHOLE, Query
 from pippin.errors import DataError
 from pippin.tables import Part, Prose, Table
 
 if TYPE_CHECKING:
     from pippin.collection.index import Index
 
-HELP = "Search an index by BM25, as documents are sampled for a query."
+HELP = """Search an index by BM25, as documents are sampled for a query, or by any feature of a stream.
+
+With --topics all queries of a file are answered at once, on all cores, and the answer is a TREC run."""
 EXAMPLES = (
     'pippin search cacm.index "time sharing operating systems"',
     "pippin search cacm.index time sharing --top 20 --in title --k1 0.9 --b 0.4",
-    "pippin search cacm.index time sharing --format json",
+    'pippin search cacm.index --topics topics.tsv --out lm.run --model "lm-dirichlet(mu=500)"',
 )
 
 SHOWN_WORDS = 10
@@ -26,8 +29,11 @@ SHOWN_WORDS = 10
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("index", metavar="INDEX", help="a folder written by `pippin index`")
-    parser.add_argument("words", metavar="WORDS", nargs="+", help="what to look for")
-    flag(parser, "top", default=10)
+    parser.add_argument("words", metavar="WORDS", nargs="*", help="what to look for")
+    shared(parser, "topics", "field")
+    flag(parser, "top", "(default: 10, or 1000 for topics)")
+    parser.add_argument("--model", metavar="MODEL", help="what ranks: bm25(k1=0.9,b=0.4), lm-dirichlet(mu=500), lm-jm, "
+                        "tfidf, or any feature of a stream (default: bm25 with --k1 and --b)")  # fmt: skip
     flag(parser, "in", "(default: `whole` if there is one, else the last)")
     parser.add_argument("--k1", type=float, default=2.5, help="BM25's k1 (default: %(default)s, as for LETOR's Gov)")
     parser.add_argument("--b", type=float, default=0.8, help="BM25's b (default: %(default)s)")
@@ -39,11 +45,36 @@ def run(options: argparse.Namespace) -> int:
     """Search and print."""
     from pippin.collection.index import open_index
 
-    if options.top < 1:
+    if bool(options.words) == (options.topics is not None):
+        raise DataError("say what to look for, either in words or with --topics FILE")
+    if options.top is not None and options.top < 1:
         raise DataError(f"at least one document is shown, not {options.top}")
+    if options.topics is not None:
+        return run_topics(options)
     found = search(open_index(options.index), options)
     write(options.format, options.output, lambda: parts(found), lambda: found, lambda: table(found))
     return 0
+
+
+def run_topics(options: argparse.Namespace) -> int:
+    """Answer all topics of a file, and write a run."""
+    from pippin.collection import retrieval
+    from pippin.collection.readers import read_queries
+    from pippin.data.trec_text import write_run
+
+    index, _ = retrieval.open_source(options.index)
+    queries = read_queries(options.topics, options.field)
+    found = index.search(queries, model=model_of(options), top=options.top or 1000, stream=options.stream or WHOLE)
+    write_run(found.run(), options.output)
+    silent = [query.id for query, numbers in zip(found.queries, found.numbers, strict=True) if not len(numbers)]
+    if silent:
+        hint(f"no document holds a word of {len(silent)} of the {len(queries)} queries ({', '.join(silent[:3])} …)")
+    return 0
+
+
+def model_of(options: argparse.Namespace) -> str:
+    """The retrieval model as it is written."""
+    return options.model or f"bm25(k1={options.k1:g},b={options.b:g})"
 
 
 def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
@@ -54,7 +85,8 @@ def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
     if not words:
         raise DataError(f"nothing of {text!r} is left to look for: all of it is stop words or no words")
     df, _ = index.frequencies(stream, words)
-    numbers, scores = index.top(words, options.top, stream=stream, k1=options.k1, b=options.b)
+    answer = index.search([Query("words", text)], model=model_of(options), top=options.top or 10, stream=stream)
+    numbers, scores = answer.numbers[0], answer.scores[0]
     hits = [
         {"rank": rank, "score": score, "document": index.ids.at(number), "about": about(index, stream, number)}
         for rank, (number, score) in enumerate(zip(numbers.tolist(), scores.tolist(), strict=True), 1)

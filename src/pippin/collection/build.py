@@ -42,8 +42,10 @@ from pippin.data.folders import STORE, index_folder, text_digest
 from pippin.data.folds import Folds, make_folds, write_folds
 from pippin.data.store import write_store
 from pippin.data.texts import Texts
+from pippin.data.trec import Run
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
+from pippin.evaluation.evaluate import evaluate
 from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
 from pippin.machine import try_lock
@@ -54,6 +56,7 @@ from pippin.registry import Registry, digests_of
 CARD = "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
+CEILINGS = ["NDCG@10", "MAP", "Recall@1000"]
 STRETCH = 32  # queries whose features are kept together while the build goes on
 
 
@@ -461,7 +464,8 @@ class _Job:
             "features": [bound.text for bound in self.features],
             "proxies": list(self.web.proxies) if self.web is not None else [],
             "tasks": {task: {"queries": own.queries, "documents": len(own),
-                             "sampling": sampling(samples[task].samples, self.unjudged_of(task))}
+                             "sampling": sampling(samples[task].samples, self.unjudged_of(task)),
+                             "ceilings": ceilings(self.collection, own)}
                       for task, own in data.items()},
             "digests": {"documents": documents, "queries": facts["queries"], "judgements": facts["judgements"],
                         "analysis": self.recipe.analysis.digest, "index": index.digest},
@@ -484,6 +488,20 @@ def sampling(samples: Sequence[Sample], unjudged: Sequence[str]) -> dict[str, An
         "without": [one.query.id for one in samples if one.words and not len(one.numbers)],
         "unknown": {one.query.id: list(one.unknown) for one in samples if one.unknown},
     }
+
+
+def ceilings(collection: Collection, data: Dataset) -> dict[str, dict[str, float]]:
+    """What the best re-ranking of the samples reaches: `sample` counts the relevant documents that were sampled alone,
+    as the data set's labels do, `judged` all that were judged relevant, by the definition.
+    """
+    judged = collection.judgements
+    if judged is None or data.document_ids is None:
+        return {}
+    asked = set(data.query_ids)
+    ours = {query: of for query, of in labels_by_query(judged).items() if query in asked}
+    perfect = Run(data.query_ids, data.offsets, data.document_ids, data.labels.astype(np.float64))
+    over = {"sample": evaluate(data, perfect.scores, CEILINGS), "judged": evaluate(ours, perfect, CEILINGS)}
+    return {name: {column.asked: float(column.mean) for column in found.columns} for name, found in over.items()}
 
 
 def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ def data_card(
     sections = [f"# {manifest['collection']['name']}", _overview(manifest), _streams(manifest)]
     for task, (null, filled) in tasks.items():
         sections.append(_task(task, null, manifest["tasks"][task]["sampling"]))
+        sections.append(_ceilings(manifest["tasks"][task]["ceilings"]))
         sections.append(_features(features, null, filled))
     sections.append(_provenance(manifest))
     return "\n\n".join(sections) + "\n"
@@ -80,6 +81,19 @@ def _task(task: str, data: Dataset, sampling: Mapping[str, Any]) -> str:
         if value:
             lines.append(f"- {what}: {value if isinstance(value, int) else len(value):,}")
     return "\n".join(lines)
+
+
+def _ceilings(found: Mapping[str, Mapping[str, float]]) -> str:
+    """What no re-ranking of the samples can exceed."""
+    rows = [
+        (words, *(f"{value:.4f}" for value in found[name].values()))
+        for name, words in (("sample", "relevant documents of the sample"), ("judged", "all that were judged relevant"))
+    ]
+    table = Table(("counted are", *found["sample"]), rows, names=1).render("markdown")
+    return (
+        f"The best that any re-ranking of the samples can reach:\n\n{table}\n\n"
+        "The data set's labels know the first; what a system over the whole collection is measured by is the second."
+    )
 
 
 def _features(features: Sequence[BoundFeature], null: Dataset, filled: Dataset) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pippin import terminal
 from pippin.progress import Bar, progress, silence
-from pippin.terminal import Guarded, Screen, for_data, guarded, plain, screen_of, shown_on, visible, width
+from pippin.terminal import Guarded, Screen, coloured, for_data, guarded, plain, screen_of, shown_on, visible, width
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 ANYTHING = st.text(st.characters(exclude_categories=()))
@@ -107,7 +107,8 @@ def test_colours_on_a_terminal_alone(environment: dict[str, str], colour: bool) 
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as stream:
         assert screen_of(stream, environment=environment).colour is colour
-        assert not screen_of(stream, colour=False, environment=environment).colour
+        with coloured(False):
+            assert not screen_of(stream, environment=environment).colour
     os.close(master)
     assert not screen_of(io.StringIO(), environment=environment).colour
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ class Bar:
         self.total, self.title, self.done = total, title, 0
         self.stream = past_the_net(sys.stderr)
         self.silent = _SILENT.get()
-        self.terminal = self.stream.isatty() and not self.silent
+        self.terminal = self.stream.isatty() and not self.silent and os.environ.get("TERM") != "dumb"
         self.started = self.shown = time.monotonic()
 
     def step(self, what: str = "", steps: int = 1) -> None:

@@ -157,13 +157,26 @@ def shown_on(place: Screen) -> Iterator[None]:
         _SCREEN.reset(token)
 
 
-def screen_of(stream: TextIO, colour: bool = True, environment: Mapping[str, str] = os.environ) -> Screen:
+_COLOURED: ContextVar[bool] = ContextVar("coloured", default=True)
+
+
+@contextmanager
+def coloured(wanted: bool) -> Iterator[None]:
+    """Whether screens inside may have colours."""
+    token = _COLOURED.set(wanted)
+    try:
+        yield
+    finally:
+        _COLOURED.reset(token)
+
+
+def screen_of(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Screen:
     """The screen behind a stream: bounded where it is a terminal or COLUMNS says so."""
     terminal = stream.isatty()
     bounded = terminal or environment.get("COLUMNS", "").isdigit()
-    coloured = colour and terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    colour = _COLOURED.get() and terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     columns = shutil.get_terminal_size().columns if bounded else None
-    return Screen(columns, coloured, getattr(stream, "encoding", None) or "utf-8")
+    return Screen(columns, colour, getattr(stream, "encoding", None) or "utf-8")
 
 
 class Guarded:

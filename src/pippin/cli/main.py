@@ -16,11 +16,12 @@ from contextlib import suppress
 from typing import Protocol, cast
 
 from pippin import __version__
+from pippin.cli.output import complain
 from pippin.cli.parser import Parser
 from pippin.errors import PippinError, PluginError, UnknownName
 from pippin.layout import wrapped
 from pippin.progress import silence
-from pippin.terminal import Screen, guarded, screen_of, shown_on
+from pippin.terminal import Screen, coloured, guarded, screen_of, shown_on
 
 # group → command → (module, what it does)
 GROUPS = {
@@ -78,46 +79,48 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program `pippin`; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with guarded():
+    with guarded(), coloured(not _plain(given)):
         try:
             status = _dispatch(given)
             sys.stdout.flush()
-        except PippinError as error:
-            return _refused(str(error))
-        except MemoryError:
-            return _refused("there is not enough memory for this")
-        except KeyboardInterrupt:
-            return _refused("interrupted", 130)
-        except OSError as error:
-            # Polars tells of a closed pipe in words only.
-            if isinstance(error, BrokenPipeError) or f"(os error {errno.EPIPE})" in str(error):
-                _abandon(sys.stdout)
-                return 141  # the reader is gone (`pippin … | head`): nothing to say, and nobody to say it to
-            return _refused(_of_system(error))
+        except (PippinError, OSError, UnicodeDecodeError, MemoryError, KeyboardInterrupt) as error:
+            return _ended(error)
         return status
 
 
-def _of_system(error: OSError) -> str:
-    """What the system refused, as a sentence with the file's name."""
-    if error.errno is None:
-        return str(error)
-    if error.errno == errno.ENOSPC and error.filename is None:
-        with suppress(OSError):
-            sys.stdout.flush()
+def _plain(given: list[str]) -> bool:
+    """Whether colours are not wanted; after `as`, arguments belong to the original tool."""
+    return "--no-color" in (given[: given.index("as")] if "as" in given else given)
+
+
+def _ended(error: BaseException) -> int:
+    """Say in one sentence why nothing more is done; the exit status."""
+    # Polars tells of a closed pipe in words only.
+    if isinstance(error, BrokenPipeError) or f"(os error {errno.EPIPE})" in str(error):
+        _abandon(sys.stdout)
+        return 141  # the reader is gone (`pippin … | head`): nothing to say, and nobody to say it to
+    sentence = str(error)
+    if isinstance(error, KeyboardInterrupt):
+        sentence = "interrupted"
+    elif isinstance(error, MemoryError):
+        sentence = "there is not enough memory for this"
+    elif isinstance(error, UnicodeDecodeError):
+        sentence = f"a text is not {error.encoding.upper()}: {error.reason} at byte {error.start + 1:,}"
+    elif isinstance(error, OSError) and error.errno is not None:
+        sentence = _of_system(error)
+    try:
+        sys.stdout.flush()  # what was printed before comes first
+    except OSError:
         _abandon(sys.stdout)  # or the interpreter fails again when it leaves
+    with suppress(OSError):
+        complain(sentence)
+    return 130 if isinstance(error, KeyboardInterrupt) else 2
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refused, with the file's name."""
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-    words = (error.strerror or os.strerror(error.errno)).lower()
-    return f"{where}{words}"
-
-
-def _refused(sentence: str, status: int = 2) -> int:
-    """Say why nothing more is done; what was printed before comes first."""
-    with suppress(OSError):
-        sys.stdout.flush()
-    place = screen_of(sys.stderr)
-    with suppress(OSError):
-        print(f"{place.paint('pippin:', 'error')} {place.text(sentence)}", file=sys.stderr, flush=True)
-    return status
+    return where + (error.strerror or os.strerror(error.errno or 0)).lower()
 
 
 def _abandon(stream: object) -> None:
@@ -129,10 +132,9 @@ def _abandon(stream: object) -> None:
 
 
 def _dispatch(given: list[str]) -> int:
-    colour = "--no-color" not in given[:1]
-    imports, given = _imports_at_head(given if colour else given[1:])
+    imports, given = _at_head(given)
     if not given or given[0] in ("-h", "--help", "help"):
-        print(overview(screen_of(sys.stdout, colour)))
+        print(overview(screen_of(sys.stdout)))
         return 0 if given else 2
     if given[0] in ("-V", "--version"):
         print(f"pippin {__version__}")
@@ -141,7 +143,7 @@ def _dispatch(given: list[str]) -> int:
     if name not in COMMANDS:
         raise UnknownName("command", name, COMMANDS)
     if name == "as":  # the rest belongs to the original tool, whatever it looks like
-        more, rest = _imports_at_head(rest)
+        more, rest = _at_head(rest)
         _load([*imports, *more])
         return cast(int, importlib.import_module("pippin.cli.as_tool").run_as(rest))
     parser, command = parser_of(name)
@@ -153,24 +155,25 @@ def _dispatch(given: list[str]) -> int:
 
         set_max_bytes(parse_size(options.max_bytes))
     in_file = getattr(options, getattr(options, "prints_to", ""), "-") != "-"
-    place = Screen() if in_file else screen_of(sys.stdout, colour and not options.no_color)
+    place = Screen() if in_file else screen_of(sys.stdout)
     with shown_on(place), silence(getattr(options, "quiet", False)):
         return command.run(options)
 
 
-def _imports_at_head(given: list[str]) -> tuple[list[str], list[str]]:
-    """The modules that `--import` names before anything else, and the other arguments.
+def _at_head(given: list[str]) -> tuple[list[str], list[str]]:
+    """The modules that `--import` names before the command, and the arguments from there on.
 
-    >>> _imports_at_head(["--import", "mine", "--import=ours.py", "eval", "--import", "a"])
+    >>> _at_head(["--import", "mine", "--no-color", "--import=ours.py", "eval", "--import", "a"])
     (['mine', 'ours.py'], ['eval', '--import', 'a'])
     """
     found: list[str] = []
-    while given and given[0].partition("=")[0] == "--import":
-        _, equals, module = given[0].partition("=")
-        if not equals and len(given) == 1:
+    while given and given[0].partition("=")[0] in ("--import", "--no-color"):
+        flag, equals, module = given[0].partition("=")
+        if flag == "--import" and not equals and len(given) == 1:
             raise PluginError("--import takes a module, or the path of its file")
-        found.append(module if equals else given[1])
-        given = given[1:] if equals else given[2:]
+        if flag == "--import":
+            found.append(module if equals else given[1])
+        given = given[2 if flag == "--import" and not equals else 1 :]
     return found, given
 
 

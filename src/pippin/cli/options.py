@@ -7,11 +7,11 @@ A spelling of the last version goes on working through `old`, with a hint on sta
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pippin.cli.output import complain
 from pippin.errors import ConventionError
 from pippin.tables import FORMATS
 
@@ -168,10 +168,7 @@ def old(parser: argparse.ArgumentParser, spelling: str, new: str, called: str | 
 
 def hint(sentence: str) -> None:
     """Say something that a user should know, but that stops nothing."""
-    from pippin.terminal import screen_of
-
-    place = screen_of(sys.stderr)
-    print(f"pippin: {place.paint(place.text(sentence), 'warning')}", file=sys.stderr)
+    complain(sentence, "warning")
 
 
 def split(text: str) -> list[str]:

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pippin.layout import wrapped
 from pippin.tables import Part, Prose, Table, together
-from pippin.terminal import for_data
+from pippin.terminal import for_data, screen_of
 
 DATA = ("json", "csv")  # forms for programs: what stands in them stays as it is
 
@@ -56,6 +57,14 @@ def say(text: str, aside: bool = False) -> None:
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
         print(Prose(line, f"{indent}  ").render(), file=sys.stderr if aside else sys.stdout)
+
+
+def complain(sentence: str, style: str = "error") -> None:
+    """A sentence on standard error: one line or, on a terminal, as many as it takes there."""
+    place = screen_of(sys.stderr)
+    lines = wrapped(f"pippin: {place.text(sentence)}", place.columns if sys.stderr.isatty() else None, "  ")
+    lines[0] = place.paint("pippin:", style) + lines[0].removeprefix("pippin:")
+    print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def write_text(text: str, output: str, form: str = "table") -> None:

@@ -351,3 +351,28 @@ def test_labels_of_mslr_are_beyond_letor(shared: Path) -> None:
     assert found.number == int((data.labels > 2).sum()) > 0
     assert (effect(found, "NDCG@10", "letor4").amount or 0) < 0
     assert effect(found, "NDCG@10", "mslr").amount == 0
+
+
+def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> None:
+    judged, run = Judgements.of({"q": {"a": 1, "b": 0}}), Run.of({"q": {"a": 2.0, "b": 1.0}})
+    audited = audit(judged, run, measures=["NDCG@2"])
+    for key in ("unjudged", "unretrieved", "missing", "surplus"):
+        assert key not in audited
+        with pytest.raises(KeyError, match=key):
+            audited[key]
+
+
+def test_judgements_without_a_document_are_an_error() -> None:
+    found = audit(Judgements.of({"q": {}}), measures=["NDCG@2"])["labels"]
+    assert (found.severity, found.sentence) == ("error", "no document is judged")
+
+
+def test_tools_that_refuse_labels_are_left_out_of_what_is_fixed() -> None:
+    data = dataset([[5, 5], [0, 1]])
+    found = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measures=["ERR@2"])
+    assert "tied" in found  # without a range: ERR refuses label 5 in every order
+    assert not any(name.startswith("ERR") for name, _ in found["tied"].parts)
+    fixed = audit(data, measures=["ERR@2"])["constant_labels"]
+    named = {tool for effect in fixed.effects for tool in effect.tools}
+    assert "gdeval" not in named
+    assert "rankeval" in named

@@ -41,7 +41,7 @@ def test_edges() -> None:
         queries_needed([0.1], power=1.0)
 
 
-@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.001, 0.95), (0.4, 0.3), (0.9, 0.1)])
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.001, 0.95), (0.4, 0.3), (0.9, 0.1), (1e-9, 0.8)])
 @pytest.mark.parametrize("two_sided", [True, False])
 def test_it_is_the_first_number_with_that_power(alpha: float, power: float, two_sided: bool) -> None:
     effect = np.geomspace(0.01, 30, 200)

@@ -101,6 +101,8 @@ def test_what_is_no_notation_is_refused(typed: str) -> None:
     [
         ("Rprec@5", "Rprec@5: Rprec has no cutoff"),
         ("MeanNDCG@5", "MeanNDCG@5: MeanNDCG has no cutoff"),
+        ("NDCG@0", "NDCG@0: a cutoff is at least 1; leave it out for the whole list"),
+        ("unranked_avg_prec", "unranked_avg_prec: unranked_avg_prec needs a cutoff, as in unranked_avg_prec@10"),
         ("P(2)@5", r"P\(2\)@5: arguments are written name=value"),
         ("RBP(p=high)", r"RBP\(p=high\): p is a number, not 'high'"),
         ("RBP(p=nan)", r"RBP\(p=nan\): p is a finite number from 0 on, not nan"),

@@ -87,6 +87,9 @@ def test_nothing_in_common(tmp_path: Path) -> None:
 def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Path]) -> None:
     with pytest.raises(DataError, match="and not LETOR text with a run"):
         evaluate_stream(letor[0], trec[1], MEASURES, EVERY)
+    trec[0].write_text("")
+    with pytest.raises(DataError, match="the file is empty"):
+        evaluate_stream(trec[0], trec[1], MEASURES, EVERY)
     letor[1].write_text("1\n2\n3\n")
     with pytest.raises(DataError, match="ends after 3 scores"):
         evaluate_stream(*letor, MEASURES, EVERY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -103,6 +105,20 @@ def test_the_table_of_features_has_both_directions() -> None:
         for s, sign in enumerate((1.0, -1.0)):
             expected = objective.values((sign * data.features[:, feature]).astype(np.float64))
             assert table[2 * feature + s].tobytes() == expected.tobytes()
+
+
+def test_a_measure_that_is_no_kernel_has_a_table_of_features_too() -> None:
+    data = some(3)
+    objective = Objective(data, *resolve("11pt_avg", "ranklib"))
+    assert objective.native is None
+    for row, (feature, sign) in zip(objective.features(), product(range(3), (1.0, -1.0)), strict=True):
+        scores = (sign * data.features[:, feature]).astype(np.float64)
+        assert row.tobytes() == through_evaluation(data, scores, "11pt_avg", "ranklib").tobytes()
+
+
+def test_what_is_no_mean_cannot_be_trained_by() -> None:
+    with pytest.raises(ConventionError, match="num_ret is no mean over queries"):
+        resolve("num_ret", "official")
 
 
 def test_what_varies_is_what_some_order_changes() -> None:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.bench import odd_rankers
-from tests.bench.small import bench, write_folds
+from tests.bench import counting, odd_rankers
+from tests.bench.small import bench, whole, write_folds
 
 from pippin.bench.store import DiskFull, Results
 from pippin.cli.main import main
@@ -116,9 +117,23 @@ def test_at_least_one_job(folder: Path, tmp_path: Path) -> None:
         bench(folder, tmp_path / "r", executor=None, jobs=-1)
 
 
-def test_workers_run_nothing_of_the_current_folder(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_each_line_is_parsed_once_whatever_the_number_of_rankers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    counts = tmp_path / "counts"
+    monkeypatch.setenv(counting.COUNTED, str(counts))
+    data = whole()
+    folder = write_folds(tmp_path / "small", data)
+    options: dict[str, Any] = {"imports": (counting.__name__,), "executor": None, "jobs": 2, "tools": ("official",)}
+    outcome = bench(folder, tmp_path / "r", rankers=("best-feature", "regression", "ranksvm"), **options)
+    assert outcome.computed == 15
+    assert counts.read_text() == f"{len(data)}\n"  # of 15 files, in which each line stands five times
+    assert bench(folder, tmp_path / "r", rankers=("listnet",), **options).computed == 5
+    assert counts.read_text() == f"{len(data)}\n"
+
+
+@pytest.mark.parametrize("where", [[], ["--dask", "local"]], ids=["processes", "Dask"])
+def test_nothing_of_the_current_folder_is_run(folder: Path, tmp_path: Path, where: list[str]) -> None:
     """Modules beside the data and beside an imported ranker, called like those that Pippin needs."""
     beside = tmp_path / "beside"
     beside.mkdir()
@@ -129,7 +144,7 @@ def test_workers_run_nothing_of_the_current_folder(
         "@register('brought')\nclass Brought(BestFeature):\n    '''The best feature again.'''\n"
     )
     command = [sys.executable, "-m", "pippin", "bench", str(folder), "-o", str(tmp_path / "r"), "--ranker",
-               "brought,regression", "--import", "brought", "--tool", "official", "--quick"]  # fmt: skip
+               "brought,regression", "--import", "brought", "--tool", "official", "--quick", *where]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, cwd=beside, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

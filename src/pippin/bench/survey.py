@@ -67,7 +67,7 @@ def survey(
             for fold in folds:
                 if not allow_leak:
                     queries.check_leak(source, fold.name)
-                ref = FoldRef(source, fold.name, str(store))
+                ref = FoldRef(source, fold.name, str(store.absolute()))
                 digests = {part: folds.digest(fold.name, part) for part in PARTS}
                 surveyed.append(SurveyedFold(ref, digests, queries.facts(fold.name)))
             _check_together(source, surveyed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,43 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     assert (outcome.status, outcome.computed) == (0, 9)
     quiet = bench(folder, tmp_path / "here", **OPTIONS)
     assert outcome.results.digest() == quiet.results.digest()
+
+
+CLUSTER = """
+import time
+from distributed import LocalCluster
+local = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}
+cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **local)
+print(cluster.scheduler_address, flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_scheduler_that_is_killed_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scale, "_PATIENCE", 1)
+    folder = write_folds(tmp_path / "small", folds=3)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    process = subprocess.Popen([sys.executable, "-c", CLUSTER], env=environment, stdout=subprocess.PIPE, text=True)
+    with process:
+        address = (process.stdout.readline() if process.stdout else "").strip()
+
+        def executor(results: Results, experiment: Experiment) -> RunJobs:
+            def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+                for ended in scale.on_dask(address)(results, experiment)(todo):
+                    process.kill()
+                    yield ended
+
+            return running
+
+        with pytest.raises(DataError, match=f"the Dask scheduler at {address} is gone; what was finished is kept"):
+            bench(folder, tmp_path / "dask", executor=executor, **OPTIONS)
+    assert "Traceback" not in capfd.readouterr().err
+    results = Results.open(tmp_path / "dask")
+    assert 1 <= len(results.cells) < 9
+    assert results.failures().is_empty()
+    assert bench(folder, tmp_path / "dask", **OPTIONS).computed == 9 - len(results.cells)
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pippin.bench.inputs import FoldRef
@@ -53,28 +54,73 @@ def _distributed() -> Any:
 
 @contextmanager
 def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
-    """A client of the cluster."""
-    dask = _distributed()
-    if address == "local":
-        limit = "auto" if memory is None else memory // jobs
-        # It restarts workers that die, so there is nothing to warn of; its web server takes any free port.
-        quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
-        with (
-            dask.LocalCluster(
-                n_workers=jobs, threads_per_worker=1, memory_limit=limit, host="127.0.0.1", **quiet
-            ) as cluster,
-            dask.Client(cluster) as client,
-        ):
+    """A client of the cluster; a scheduler that is lost on the way is one sentence."""
+    with _quiet(), _local(jobs, memory) if address == "local" else _remote(address) as client:
+        try:
             _bring_modules(client)
             yield client
-        return
+        except (CancelledError, OSError) as error:
+            if isinstance(error, OSError) and client.status == "running":
+                raise
+            rest = "what was finished is kept, and the same command goes on from there"
+            raise DataError(f"the Dask scheduler at {address} is gone; {rest}") from None
+
+
+@contextmanager
+def _local(jobs: int, memory: int | None) -> Iterator[Any]:
+    """A cluster on this machine, for this process alone."""
+    dask = _distributed()
+    limit = "auto" if memory is None else memory // jobs
+    # It restarts workers that die, so there is nothing to warn of; its web server takes any free port.
+    settings = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR, "host": "127.0.0.1"}
+    with (
+        _safe_path(),
+        dask.LocalCluster(n_workers=jobs, threads_per_worker=1, memory_limit=limit, **settings) as cluster,
+        dask.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _remote(address: str) -> Iterator[Any]:
     try:
-        client = dask.Client(address, timeout=_PATIENCE)
+        client = _distributed().Client(address, timeout=_PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise DataError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
-    with client:
-        _bring_modules(client)
+    try:
         yield client
+    finally:
+        with suppress(OSError, TimeoutError, CancelledError):  # a scheduler that is gone cannot say goodbye
+            client.close()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python processes that are started inside do not look for modules in the current folder."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the log of `distributed`, whose tracebacks tell of what is told here in a sentence."""
+    _distributed()
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _bring_modules(client: Any) -> None:
@@ -107,16 +153,17 @@ def _run(
             if "files" in reply:
                 results.write_cell(job.task.address, reply["files"], reply["cost"])
             yield job, reply.get("reason")
+        elif future.status == "error":
+            yield job, _why(future.exception())
         else:
-            error = future.exception() if future.status == "error" else None
-            yield job, _why(error)
+            raise CancelledError  # nobody but a scheduler that is gone lets go of a cell
         future.release()
 
 
-def _why(error: BaseException | None) -> str:
+def _why(error: BaseException) -> str:
     if type(error).__name__ == "KilledWorker":
         return "the workers that computed it ended, again and again, as the system does when memory runs out"
-    return "the scheduler gave it up" if error is None else f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}"
 
 
 def compute_cell(task: Mapping[str, Any], fold: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:

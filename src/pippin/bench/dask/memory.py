@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from pippin.bench.dask.listening import listening_on
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.packing import pack
 from pippin.data.partitions import (
@@ -234,7 +235,7 @@ def _networks(client: Any, workers: Sequence[str]) -> list[dict[str, Any]]:
     if len(workers) == 1:
         return [{}]
     ports = client.run(_free_port, workers=list(workers))
-    machines = ",".join(f"{urlsplit(worker).hostname}:{ports[worker]}" for worker in workers)
+    machines = ",".join(f"{_host(worker)}:{ports[worker]}" for worker in workers)
     return [
         {
             "machines": machines, "num_machines": len(workers), "local_listen_port": ports[worker], "time_out": 2,
@@ -244,9 +245,14 @@ def _networks(client: Any, workers: Sequence[str]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _free_port() -> int:
+def _host(worker: str) -> str:
+    """The host of a worker's address: the interface on which it speaks to the others."""
+    return urlsplit(worker).hostname or "127.0.0.1"
+
+
+def _free_port(dask_worker: Any) -> int:
     with socket.socket() as free:
-        free.bind(("", 0))
+        free.bind((_host(dask_worker.address), 0))
         port: int = free.getsockname()[1]
     return port
 
@@ -274,7 +280,7 @@ def grow_share(
     model.n_features_in_ = train.features.shape[1]
     model._network = network
     model.verbose = False
-    with _no_chatter():
+    with _no_chatter(), listening_on(_host(get_worker().address)) if network else nullcontext():
         model.learn(train, valid)
     return (model.curve_, model._state()) if first else None
 

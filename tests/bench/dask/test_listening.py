@@ -1,0 +1,52 @@
+"""LightGBM listens on the address that it is told, and on no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pippin.bench.dask.listening import listening_on
+from pippin.errors import DataError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what listens is read from /proc")
+
+# One of two machines, the other of which never comes: it prints on which address it waits, and is gone.
+WAIT = """
+import os, socket, sys, threading, time
+from contextlib import nullcontext
+from lightgbm.basic import _LIB
+from pippin.bench.dask.listening import listening_on
+
+ports = []
+for _ in range(2):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        ports.append(free.getsockname()[1])
+machines = ",".join(f"127.0.0.1:{port}" for port in ports).encode()
+with listening_on("127.0.0.1") if sys.argv[1] == "narrow" else nullcontext():
+    threading.Thread(target=_LIB.LGBM_NetworkInit, args=(machines, ports[0], 1, 2), daemon=True).start()
+    found = []
+    while not found:
+        time.sleep(0.01)
+        rows = [line.split() for line in open("/proc/self/net/tcp")]
+        found = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{ports[0]:04X}")]
+sys.stderr.write(found[0].partition(":")[0])
+sys.stderr.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(("how", "address"), [("plain", "00000000"), ("narrow", "0100007F")])
+def test_where_lightgbm_listens(how: str, address: str) -> None:
+    path = [part for part in sys.path if part]
+    start = f"import sys; sys.path[:] = {path!r}\n{WAIT}"
+    done = subprocess.run([sys.executable, "-c", start, how], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr[-8:] == address
+
+
+def test_where_it_cannot_be_told_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(DataError, match="would listen on every interface"), listening_on("127.0.0.1"):
+        pass

@@ -121,3 +121,18 @@ def digests_of(things: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
     """Those of the things, by shelf and name, that are not Pippin's own, each with its digest."""
     found = {f"{shelf.kind} {name}": shelf.digest(name) for shelf, name in things}
     return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def between_commas(text: str) -> list[str]:
+    """Names joined by commas; commas in brackets belong to a name.
+
+    >>> between_commas("NDCG@10, P(rel=2,gain=exp2)@5")
+    ['NDCG@10', 'P(rel=2,gain=exp2)@5']
+    """
+    names, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            names.append(text[start:i].strip())
+            start = i + 1
+    return [name for name in (*names, text[start:].strip()) if name]

@@ -62,6 +62,21 @@ def test_a_task_comes_back_from_its_record() -> None:
     assert Task.of(task.record()).address == task.address
 
 
+def test_settings_are_written_behind_a_ranker() -> None:
+    experiment = Experiment(("d",), rankers=("mart( rounds=7 , leaves=4)", "mart", "best-feature(feature=bm25@whole)"))
+    assert experiment.rankers == ("mart(rounds=7,leaves=4)", "mart", "best-feature(feature=bm25@whole)")
+    few, usual, pinned = list(experiment.tasks(FOLDS[:1]))
+    assert (few.parameters["rounds"], few.parameters["leaves"]) == (7, 4)
+    assert not {"rounds", "leaves"} & set(few.grid)
+    assert "rounds" not in usual.parameters
+    assert pinned.parameters["feature"] == "bm25@whole"
+    assert len({few.address, usual.address}) == 2
+    with pytest.raises(UnknownName, match=r"no parameter of mart.* is called 'round'"):
+        Experiment(("d",), rankers=("mart(round=7)",))
+    with pytest.raises(PippinError, match="a ranker is written name"):
+        Experiment(("d",), rankers=("mart(7)",))
+
+
 def test_what_is_fixed_is_not_tried() -> None:
     task = next(Experiment(("d",), rankers=("ranksvm",), parameters={"ranksvm": {"C": 1.0}}).tasks(FOLDS))
     assert (task.parameters, task.grid) == ({"C": 1.0}, {})

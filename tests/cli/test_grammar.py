@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from pippin.cli.main import COMMANDS, GROUPS, main, overview, parser_of
-from pippin.cli.options import FLAGS, Former, Old, Several, only, split
+from pippin.cli.options import FLAGS, Former, Old, Several, only
 from pippin.cli.parser import Parser
 from pippin.errors import ConventionError
+from pippin.registry import between_commas
 from pippin.tables import FORMATS
 from pippin.terminal import Screen
 
@@ -130,7 +131,7 @@ def test_names_are_joined_by_commas_or_repeated() -> None:
     assert parser.parse_args([]).m == ["MAP"]
     assert parser.parse_args(["-m", "a,b", "-m", "P(rel=2,gain=exp2)@5"]).m == ["a", "b", "P(rel=2,gain=exp2)@5"]
     assert parser.parse_args([]).m == ["MAP"]
-    assert split("gas(k=20,c=1) > ranksvm, mart") == ["gas(k=20,c=1) > ranksvm", "mart"]
+    assert between_commas("gas(k=20,c=1) > ranksvm, mart") == ["gas(k=20,c=1) > ranksvm", "mart"]
     assert only(["a"], "--x") == "a"
     assert only(None, "--x") is None
     with pytest.raises(ConventionError, match="--x takes one name here, not 2"):

@@ -33,6 +33,7 @@ from typing import Any
 from pippin.bench.provenance import versions, versions_of
 from pippin.errors import DataError, UnknownName
 from pippin.plugins import is_path, load_modules
+from pippin.rankers import written
 
 TEN = range(1, 11)
 MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
@@ -115,6 +116,7 @@ class Experiment:
         load_modules(self.imports)
         for key, known in (("rankers", names()), ("tools", list(TOOLS))):
             object.__setattr__(self, key, tuple(known) if "all" in getattr(self, key) else getattr(self, key))
+        object.__setattr__(self, "rankers", tuple(written.canonical(text) for text in self.rankers))
         for key in ("data", "rankers", "conventions", "tools", "measures", "seeds"):
             _check_list(key, getattr(self, key))
         for name in self.rankers:
@@ -130,7 +132,8 @@ class Experiment:
     def _check_parameters(self) -> None:
         from pippin.rankers import ranker
 
-        for kind in (self.parameters, self.grids):
+        inside = {text: written.settings(text) for text in self.rankers}
+        for kind in (self.parameters, self.grids, inside):
             for name, given in kind.items():
                 known = ranker(name)().get_params()
                 for parameter in given:
@@ -171,8 +174,9 @@ class Experiment:
 
         cls = ranker(name)
         known = cls().get_params()
-        fixed = dict(self.parameters.get(name, {}))
-        grid = self.grids.get(name)
+        plain = written.plain_name(name)
+        fixed = {**self.parameters.get(plain, {}), **self.parameters.get(name, {}), **written.settings(name)}
+        grid = self.grids.get(name, self.grids.get(plain))
         if self.quick:
             grid = cls.quick_grid if grid is None else grid
             fixed = {**_limited(known, cls.quick_limits), **fixed}

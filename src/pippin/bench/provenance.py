@@ -59,9 +59,10 @@ def _taking_part(task: Task) -> Iterator[tuple[Registry[Any], str]]:
     from pippin.evaluation.notation import parse
     from pippin.evaluation.tools import TOOLS
     from pippin.rankers import RANKERS, ranker
+    from pippin.rankers.written import plain_name
 
     usual = ranker(task.ranker)().get_params()
-    yield RANKERS, task.ranker
+    yield RANKERS, plain_name(task.ranker)
 
     def named(parameter: str) -> Iterator[str]:
         for value in (usual.get(parameter), task.parameters.get(parameter), *task.grid.get(parameter, ())):

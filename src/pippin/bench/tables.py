@@ -89,9 +89,10 @@ def convention_free_rankers(means: DataFrame, failures: DataFrame, convention: s
     if not elsewhere:
         return []
     from pippin.rankers import names, ranker
+    from pippin.rankers.written import plain_name
 
     known = names()
-    return [name for name in elsewhere if name in known and "convention" not in ranker(name)().get_params()]
+    return [name for name in elsewhere if plain_name(name) in known and "convention" not in ranker(name)().get_params()]
 
 
 def checked_names(kind: str, wanted: Sequence[str] | None, there: Iterable[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import math
 import shlex
 import sys
@@ -121,16 +120,15 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
     >>> _parameters(["lambdamart.rounds=300", "frank.select=loss"])
     {'lambdamart': {'rounds': 300}, 'frank': {'select': 'loss'}}
     """
+    from pippin.rankers.written import value_of
+
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         place, equals, value = text.partition("=")
         name, dot, parameter = place.partition(".")
         if not equals or not dot:
             raise DataError(f"--set takes RANKER.NAME=VALUE, not {text!r}")
-        try:
-            found.setdefault(name, {})[parameter] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            found.setdefault(name, {})[parameter] = value
+        found.setdefault(name, {})[parameter] = value_of(value)
     return found
 
 

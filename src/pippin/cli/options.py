@@ -13,6 +13,7 @@ from typing import Any
 
 from pippin.cli.output import complain
 from pippin.errors import ConventionError
+from pippin.registry import between_commas
 from pippin.tables import FORMATS
 
 
@@ -24,7 +25,7 @@ class Several(argparse.Action):
     ) -> None:
         """Add what was given."""
         had = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*(had if had is not self.default and had else []), *split(values)])
+        setattr(namespace, self.dest, [*(had if had is not self.default and had else []), *between_commas(values)])
 
 
 class Old(argparse.Action):
@@ -169,21 +170,6 @@ def old(parser: argparse.ArgumentParser, spelling: str, new: str, called: str | 
 def hint(sentence: str) -> None:
     """Say something that a user should know, but that stops nothing."""
     complain(sentence, "warning")
-
-
-def split(text: str) -> list[str]:
-    """Names joined by commas; commas in brackets belong to a name.
-
-    >>> split("NDCG@10, P(rel=2,gain=exp2)@5")
-    ['NDCG@10', 'P(rel=2,gain=exp2)@5']
-    """
-    found, depth, start = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth <= 0:
-            found.append(text[start:i].strip())
-            start = i + 1
-    return [name for name in (*found, text[start:].strip()) if name]
 
 
 def only(values: Sequence[str] | None, flag_name: str) -> str | None:

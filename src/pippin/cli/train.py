@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -142,17 +141,18 @@ def read_data(path: str, absent: str = "zero") -> Dataset:
 def make(options: argparse.Namespace) -> Any:
     """The ranker with the parameters that were set."""
     from pippin.rankers import ranker
+    from pippin.rankers.written import settings, value_of
 
     cls = ranker(options.ranker)
     known = cls().get_params()
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = settings(options.ranker)
     for text in options.set:
         name, equals, value = text.partition("=")
         if not equals:
             raise DataError(f"--set takes NAME=VALUE, not {text!r}")
         if name not in known and name in _ROUNDS and "rounds" in known:
             name = "rounds"
-        given[name] = _value(value)
+        given[name] = value_of(value)
     for name in ("measure", "convention"):
         if getattr(options, name) is not None and (name in known or options.select is None):
             given[name] = getattr(options, name)
@@ -162,15 +162,3 @@ def make(options: argparse.Namespace) -> Any:
         if name not in known:
             raise UnknownName(f"parameter of {cls.name}", name, known)
     return cls(**given)
-
-
-def _value(text: str) -> Any:
-    """Numbers, lists, True and None as Python writes them; anything else is text.
-
-    >>> _value("0.5"), _value("[10, 20]"), _value("paper")
-    (0.5, [10, 20], 'paper')
-    """
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text

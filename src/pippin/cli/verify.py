@@ -7,12 +7,12 @@ import argparse
 from pippin.cli.options import printing
 from pippin.cli.output import write
 
-HELP = """Verify everything of Pippin's at a path: indexes, stores, partitions, webs, built data sets, folders of
-results, models, and the Parquet and Arrow files that it wrote.
+HELP = """Verify everything that Pippin wrote at a path.
 
-Every byte is read and compared with the checksums that were written with it, a line per thing. The exit status is 0 if
-all is whole, and 2 if something is damaged. Parquet and Arrow files of other programs are read, and said to be
-unverified where they have no checksums."""
+That is indexes, stores, partitions, webs, built data sets, folders of results, models, Parquet and Arrow files. Every
+byte is read and compared with the checksums that were written with it, a line per thing. The exit status is 0 if all is
+whole, and 2 if something is damaged. Parquet and Arrow files of other programs are read, and said to be unverified
+where they have no checksums."""
 
 EXAMPLES = (
     "pippin verify results/                          a folder of results, with all its cells",

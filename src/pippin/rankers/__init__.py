@@ -88,11 +88,12 @@ def names() -> list[str]:
 
 
 def ranker(name: str) -> type[Ranker]:
-    """The class registered under a name."""
+    """The class registered under a name; settings behind it do not matter here."""
     from pippin.rankers.base import RANKERS
+    from pippin.rankers.written import plain_name
 
     _load_all()
-    return RANKERS[name]
+    return RANKERS[plain_name(name)]
 
 
 def __getattr__(name: str) -> Any:

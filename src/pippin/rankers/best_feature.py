@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError
+from pippin.errors import DataError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
 from pippin.rankers.base import Features, Ranker, register
@@ -31,6 +32,7 @@ class BestFeature(Ranker):
 
     measure: str = parameter("MAP", "what features are judged by")
     convention: str | Convention = parameter("official", "of that measure")
+    feature: str | None = parameter(None, "the feature by its name, where it is not to be chosen")
     directions: str = parameter("both", '"both" or "descending"')
 
     def _check(self) -> None:
@@ -40,7 +42,7 @@ class BestFeature(Ranker):
         judge, weights = Judge(train, self.measure, self.convention), query_weights(train)
         best = (-np.inf, 0, 1)
         signs = (1, -1) if self.directions == "both" else (1,)
-        for feature in range(train.features.shape[1]):
+        for feature in self._features(train):
             for sign in signs:
                 scores = directed(train.features[:, feature], sign)
                 value = judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
@@ -49,6 +51,14 @@ class BestFeature(Ranker):
         if best[0] == -np.inf:
             raise DataError(f"no query of the training set counts in {self.measure} under this convention")
         self.value_, self.feature_, self.sign_ = best
+
+    def _features(self, train: Dataset) -> Sequence[int]:
+        """The features that are looked at, by number."""
+        if self.feature is None:
+            return range(train.features.shape[1])
+        if self.feature not in train.feature_names:
+            raise UnknownName("feature", self.feature, train.feature_names)
+        return [train.feature_names.index(self.feature)]
 
     def _predict(self, features: Features) -> NDArray[np.float64]:
         return directed(features[:, self.feature_], self.sign_)

@@ -14,6 +14,7 @@ from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.rankers import ranker as find_ranker
 from pippin.rankers.base import Ranker
 from pippin.rankers.models import aligned, load
+from pippin.rankers.written import settings
 
 
 def train(
@@ -63,6 +64,8 @@ def _made(ranker: str | type[Ranker] | Ranker, convention: Any, select: Any, par
     kind: Any = find_ranker(ranker) if isinstance(ranker, str) else ranker
     made: Ranker = kind if isinstance(kind, Ranker) else kind()
     known = made.get_params()
+    if isinstance(ranker, str):
+        parameters = {**settings(ranker), **parameters}
     if convention is not None and ("convention" in known or select is None):
         parameters = {"convention": convention, **parameters}
     for name in parameters:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
 from tests.rankers.test_estimators import planted, quick
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pippin.rankers import models
 
@@ -25,6 +26,14 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "listnet": ("listnet", {}), "ranknet": ("ranknet", {"layers": 2, "units": 3}),
 }  # fmt: skip
 TABLES = np.random.default_rng(3).random((5, 64))
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads cost a thousand times what three trees do."""
+    monkeypatch.setenv("PIPPIN_THREADS", "1")
+    with threadpool_limits(1):
+        yield
 
 
 @cache

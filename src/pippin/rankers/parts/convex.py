@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +38,19 @@ class Solution:
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Dense products on one thread, because more would add in another order and change the last digits."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries of this process that have threads: NumPy's is among them since it was imported.
+
+    To look for them reads the whole map of the process, which takes longer than to score a few documents.
+    """
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
 
 
 def plain_watch(rounds: int, title: str, verbose: bool) -> Watch:

@@ -312,6 +312,19 @@ double rank_biased_precision(const List& list, const Rules& rules, Scratch&) {
     return (1 - p) * sum;
 }
 
+// The same with gains instead of the 1 of a relevant document.
+double rank_biased_gain(const List& list, const Rules& rules, Scratch& scratch) {
+    const Position depth = rules.depth(list.size());
+    const double p = rules.parameter;
+    fill_gains(list, rules, depth, scratch);
+    double weight = 1, sum = 0;
+    for (Position i = 0; i < depth; ++i, weight *= p) sum += scratch[static_cast<std::size_t>(i)] * weight;
+    return (1 - p) * sum;
+}
+
+// Relevant documents among the first k.
+double hits(const List& list, const Rules& rules, Scratch&) { return expected_relevant(list, rules, rules.depth(list.size())); }
+
 // bpref = 1/R Σ over retrieved relevant (1 − min(N_above, b) / b), b = min(R, N): Buckley & Voorhees 2004 as trec_eval 9
 // computes it. In a group of ties with j judged non-relevant ones, a relevant one has 0 … j of them above it, each
 // equally likely.
@@ -348,10 +361,10 @@ double relevant_retrieved(const List& list, const Rules& rules, Scratch&) {
     return static_cast<double>(count_relevant(list, rules, 0, list.size()));
 }
 
-constexpr std::array<std::pair<std::string_view, Measure>, 15> kMeasures{{
+constexpr std::array<std::pair<std::string_view, Measure>, 17> kMeasures{{
     {"ndcg", ndcg}, {"dcg", dcg}, {"mean_ndcg", mean_ndcg}, {"ap", average_precision}, {"p", precision},
     {"recall", recall}, {"r_precision", r_precision}, {"rr", reciprocal_rank}, {"err", expected_reciprocal_rank},
-    {"rbp", rank_biased_precision}, {"bpref", bpref}, {"success", success}, {"f", f_measure},
+    {"rbp", rank_biased_precision}, {"rbp_of_gains", rank_biased_gain}, {"hits", hits}, {"bpref", bpref}, {"success", success}, {"f", f_measure},
     {"num_ret", retrieved}, {"num_rel_ret", relevant_retrieved},
 }};
 

@@ -139,3 +139,10 @@ def test_any_text_is_a_measure_or_refused(text: str) -> None:
 @given(st.sampled_from(sorted(KINDS)), st.text("(),=@_.-0123456789lrep'\"", max_size=14))
 def test_any_ending_is_a_measure_or_refused(name: str, ending: str) -> None:
     round_trip(name + ending)
+
+
+def test_rbp_with_a_point_is_ranxs_p() -> None:
+    assert parse("rbp.95") == parse("RBP(p=0.95)")
+    assert parse("rbp.8-l2") == parse("RBP(p=0.8,rel=2)")
+    assert parse("RBP@10").cutoff == 10
+    assert parse("RBP(p=0.5)@10").parameter("p") == 0.5

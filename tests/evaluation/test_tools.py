@@ -15,6 +15,7 @@ from pippin.errors import UnknownName
 from pippin.evaluation.evaluate import evaluate, evaluate_tool
 from pippin.evaluation.measures import KINDS
 from pippin.evaluation.tools import TOOLS, Tool
+from pippin.report.evaluation import evaluation_table, per_query_table
 
 LOG3 = math.log2(3)
 
@@ -268,3 +269,23 @@ def test_there_are_two_9_0_8() -> None:
     judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 2.00000002, "b": 2.00000001}}
     assert [evaluate(judged, run, "RR", tool=t).mean["RR"] for t in ("trec_eval9", "trec_eval9.0.8")] == [1 / 2, 1]
     assert [TOOLS[t].version for t in ("trec_eval9", "trec_eval9.0.8")] == ["9.0.7", "9.0.8"]
+
+
+def test_ranx_weighs_rbp_by_label_and_counts_hits() -> None:
+    judged, run = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    measures = ["rbp.8", "rbp.8-l2", "hits", "hits@1", "hits@3-l2"]
+    found = evaluate(judged, run, measures, tool="ranx").mean
+    expected = [(1 - 0.8) * (2 + 0.8**2), (1 - 0.8) * 2, 2, 1, 1]
+    assert list(found.values()) == pytest.approx(expected, abs=1e-15)
+    assert evaluate(judged, run, "rbp.8", tool="trec_eval9").mean["rbp.8"] == pytest.approx((1 - 0.8) * (1 + 0.8**2))
+
+
+def test_what_is_not_a_measure_of_a_tool_is_starred_in_both_tables() -> None:
+    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
+    for tool, star in (("ranx", ""), ("gdeval", "*")):
+        evaluation = evaluate(judged, run, "bpref", tool=tool)
+        note = "* not a measure of that tool: computed by its rules"
+        assert (note in evaluation_table([evaluation])) == bool(star)
+        assert f"bpref{star}\n" in per_query_table([evaluation])
+        assert (note in per_query_table([evaluation])) == bool(star)
+        assert "*" not in per_query_table([evaluation], "csv")

@@ -114,8 +114,10 @@ def err(query: Query) -> float:
 
 @twin("RBP", {"p": 0.5}, {"p": 1.0}, {"p": 0.0})
 def rbp(query: Query, p: float = 0.8) -> float:
-    """Rank-biased precision."""
-    return (1 - p) * sum(p ** (r - 1) for r in query.relevant_ranks if r <= query.depth)
+    """Rank-biased precision; a relevant document counts as 1, or as its label."""
+    counted = [r for r in query.relevant_ranks if r <= query.depth]
+    worth = [query.ranked[r - 1] or 0 if query.convention.rbp_weight == "label" else 1 for r in counted]
+    return (1 - p) * sum(w * p ** (r - 1) for w, r in zip(worth, counted, strict=True))
 
 
 @twin("Bpref")
@@ -141,6 +143,12 @@ def bpref(query: Query) -> float:
 def success(query: Query) -> float:
     """1 where the first k hold a relevant document."""
     return float(query.hits() > 0)
+
+
+@twin("Hits")
+def found(query: Query) -> float:
+    """Relevant documents among the first k."""
+    return float(query.hits())
 
 
 @twin("F1", {"beta": 2.0})

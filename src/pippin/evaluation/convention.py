@@ -133,6 +133,12 @@ class Convention:
         ("query", "probability"),
         Whole(),
     )
+    rbp_weight: str = axis(
+        "relevant",
+        "RBP's weights",
+        "RBP counts a relevant document as 1, or as its label",
+        ("relevant", "label"),
+    )
     cut: bool = axis(True, "cutoff", "whether the cutoff cuts the measure at all", {"yes": True, "no": False})
     held: str | int = axis(
         "float64",

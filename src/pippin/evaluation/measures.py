@@ -164,13 +164,25 @@ class _ERR(Native):
 
 
 class _RBP(Native):
-    """RBP, whose p is a probability."""
+    """RBP, whose p is a probability; labels may take the place of the 1 of a relevant document."""
 
     def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
         """The tables and flags that the kernel needs."""
         if not 0 <= measure.parameter("p") <= 1:
             raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
         return super().rules(ranking, convention, measure)
+
+    def computes(self, convention: Convention) -> bool:
+        """Whether the kernel alone is the measure under this convention."""
+        return convention.rbp_weight == "relevant"
+
+    def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """A value per query."""
+        if self.computes(convention):
+            return super().__call__(ranking, convention, measure)
+        labels = np.arange(max(ranking.largest_label, 0) + 1, dtype=np.float64)
+        weights = np.where(labels >= convention.relevant_at, labels, 0.0)
+        return compute("rbp_of_gains", ranking, replace(self.rules(ranking, convention, measure), gains=weights))
 
 
 class _AP(Native):
@@ -252,7 +264,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "
-    "ranks r", "Moffat & Zobel 2008", _RBP("rbp", "p"), ("relevant_at", "cut"), parameters={"p": 0.8},
+    "ranks r", "Moffat & Zobel 2008", _RBP("rbp", "p"), ("relevant_at", "rbp_weight", "cut"), parameters={"p": 0.8},
 ))  # fmt: skip
 register(Kind(
     "Bpref", "how few judged non-relevant documents stand above the relevant ones",
@@ -262,6 +274,10 @@ register(Kind(
 register(Kind(
     "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", Native("success"),
     ("relevant_at", "cut"), aliases=("success", "hit_rate"),
+))  # fmt: skip
+register(Kind(
+    "Hits", "relevant documents among the first k", "a count, averaged over queries", "ranx", Native("hits"),
+    ("relevant_at", "cut"), range=COUNT,
 ))  # fmt: skip
 register(Kind(
     "F1", "harmonic mean of precision and recall at k", "2 P R / (P + R)", "van Rijsbergen 1979", Native("f", "beta"),

@@ -1,7 +1,8 @@
 """The notations people type for a measure, understood.
 
 `ndcg@10`, `nDCG@10`, `ndcg_cut_10`, `ndcg_cut.10`, `map`, `MRR@10`, `P_5`, `P(rel=2)@5`, `nDCG(dcg='exp-log2')@10`,
-`IPrec@0.1`, `ndcg_burges@5`, `ndcg@10-` (XGBoost: an empty query counts 0), `precision@5-l2` (ranx: labels from 2 on).
+`IPrec@0.1`, `ndcg_burges@5`, `ndcg@10-` (XGBoost: an empty query counts 0), `precision@5-l2` (ranx: labels from 2 on),
+`rbp.95` (ranx: p is 0.95).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pippin.evaluation.measures import KINDS, Kind, Measure
 _SHAPE = re.compile(
     r"^(?P<name>[A-Za-z\d][\w-]*?)"  # ndcg, ndcg_cut, r-precision, 11pt_avg
     r"(?:\((?P<arguments>[^()]*)\))?"  # (rel=2, p=0.8)
-    r"(?:[@_.](?P<cutoff>\d+))?"  # @10, _10, .10
+    r"(?:(?P<mark>[@_.])(?P<cutoff>\d+))?"  # @10, _10, .10
     r"(?P<minus>-)?"  # XGBoost's way to say that an empty query counts 0
     r"(?:-l(?P<level>\d+))?$"  # ranx's relevance level
 )
@@ -69,8 +70,8 @@ def _is_object(measure: Any) -> bool:
 def parse(text: str) -> Measure:
     """The measure that `text` asks for.
 
-    >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-")]
-    ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0)@10']
+    >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-", "rbp.95")]
+    ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0)@10', 'RBP(p=0.95)']
     """
     measure = _read(text, names())
     if measure is None:
@@ -100,6 +101,9 @@ def _read(text: str, known: dict[str, str]) -> Measure | None:
     if shape["level"]:
         overrides["gain_at" if "gain_at" in kind.axes else "relevant_at"] = int(shape["level"])
     cutoff = int(shape["cutoff"]) if shape["cutoff"] else None
+    if name == "RBP" and shape["mark"] == ".":  # ranx writes the decimals of p behind the point
+        parameters.setdefault("p", float(f"0.{shape['cutoff']}"))
+        cutoff = None
     _check_cutoff(kind, cutoff, text)
     return Measure(name, cutoff or None, tuple(parameters.items()), tuple(sorted(overrides.items())))
 

@@ -210,9 +210,10 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "ranx", "ranx", "0.3.21", "github.com/AmenRa/ranx",
-    OFFICIAL.replace(gain="label", queries="judged", ties="input"),
-    ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "RBP", "F1", "Success"),
-    ("ties in lists of 16 or more documents come in an arbitrary order", "ndcg_burges is NDCG with gain 2^label - 1"),
+    OFFICIAL.replace(gain="label", queries="judged", ties="input", rbp_weight="label"),
+    ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "RBP", "Bpref", "F1", "Success", "Hits"),
+    ("ties in lists of 16 or more documents come in an arbitrary order", "ndcg_burges is NDCG with gain 2^label - 1",
+     "rbp weighs a document by its label; rbp.95 is p = 0.95", "bpref is NaN without a judged non-relevant document"),
 ))  # fmt: skip
 register(Tool(
     "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",

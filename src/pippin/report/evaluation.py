@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Ranges = dict[int, dict[str, tuple[float, float]]]  # of an evaluation by position: measure → (worst, best)
 
+_EXTENSION = "* not a measure of that tool: computed by its rules"
+
 
 def evaluation_table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form: str = "table") -> str:
     """One row per scored file and tool, one column per measure; the conventions below."""
@@ -41,7 +43,7 @@ def table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form:
     headers = [*(["scored"] if several else []), "tool", *asked]
     notes = _notes(evaluations)
     if extended:
-        notes.append("* not a measure of that tool: computed by its rules")
+        notes.append(_EXTENSION)
     if ranges is not None:
         notes.append("[worst, best]: how far the order of tied documents alone can move the number")
     return Table(headers, rows, names=2 if several else 1, notes=notes)
@@ -58,7 +60,7 @@ def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> s
                 *([evaluation.name] if several else []),
                 *([evaluation.tool.name] if len(evaluations) > 1 else []),
             ]
-            headers.append(" ".join([*parts, column.asked]))
+            headers.append(" ".join([*parts, column.asked]) + _star(column, evaluation, form))
             columns.append((column, dict(zip(column.query_ids, column.values.tolist(), strict=True))))
     queries = dict.fromkeys(q for column, _ in columns for q in column.query_ids)
     rows = [
@@ -67,13 +69,19 @@ def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> s
     ]
     if form != "csv":
         rows.append(["all", *(number(column.mean, _digits(column, form)) for column, _ in columns)])
-    return Table(headers, rows, notes=_notes(evaluations)).render(form)
+    notes = _notes(evaluations)
+    if any(header.endswith("*") for header in headers):
+        notes.append(_EXTENSION)
+    return Table(headers, rows, notes=notes).render(form)
 
 
 def _cell(column: Column, evaluation: Evaluation, form: str) -> str:
-    text = number(column.mean, _digits(column, form))
-    extension = column.measure.kind not in evaluation.tool.prints
-    return text + ("*" if extension and form != "csv" else "")
+    return number(column.mean, _digits(column, form)) + _star(column, evaluation, form)
+
+
+def _star(column: Column, evaluation: Evaluation, form: str) -> str:
+    """Marks what is not a measure of the tool."""
+    return "*" if column.measure.kind not in evaluation.tool.prints and form != "csv" else ""
 
 
 def _digits(column: Column, form: str) -> int:

@@ -1,15 +1,11 @@
 """How alike do two rankings order the same items? Kendall's τ, AP correlation, Spearman's ρ, RBO.
 
-The public face of `pippin.evaluation.correlation`, where each coefficient states its formula and its source.
+The public face of `pippin.evaluation.correlation`; each coefficient states its formula and its source.
 """
 
 from __future__ import annotations
 
-from pippin.evaluation.correlation import (
-    COEFFICIENTS,
-    Correlation,
-    clusters,
-    correlate,
+from pippin.evaluation.coefficients import (
     rbo,
     spearman,
     tau,
@@ -22,6 +18,7 @@ from pippin.evaluation.correlation import (
     tau_b,
     tau_truth_ties,
 )
+from pippin.evaluation.correlation import COEFFICIENTS, Correlation, clusters, correlate
 from pippin.evaluation.correlation_bootstrap import CorrelationInterval, bootstrap
 
 __all__ = [

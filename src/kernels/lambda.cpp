@@ -182,9 +182,9 @@ void with_changes(Target target, const List& list, const Rules& rules, std::span
 
 // One row of pairs: the document at position a against all below it. Forces of documents below go to the arrays, the
 // sum of a's own is returned to it at the end, so that the loop over b has no carried sum and can be vectorised.
-// share(b, up) is ρ of the pair; up: b is the better one.
+// share(b, up) is ρ of the pair; up: b is the better one. The sum of all forces' sizes is returned.
 template <typename Share>
-void push(Position a, Position size, const double* change, double* own, double* gradient, double* hessian, Share&& share) {
+double push(Position a, Position size, const double* change, double* own, double* gradient, double* hessian, Share&& share) {
     for (Position b = a + 1; b < size; ++b) {
         const double rho = share(b, change[b] > 0);
         const double force = change[b] * rho, curve = std::abs(force) * (1 - rho);
@@ -193,19 +193,22 @@ void push(Position a, Position size, const double* change, double* own, double* 
         gradient[b] -= force;
         hessian[b] += curve;
     }
-    double sum = 0, curves = 0;
+    double sum = 0, curves = 0, sizes = 0;
     for (Position b = a + 1; b < size; ++b) {
         sum += own[2 * b];
         curves += own[2 * b + 1];
+        sizes += std::abs(own[2 * b]);
     }
     gradient[a] += sum;
     hessian[a] += curves;
+    return sizes;
 }
 
 // Forces within one query, in rank order, before σ and the scale; scratch.odds holds σ · score by rank.
 template <typename Changes>
 void push_query(const Changes& changes, Position size, SwapScratch& scratch) {
     auto& odds = scratch.odds;
+    scratch.forces = 0;
     scratch.delta.resize(3 * at(size));
     double *change = scratch.delta.data(), *own = change + size;
     double *gradient = scratch.gradient.data(), *hessian = scratch.hessian.data();
@@ -219,10 +222,10 @@ void push_query(const Changes& changes, Position size, SwapScratch& scratch) {
         changes.row(a, change);
         const double top = odds[at(a)];
         if (narrow)
-            push(a, size, change, own, gradient, hessian,
+            scratch.forces += push(a, size, change, own, gradient, hessian,
                  [&](Position b, bool up) { return (up ? top : odds[at(b)]) / (top + odds[at(b)]); });
         else
-            push(a, size, change, own, gradient, hessian,
+            scratch.forces += push(a, size, change, own, gradient, hessian,
                  [&](Position b, bool up) { return 1 / (1 + std::exp(up ? odds[at(b)] - top : top - odds[at(b)])); });
     }
 }
@@ -283,7 +286,8 @@ double swap_delta(Target target, const List& list, const Rules& rules, std::int6
 
 void lambdas(Target target, const Rules& rules, std::span<const double> weights, std::span<const double> scores,
              std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets, std::span<const std::int64_t> order,
-             std::span<const double> scales, double sigma, std::span<double> gradient, std::span<double> hessian, int threads) {
+             std::span<const double> scales, double sigma, bool normalise, std::span<double> gradient, std::span<double> hessian,
+             int threads) {
     parallel_blocks(static_cast<Position>(scales.size()), threads, 16, [&](Position first, Position last) {
         SwapScratch scratch;
         for (Position q = first; q < last; ++q) {
@@ -304,9 +308,11 @@ void lambdas(Target target, const Rules& rules, std::span<const double> weights,
             const List list{scratch.labels, {}, scratch.labels};  // every label of a data set is judged
             with_changes(target, list, rules, weights, scratch,
                          [&](const auto& changes) { push_query(changes, list.size(), scratch); });
+            const double sum = 2 * sigma * std::abs(scale) * scratch.forces;
+            const double norm = normalise && sum > 0 ? std::log2(1 + sum) / sum : 1;
             for (std::size_t i = 0; i < size; ++i) {
-                gradient[at(order[begin + i])] = sigma * scale * scratch.gradient[i];
-                hessian[at(order[begin + i])] = sigma * sigma * scale * scratch.hessian[i];
+                gradient[at(order[begin + i])] = norm * (sigma * scale * scratch.gradient[i]);
+                hessian[at(order[begin + i])] = norm * (sigma * sigma * scale * scratch.hessian[i]);
             }
         }
     });

@@ -217,6 +217,26 @@ def test_keep_beyond_is_the_discount_of_rank_b() -> None:
     assert kept[1, 2] == 0  # both beyond the cutoff
 
 
+@pytest.mark.parametrize("measure", ["NDCG@3", "AP", None])
+def test_normalised_forces_are_those_times_the_logarithm_of_their_sum(measure: str | None) -> None:
+    data, sigma = dataset([2, 0, 1, 0, 1], [0, 0], [1, 0, 0, 2]), 1.5
+    scores = np.random.default_rng(3).normal(size=len(data))
+    plain = Lambdas(data, measure, "official", sigma=sigma)
+    gradient, hessian = plain(scores)
+    normal = Lambdas(data, measure, "official", sigma=sigma, normalise=True)(scores)
+    order = plain.order(scores)
+    for q, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
+        table, rows, total = plain.changes(q, scores), order[begin:end], 0.0
+        for a in range(len(rows)):
+            for b in range(a + 1, len(rows)):
+                better, worse = (rows[b], rows[a]) if table[a, b] > 0 else (rows[a], rows[b])
+                rho = 1 / (1 + np.exp(sigma * (scores[better] - scores[worse])))
+                total += 2 * sigma * abs(table[a, b]) * rho
+        factor = np.log2(1 + total) / total if total > 0 else 1.0
+        np.testing.assert_allclose(normal[0][begin:end], factor * gradient[begin:end], rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(normal[1][begin:end], factor * hessian[begin:end], rtol=1e-12, atol=1e-300)
+
+
 def test_order_of_rows_changes_nothing() -> None:
     labels, scores = [2, 0, 1, 4, 0, 1, 0], np.random.default_rng(5).normal(size=7)
     shuffle = np.random.default_rng(6).permutation(7)

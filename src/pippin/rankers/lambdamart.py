@@ -38,6 +38,10 @@ class LambdaMART(BoostedRanker):
     depth: int | None = parameter(
         30, "ranks that λ looks at at least, though the measure is cut above; None: as it is cut"
     )
+    normalise: bool = parameter(
+        False,
+        "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
+    )
     drop_constant: bool = parameter(True, "leaves queries out whose documents all have one label")
     measure: str = parameter("NDCG@10", "what λ follows and the validation set is judged by")
 
@@ -53,5 +57,8 @@ class LambdaMART(BoostedRanker):
         self._grow(train, valid)
 
     def _gradient(self, train: Dataset) -> Gradient:
-        lambdas = Lambdas(train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth)
+        lambdas = Lambdas(
+            train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth,
+            normalise=self.normalise,
+        )  # fmt: skip
         return lambda scores, round_, bag: lambdas(scores)

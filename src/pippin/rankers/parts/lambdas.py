@@ -52,19 +52,21 @@ class Lambdas:
         sigma: float = 1.0,
         beyond: str = "zero",
         depth: int | None = None,
+        normalise: bool = False,
     ) -> None:
         """`measure` None is RankNet: every pair of unlike labels counts 1.
 
         `beyond` tells what a rank beyond the cutoff of NDCG or DCG is worth: nothing ("zero", the measure itself), or
         its discount ("keep", as RankLib and LightGBM do). With a `depth`, λ follows the measure down to that rank at
         least, though its own cutoff is higher: long lists give more pairs to learn from. Which lists are too short to
-        count is still told by the cutoff.
+        count is still told by the cutoff. `normalise` scales gradient and second derivative of a query by
+        log2(1 + S) / S, S being the sum of the sizes of its forces, as LightGBM's `lambdarank_norm` does.
         """
         if beyond not in ("zero", "keep"):
             raise ConventionError(f"beyond is zero or keep, not {beyond!r}")
         if not sigma > 0:
             raise ConventionError(f"sigma is above 0, not {sigma}")
-        self.data, self.sigma, self._keep = data, float(sigma), beyond == "keep"
+        self.data, self.sigma, self._keep, self._normalise = data, float(sigma), beyond == "keep", normalise
         self._labels, self._ties, self._float32 = data.labels, "input", False
         if measure is None:
             # Only the order of labels counts: close ranks, so that no label is large.
@@ -97,7 +99,7 @@ class Lambdas:
             raise DataError(f"{scores.size} scores for the {len(self.data)} documents of {self.data.name}")
         return kernel.lambdas(
             self._form, scores, self._labels, self.data.offsets, self.order(scores), self.scales, self._rules,
-            self.sigma, self._keep,
+            self.sigma, self._keep, self._normalise,
         )  # fmt: skip
 
     def changes(self, query: int, scores: F64) -> F64:

@@ -178,6 +178,8 @@ def test_nothing_is_asked_of_what_was_never_fitted() -> None:
     with pytest.raises(NotFittedError):
         model.predict(TEST)
     with pytest.raises(NotFittedError):
+        model.score(TEST)
+    with pytest.raises(NotFittedError):
         model.save("nowhere")
     assert not hasattr(model, "feature_importances_")
 
@@ -209,6 +211,13 @@ def test_what_is_not_finite_is_never_a_model(name: str) -> None:
             assert np.isfinite(model.predict(TRAIN.features)).all()
 
 
+def test_a_training_that_failed_leaves_nothing_to_use() -> None:
+    model = RankSVM()
+    with pytest.raises(DataError, match="not finite"):
+        model.fit(TRAIN.features * 1e306, TRAIN.labels, qid=TRAIN.qid())
+    assert not hasattr(model, "feature_importances_")
+
+
 def test_huge_labels_are_the_likely_cause() -> None:
     labels = np.where(TRAIN.labels == 2, 5000, TRAIN.labels)
     with pytest.raises(DataError, match=r"xendcg: .* not finite .*the likely cause is label 5000.* small grades"):
@@ -225,3 +234,20 @@ def test_the_first_weights_of_adarank_are_the_queries() -> None:
     weights = np.where(np.arange(TRAIN.queries) < 3, 100.0, 1.0)
     few = AdaRank(rounds=1).fit(TRAIN.select(slice(0, 3))).coef_
     assert np.argmax(AdaRank(rounds=1).fit(TRAIN, sample_weight=weights).coef_) == np.argmax(few)
+
+
+def test_a_search_hands_queries_on_without_being_asked() -> None:
+    import sklearn
+    from sklearn.model_selection import GridSearchCV, GroupKFold
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(RankSVM(), {"C": [1e-3, 1.0]}, cv=GroupKFold(3))
+        search.fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid(), groups=TRAIN.qid())
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        asking = RankSVM().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        weighted = GridSearchCV(asking, {"C": [1.0]}, cv=GroupKFold(3))
+        weights = np.ones(len(TRAIN))
+        weighted.fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid(), groups=TRAIN.qid(), sample_weight=weights)
+        assert np.isfinite(weighted.best_score_)
+    with pytest.raises(TypeError, match="no argument of fit is called 'weights'"):
+        RankSVM().set_fit_request(weights=True)

@@ -90,7 +90,11 @@ class Ranker(Estimator):
         if not (train.labels > 0).any():
             raise DataError("no document of the training set is relevant; there is nothing to learn")
         self.feature_names_ = train.feature_names
-        self.learn(train, valid)
+        try:
+            self.learn(train, valid)
+        except BaseException:
+            del self.feature_names_  # what was not learned is not fitted
+            raise
         return self
 
     def learn(self, train: Dataset, valid: Dataset | None) -> None:
@@ -116,6 +120,7 @@ class Ranker(Estimator):
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
         """Mean of the measure (`measure` and `convention` of this ranker, or NDCG@10 and official) over queries."""
+        self._check_fitted()
         data = labelled(self, X, y, qid, group, reset=False)
         data = data if sample_weight is None else weighted(data, sample_weight)
         measure, convention = getattr(self, "measure", "NDCG@10"), getattr(self, "convention", "official")

@@ -37,6 +37,7 @@ KEYS = {
     "rankers": {"name", "class", "about", "source", "looks_at_measure", "takes_null", "parameters", "grid"},
     "features": {"features", "sets"},
     "demo": {"results", "page", "boards"},
+    "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip
 DATA = ("as", "convert", "rank", "rerank", "completion")  # what they print is for programs
 SLOW = ("demo",)  # its example is run by test_demo

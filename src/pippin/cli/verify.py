@@ -15,9 +15,9 @@ whole, and 2 if something is damaged. Parquet and Arrow files of other programs 
 where they have no checksums."""
 
 EXAMPLES = (
-    "pippin verify results/                          a folder of results, with all its cells",
-    "pippin verify mq2008.pippin model.json          several things at once",
-    "pippin verify data/ --format json               for a program",
+    "pippin verify results/",
+    "pippin verify cacm.index model.json",
+    "pippin verify parts/ --format json",
 )
 
 

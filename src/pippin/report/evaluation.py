@@ -46,7 +46,19 @@ def table(evaluations: Sequence[Evaluation], ranges: Ranges | None = None, form:
         notes.append(_EXTENSION)
     if ranges is not None:
         notes.append("[worst, best]: how far the order of tied documents alone can move the number")
-    return Table(headers, rows, names=2 if several else 1, notes=notes)
+    names = 2 if several else 1
+    return Table(headers, rows, names=names, notes=notes, keys=names, best=_best(evaluations, names) if several else ())
+
+
+def _best(evaluations: Sequence[Evaluation], names: int) -> set[tuple[int, int]]:
+    """The cells of the scored file that is best under its tool, measure by measure; ties are all best."""
+    best = set()
+    for i in range(len(evaluations[0].columns)):
+        most: dict[str, float] = {}
+        for e in evaluations:
+            most[e.tool.name] = max(most.get(e.tool.name, -math.inf), e.columns[i].mean)
+        best |= {(row, names + i) for row, e in enumerate(evaluations) if e.columns[i].mean == most[e.tool.name]}
+    return best
 
 
 def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> str:

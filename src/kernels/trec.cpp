@@ -79,11 +79,13 @@ std::string too_few(const char* what, int count) {
     return std::string(what) + ", and this line has " + (count == 1 ? "only 1" : std::to_string(count));
 }
 
-double score_of(std::string_view token, std::int64_t offset, bool lenient) {
+double score_of(std::string_view token, std::int64_t offset, ReadOptions options) {
     double value;
-    if (lenient) return whole_number(token, value) ? value : leading_number(token, true);
+    if (options.lenient) return whole_number(token, value) ? value : leading_number(token, true);
     if (!whole_number(token, value)) throw TextError(offset, "the score " + quoted(token) + " is not a number");
-    if (!std::isfinite(value)) throw TextError(offset, "the score " + quoted(token) + " is not a finite number");
+    if (std::isnan(value) || (std::isinf(value) && !options.infinite))
+        throw TextError(offset, "the score " + quoted(token) + " is not a finite number" +
+                                    (std::isinf(value) ? " (--allow-infinite, in Python allow_infinite=True, ranks it)" : ""));
     return value;
 }
 
@@ -230,7 +232,7 @@ TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::
             const char* const score = columns[4].data();
             double& value = scores[size_of(row)];
             if (read_number(score, value) != score + columns[4].size() || !std::isfinite(value)) [[unlikely]]
-                value = score_of(columns[4], block.at(score), options.lenient);
+                value = score_of(columns[4], block.at(score), options);
         });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
@@ -289,7 +291,7 @@ std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options,
                 mine.broken = mine.first_blank >= 0;
                 if (mine.broken) break;
                 if (skip_blanks(last) != end) throw TextError(at, "one score a line is expected, and this line has more");
-                scores[size_of(index++)] = score_of(token_of(first, last), block.at(first), false);
+                scores[size_of(index++)] = score_of(token_of(first, last), block.at(first), options);
             }
         });
         mine.rows = index - pieces.rows[size_of(piece)];

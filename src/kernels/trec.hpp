@@ -16,7 +16,8 @@ namespace pippin {
 struct ReadOptions {
     bool lenient = false;
     int threads = 1;
-    bool comments = true;  // of no effect unless lenient
+    bool comments = true;   // of no effect unless lenient
+    bool infinite = false;  // an infinite score is a score
 };
 
 // What is known after the columns are filled: rows (blank and comment lines are none) and stretches of one query.

@@ -52,6 +52,18 @@ def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.C
     assert "trec_eval9 (trec_eval 9.0.7; empty=skip): 3 queries, 1 empty, 1 with ties" in text
 
 
+def test_eval_ranks_infinite_scores_if_it_is_told_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "q").write_text("1 0 a 1\n1 0 b 0\n")
+    (files / "r").write_text("1 Q0 a 1 inf t\n1 Q0 b 2 5 t\n")
+    assert main(["eval", "q", "r", "-m", "RR"]) == 2
+    assert "r:1: the score 'inf' is not a finite number (--allow-infinite, in Python" in capsys.readouterr().err
+    assert "1.0000" in output(capsys, "eval", "q", "r", "-m", "RR", "--allow-infinite")
+    (files / "r").write_text("1 Q0 a 1 nan t\n1 Q0 b 2 5 t\n")
+    assert main(["eval", "q", "r", "-m", "RR", "--allow-infinite"]) == 2
+    assert "r:1: the score 'nan' is not a finite number" in capsys.readouterr().err
+    assert main(["eval", "q", "r", "-m", "RR", "--allow-infinite", "--stream"]) == 2
+
+
 def test_eval_json_has_the_promised_shape(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = json.loads(
         output(capsys, "eval", "qrels", "run", "-m", "ndcg_cut_10", "-m", "map", "-t", "gdeval", "-f", "json")

@@ -119,7 +119,7 @@ std::string trec(Bytes text, bool lenient, bool comments, int threads, Parse&& p
     std::vector<std::int64_t> starts(n);
     std::vector<std::int32_t> lengths(n);
     std::vector<T> values(n);
-    const TrecIndex index = parse(text, pieces, ReadOptions{lenient, threads, comments}, starts, lengths, values);
+    const TrecIndex index = parse(text, pieces, ReadOptions{lenient, threads, comments, comments}, starts, lengths, values);
     std::string result;
     append(result, index.segments);
     append(result, starts, index.rows);
@@ -136,7 +136,7 @@ std::string scores(Bytes text, bool lenient, int threads) {
     count_lines(text, pieces, lenient, threads);
     std::vector<double> values(static_cast<std::size_t>(pieces.rows.back()));
     std::string result;
-    append(result, values, parse_scores(text, pieces, ReadOptions{lenient, threads, true}, values));
+    append(result, values, parse_scores(text, pieces, ReadOptions{lenient, threads, true, false}, values));
     return result;
 }
 

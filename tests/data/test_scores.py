@@ -40,7 +40,11 @@ def test_numbers(write: Write, ending: str) -> None:
         ("1\nx\n3\n", 2, "the score 'x' is not a number"),
         ("1\n2 3\n3\n", 2, "one score a line is expected, and this line has more"),
         ("1\nnan\n3\n", 2, "the score 'nan' is not a finite number"),
-        ("1\n2\n-inf", 3, "the score '-inf' is not a finite number"),
+        (
+            "1\n2\n-inf",
+            3,
+            "the score '-inf' is not a finite number (--allow-infinite, in Python allow_infinite=True, ranks it)",
+        ),
         ("1\n\n2\n3\n", 2, "a blank line stands among the scores"),
         ("\n1\n2\n3\n", 1, "a blank line stands among the scores"),
         (b"1\n\xff\n3\n", 2, "a byte stands here that is not UTF-8; convert the file to UTF-8"),

@@ -86,8 +86,14 @@ QRELS = "judgements have 4 columns (query 0 document label), and this line has "
         ("q Q0 e 1 abc t", "the score 'abc' is not a number"),
         ("q Q0 e 1 2x t", "the score '2x' is not a number"),
         ("q Q0 e 1 nan t", "the score 'nan' is not a finite number"),
-        ("q Q0 e 1 -inf t", "the score '-inf' is not a finite number"),
-        ("q Q0 e 1 1e999 t", "the score '1e999' is not a finite number"),
+        (
+            "q Q0 e 1 -inf t",
+            "the score '-inf' is not a finite number (--allow-infinite, in Python allow_infinite=True, ranks it)",
+        ),
+        (
+            "q Q0 e 1 1e999 t",
+            "the score '1e999' is not a finite number (--allow-infinite, in Python allow_infinite=True, ranks it)",
+        ),
     ],
 )
 @pytest.mark.parametrize("ending", ["\n", "", "\r\nq Q0 f 1 1 t\n" * 9])

@@ -12,6 +12,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.ranking import UNJUDGED, Ranking, as_judgements, rank
 
 
@@ -163,3 +164,16 @@ def test_a_run_needs_documents_with_names() -> None:
 def test_scores_need_a_data_set() -> None:
     with pytest.raises(DataError, match="a list of scores needs the data set"):
         rank(Judgements.of(JUDGED), np.zeros(5), Convention())
+
+
+def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
+    judged = {"q": {"a": 1, "b": 0, "c": 2}}
+    run = {"q": {"a": -np.inf, "b": 1.0, "c": np.inf}}
+    with pytest.raises(DataError, match=r"is -inf; a score is a finite number"):
+        evaluate(judged, run, "RR")
+    found = evaluate(judged, run, "NDCG", allow_infinite=True).mean["NDCG"]
+    assert found == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
+    data = Dataset.from_arrays(np.zeros((3, 1)), [1, 0, 2], [1, 1, 1])
+    assert evaluate(data, [np.inf, 3.0, -np.inf], "RR", allow_infinite=True).mean["RR"] == 1
+    with pytest.raises(DataError, match=r"is nan; a score is a finite number"):
+        evaluate(data, [np.nan, 3.0, -np.inf], "RR", allow_infinite=True)

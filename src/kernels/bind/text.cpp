@@ -71,31 +71,34 @@ void bind_trec(nb::module_& m) {
           },
           nb::rv_policy::take_ownership, nb::arg("text").noconvert(), nb::arg("lenient"), nb::arg("threads"));
     m.def("parse_run",
-          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool comments, Out<std::int64_t> starts,
+          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool comments, bool infinite, Out<std::int64_t> starts,
              Out<std::int32_t> lengths, Out<double> scores, int threads) {
               return trec_result(with_lines(view(text), [&] {
-                  const ReadOptions options{lenient, threads, comments};
+                  const ReadOptions options{lenient, threads, comments, infinite};
                   return parse_run(view(text), pieces, options, view(starts), view(lengths), view(scores));
               }));
           },
-          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("comments"), nb::arg("starts").noconvert(),
+          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("comments"), nb::arg("infinite"),
+          nb::arg("starts").noconvert(),
           nb::arg("lengths").noconvert(), nb::arg("scores").noconvert(), nb::arg("threads"));
     m.def("parse_judgements",
           [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool comments, Out<std::int64_t> starts,
              Out<std::int32_t> lengths, Out<std::int32_t> labels, int threads) {
               return trec_result(with_lines(view(text), [&] {
-                  const ReadOptions options{lenient, threads, comments};
+                  const ReadOptions options{lenient, threads, comments, false};
                   return parse_judgements(view(text), pieces, options, view(starts), view(lengths), view(labels));
               }));
           },
           nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("comments"), nb::arg("starts").noconvert(),
           nb::arg("lengths").noconvert(), nb::arg("labels").noconvert(), nb::arg("threads"));
     m.def("parse_scores",
-          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, Out<double> scores, int threads) {
-              return with_lines(view(text),
-                                [&] { return parse_scores(view(text), pieces, {lenient, threads, true}, view(scores)); });
+          [](In<std::uint8_t> text, const Pieces& pieces, bool lenient, bool infinite, Out<double> scores, int threads) {
+              return with_lines(view(text), [&] {
+                  return parse_scores(view(text), pieces, {lenient, threads, true, infinite}, view(scores));
+              });
           },
-          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("scores").noconvert(), nb::arg("threads"));
+          nb::arg("text").noconvert(), nb::arg("pieces"), nb::arg("lenient"), nb::arg("infinite"),
+          nb::arg("scores").noconvert(), nb::arg("threads"));
 }
 
 template <typename T>

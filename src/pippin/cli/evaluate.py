@@ -37,6 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         "scores, too)")  # fmt: skip
     shared(parser, measure=DEFAULT_MEASURES, tool=["official"])
     shared(parser, "per_query", "merge_queries")
+    parser.add_argument("--allow-infinite", action="store_true", help="rank infinite scores too, above or below all "
+                        "others; NaN is refused in any case")  # fmt: skip
     parser.add_argument("--ties-range", action="store_true", help="how far ties alone can move each number")
     printing(parser, "parquet")
     old(parser, "-q", "--per-query")
@@ -64,8 +66,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     evaluations: list[Evaluation] = []
     ranges: Ranges = {}
-    for judged, scored, name in load(options.judged, options.scored or [options.judged], options.merge_queries):
-        rankings = Rankings(judged, scored)
+    files = options.scored or [options.judged]
+    for judged, scored, name in load(options.judged, files, options.merge_queries, options.allow_infinite):
+        rankings = Rankings(judged, scored, options.allow_infinite)
         for tool in tools:
             if options.ties_range:
                 ranges[len(evaluations)] = ties_range(rankings, measures, tool, overrides)
@@ -92,7 +95,9 @@ def chosen_tools(names: Sequence[str]) -> list[Tool]:
     return [TOOLS[name] for name in flat]
 
 
-def load(judged: str, scored: Sequence[str], merge_queries: bool) -> list[tuple[Any, Any, str]]:
+def load(
+    judged: str, scored: Sequence[str], merge_queries: bool, allow_infinite: bool = False
+) -> list[tuple[Any, Any, str]]:
     """(judged, scored, name) for each scored file."""
     from pippin.data.load import as_judged, as_scored
 
@@ -101,7 +106,7 @@ def load(judged: str, scored: Sequence[str], merge_queries: bool) -> list[tuple[
     data = as_judged(judged, merge_queries=merge_queries)
     names = distinct_names(scored)
     return [
-        (data, as_scored(path, data, merge_queries=merge_queries), name)
+        (data, as_scored(path, data, merge_queries=merge_queries, allow_infinite=allow_infinite), name)
         for path, name in zip(scored, names, strict=True)
     ]
 

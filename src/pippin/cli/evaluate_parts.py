@@ -24,6 +24,8 @@ def evaluate_parts(
     """Every scored file under every tool, and where asked for, how far ties can move the means."""
     if options.merge_queries:
         raise DataError("--merge-queries needs the whole file in memory; sort it by query instead")
+    if options.allow_infinite:
+        raise DataError("--allow-infinite needs the whole file in memory; leave --stream and --dask out")
     requests: list[Request] = [(tool, overrides) for tool in tools]
     if options.ties_range:
         requests += [(tool, {**overrides, "ties": bound}) for tool in tools for bound in _BOUNDS]

@@ -63,9 +63,10 @@ def read_scored(
     form: str | None = None,
     names: Mapping[str, str] | None = None,
     merge_queries: bool = False,
+    allow_infinite: bool = False,
 ) -> Run | Scores:
     """The run or the list of scores in a Parquet, CSV or Arrow file."""
-    return _scored(find_roles(read_sheet(path, form), names), merge_queries)
+    return _scored(find_roles(read_sheet(path, form), names), merge_queries, allow_infinite)
 
 
 def from_frame_judged(
@@ -88,7 +89,12 @@ def from_frame_judged(
 
 
 def from_frame_scored(
-    frame: Any, *, names: Mapping[str, str] | None = None, merge_queries: bool = False, name: str = "run"
+    frame: Any,
+    *,
+    names: Mapping[str, str] | None = None,
+    merge_queries: bool = False,
+    allow_infinite: bool = False,
+    name: str = "run",
 ) -> Run | Scores:
     """The run or the scores in a data frame, a dict of columns, or a dict of dicts (query, document, score).
 
@@ -97,7 +103,7 @@ def from_frame_scored(
     """
     if _is_nested(frame):
         return Run.of(frame, name)
-    return _scored(find_roles(sheet_of(frame, name), names), merge_queries)
+    return _scored(find_roles(sheet_of(frame, name), names), merge_queries, allow_infinite)
 
 
 def _is_nested(frame: Any) -> bool:
@@ -177,12 +183,13 @@ def _judged(roles: Roles, merge_queries: bool, dtype: DTypeLike | None) -> Datas
     )  # fmt: skip
 
 
-def _scored(roles: Roles, merge_queries: bool) -> Run | Scores:
+def _scored(roles: Roles, merge_queries: bool, allow_infinite: bool = False) -> Run | Scores:
     sheet = roles.sheet
     (column,) = roles.need("score")
     scores = float_array(sheet.numbers(column, "score"))
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+    odd = np.isnan(scores) if allow_infinite else ~np.isfinite(scores)
+    if odd.any():
+        row = int(np.flatnonzero(odd)[0])
         raise sheet.error(f"the score is {scores[row]}; a score is a finite number", row)
     if "query" not in roles.named:
         return scores

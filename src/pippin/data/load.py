@@ -126,9 +126,11 @@ def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Jud
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)
 
 
-def as_scored(x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False) -> NDArray[np.float64] | Run:
+def as_scored(
+    x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False, allow_infinite: bool = False
+) -> NDArray[np.float64] | Run:
     """Scored data for `judged`: a `Run`, or one score per document of a `Dataset`."""
-    scored = _scored(x, judged, merge_queries)
+    scored = _scored(x, judged, merge_queries, allow_infinite)
     if isinstance(scored, (Dataset, Judgements)):
         raise DataError(f"scores or a run are expected, and {scored.name} holds judged data")
     if isinstance(scored, Run) or isinstance(judged, Dataset):
@@ -137,7 +139,7 @@ def as_scored(x: Any, judged: Dataset | Judgements, *, merge_queries: bool = Fal
 
 
 def _scored(
-    x: Any, judged: Dataset | Judgements, merge_queries: bool
+    x: Any, judged: Dataset | Judgements, merge_queries: bool, allow_infinite: bool
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if isinstance(x, (Dataset, Judgements, Run)):
         return x
@@ -148,11 +150,11 @@ def _scored(
 
         return irds.read_scored(x)
     if isinstance(x, (str, os.PathLike, Buffer)):
-        return _scored_file(x, judged, merge_queries)
+        return _scored_file(x, judged, merge_queries, allow_infinite)
     if _is_frame(x) and not type(x).__name__.endswith(("Series", "Array")):
         from pippin.data import columns
 
-        return columns.from_frame_scored(x, merge_queries=merge_queries)
+        return columns.from_frame_scored(x, merge_queries=merge_queries, allow_infinite=allow_infinite)
     try:
         scores = np.ascontiguousarray(x, np.float64)
     except (TypeError, ValueError):
@@ -165,7 +167,7 @@ def _scored(
 
 
 def _scored_file(
-    x: Readable, judged: Dataset | Judgements, merge_queries: bool
+    x: Readable, judged: Dataset | Judgements, merge_queries: bool, allow_infinite: bool
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if _is_folder(x):
         from pippin.data import partitions, store
@@ -174,17 +176,17 @@ def _scored_file(
     if _is_table(x):
         from pippin.data import columns
 
-        return columns.read_scored(os.fspath(x), merge_queries=merge_queries)
+        return columns.read_scored(os.fspath(x), merge_queries=merge_queries, allow_infinite=allow_infinite)
     buffer = open_buffer(x)
     kind = kind_of_text(buffer)
     if kind == "run":
-        return read_run(buffer, merge_queries=merge_queries)
+        return read_run(buffer, merge_queries=merge_queries, allow_infinite=allow_infinite)
     if kind != "scores":
         raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}", buffer.name)
     if not isinstance(judged, Dataset):
         message = f"a list of scores needs a LETOR data set, and {judged.name} holds judgements, which need a run"
         raise DataError(message, buffer.name)
-    return read_scores(buffer, len(judged))
+    return read_scores(buffer, len(judged), allow_infinite=allow_infinite)
 
 
 def _is_folder(x: Readable) -> TypeGuard[str | os.PathLike[str]]:

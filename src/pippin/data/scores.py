@@ -12,13 +12,15 @@ from pippin.errors import DataError
 from pippin.kernels import text as kernel
 
 
-def read_scores(source: Readable, rows: int | None = None, lenient: bool = False) -> NDArray[np.float64]:
+def read_scores(
+    source: Readable, rows: int | None = None, lenient: bool = False, allow_infinite: bool = False
+) -> NDArray[np.float64]:
     """Scores from text (plain, gzip, `-`), as many as `rows` unless that is None.
 
     `lenient` reads as Perl does: the number a line begins with, 0 where there is none; lines beyond `rows` are ignored.
     """
     buffer = open_buffer(source)
-    scores = kernel.read_scores(buffer.data, buffer.name, lenient=lenient)
+    scores = kernel.read_scores(buffer.data, buffer.name, lenient=lenient, infinite=allow_infinite)
     if rows is None:
         return scores
     if len(scores) < rows:

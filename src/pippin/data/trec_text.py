@@ -40,10 +40,19 @@ def read_judgements(
     return Judgements(query_ids, offsets, documents, labels.astype(np.int32, copy=False), name, buffer.name)
 
 
-def read_run(source: Readable, *, merge_queries: bool = False, lenient: bool = False, comments: bool = True) -> Run:
+def read_run(
+    source: Readable,
+    *,
+    merge_queries: bool = False,
+    lenient: bool = False,
+    comments: bool = True,
+    allow_infinite: bool = False,
+) -> Run:
     """A run from text (plain, gzip, `-`). That no document stands twice in a query is seen when it is ranked."""
     buffer = open_buffer(source)
-    columns = kernel.read_trec(buffer.data, buffer.name, run=True, lenient=lenient, comments=comments)
+    columns = kernel.read_trec(
+        buffer.data, buffer.name, run=True, lenient=lenient, comments=comments, infinite=allow_infinite
+    )
     query_ids, offsets, documents, scores = _grouped(buffer, columns, merge_queries, lenient)
     start, length = columns.last_tag if lenient else columns.first_tag
     tag = buffer.data[start : start + length].tobytes().decode("utf-8", "surrogateescape" if lenient else "replace")

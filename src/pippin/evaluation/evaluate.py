@@ -145,8 +145,10 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
 class Rankings:
     """The rankings of one pair of judged and scored data, each made once, when a convention first asks for it."""
 
-    def __init__(self, judged: Dataset | Judgements, scored: NDArray[np.float64] | Run) -> None:
-        self.judged, self.scored = judged, scored
+    def __init__(
+        self, judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, allow_infinite: bool = False
+    ) -> None:
+        self.judged, self.scored, self.allow_infinite = judged, scored, allow_infinite
         self._made: dict[tuple[Any, ...], Ranking] = {}
 
     def under(self, convention: Convention) -> Ranking:
@@ -154,7 +156,7 @@ class Rankings:
         level = convention.relevant_at if convention.queries == "relevant" else None
         key = (level, *(getattr(convention, name) for name in _RANK_AXES))
         if key not in self._made:
-            self._made[key] = rank(self.judged, self.scored, convention)
+            self._made[key] = rank(self.judged, self.scored, convention, allow_infinite=self.allow_infinite)
         return self._made[key]
 
 
@@ -201,30 +203,36 @@ def summary(ranking: Ranking, columns: Sequence[Column]) -> dict[str, int]:
 
 
 def read_rankings(
-    judged: Any, scored: Any, *, qid: Any = None, group: Any = None, merge_queries: bool = False
+    judged: Any,
+    scored: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    merge_queries: bool = False,
+    allow_infinite: bool = False,
 ) -> tuple[Rankings, str]:
     """The rankings of whatever people hand over as judged and scored data, and what they are called."""
     data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
-    found = as_scored(scored, data, merge_queries=merge_queries)
+    found = as_scored(scored, data, merge_queries=merge_queries, allow_infinite=allow_infinite)
     name = found.name if isinstance(found, Run) else getattr(scored, "name", None) or "scores"
-    return Rankings(data, found), str(name)
+    return Rankings(data, found, allow_infinite), str(name)
 
 
 # Type checkers are told what comes back: one tool gives an Evaluation, several give Evaluations.
 @overload
 def evaluate(
     judged: Any, scored: Any, measures: Any, tool: Several, *, qid: Any = ..., group: Any = ...,
-    merge_queries: bool = ..., **axes: Any,
+    merge_queries: bool = ..., allow_infinite: bool = ..., **axes: Any,
 ) -> Evaluations: ...  # fmt: skip
 @overload
 def evaluate(
     judged: Any, scored: Any, measures: Any = ..., *, tool: Several, qid: Any = ..., group: Any = ...,
-    merge_queries: bool = ..., **axes: Any,
+    merge_queries: bool = ..., allow_infinite: bool = ..., **axes: Any,
 ) -> Evaluations: ...  # fmt: skip
 @overload
 def evaluate(
     judged: Any, scored: Any, measures: Any = ..., tool: str | Tool = ..., *, qid: Any = ..., group: Any = ...,
-    merge_queries: bool = ..., **axes: Any,
+    merge_queries: bool = ..., allow_infinite: bool = ..., **axes: Any,
 ) -> Evaluation: ...  # fmt: skip
 def evaluate(
     judged: Any,
@@ -235,6 +243,7 @@ def evaluate(
     qid: Any = None,
     group: Any = None,
     merge_queries: bool = False,
+    allow_infinite: bool = False,
     **axes: Any,
 ) -> Evaluation | Evaluations:
     """Evaluate scores or a run against judgements as a tool would, or as several would.
@@ -246,6 +255,7 @@ def evaluate(
     tool           a name of `pippin.tools`, several, or "all"; one gives an Evaluation, more give Evaluations
     qid, group     the query of each row, or the sizes of the queries as LightGBM takes them
     merge_queries  join a query whose rows do not stand together in a file or frame
+    allow_infinite rank infinite scores too; NaN is refused in any case
     axes           any choice of a convention on top of the tool's, such as `relevant_at=2` or `ties="worst"`
 
     >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
@@ -258,7 +268,9 @@ def evaluate(
     """
     asked = texts_of(measures)
     tools = chosen(tool)
-    rankings, name = read_rankings(judged, scored, qid=qid, group=group, merge_queries=merge_queries)
+    rankings, name = read_rankings(
+        judged, scored, qid=qid, group=group, merge_queries=merge_queries, allow_infinite=allow_infinite
+    )
     if is_one(tool):
         return evaluate_rankings(rankings, asked, tools[0], axes, name)
     return Evaluations(*said_by(

@@ -87,14 +87,20 @@ def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def rank(judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention) -> Ranking:
+def rank(
+    judged: Dataset | Judgements,
+    scored: NDArray[np.float64] | Run,
+    convention: Convention,
+    *,
+    allow_infinite: bool = False,
+) -> Ranking:
     """Labels in rank order under a convention, from (data set, scores), (data set, run) or (judgements, run)."""
     if isinstance(judged, Dataset) and isinstance(scored, Run):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
-        ranking = _rank_dataset(judged, scored, convention)
+        ranking = _rank_dataset(judged, scored, convention, allow_infinite)
     elif isinstance(judged, Judgements) and isinstance(scored, Run):
-        ranking = _rank_run(judged, scored, convention)
+        ranking = _rank_run(judged, scored, convention, allow_infinite)
     else:
         raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
     if convention.queries == "relevant":
@@ -122,18 +128,24 @@ def _ties(convention: Convention) -> tuple[str, bool]:
     return ("input" if expected else convention.ties), expected
 
 
-def check_scores(data: Dataset, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unfit(scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.int64]:
+    """The rows whose scores cannot be ranked: NaN, and unless they are allowed, infinite ones."""
+    return np.flatnonzero(np.isnan(scores) if allow_infinite else ~np.isfinite(scores))
+
+
+def check_scores(data: Dataset, scores: NDArray[np.float64], allow_infinite: bool = False) -> NDArray[np.float64]:
     """Scores as the kernels take them: one finite double per document of the data set."""
     if scores.shape != (len(data),):
         raise DataError(f"{scores.size} scores for the {len(data)} documents of {data.name}")
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+    unfit = _unfit(scores, allow_infinite)
+    if len(unfit):
+        row = int(unfit[0])
         raise DataError(f"the score of document {row + 1} is {scores[row]}; a score is a finite number")
     return np.ascontiguousarray(scores, np.float64)
 
 
-def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention) -> Ranking:
-    scores = check_scores(data, scores)
+def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool) -> Ranking:
+    scores = check_scores(data, scores, allow_infinite)
     labels = _cap(data.labels, convention)
     ties, expected = _ties(convention)
     ids = data.document_ids
@@ -149,12 +161,13 @@ def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Conven
     return Ranking(data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected)
 
 
-def _rank_run(judged: Judgements, run: Run, convention: Convention) -> Ranking:
+def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infinite: bool) -> Ranking:
     position = {query: i for i, query in enumerate(run.query_ids)}
     if not position.keys() & set(judged.query_ids):
         raise DataError(f"{judged.name} and {run.name} have no query in common")
-    if not np.isfinite(run.scores).all():
-        raise _not_finite(run, int(np.flatnonzero(~np.isfinite(run.scores))[0]))
+    unfit = _unfit(run.scores, allow_infinite)
+    if len(unfit):
+        raise _not_finite(run, int(unfit[0]))
     keep = [q for q, query in enumerate(judged.query_ids) if convention.queries != "both" or query in position]
     judged_of = np.array(keep, np.int64)
     run_of = np.array([position.get(judged.query_ids[q], -1) for q in keep], np.int64)

@@ -83,26 +83,31 @@ def line_at(text: U8, offset: int) -> int:
     return int(native.line_at(text, offset))
 
 
-def read_trec(text: U8, file: str, *, run: bool, lenient: bool, comments: bool = True) -> TrecColumns:
+def read_trec(
+    text: U8, file: str, *, run: bool, lenient: bool, comments: bool = True, infinite: bool = False
+) -> TrecColumns:
     """A run (six columns, float64 scores) or judgements (four columns, int32 labels).
 
-    `lenient` reads as trec_eval does, which leaves out `comments` from version 10 on.
+    `lenient` reads as trec_eval does, which leaves out `comments` from version 10 on; `infinite` takes infinite scores.
     """
     with _errors_of(file):
         pieces = native.count_lines(text, lenient, threads())
         starts, lengths = np.empty(pieces.rows, np.int64), np.empty(pieces.rows, np.int32)
         values: NDArray[Any] = np.empty(pieces.rows, np.float64 if run else np.int32)
-        parse = native.parse_run if run else native.parse_judgements
-        rows, segments, first, last = parse(text, pieces, lenient, comments, starts, lengths, values, threads())
+        columns = (starts, lengths, values, threads())
+        if run:
+            rows, segments, first, last = native.parse_run(text, pieces, lenient, comments, infinite, *columns)
+        else:
+            rows, segments, first, last = native.parse_judgements(text, pieces, lenient, comments, *columns)
     return TrecColumns(starts[:rows], lengths[:rows], values[:rows], Segments(*segments), first, last)
 
 
-def read_scores(text: U8, file: str, *, lenient: bool) -> F64:
+def read_scores(text: U8, file: str, *, lenient: bool, infinite: bool = False) -> F64:
     """One number a line."""
     with _errors_of(file):
         pieces = native.count_lines(text, lenient, threads())
         scores = np.empty(pieces.rows, np.float64)
-        rows = native.parse_scores(text, pieces, lenient, scores, threads())
+        rows = native.parse_scores(text, pieces, lenient, infinite, scores, threads())
     return scores[:rows]
 
 

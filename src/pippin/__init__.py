@@ -4,7 +4,7 @@
     evaluate, compare               what a tool, or every tool, says of one ranking; of many systems, with significance
     reconcile, correlate, audit     why tools disagree; whether leaderboards agree; whether data are fit
     train, rank, save, load         rankers and their models
-    build                           from documents to a data set
+    build, Pipeline                 from documents to a data set; from new queries to a run
     bench, report                   all rankers on all data; pages, tables and figures
     tools, measures, rankers, features      what there is to choose from
     metrics, correlation            a scorer for scikit-learn; each rank correlation by itself
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pippin.collection.built import Built, build
     from pippin.collection.collection import Collection
     from pippin.collection.features.shelf import features
+    from pippin.collection.retrieval import Pipeline
     from pippin.data.dataset import Dataset
     from pippin.data.folds import Folds
     from pippin.data.read import read
@@ -68,6 +69,7 @@ _HOMES = {
     "Leaderboard": "pippin.bench.leaderboard",
     "Measure": "pippin.evaluation.measures",
     "MissingExtra": "pippin.errors",
+    "Pipeline": "pippin.collection.retrieval",
     "PippinError": "pippin.errors",
     "PluginError": "pippin.errors",
     "Ranker": "pippin.rankers.base",
@@ -111,6 +113,7 @@ __all__ = [
     "Leaderboard",
     "Measure",
     "MissingExtra",
+    "Pipeline",
     "PippinError",
     "PluginError",
     "Ranker",

@@ -12,6 +12,7 @@ import polars
 import pytest
 from tests.bench.small import CHEAP, bench, whole, write_folds
 
+import pippin
 from pippin.bench.inputs import find_inputs
 from pippin.bench.plan import MEASURES
 from pippin.bench.records import KEY, read_record
@@ -108,7 +109,7 @@ def test_tables(results: Results) -> None:
     assert "findings" in results.audits()["small"]
     plan = results.plan()
     assert (plan["data"], plan["ranker"], plan["select"]) == (["small"], list(CHEAP), ["MAP"])
-    assert results.versions["pippin"] == ["0.1.0"]
+    assert results.versions["pippin"] == [pippin.__version__]
 
 
 def test_nothing_is_computed_twice_and_bytes_are_the_same(results: Results, folder: Path, tmp_path: Path) -> None:

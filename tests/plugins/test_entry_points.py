@@ -77,3 +77,14 @@ def test_two_packages_with_one_name(tmp_path: Path, folder: Path) -> None:
     assert "bringer 1.0" in line
     assert "other 1.0" in line
     assert "uninstall one of the two" in line
+
+
+def test_a_set_of_features(tmp_path: Path, folder: Path) -> None:
+    text = """
+    from pippin.collection.features import SETS, FeatureSet
+
+    SETS.register("few", FeatureSet("few", "two", "a test", ("title",), ("tf@title", "idf@title")))
+    """
+    path = install(tmp_path / "site", "bringer", {"pippin.feature_sets": {"few": "sets"}}, sets=text)
+    assert "idf@title" in pippin("features", "few", cwd=folder, path=path).stdout
+    assert "few" in pippin("features", "-f", "csv", cwd=folder, path=path).stdout

@@ -1,0 +1,22 @@
+"""A data set: what must be in the folder before a benchmark trusts it.
+
+A `Source` names the folds and files, the number of features, the labels and the counts; one that is not certain is left
+out, and is then not checked. A folder called `fruits` is recognised, and so is `load_folder(path, source="fruits")`.
+"""
+
+from __future__ import annotations
+
+from pippin.data.sources import Count, Source, register
+
+FRUITS = register(
+    Source(
+        "fruits",
+        title="fruits, three folds",
+        features=2,
+        labels=(0, 1, 2),
+        origin="made by the tests of this package",
+        folds=("Fold1", "Fold2", "Fold3"),
+        total=Count(queries=30, documents=120),
+        aliases=("fruit-salad",),
+    )
+)

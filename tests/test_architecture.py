@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -203,3 +204,20 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: ".".join(names_of(p)))
 def test_every_module_says_which_question_it_answers(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_every_arrow_of_the_drawing_is_a_function() -> None:
+    drawing = (SOURCE.parent.parent / "docs" / "architecture.md").read_text().split("```")[1]
+    arrows = re.findall(r"([a-z_/]+\.py):([A-Za-z_.]+)", drawing)
+    assert len(arrows) > 20
+    for file, name in arrows:
+        scope: list[ast.stmt] = ast.parse((SOURCE / file).read_text()).body
+        for part in name.split("."):
+            found = [node for node in scope if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part]
+            assert found or _imported(scope, part), f"{file} has no {name}"
+            scope = found[0].body if found else []
+
+
+def _imported(scope: list[ast.stmt], name: str) -> bool:
+    """Whether a package's face takes a name from one of its files."""
+    return any(alias.name == name for node in scope if isinstance(node, ast.ImportFrom) for alias in node.names)

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.bench import fault
+from tests.bench.small import bench, write_folds
+
+from pippin.bench.store import Results
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("gcc") is None, reason="the shim before libc is for Linux, and made by gcc"
@@ -20,11 +22,16 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("shim") / "fault.so"
-    source = Path(fault.__file__).with_suffix(".c")
-    subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-o", made, source, "-ldl"], check=True)
-    return made
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str]]:
+    """The environment in which a shim of this name comes before libc."""
+
+    def environment(name: str) -> dict[str, str]:
+        library = tmp_path_factory.mktemp("shim") / f"{name}.so"
+        source = Path(__file__).with_name(f"{name}.c")
+        subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-o", library, source, "-ldl"], check=True)
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LD_PRELOAD": str(library)}
+
+    return environment
 
 
 @pytest.fixture
@@ -36,11 +43,22 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(("work", "least"), [("results", 60), ("store", 40)])
-def test_every_moment_of_writing(shim: Path, place: Path, work: str, least: int) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LD_PRELOAD": str(shim)}
+def test_every_moment_of_writing(made: Callable[[str], dict[str, str]], place: Path, work: str, least: int) -> None:
     command = [sys.executable, "-m", "tests.bench.fault", str(place), work]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=made("fault"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for how, outcome in json.loads(done.stdout).items():
         assert outcome["moments"] >= least, how
         assert not outcome["wrong"], how
+
+
+def test_a_clock_that_jumps_changes_nothing(made: Callable[[str], dict[str, str]], tmp_path: Path) -> None:
+    folder = write_folds(tmp_path / "small", folds=3)
+    options = ["--ranker", "best-feature,regression", "--tool", "official", "--jobs", "2"]
+    command = [sys.executable, "-m", "pippin", "bench", str(folder), *options, "-o", str(tmp_path / "jumping")]
+    done = subprocess.run(command, env=made("clock"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    jumping = Results.open(tmp_path / "jumping")
+    quiet = bench(folder, tmp_path / "quiet", tools=("official",), quick=False)
+    assert jumping.digest() == quiet.results.digest()
+    assert all(0 < seconds < 1000 for seconds in jumping.costs()["select_seconds"])

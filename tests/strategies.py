@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.reference import near
-from tests.twins import TWINS, value
 from tests.twins.query import Label
+from tests.twins.shelf import TWINS, value
 
 from pippin.data.trec import Judgements, Run
 from pippin.evaluation.axis import GainTable, UnitNumber, Whole

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from tests import reference
 from tests.strategies import asked_of, values_of
-from tests.twins import value
+from tests.twins.shelf import value
 
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.strategies import Drawn, asked_of, cases, judged_under, unlike_their_twins, values_of
-from tests.twins import TWINS
+from tests.twins.shelf import TWINS
 
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Kind

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.reference import near
 from tests.strategies import ASKED, GAINS, Drawn, cases, per_query
-from tests.twins import value
+from tests.twins.shelf import value
 
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import AXES, Convention

@@ -9,6 +9,7 @@ namespace pippin {
 
 // The measure of that name, or nullptr.
 Measure find_trec_measure(std::string_view name);
+Measure find_trec_gain_measure(std::string_view name);
 Measure find_trec9_measure(std::string_view name);
 Measure find_trec8_measure(std::string_view name);
 

@@ -100,3 +100,18 @@ def test_two_files_cannot_have_one_name(tmp_path: Path) -> None:
     folder = write(tmp_path, one=TOOL.format(name="t", empty=0.0), two=TOOL.format(name="t", empty=1.0))
     line = said(pippin("tools", "--import", "one", "--import", "two", cwd=folder))
     assert f"the tool 't' is registered twice: by one ({folder / 'one.py'}), two ({folder / 'two.py'})" in line
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("1 / 0", "the plug-in mine.py failed: ZeroDivisionError: division by zero (mine.py, line 6)"),
+        ("[1.0]", "Mine must give a number per query, 2, not float64(1,)"),
+        ("'many'", "Mine must give a number per query, 2, not <U4()"),
+    ],
+)
+def test_a_measure_that_fails_is_one_sentence(tmp_path: Path, value: str, sentence: str) -> None:
+    formula = '1 * compute("p", ranking, rules(ranking, convention, measure))'
+    text = MEASURE.format(name="Mine", factor=1).replace(formula, value)
+    line = said(pippin(*EVAL, "-m", "Mine", "--import", "mine", cwd=write(tmp_path, mine=text)))
+    assert sentence in line

@@ -20,6 +20,7 @@ from pippin.cli.output import complain
 from pippin.cli.parser import Parser
 from pippin.errors import PippinError, PluginError, UnknownName
 from pippin.layout import wrapped
+from pippin.plugins import blamed
 from pippin.progress import silence
 from pippin.terminal import Screen, coloured, guarded, screen_of, shown_on
 
@@ -85,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except (PippinError, OSError, UnicodeDecodeError, MemoryError, KeyboardInterrupt) as error:
             return _ended(error)
+        except Exception as error:
+            plugin = blamed(error)
+            if plugin is None:
+                raise
+            return _ended(plugin)
         return status
 
 

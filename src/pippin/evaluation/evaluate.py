@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.data.load import as_judged, as_scored
 from pippin.data.trec import Judgements, Run
-from pippin.errors import ConventionError, UnknownName
+from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse, text_of, texts_of
@@ -138,7 +138,11 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     kind = KINDS[measure.kind]
     if ranking.expected and not kind.expected and ranking.tied.any():
         raise ConventionError(f"{measure} has no closed form over tied documents; choose another rule for ties")
-    values = kind.function(ranking, convention, measure)
+    values = np.asarray(kind.function(ranking, convention, measure))
+    queries = len(ranking.query_ids)
+    if values.shape != (queries,) or values.dtype.kind not in "biuf":
+        raise PluginError(f"{kind.name} must give a number per query, {queries}, not {values.dtype}{values.shape}")
+    values = np.ascontiguousarray(values, np.float64)
     return settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, settling(convention))
 
 

@@ -22,10 +22,11 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pippin.errors import PluginError
     from pippin.plugins.entry_points import Promise
     from pippin.plugins.origin import Origin
 
-__all__ = ["caller", "digest_of", "is_path", "load_modules", "loaded_modules", "promises"]
+__all__ = ["blamed", "caller", "digest_of", "is_path", "load_modules", "loaded_modules", "promises"]
 
 OWN = "pippin"
 
@@ -73,6 +74,15 @@ def caller() -> Origin | None:
     from pippin.plugins.origin import origin_of
 
     return origin_of(frame.f_globals)
+
+
+def blamed(error: BaseException) -> PluginError | None:
+    """What to say where the code of a stranger failed while it was used; None where none had a part in it."""
+    if "pippin.plugins.origin" not in sys.modules:  # then nobody has registered anything
+        return None
+    from pippin.plugins.origin import blamed as by_line
+
+    return by_line(error)
 
 
 def digest_of(thing: object, origin: Origin) -> str:

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import json
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,7 @@ from pippin.errors import PluginError
 from pippin.plugins import OWN
 
 MAIN = "__main__"
+_ROOTS: set[Path] = set()  # of all that registered something here
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,18 @@ def origin_of(known: Mapping[str, Any]) -> Origin:
     if file is None or not Path(file).is_file():
         return Origin(module, None, spec, Source("", frozenset(), frozenset()))
     file = str(Path(file).resolve())
+    _ROOTS.add(_root(file))
     return Origin(module, file, spec, _source(_root(file)))
+
+
+def blamed(error: BaseException) -> PluginError | None:
+    """Which stranger's line failed, as a sentence; None where no stranger had a part in it."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename).resolve()
+        for root in _ROOTS & {file, *file.parents}:
+            what = f"{type(error).__name__}: {error} ({file.name}, line {frame.lineno})"
+            return PluginError(f"the plug-in {root.name} failed: {what}")
+    return None
 
 
 def _root(file: str) -> Path:

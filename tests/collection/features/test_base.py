@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.collection.features.drawing import draw_candidates
 
 from pippin.collection.candidates import Candidates, Floats, StreamCounts
-from pippin.collection.features import FEATURES, SETS, extract, parse_features
+from pippin.collection.features import FEATURES, SETS, BoundFeature, extract, parse_features
 from pippin.collection.features.base import feature
-from pippin.errors import ConventionError, PippinError, UnknownName
+from pippin.errors import ConventionError, PippinError, PluginError, UnknownName
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,13 @@ def test_every_feature_says_what_it_is(name: str) -> None:
     assert kept.formula
     assert kept.source
     assert kept.compute.__doc__
+
+
+def test_a_feature_gives_a_value_per_candidate() -> None:
+    candidates = draw_candidates(3, ("a",))
+    few = replace(FEATURES["tf"], compute=lambda candidates, stream: np.zeros(1))
+    with pytest.raises(PluginError, match=rf"tf@title must give a value per candidate, {len(candidates)}, not \(1,\)"):
+        extract(candidates, [BoundFeature(few, "title")])
 
 
 def test_a_name_is_registered_once() -> None:

@@ -26,4 +26,5 @@ def idf_coverage(candidates: Candidates, stream: StreamCounts, *, power: float =
     weight = np.where(df > 0, np.log(stream.documents / np.maximum(df, 1)), 0.0) ** power * (df > 0)
     if not weight.sum() > 0:
         return np.full(len(candidates), np.nan)
-    return weight @ (stream.tf[rows] > 0) / weight.sum()
+    covered: Floats = weight @ (stream.tf[rows] > 0) / weight.sum()
+    return covered

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from pippin.collection.candidates import Candidates, Floats
-from pippin.errors import ConventionError, UnknownName
+from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.registry import Registry
 
 Parameter = float | int | str
@@ -127,7 +127,10 @@ def extract(candidates: Candidates, features: str | Iterable[BoundFeature | str]
     check_streams(wanted, candidates.streams)
     columns = np.empty((len(wanted), len(candidates)), np.float64)
     for column, bound in zip(columns, wanted, strict=True):
-        column[:] = bound.values(candidates)
+        values = np.asarray(bound.values(candidates), np.float64)
+        if values.shape != column.shape:
+            raise PluginError(f"{bound} must give a value per candidate, {len(candidates)}, not {values.shape}")
+        column[:] = values
     return np.ascontiguousarray(columns.T)
 
 

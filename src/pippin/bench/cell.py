@@ -100,7 +100,7 @@ def _record(task: Task, chosen: Selected, columns: Columns, said: Sequence[warni
     return {
         **json.loads(canonical(task.record())),  # in one order, whatever order the options had
         "selected": _selection(chosen),
-        "means": {tool: {m: _number(c.mean) for m, c in own.items()} for tool, own in columns.items()},
+        "means": {tool: {m: _number(c.mean) for m, c in by_measure.items()} for tool, by_measure in columns.items()},
         "importance": _importance(chosen.ranker),
         "warnings": list(dict.fromkeys(str(warning.message) for warning in said if _is_own(warning))),
     }
@@ -108,8 +108,8 @@ def _record(task: Task, chosen: Selected, columns: Columns, said: Sequence[warni
 
 def _is_own(warning: warnings.WarningMessage) -> bool:
     """Whether Pippin warns. Libraries do so when they are first imported, which is in another cell on every run."""
-    own = Path(pippin.__file__).parent in Path(warning.filename).parents
-    return own and issubclass(warning.category, UserWarning | RuntimeWarning)
+    is_pippin = Path(pippin.__file__).parent in Path(warning.filename).parents
+    return is_pippin and issubclass(warning.category, UserWarning | RuntimeWarning)
 
 
 def check_versions(task: Task) -> None:
@@ -127,10 +127,10 @@ def evaluated(task: Task, test: Dataset, scores: NDArray[np.float64]) -> Columns
     columns: dict[str, dict[str, Column]] = {}
     for tool in task.tools:
         try:
-            own = evaluate_rankings(rankings, task.measures, TOOLS[tool], {}, task.ranker).columns
+            computed = evaluate_rankings(rankings, task.measures, TOOLS[tool], {}, task.ranker).columns
         except ConventionError:
-            own = tuple(_one_by_one(rankings, task, tool))
-        columns[tool] = {column.asked: column for column in own}
+            computed = tuple(_one_by_one(rankings, task, tool))
+        columns[tool] = {column.asked: column for column in computed}
     return columns
 
 
@@ -172,7 +172,7 @@ def _model(model: Ranker, data: str) -> dict[str, bytes]:
 
 def _values(columns: Columns) -> bytes:
     """Tool, measure, query, value; null where a query does not count."""
-    flat = [(tool, measure, column) for tool, own in columns.items() for measure, column in own.items()]
+    flat = [(tool, measure, column) for tool, by_measure in columns.items() for measure, column in by_measure.items()]
     values = np.concatenate([column.values for _, _, column in flat])
     return _parquet({
         "tool": [tool for tool, _, column in flat for _ in column.query_ids],

@@ -59,8 +59,8 @@ class Conclusion:
 
 def conclusions(study: Study, cells: Sequence[Any]) -> tuple[Conclusion, ...]:
     """All of them."""
-    found = [rule(study) for rule in (bias, collapse, letor_training, yahoo_training)]
-    return (*found, unchanged(study, cells), order(study))
+    reached = [rule(study) for rule in (bias, collapse, letor_training, yahoo_training)]
+    return (*reached, unchanged(study, cells), order(study))
 
 
 def _boards(study: Study, tool: str, measure: str = f"NDCG@{_LAST}") -> dict[str, Leaderboard]:
@@ -70,9 +70,9 @@ def _boards(study: Study, tool: str, measure: str = f"NDCG@{_LAST}") -> dict[str
 
 def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, float], words: str) -> Evidence:
     """The difference of two columns by the paired t-test over queries; equal columns do not differ for certain."""
-    found = compare_pair(ValueTable.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
-    p = 1.0 if math.isnan(found.p) else found.p
-    return Evidence(ranker, value, p, words, found.low, found.high)
+    tested = compare_pair(ValueTable.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
+    p = 1.0 if math.isnan(tested.p) else tested.p
+    return Evidence(ranker, value, p, words, tested.low, tested.high)
 
 
 def _corrected(rows: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -105,8 +105,8 @@ def bias(study: Study) -> Conclusion:
                 ours, theirs = ranklib.by_query(ranker), yahoo.by_query(ranker)
                 worst = max(worst, *(abs(theirs[q] - ours[q] - empty[q]) for q in theirs))
                 share = _fold_mean(precision[convention], ranker)
-                found = yahoo.by_ranker[ranker].mean - official.by_ranker[ranker].mean
-                ties = max(ties, abs(found - share))
+                difference = yahoo.by_ranker[ranker].mean - official.by_ranker[ranker].mean
+                ties = max(ties, abs(difference - share))
                 if convention == study.base and cutoff == _LAST:
                     rows[ranker] = yahoo.by_ranker[ranker].mean - ranklib.by_ranker[ranker].mean
     meaning = "share of empty queries"
@@ -187,14 +187,14 @@ def yahoo_training(study: Study) -> Conclusion:
     statement = "Training under yahoo helps AdaRank, which then gives empty queries no weight."
     meaning = f"NDCG@{_LAST} by the definition, AdaRank trained under yahoo − under {twin}"
     evidence = _trained(study, "yahoo", twin) if twin else ()
-    own = [e for e in evidence if e.ranker == "adarank"]
-    if not own:
+    adaranks = [e for e in evidence if e.ranker == "adarank"]
+    if not adaranks:
         return _unknown(name, statement, meaning, "AdaRank was not trained under yahoo and another tool.")
-    (found,) = own
-    holds: Holds = "yes" if found.value > 0 and found.p <= ALPHA else "no"
-    sure = "significantly" if found.p <= ALPHA else "not significantly"
-    words = f"AdaRank changes by {signed(found.value)}, {sure}.{_controls(evidence)}"
-    return Conclusion(name, statement, holds, found.value, meaning, found.p, words, evidence)
+    (adarank,) = adaranks
+    holds: Holds = "yes" if adarank.value > 0 and adarank.p <= ALPHA else "no"
+    sure = "significantly" if adarank.p <= ALPHA else "not significantly"
+    words = f"AdaRank changes by {signed(adarank.value)}, {sure}.{_controls(evidence)}"
+    return Conclusion(name, statement, holds, adarank.value, meaning, adarank.p, words, evidence)
 
 
 def unchanged(study: Study, cells: Sequence[Any]) -> Conclusion:
@@ -231,13 +231,13 @@ def order(study: Study) -> Conclusion:
     """Pairs of rankers that some tool turns round, all trained under the base."""
     statement = "Another evaluation tool may order the algorithms differently."
     meaning = f"pairs of rankers that some tool turns round, by NDCG@{_LAST}"
-    found = agreement(study.board(study.base, tool, _LAST) for tool in study.tools)
-    if found is None:
+    compared = agreement(study.board(study.base, tool, _LAST) for tool in study.tools)
+    if compared is None:
         return _unknown("order", statement, meaning, "There are not two rankers with all their cells.")
-    firm = [v for v in found.flips if v.significant]
-    words = f"{found.sentence()} {len(firm)} of the pairs that flip are significant under some tool."
-    holds: Holds = "yes" if firm else "partly" if found.flips else "no"
-    return Conclusion("order", statement, holds, float(len(found.flips)), meaning, math.nan, words)
+    firm = [v for v in compared.flips if v.significant]
+    words = f"{compared.sentence()} {len(firm)} of the pairs that flip are significant under some tool."
+    holds: Holds = "yes" if firm else "partly" if compared.flips else "no"
+    return Conclusion("order", statement, holds, float(len(compared.flips)), meaning, math.nan, words)
 
 
 def _twin(study: Study) -> str:

@@ -37,7 +37,7 @@ from pippin.rankers import written
 
 TEN = range(1, 11)
 MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
-OWN = ("seed", "convention")  # parameters of rankers that belong to the plan
+PLANNED = ("seed", "convention")  # parameters of rankers that belong to the plan
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -137,7 +137,7 @@ class Experiment:
             for name, given in kind.items():
                 known = ranker(name)().get_params()
                 for parameter in given:
-                    if parameter in OWN:
+                    if parameter in PLANNED:
                         raise DataError(f"{parameter} of {name} is the plan's own: use its {parameter}s")
                     if parameter not in known:
                         raise UnknownName(f"parameter of {name}", parameter, known)
@@ -156,14 +156,13 @@ class Experiment:
         A ranker whose training looks at no measure is the same under every convention, and one without a seed for
         every seed: each has one cell, under the first.
         """
-        places = list(folds)
-        for data, fold, digests in places:
+        for data, fold, digests in folds:
             for name in self.rankers:
                 known, fixed, grid = self._settings(name)
                 for convention in self.conventions if "convention" in known else self.conventions[:1]:
                     for seed in self.seeds if "seed" in known else self.seeds[:1]:
-                        own = {"seed": seed, "convention": convention}
-                        parameters = {**fixed, **{key: value for key, value in own.items() if key in known}}
+                        planned = {"seed": seed, "convention": convention}
+                        parameters = {**fixed, **{key: value for key, value in planned.items() if key in known}}
                         task = Task(data, fold, name, convention, seed, self.select, parameters, grid, self.tools,
                                     self.measures, digests)  # fmt: skip
                         yield replace(task, versions=versions_of(task))

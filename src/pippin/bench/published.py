@@ -75,27 +75,27 @@ def read_published(path: str | os.PathLike[str]) -> list[Published]:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = _columns(reader.fieldnames or (), path)
-            found = [_published(row, columns, path, reader.line_num) for row in reader]
+            values = [_published(row, columns, path, reader.line_num) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"the published values cannot be read: {error}", path) from None
     seen = set()
-    for one in found:
+    for one in values:
         key = (one.data, one.algorithm, one.measure)
         if key in seen:
             raise DataError(f"{one.algorithm} has two values of {one.measure} on {one.data}", path)
         seen.add(key)
-    return found
+    return values
 
 
 def _columns(headers: Sequence[str], path: str | os.PathLike[str]) -> dict[str, str]:
     by_name = {h.strip().lower(): h for h in headers}
-    found = {}
+    headers_of = {}
     for column, names in _COLUMNS.items():
         known = [by_name[n] for n in names if n in by_name]
         if not known:
             raise DataError(f"published values need a column {' or '.join(names)}", path, 1)
-        found[column] = known[0]
-    return found
+        headers_of[column] = known[0]
+    return headers_of
 
 
 def _published(
@@ -118,10 +118,10 @@ def beside(boards: Mapping[BoardKey, Leaderboard], published: Sequence[Published
     Data sets are found by name, whatever the case and punctuation.
     """
     ours = {(_plain(p.data), p.measure): board for p, board in boards.items() if p.tool == tool}
-    found = []
+    pairs = []
     for one in published:
         board = ours.get((_plain(one.data), one.measure))
         if board is not None:
             standing = board.by_ranker.get(one.ranker or "")
-            found.append(Beside(one, standing.mean if standing else math.nan))
-    return found
+            pairs.append(Beside(one, standing.mean if standing else math.nan))
+    return pairs

@@ -203,12 +203,12 @@ class Results:
     @property
     def versions(self) -> dict[str, list[str]]:
         """Package → the versions that computed the cells."""
-        found: dict[str, list[str]] = {}
+        versions: dict[str, list[str]] = {}
         for cell in self.cells:
             for name, version in cell.record["versions"].items():
-                if version not in found.setdefault(name, []):
-                    found[name].append(version)
-        return found
+                if version not in versions.setdefault(name, []):
+                    versions[name].append(version)
+        return versions
 
     def leaderboard(
         self, measure: str = "NDCG@10", tool: str = "official", data: str | None = None, convention: str | None = None
@@ -242,10 +242,10 @@ class Results:
                   if names is not None]  # fmt: skip
         frames = [_frame([], tool=str, measure=str, query=str, value=float)]
         for cell in self.cells:
-            own = {name: polars.lit(value) for name, value in zip(KEY, cell.key, strict=True)}
-            own["seed"] = polars.lit(cell.key[-1], polars.Int64)
+            key = {name: polars.lit(value) for name, value in zip(KEY, cell.key, strict=True)}
+            key["seed"] = polars.lit(cell.key[-1], polars.Int64)
             rows = cell.values().filter(*wanted)
-            frames.append(rows.select(**own, tool="tool", measure="measure", query="query", value="value"))
+            frames.append(rows.select(**key, tool="tool", measure="measure", query="query", value="value"))
         return polars.concat(frames)
 
     def costs(self) -> polars.DataFrame:

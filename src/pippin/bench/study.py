@@ -70,8 +70,8 @@ class Study:
     @cached_property
     def rankers(self) -> tuple[str, ...]:
         """Rankers with all their cells under some convention, best first under the base."""
-        found = [r for c in self.conventions for r in self.board(c, self.tools[0], LAST).by_ranker]
-        return tuple(dict.fromkeys(found))
+        ranked = [r for c in self.conventions for r in self.board(c, self.tools[0], LAST).by_ranker]
+        return tuple(dict.fromkeys(ranked))
 
     def board(self, convention: str, tool: str, cutoff: int) -> Leaderboard:
         """One leaderboard of the study."""

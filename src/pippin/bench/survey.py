@@ -88,22 +88,22 @@ class _Queries:
         """A digest of each query's labels and features; None without both relevant and other documents, since such
         short lists are alike by chance.
         """
-        found: list[bytes | None] = []
+        digests: list[bytes | None] = []
         for first, last in zip(self.data.offsets[:-1].tolist(), self.data.offsets[1:].tolist(), strict=True):
             labels, alike = self.data.labels[first:last], None
             if len(labels) and labels.min() < labels.max():
                 features = np.ascontiguousarray(self.data.features[first:last])
                 alike = hashlib.sha256(labels.tobytes() + features.tobytes()).digest()
-            found.append(alike)
-        return found
+            digests.append(alike)
+        return digests
 
     def facts(self, fold: str) -> dict[str, Any]:
         """Counts, features and labels of a fold."""
         parts = self.folds.queries[fold]
         labels = {part: self.data.labels[rows_of(self.data.offsets, parts[part])] for part in PARTS}
         counts = {
-            part: {"queries": len(parts[part]), "documents": len(own), "relevant": int((own > 0).sum())}
-            for part, own in labels.items()
+            part: {"queries": len(parts[part]), "documents": len(values), "relevant": int((values > 0).sum())}
+            for part, values in labels.items()
         }
         width = self.folds.facts.widths.get(fold, self.data.features.shape[1])
         values, numbers = np.unique(np.concatenate(list(labels.values())), return_counts=True)
@@ -167,8 +167,8 @@ def audit_folds(folds: Folds) -> dict[str, Any]:
     width = folds.data.features.shape[1]
     layout = {
         fold: {
-            part: AuditedFile(tuple(queries.names[at] for at in own.tolist()), folds.facts.widths.get(fold, width))
-            for part, own in parts.items()
+            part: AuditedFile(tuple(queries.names[at] for at in chosen.tolist()), folds.facts.widths.get(fold, width))
+            for part, chosen in parts.items()
         }
         for fold, parts in folds.queries.items()
     }

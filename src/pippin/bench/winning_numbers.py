@@ -63,9 +63,9 @@ def means_of(boards: Mapping[BoardKey, Leaderboard], tool: str) -> DataFrame:
     import polars as pl
 
     rows = [
-        (place.data, standing.ranker, place.measure, standing.mean)
-        for place, board in boards.items()
-        if place.tool == tool
+        (key.data, standing.ranker, key.measure, standing.mean)
+        for key, board in boards.items()
+        if key.tool == tool
         for standing in board.standings
     ]
     return pl.DataFrame(rows, ["data", "ranker", "measure", "value"], orient="row")

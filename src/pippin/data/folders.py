@@ -115,17 +115,17 @@ def _expected(source: Source) -> str:
 
 def layout(folder: Path, source: Source) -> dict[str, dict[str, Path]] | None:
     """Fold to part to file, or None unless every part of at least one fold is there (`.gz` counts, too)."""
-    found: dict[str, dict[str, Path]] = {}
+    folds: dict[str, dict[str, Path]] = {}
     for fold in source.folds:
         files = {part: _first(folder / fold, names) for part, names in source.parts.items()}
         present = {part: file for part, file in files.items() if file is not None}
         if len(present) == len(source.parts):
-            found[fold] = present
+            folds[fold] = present
         elif present:
             missing = next(names for part, names in source.parts.items() if part not in present)
             if len(source.folds) > 1:
                 raise DataError(f"this fold has no {' or '.join(missing)}", folder / fold)
-    return found or None
+    return folds or None
 
 
 def _first(folder: Path, names: tuple[str, ...]) -> Path | None:

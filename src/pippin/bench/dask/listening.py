@@ -56,14 +56,14 @@ def listening_on(host: str) -> Iterator[None]:
 def _narrow_bind(host: str) -> Callable[[int, int, int], int]:
     """The system's `bind`, with this address where every one is asked for."""
     system = ctypes.CDLL(None, use_errno=True)
-    own = socket.inet_aton(socket.gethostbyname(host))
+    narrow = socket.inet_aton(socket.gethostbyname(host))
 
     def bind(handle: int, address: int, size: int) -> int:
         asked = ctypes.string_at(address, size)
         if size >= _ADDRESS.size:
             family, port, where = _ADDRESS.unpack(asked[: _ADDRESS.size])
             if family == socket.AF_INET and where == _EVERY:
-                asked = _ADDRESS.pack(family, port, own)
+                asked = _ADDRESS.pack(family, port, narrow)
         return int(system.bind(handle, asked, len(asked)))
 
     return bind

@@ -103,11 +103,11 @@ def _score(folder: str, part: Partition, model: bytes, target: str) -> Partition
     scores = trained.predict(models.aligned(trained, data))
     bare = replace(data, features=np.empty((len(data), 0), np.float32), feature_names=(), comments=None, lines=None)
     # In a folder of its own first: a task can be done twice at a time, where a worker was thought lost.
-    with TemporaryDirectory(dir=target, prefix=".") as own:
-        writer = Writer(Path(own), len(data))
+    with TemporaryDirectory(dir=target, prefix=".") as scratch:
+        writer = Writer(Path(scratch), len(data))
         writer.add(bare, scores)
         (written,) = writer.closed()
-        (Path(own) / written.file).replace(Path(target) / part.file)
+        (Path(scratch) / written.file).replace(Path(target) / part.file)
     return replace(written, file=part.file)
 
 

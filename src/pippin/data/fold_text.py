@@ -1,8 +1,8 @@
 """Folds as text: each line is read once, though five folds of one data set hold every line five times.
 
-The first pass finds the queries of every file without reading their numbers, and knows a query that came before by the
-SHA-256 of its lines. The second pass reads the lines of every distinct query once, and the parts of the folds are lists
-of queries: what comes out is what reading each file by itself gives, to the last bit.
+The first pass finds the queries of every file without reading their numbers, and knows a query that came before by its
+id and its lines, compared byte by byte. The second pass reads the lines of every distinct query once, and the parts of
+the folds are lists of queries: what comes out is what reading each file by itself gives, to the last bit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import mmap
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,26 @@ class _Query:
     """One distinct query: where its lines stand."""
 
     id: str
-    digest: bytes
     lines: Sequence[U8]
     rows: int
     width: int
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """What two queries have in common before their lines need to be compared."""
+        return self.id, *map(str, map(len, self.lines))
+
+    def same_lines(self, other: _Query) -> bool:
+        """Whether the lines are the same, byte by byte; for queries of the same sizes."""
+        return all(np.array_equal(a, b) for a, b in zip(self.lines, other.lines, strict=True))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the lines."""
+        hashed = hashlib.sha256()
+        for piece in self.lines:
+            hashed.update(piece.data)
+        return hashed.digest()
 
 
 @dataclass(eq=False)
@@ -59,6 +76,15 @@ class FoldTexts:
     merge_queries: bool = False
     distinct: list[_Query] = field(default_factory=list)
     parts: dict[str, dict[str, I64]] = field(default_factory=dict)  # fold → part → numbers of distinct queries
+
+    def number_of(self, query: _Query, alike: list[int]) -> int:
+        """The number of a query: that of an equal one, among those of its sizes, or a new one."""
+        for at in alike:
+            if query.same_lines(self.distinct[at]):
+                return at
+        alike.append(len(self.distinct))
+        self.distinct.append(query)
+        return alike[-1]
 
     def count(self, fold: str, part: str) -> Count:
         """How many queries and documents a file has."""
@@ -123,16 +149,14 @@ class FoldTexts:
 def index_texts(files: Files, *, merge_queries: bool = False) -> FoldTexts:
     """The first pass over the files of folds; a file that cannot be read raises as it does by itself."""
     texts = FoldTexts(files, merge_queries)
-    known: dict[bytes, int] = {}
+    known: dict[tuple[str, ...], list[int]] = {}
     try:
         for fold, parts in files.items():
             texts.parts[fold] = {}
             for part, file in parts.items():
                 queries = _queries_of(open_buffer(file), merge_queries)
-                for query in queries:
-                    if known.setdefault(query.digest, len(known)) == len(texts.distinct):
-                        texts.distinct.append(query)
-                texts.parts[fold][part] = np.array([known[query.digest] for query in queries], np.int64)
+                numbers = [texts.number_of(query, known.setdefault(query.sizes, [])) for query in queries]
+                texts.parts[fold][part] = np.array(numbers, np.int64)
     except (DataError, _NotPlain):
         _read_apart(files, merge_queries)
         raise
@@ -151,11 +175,8 @@ def _queries_of(buffer: Buffer, merge_queries: bool) -> list[_Query]:
     queries = []
     for name, held in by_id.items():
         lines = [_ended(buffer.data[stretches.begins[i] : ends[i]]) for i in held]
-        hashed = hashlib.sha256()
-        for piece in lines:
-            hashed.update(piece.data)
         rows, width = int(stretches.rows[held].sum()), int(stretches.widths[held].max())
-        queries.append(_Query(name.decode(), hashed.digest(), lines, rows, width))
+        queries.append(_Query(name.decode(), lines, rows, width))
     return queries
 
 

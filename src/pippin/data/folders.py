@@ -24,6 +24,7 @@ from pippin.data.fold_text import FoldTexts, index_texts
 from pippin.data.folds import Folds
 from pippin.data.sources import SOURCES, Count, Source
 from pippin.errors import DataError
+from pippin.kernels.text import find_queries
 
 STORE = "folds.pippin"  # the folds of a folder as a store, beside their text
 _GO_ON = " (check=False goes on without looking)"
@@ -63,9 +64,8 @@ def load_folder(
     The store that `pippin build` wrote beside its text is mapped instead, while the text is what it was made with.
     """
     texts, known = index_folder(path, source=source, check=check, merge_queries=merge_queries)
-    text = text_digest(texts, known, absent, dtype)
     store = Path(path) / STORE
-    if is_fold_store(store) and text_of(store) == text:
+    if is_fold_store(store) and text_of(store) == text_digest(texts, known, absent, dtype):
         return replace(open_fold_store(store), name=known.name, source=known)
     return read_texts(texts, known, absent=absent, dtype=dtype)
 
@@ -178,8 +178,12 @@ def _counts_fit(source: Source, files: Mapping[str, Mapping[str, Path]]) -> bool
     declared = source.count(fold, part)
     if declared.queries is None:
         return False
-    rows = [line.split(b"#")[0].split() for line in open_buffer(files[fold][part]).data.tobytes().splitlines()]
-    rows = [row for row in rows if len(row) > 2]
-    width = max((int(row[-1].split(b":")[0]) for row in rows if row[-1].split(b":")[0].isdigit()), default=0)
-    queries = len({row[1] for row in rows})
-    return width == source.features and Count(queries, len(rows)) in {declared, Count(declared.queries, len(rows))}
+    buffer = open_buffer(files[fold][part])
+    try:
+        queries = find_queries(buffer.data, buffer.name)
+    except DataError:  # what is wrong with it is said when it is read
+        return False
+    ids = {
+        buffer.data[s : s + n].tobytes() for s, n in zip(queries.starts.tolist(), queries.lengths.tolist(), strict=True)
+    }
+    return len(ids) == declared.queries and int(queries.widths.max(initial=0)) == source.features

@@ -20,7 +20,6 @@ from pippin.cli.output import complain
 from pippin.cli.parser import Parser
 from pippin.errors import PippinError, PluginError, UnknownName
 from pippin.layout import wrapped
-from pippin.plugins import blamed
 from pippin.progress import silence
 from pippin.terminal import Screen, coloured, guarded, screen_of, shown_on
 
@@ -87,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (PippinError, OSError, UnicodeDecodeError, MemoryError, KeyboardInterrupt) as error:
             return _ended(error)
         except Exception as error:
+            from pippin.plugins import blamed
+
             plugin = blamed(error)
             if plugin is None:
                 raise

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests coverage clean
+.PHONY: demo test lint types python-tests cpp-tests coverage fuzz clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -32,6 +32,20 @@ cpp-tests: $(VENV)/.test
 # What the tests run, in Python and in C++: docs/coverage.md. Takes about three times as long as the tests.
 coverage: $(VENV)/.test
 	$(BIN)/python -m tests.measure_coverage --anew
+
+# Damaged files of every format against the whole program, with the extension and its bindings under AddressSanitizer
+# and UBSan: a million mutations, or FUZZ_COUNT of them, or for FUZZ_SECONDS.
+FUZZED := build/fuzz/site
+fuzz: $(VENV)/.test
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/fuzz -G Ninja -DPIPPIN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
+		-DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/fuzz --target _native --parallel 2 | tail -n 1
+	@rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -r src/pippin $(FUZZED)/ && rm -f $(FUZZED)/pippin/_native*.so
+	@cp build/fuzz/_native*.so $(FUZZED)/pippin/
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+		ARROW_DEFAULT_MEMORY_POOL=system PYTHONPATH="$(CURDIR)/$(FUZZED):$(CURDIR)" \
+		$(BIN)/python -m tests.fuzz
 
 src/pippin/_native.pyi: $(VENV)/.test
 	@$(BIN)/python -m nanobind.stubgen -q -m pippin._native -o $@

@@ -1,0 +1,53 @@
+"""`python -m tests.fuzz`: every format under the fuzzer, round after round with new seeds, for a time or a number.
+
+FUZZ_SECONDS says for how long, or FUZZ_COUNT how many mutations in all (a million unless said). A finding is printed
+with its format and its seed, which `python -m tests.fuzz FORMAT SEED` repeats, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from tests.fuzz import test_collections, test_data, test_folders
+from tests.fuzz.cases import Case, fuzz
+
+CASES: dict[str, Case] = {
+    f"{module}: {name}": case
+    for module, cases in (
+        ("data", test_data.CASES), ("folders", test_folders.CASES), ("collections", test_collections.CASES)
+    )
+    for name, case in cases.items()
+}  # fmt: skip
+AT_ONCE = 100
+
+
+def main() -> int:
+    """Fuzz until the time or the number is over."""
+    if len(sys.argv) == 3:
+        print(fuzz(CASES[sys.argv[1]], AT_ONCE, int(sys.argv[2])))
+        return 0
+    seconds, most = float(os.environ.get("FUZZ_SECONDS") or "inf"), int(os.environ.get("FUZZ_COUNT") or 10**6)
+    most = sys.maxsize if os.environ.get("FUZZ_SECONDS") else most
+    start, done, seed = time.monotonic(), 0, int(os.environ.get("FUZZ_SEED") or time.time())
+    refused = 0
+    while done < most and time.monotonic() - start < seconds:
+        for name, case in CASES.items():
+            try:
+                counts = fuzz(case, AT_ONCE, seed)
+            except AssertionError as error:
+                print(f"FOUND in {name!r} with seed {seed}: {error}", flush=True)
+                return 1
+            done += AT_ONCE
+            refused += counts["refused"]
+            if done >= most or time.monotonic() - start >= seconds:
+                break
+        print(f"{done:,} mutations of {len(CASES)} formats, {refused:,} refused, {time.monotonic() - start:,.0f} s",
+              flush=True)  # fmt: skip
+        seed += 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

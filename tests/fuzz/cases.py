@@ -1,0 +1,72 @@
+"""A format under the fuzzer: how a good file or folder is made, and how it is used.
+
+What Pippin wrote itself must, whatever happens to it, give the same output or one sentence (`own`); what others wrote
+must give something or one sentence. A case is made once; its files are damaged one after the other and mended again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.harness import damaged, survive
+
+Mutant = tuple[str, bytes]  # the name of a file, and what stands in it now
+
+
+@dataclass(frozen=True)
+class Case:
+    """A format that Pippin reads."""
+
+    make: Callable[[Path], object]  # writes into an empty folder
+    use: Callable[[Path], object]  # reads from there, and gives all that somebody would see
+    own: bool = False
+    only: str = "*"  # which files are damaged
+
+
+class Fuzzed:
+    """A case at work in a folder of its own."""
+
+    def __init__(self, case: Case, folder: Path) -> None:
+        self.case, self.folder = case, folder
+        case.make(folder)
+        files = sorted(file for file in folder.rglob(case.only) if file.is_file())
+        self.files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+        self.files = {name: content for name, content in self.files.items() if content}
+        self.expected = case.use(folder)
+
+    def mutants(self, count: int, seed: int) -> Iterator[Mutant]:
+        """Damaged files; a long one is damaged more often than a short one, but not by as much as it is longer."""
+        random = Random(f"{seed}")
+        names = list(self.files)
+        weights = [len(self.files[name]) ** 0.5 for name in names]
+        for name in random.choices(names, weights, k=count):
+            content = self.files[name]
+            while (mutant := damaged(content, random)) == content:
+                pass
+            yield name, mutant
+
+    def read(self, mutant: Mutant) -> None:
+        """Use the folder with one file damaged."""
+        name, content = mutant
+        file = self.folder / name
+        file.write_bytes(content)
+        try:
+            found = self.case.use(self.folder)
+            if self.case.own and found != self.expected:
+                raise AssertionError("other output than what was written")
+        finally:
+            file.write_bytes(self.files[name])
+
+
+def fuzz(case: Case, count: int, seed: int = 0) -> dict[str, int]:
+    """Damage a case `count` times; how many were read and how many refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        fuzzed = Fuzzed(case, Path(folder))
+        counts = survive(fuzzed.mutants(count, seed), fuzzed.read)
+        if case.use(Path(folder)) != fuzzed.expected:
+            raise AssertionError("what was mended gives other output than before")
+        return counts

@@ -1,0 +1,111 @@
+"""Documents, topics and what belongs to them, in every form that is read."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.collection.micro import micro_candidates, micro_web
+from tests.collection.readers.samples import MEDLINE, PAGES, SMART, TREC, record, response
+from tests.fuzz.cases import Case, fuzz
+from tests.fuzz.harness import COUNT
+
+from pippin.collection.link_files import read_docmap, read_linkgraph, read_sitemap, write_link_files
+from pippin.collection.meta import CollectionInfo, StreamInfo, read_meta, write_meta
+from pippin.collection.readers import read_collection
+from pippin.collection.similarity import read_similarity, write_similarity
+from pippin.collection.topics import read_queries
+
+HTML = b"<html><title>Apples</title><base href='/x/'><body><h1>Sorts</h1>Caf\xe9 &amp; <a href='b.html'>B</a><p>end"
+ARCHIVE = b"".join(
+    [record("warcinfo", b"software: hand\r\n"), response("http://a.org/", b"<title>A</title>one"),
+     response("http://a.org/b", gzip.compress(b"<p>two"), "Content-Encoding: gzip"), record("request", b"GET /\r\n")]
+)  # fmt: skip
+JSONL = b'{"_id": "d1", "title": "On apples", "text": "red"}\n{"_id": "d2", "title": "", "text": "pears \\u00e9"}\n'
+TOPICS = b"""<top>
+<num> Number: 1
+<title> apples
+<desc> Description:
+Which?
+</top>
+<top>
+<num> 2
+<title> pears
+</top>
+"""
+BEIR = {
+    "corpus.jsonl": JSONL,
+    "queries.jsonl": b'{"_id": "q1", "text": "apples"}\n{"_id": "q2", "text": "pears"}\n',
+    "qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n",
+}
+
+
+def documents(place: Path) -> object:
+    """All that a reader gives."""
+    collection = read_collection(place)
+    read = [(d.id, sorted(d.streams.items()), d.url, d.links) for d in collection]
+    return read, collection.queries, collection.streams, list(collection.notes)
+
+
+def files(**content: bytes) -> Callable[[Path], None]:
+    def put(folder: Path) -> None:
+        for name, data in content.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+
+    return put
+
+
+def one(name: str, content: str | bytes, read: Callable[[Path], object] = documents) -> Case:
+    data = content if isinstance(content, bytes) else content.encode()
+    return Case(files(**{name: data}), lambda folder: read(folder / name))
+
+
+def info() -> CollectionInfo:
+    streams = (StreamInfo(name, name, 9, 40) for name in micro_candidates().streams)
+    return CollectionInfo("micro", 6, tuple(streams))
+
+
+def meta(folder: Path) -> object:
+    return [(one.query.id, one.document_ids, sorted(one.streams)) for one in read_meta(folder / "Meta")]
+
+
+def links(folder: Path) -> object:
+    place = folder / "links"
+    names = sorted(file.name for file in place.iterdir())
+    readers = {"linkgraph": read_linkgraph, "sitemap": read_sitemap, "docmap": read_docmap}
+    return [repr(read(place / name)) for name in names for what, read in readers.items() if what in name.lower()]
+
+
+CASES = {
+    "jsonl": one("d.jsonl", JSONL),
+    "jsonl.gz": one("d.jsonl.gz", gzip.compress(JSONL)),
+    "tsv": one("d.tsv", "1\tred apples\n2\tgreen pears\n3\tplums\n"),
+    "csv": one("d.csv", 'id,title,text\n1,A,"red, apples"\n2,B,pears\n'),
+    "trec": one("d.trec", TREC),
+    "trecweb": one("00", PAGES),
+    "smart": one("cran.all", SMART),
+    "medline": one("ohsumed.88", MEDLINE),
+    "warc": one("a.warc", ARCHIVE),
+    "warc.gz": one("a.warc.gz", gzip.compress(ARCHIVE)),
+    "html": Case(files(**{"pages/a.html": HTML, "pages/b.html": HTML[:40]}), lambda f: documents(f / "pages")),
+    "beir": Case(files(**BEIR), documents),
+    "topics of trec": one("topics", TOPICS, read_queries),
+    "topics as tsv": one("topics.tsv", "1\tred apples\n2\tpears\n", read_queries),
+    "topics as jsonl": one("topics.jsonl", JSONL, read_queries),
+    "links": Case(lambda f: write_link_files(micro_web(), f / "links"), links),
+    "similarity": Case(
+        lambda f: write_similarity(f / "s.txt", [("q1", np.eye(3)), ("q2", np.eye(2))]),
+        lambda f: sorted(read_similarity(f / "s.txt")),
+    ),
+    "meta": Case(lambda f: write_meta(f / "Meta", info(), [micro_candidates()]), meta),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_collections(name: str) -> None:
+    counts = fuzz(CASES[name], COUNT // 80)
+    assert sum(counts.values()) == COUNT // 80

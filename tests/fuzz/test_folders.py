@@ -1,0 +1,154 @@
+"""Folders that Pippin wrote: damage to an index, store, web, data set or results never changes what is read."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+from tests.bench.small import bench, write_folds
+from tests.collection.micro import micro_web
+from tests.fuzz.cases import Case, fuzz
+from tests.fuzz.harness import COUNT
+
+from pippin.bench.store import Results
+from pippin.collection.analysis import Analysis
+from pippin.collection.build import Recipe, build, manifest_of
+from pippin.collection.collection import Collection, Document, Query
+from pippin.collection.index import build_index, open_index
+from pippin.collection.web import Web
+from pippin.data import built
+from pippin.data.dataset import Dataset
+from pippin.data.fold_store import open_fold_store, write_fold_store
+from pippin.data.folds import make_folds
+from pippin.data.load import as_judged
+from pippin.data.packing import digest
+from pippin.data.partitions import read_partitions, write_partitions
+from pippin.data.store import read_store, write_store
+from pippin.data.synthetic import make
+from pippin.data.trec import Judgements, Run
+from pippin.rankers import models
+
+DATA = make(10, documents=6, features=5)
+WORDS = ("apple", "pear", "plum", "quince", "cherry", "medlar", "damson")
+
+
+def pages() -> list[Document]:
+    said = [" ".join(WORDS[(i * step) % len(WORDS)] for step in (1, 2, 3)) for i in range(20)]
+    return [
+        Document(f"d{i}", {"title": text.split()[0], "body": text}, f"http://a.org/{i}") for i, text in enumerate(said)
+    ]
+
+
+def orchard() -> Collection:
+    queries = tuple(Query(str(i), f"{WORDS[i]} {WORDS[i + 1]}") for i in range(4))
+    judged = {query.id: {f"d{(i * 5) % 20}": 1, f"d{i + 1}": 0} for i, query in enumerate(queries)}
+    read = pages()
+    return Collection("orchard", ("title", "body"), lambda: iter(read), queries, Judgements.of(judged),
+                      unions={"whole": ("title", "body")})  # fmt: skip
+
+
+def search(folder: Path) -> object:
+    """What every way to ask an index gives."""
+    index = open_index(folder / "index")
+    found: list[Any] = [repr(index), index.digest, list(index.ids), list(index.urls), list(index.vocabulary)]
+    for stream in index.streams:
+        tops = index.tops([["appl", "pear"], ["plum"], ["nothing"]], 5, stream=stream)
+        found += [part.tobytes() for pair in tops for part in pair]
+        found += [part.tobytes() for part in index.postings(stream, "pear")]
+        found += [part.tobytes() for part in index.tokens(stream, [0, 7, 19])]
+        found += [index.bm25(["quinc"], stream=stream).tobytes(), index.total(stream), index.terms(stream)]
+    candidates = index.candidates(Query("q", "apple pear"), [3, 1, 12], [0, 1, 0])
+    for counts in candidates.streams.values():
+        found += [getattr(counts, name).tobytes() for name in ("df", "cf", "tf", "length", "unique")]
+        places = counts.positions() if counts.positions else None
+        found += [getattr(places, name).tobytes() for name in ("offsets", "position", "word")]
+    return found
+
+
+def web(folder: Path) -> object:
+    one = Web.open(folder / "web")
+    arrays: list[Any] = [one.hosts, one.pagerank, one.hostrank, one.topical, one.slashes, one.url_lengths]
+    arrays += [one.graph.out_targets, one.graph.in_sources, one.graph.outside_counts, one.sitemap.parent]
+    arrays.append(one.topics.pages)
+    texts = [list(one.ids), list(one.urls), list(one.host_names), list(one.graph.outside_urls)]
+    return [repr(one), one.parameters, one.convergence, texts, [array.tobytes() for array in arrays]]
+
+
+def folds(folder: Path) -> object:
+    opened = open_fold_store(folder / "folds")
+    parts = {(fold.name, part): digest(fold[part]) for fold in opened for part in fold.parts}
+    return opened.name, parts, digest(opened.data)
+
+
+def data_set(folder: Path) -> object:
+    built._read.cache_clear()
+    whole = folder / "out"
+    manifest = manifest_of(whole)
+    texts = [as_judged(file) for file in sorted((whole / "Feature-min").glob("Fold1/*.txt"))]
+    named = [one.feature_names for one in texts if isinstance(one, Dataset)]
+    return manifest, [digest(one) for one in texts], named, digest(read_store(whole / "binary.pippin"))
+
+
+@cache
+def prepared(what: str) -> Path:
+    """What takes long to make, once."""
+    place = Path(mkdtemp())
+    if what == "results":
+        bench(write_folds(place / "text", folds=3), place / "results", tools=("official", "letor4"))
+    else:
+        recipe = Recipe(features="tf@body bm25@title", size=8, folds=3, analysis=Analysis(), meta=False)
+        build(orchard(), place / "out", recipe)
+    return place
+
+
+def results(folder: Path) -> object:
+    """Everything that a leaderboard and a report read."""
+    opened = Results.open(folder / "results")
+    tables = (
+        opened.means(),
+        opened.values(),
+        opened.costs(),
+        opened.failures(),
+        opened.importances(),
+        opened.datasets(),
+    )
+    cells = [(cell.scores().rows(), models.load(cell.model).get_params()) for cell in opened.cells]
+    return [table.rows() for table in tables], opened.audits(), opened.plan(), opened.versions, cells
+
+
+CASES = {
+    "store": Case(
+        lambda f: write_store(DATA, f / "s"),
+        lambda f: (digest(read_store(f / "s")), read_store(f / "s").name), own=True,
+    ),
+    "store of judgements": Case(
+        lambda f: write_store(Judgements.of({"q": {"a": 1, "b": 0}, "r": {"c": 2}}), f / "s"),
+        lambda f: (digest(read_store(f / "s")), read_store(f / "s").name), own=True,
+    ),
+    "store of a run": Case(
+        lambda f: write_store(Run.of({"q": {"a": 1.5, "b": 0}}, "mine"), f / "s"),
+        lambda f: (digest(read_store(f / "s")), getattr(read_store(f / "s"), "tag", "")), own=True,
+    ),
+    "partitions": Case(
+        lambda f: write_partitions(DATA, f / "p", 20),
+        lambda f: (digest(read_partitions(f / "p")), read_partitions(f / "p").name), own=True,
+    ),
+    "index": Case(lambda f: build_index(orchard(), f / "index"), search, own=True),
+    "web": Case(lambda f: micro_web().save(f / "web"), web, own=True),
+    "folds": Case(lambda f: write_fold_store(make_folds(DATA, 3), f / "folds", "x"), folds, own=True),
+    "built data set": Case(
+        lambda f: shutil.copytree(prepared("data") / "out", f / "out"), data_set, own=True,
+    ),
+    "results": Case(lambda f: shutil.copytree(prepared("results") / "results", f / "results"), results, own=True),
+}  # fmt: skip
+SHARE = {"results": 400, "built data set": 100}  # those that take long are damaged less often
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_folders(name: str) -> None:
+    counts = fuzz(CASES[name], COUNT // SHARE.get(name, 30))
+    assert counts["refused"], "nothing was damaged"

@@ -23,6 +23,7 @@ from pippin.data.store import FORMAT, read_store, write_store
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.evaluation.evaluate import evaluate
 from pippin.kernels.checksum import BLOCK
 
 anything = st.one_of(datasets(any_ids), judgements(any_ids), runs(any_ids))
@@ -221,6 +222,7 @@ def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_
             part.features  # noqa: B018
     with pytest.raises(DataError, match=message):
         read.select([3, 1])
+    evaluate(read, np.arange(len(data), dtype=np.float64), ["MAP"])  # looks at no feature
     refused(tmp_path / "s", message, verify=True)
 
 

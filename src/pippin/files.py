@@ -25,12 +25,15 @@ NEW, OLD = ".new", ".old"
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[IO[bytes]]:
     """A binary file to write to that appears under its name only when all went well.
 
-    Written beside it and renamed. A name that ends in `.gz` is packed; `-` is standard output.
+    Written beside it and renamed. A name that ends in `.gz` is packed; `-` is standard output. A link is followed where
+    a user named it, and refused (`follow=False`) where it lies in a folder that Pippin fills.
     """
     name = os.fspath(path)
+    if not follow and Path(name).is_symlink():
+        raise link_error(Path(name))
     if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

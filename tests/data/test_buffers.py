@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pippin.data.buffers import Buffer, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, open_buffer
 from pippin.errors import DataError
+from pippin.files import atomic_write
 
 
 def test_plain_gzip_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

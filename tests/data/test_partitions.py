@@ -115,10 +115,11 @@ def test_files_that_are_gone_or_others(letor: Path, tmp_path: Path) -> None:
     write_partitions(letor, folder, 60)
     first, second = folder / "part-00000.parquet", folder / "part-00001.parquet"
     whole = first.read_bytes()
-    first.write_bytes(whole[:50] + bytes([whole[50] ^ 4]) + whole[51:])
-    for opened in (check_partitions, read_partitions):
-        with pytest.raises(DataError, match=r"part-00000.parquet: it is not what was written"):
-            opened(folder)
+    for place in (50, len(whole) - 40):
+        first.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        for opened in (check_partitions, read_partitions):
+            with pytest.raises(DataError, match=r"part-00000.parquet: it is not what was written"):
+                opened(folder)
     first.write_bytes(whole)
     second.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"part-00001.parquet has 4 bytes where"):

@@ -153,7 +153,7 @@ def write_parquet(evaluations: list[Evaluation], output: str) -> None:
         raise DataError("Parquet is no text; say where to write it with --out FILE")
     import polars
 
-    from pippin.data.buffers import atomic_write
+    from pippin.files import atomic_write
 
     frames = [
         e.to_polars().with_columns(scored=polars.lit(e.name), tool=polars.lit(e.tool.name)).select(

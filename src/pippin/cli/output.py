@@ -73,7 +73,7 @@ def write_text(text: str, output: str, form: str = "table") -> None:
     if output == "-":
         (for_data(sys.stdout) if form in DATA else sys.stdout).write(text)
         return
-    from pippin.data.buffers import atomic_write
+    from pippin.files import atomic_write
 
     with atomic_write(output) as out:
         out.write(text.encode("utf-8", "surrogateescape"))

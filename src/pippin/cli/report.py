@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 def write_page(gathered: Gathered, path: Path, title: str, published: Sequence[Published] = ()) -> None:
     """Make the page and write it."""
-    from pippin.data.buffers import atomic_write
+    from pippin.files import atomic_write
     from pippin.report.bench_page import bench_page
 
     names = gathered.names

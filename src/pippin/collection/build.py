@@ -28,7 +28,7 @@ from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.features import FEATURES, SETS, BoundFeature, check_streams, extract, parse_features, sets_of
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
-from pippin.collection.meta import INFO, CollectionInfo, write_info, write_query
+from pippin.collection.meta import INFO, CollectionInfo, query_file, write_info, write_query
 from pippin.collection.readers.base import READERS
 from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sample
 from pippin.collection.similarity import similarity, write_similarity
@@ -393,7 +393,7 @@ class _Job:
             found = self.index.candidates(one.query, one.numbers, one.labels, words=one.words, web=self.web)
             tables.append(extract(found, self.features))
             if self.recipe.meta and len(found):
-                write_query(found, info, meta / f"query-{one.query.id}.xml")
+                write_query(found, info, query_file(meta, one.query.id))
         table = np.concatenate(tables)
         with atomic_write(kept) as file:  # after the meta-information, so that a stretch that is there is whole
             np.save(packed := BytesIO(), table, allow_pickle=False)

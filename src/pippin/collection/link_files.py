@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from pippin.collection.graph import Graph, Numbers
 from pippin.collection.sitemap import Sitemap
 from pippin.collection.web import Web
-from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.buffers import open_buffer
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.files import atomic_write
 
 LINK_GRAPH, SITE_MAP, DOCUMENT_MAP, SCHEMA = "linkgraph.txt", "sitemap.txt", "docmap.txt", "links.schema.json"
 _FIELDS = {
@@ -64,12 +65,12 @@ def write_link_files(web: Web, folder: str | os.PathLike[str]) -> None:
         name: {"separator": " ", "comment": "#", "fields": [{"name": f, "meaning": _MEANING[f]} for f in fields]}
         for name, fields in _FIELDS.items()
     }
-    with atomic_write(place / SCHEMA) as file:
+    with atomic_write(place / SCHEMA, follow=False) as file:
         file.write((json.dumps(form, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _write(path: str | os.PathLike[str], name: str, lines: Iterable[str]) -> None:
-    with atomic_write(path) as file:
+    with atomic_write(path, follow=False) as file:
         file.write(f"# {' '.join(_FIELDS[name])}\n".encode())
         for line in lines:
             file.write(f"{line}\n".encode())

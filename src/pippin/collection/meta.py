@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from pippin.collection.candidates import Candidates, StreamCounts
 from pippin.collection.collection import Query
 from pippin.collection.sampling import natural
-from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.buffers import open_buffer
 from pippin.errors import DataError
+from pippin.files import atomic_write
 
 INFO = "collectioninfo.xml"
 _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
@@ -310,11 +311,16 @@ def write_meta(folder: str | os.PathLike[str], info: CollectionInfo, queries: It
     written = [target / INFO]
     write_info(info, written[0])
     for candidates in queries:
-        if not candidates.query.id or "/" in candidates.query.id or "\0" in candidates.query.id:
-            raise DataError(f"the query id {candidates.query.id!r} cannot be part of a file's name", folder)
-        written.append(target / f"query-{candidates.query.id}.xml")
+        written.append(query_file(target, candidates.query.id))
         write_query(candidates, info, written[-1])
     return written
+
+
+def query_file(folder: Path, query: str) -> Path:
+    """The file of a query; an id that would lead elsewhere is refused."""
+    if not query or "/" in query or "\0" in query:
+        raise DataError(f"the query id {query!r} cannot be part of a file's name", folder)
+    return folder / f"query-{query}.xml"
 
 
 def write_info(info: CollectionInfo, path: str | os.PathLike[str], *, scars: bool = False) -> None:
@@ -337,7 +343,7 @@ def write_info(info: CollectionInfo, path: str | os.PathLike[str], *, scars: boo
         head = text[:last].replace("</totaltermnum>\r\n", "</totaltermnum>\r \r\n")
         tail = text[last:].replace("  <stream>\r\n", "  <stream> \n", 1)
         text = head.replace("</stream>\r\n", "</stream> \r\n") + tail
-    with atomic_write(path) as file:
+    with atomic_write(path, follow=False) as file:
         file.write(text.encode())
 
 
@@ -365,7 +371,7 @@ def write_query(candidates: Candidates, info: CollectionInfo, path: str | os.Pat
     for document, label, row_counts in zip(candidates.document_ids, labels, rows, strict=True):
         lines.append(form % (escape(document), label, *row_counts))
     lines += ["</docinfo>", "</query>", ""]
-    with atomic_write(path) as file:
+    with atomic_write(path, follow=False) as file:
         file.write("\n".join(lines).encode())
 
 

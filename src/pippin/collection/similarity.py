@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collection.candidates import Floats, Ints
-from pippin.data.buffers import atomic_write, open_buffer
+from pippin.data.buffers import open_buffer
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.files import atomic_write
 
 Weighting = Literal["tf_idf", "bm25", "jaccard"]
 WEIGHTINGS = {

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from pippin.data.built import check_built
 from pippin.errors import DataError
-from pippin.files import atomic_folder, atomic_write
 from pippin.packed import LONGEST, packing_of, unpack
-
-__all__ = ["Buffer", "Readable", "atomic_folder", "atomic_write", "open_buffer"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
 from pippin.data.versions import VERSIONS, Version, version_lines
 from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.files import atomic_write, make_folder
 
 if TYPE_CHECKING:
     from pippin.data.sources import Source
@@ -233,10 +233,10 @@ def write_folds(folds: Folds, folder: str | os.PathLike[str], version: str | Ver
     with tempfile.TemporaryFile(prefix=".lines.", dir=target) as printed:
         ends = np.cumsum([0, *(printed.write(text) for text in version_lines(folds.data, layout.constant))])
         for fold, parts in folds.queries.items():
-            (target / fold).mkdir(exist_ok=True)
+            make_folder(target, fold)
             for part, queries in parts.items():
                 written.append(target / fold / layout.files[part])
-                with atomic_write(written[-1]) as file:
+                with atomic_write(written[-1], follow=False) as file:
                     for first, last in _stretches(queries):
                         printed.seek(ends[first])
                         file.writelines(_blocks(printed, int(ends[last] - ends[first])))

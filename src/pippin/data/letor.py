@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.built import built_names
 from pippin.data.dataset import Dataset, Lines
 from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.files import atomic_write
 from pippin.kernels import text as kernel
 from pippin.limits import check_size
 

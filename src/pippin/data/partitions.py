@@ -26,7 +26,7 @@ from pippin.data.dataset import Dataset, concatenate
 from pippin.data.stretches import Places, letor_stretches, letor_width
 from pippin.data.tables import first_line
 from pippin.errors import DataError
-from pippin.manifest import Format, Manifest
+from pippin.manifest import Blocks, Format, Manifest
 
 FORMAT = Format("pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`")
 ROWS = 500_000
@@ -69,30 +69,37 @@ class Partitions:
         """A fingerprint of the data: SHA-256 over the files' own."""
         return hashlib.sha256("\n".join(part.sha256 for part in self.parts).encode()).hexdigest()
 
-    def bytes_of(self, part: Partition) -> Buffer:
-        """The bytes of one partition, verified."""
+    def _blocks(self, part: Partition) -> Blocks:
         if self.manifest is None:
             raise DataError("these partitions are still being written", self.folder)
         with FORMAT.described(self.folder):
-            return Buffer(self.manifest.open(part.file).whole(), os.fspath(self.folder / part.file))
+            return self.manifest.open(part.file)
 
-    def open(self, part: Partition) -> Any:
-        """One partition as PyArrow's `ParquetFile`."""
+    def open(self, part: Partition, column: str) -> Any:
+        """One partition as PyArrow's `ParquetFile`, of which the footer and one column are verified."""
         import pyarrow
         from pyarrow import parquet
 
-        buffer = self.bytes_of(part)
+        blocks, path = self._blocks(part), self.folder / part.file
+        size = len(blocks.data)
+        blocks.check(max(0, size - 8), size)
+        blocks.check(max(0, size - 8 - int.from_bytes(blocks.data[-8:-4].tobytes(), "little")), size)
         try:
-            source = pyarrow.BufferReader(pyarrow.py_buffer(buffer.data))
-            return parquet.ParquetFile(source, page_checksum_verification=True)
+            source = pyarrow.BufferReader(pyarrow.py_buffer(blocks.data))
+            file = parquet.ParquetFile(source, page_checksum_verification=True)
         except (pyarrow.ArrowException, OSError):
-            raise DataError("this partition is damaged, or no Parquet file", buffer.name) from None
+            raise DataError("this partition is damaged, or no Parquet file", path) from None
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        for chunk in (group.column(i) for group in groups for i in range(group.num_columns)):
+            if chunk.path_in_schema == column:
+                begin = min(chunk.data_page_offset, chunk.dictionary_page_offset or chunk.data_page_offset)
+                blocks.check(max(0, begin), min(size, begin + chunk.total_compressed_size))
+        return file
 
     def read(self, part: Partition) -> Dataset:
         """The data set of one partition."""
-        data = columns.read_judged(
-            self.bytes_of(part), form="parquet", features=self.features, dtype=np.dtype(self.dtype)
-        )
+        buffer = Buffer(self._blocks(part).whole(), os.fspath(self.folder / part.file))
+        data = columns.read_judged(buffer, form="parquet", features=self.features, dtype=np.dtype(self.dtype))
         if not isinstance(data, Dataset):  # documents and labels without features
             none = np.empty((len(data.labels), 0), np.float32)
             data = Dataset(none, data.labels, data.offsets, data.query_ids, data.document_ids)
@@ -103,7 +110,7 @@ class Partitions:
         if not self.scored:
             raise DataError("the partitions of this folder have no scores; `pippin rank` writes them", self.folder)
         with described(self.folder / part.file):
-            return np.ascontiguousarray(self.open(part).read([SCORE]).column(SCORE).to_numpy(), np.float64)
+            return np.ascontiguousarray(self.open(part, SCORE).read([SCORE]).column(SCORE).to_numpy(), np.float64)
 
     def __repr__(self) -> str:
         return (
@@ -265,13 +272,13 @@ def open_partitions(folder: str | os.PathLike[str]) -> Partitions:
 
 
 def check_partitions(folder: str | os.PathLike[str]) -> Partitions:
-    """Raise unless every query stands together in one partition and all have the same columns; verifies all bytes."""
+    """Raise unless every query stands together in one partition and all have the same columns."""
     whole = open_partitions(folder)
     place: dict[str, str] = {}
     schema: Any = None
     for part in whole.parts:
         path = whole.folder / part.file
-        file = whole.open(part)
+        file = whole.open(part, "query")
         schema = file.schema_arrow if schema is None else schema
         if not file.schema_arrow.equals(schema):
             raise DataError(f"the columns differ from those of {whole.parts[0].file}", path)

@@ -7,8 +7,9 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import Readable, atomic_write, open_buffer
+from pippin.data.buffers import Readable, open_buffer
 from pippin.errors import DataError
+from pippin.files import atomic_write
 from pippin.kernels import text as kernel
 
 

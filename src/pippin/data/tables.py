@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.packing import CHUNK, pack
 from pippin.data.table_files import read_arrow, read_parquet, write_sealed
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.files import atomic_write
 
 # file name ending -> form
 ENDINGS = {

@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import Buffer, Readable, atomic_write, open_buffer
+from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.grouping import group, refuse_duplicates
 from pippin.data.letor import check_ids
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.files import atomic_write
 from pippin.kernels import rank
 from pippin.kernels import text as kernel
 

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
 from pippin.data.letor import text_ids
 from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.files import atomic_write
 from pippin.kernels.decimals import format_decimals
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ from pippin.bench.published import Published, beside
 from pippin.bench.study import Study
 from pippin.bench.tables import training_convention
 from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
-from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError
+from pippin.files import atomic_write
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, Names, costs_of, importance_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pippin.data.buffers import atomic_write
 from pippin.errors import ConventionError, MissingExtra
+from pippin.files import atomic_write
 
 Spec = dict[str, Any]
 DRAWINGS = ("svg", "pdf", "png")

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.buffers import atomic_write
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.ranking import Ranking, rank
+from pippin.files import atomic_write
 
 
 def as_dataset(

@@ -55,13 +55,13 @@ $(VENV)/.base: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pippin: Python 3.11 or newer is needed, $$($(PYTHON) --version) is here; say which with make PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "pippin: $(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@echo "pippin: installing into $(VENV) …"
-	@$(PIP) scikit-build-core nanobind cmake ninja
+	@$(PIP) scikit-build-core nanobind cmake ninja vl-convert-python
 	@touch $@
 
 # Not editable: what runs is what a user gets.
 $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 	@echo "pippin: building the kernels …"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[neural,report]"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pippin

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pippin.bench.plan import Experiment, Task
 
 ROOMS = ("kernels", "evaluation", "rankers")
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "torch")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 
 
 @cache

@@ -22,8 +22,7 @@ class ApproxNDCG(NetworkRanker):
 
     max over f of the mean over queries of Σ_i gain_i · discount(π_i) / ideal with the rank
     π_i = 1 + Σ_{j≠i} 1 / (1 + e^{alpha (s_i − s_j)}); gain and discount are the convention's (LETOR's with ranks
-    between whole ones), all ranks count. The first rounds are ListNet's, because hills are many. Linear by default;
-    `layers` from 1 on needs PyTorch (the extra `neural`).
+    between whole ones), all ranks count. The first rounds are ListNet's, because hills are many. Linear by default.
     """
 
     source = "Qin, Liu & Li 2010"

@@ -18,7 +18,7 @@ class LambdaRank(NetworkRanker):
 
     λ_ij = −sigma |Δ_ij| / (1 + e^{sigma (s_i − s_j)}) for label_i > label_j, where Δ_ij is the change of `measure` if i
     and j swapped places; no loss is written down. The first rounds are RankNet's, because among equal scores places
-    mean nothing. Needs PyTorch (the extra `neural`) unless `layers` is 0.
+    mean nothing.
     """
 
     source = "Burges, Ragno & Le 2006; Burges 2010, §§ 4 - 5"

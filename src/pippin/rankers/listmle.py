@@ -18,8 +18,7 @@ from pippin.rankers.parts.parameters import at_least, one_of, parameter
 class ListMLE(NetworkRanker):
     """Likelihood of the order of the labels, linear or a network.
 
-    min over f of Σ_queries Σ_t [ln Σ_{k≥t} e^{s_π(k)} − s_π(t)], π = documents by label, best first. Linear by default;
-    `layers` from 1 on needs PyTorch (the extra `neural`).
+    min over f of Σ_queries Σ_t [ln Σ_{k≥t} e^{s_π(k)} − s_π(t)], π = documents by label, best first. Linear by default.
     """
 
     source = "Xia et al. 2008"

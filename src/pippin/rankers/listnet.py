@@ -19,7 +19,7 @@ class ListNet(NetworkRanker):
     """Cross entropy of the chances to stand first, linear or a network.
 
     min over f of −Σ_queries Σ_i P_y(i) ln P_s(i) with P_s = softmax(scores) and P_y = softmax(scale · m(labels)),
-    m(y) = y or 2^y − 1. Linear by default; `layers` from 1 on needs PyTorch (the extra `neural`).
+    m(y) = y or 2^y − 1. Linear by default.
     """
 
     source = "Cao et al. 2007"

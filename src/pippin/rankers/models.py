@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from pippin import __version__
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, MissingExtra, PippinError
+from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import Convention
 from pippin.files import atomic_write
 from pippin.manifest import fits
@@ -142,17 +142,11 @@ def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
     """A record, and what arrays belong to it, with the digest of both."""
     sealed = {**content, "sha256": digest(content, arrays)}
     if arrays:
-        made: bytes = _safetensors().save(arrays, {FORMAT: json.dumps(sealed)})
+        import safetensors.numpy
+
+        made: bytes = safetensors.numpy.save(arrays, {FORMAT: json.dumps(sealed)})
         return made
     return (json.dumps(sealed, indent=1, allow_nan=False) + "\n").encode()
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError:
-        raise MissingExtra("safetensors", "the model file of a network", "pippin[neural]") from None
-    return safetensors.numpy
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
@@ -174,8 +168,6 @@ def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
     _check(content, arrays, path)
     try:
         return _revived(content, arrays)
-    except MissingExtra:
-        raise
     except PippinError as error:
         raise DataError(getattr(error, "message", str(error)), path) from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -231,9 +223,10 @@ def _json(content: bytes | str) -> Any:
 
 
 def _arrays(content: bytes) -> Arrays:
-    module = _safetensors()
+    import safetensors.numpy
+
     try:
-        found: Arrays = module.load(content)
+        found: Arrays = safetensors.numpy.load(content)
     except Exception as error:  # the package's own error is no ValueError
         raise ValueError(str(error)) from None
     return found

@@ -19,8 +19,7 @@ class RankNet(NetworkRanker):
     """Cross entropy of which of two documents is better, by a network.
 
     min over f of Σ ln(1 + e^{−sigma (s_i − s_j)}) over pairs of a query with label_i > label_j. The derivatives of all
-    pairs are added up by document before they go through the network. Needs PyTorch (the extra `neural`) unless
-    `layers` is 0.
+    pairs are added up by document before they go through the network.
     """
 
     source = "Burges et al. 2005; derivatives by document: Burges 2010, § 2.1"

@@ -16,7 +16,8 @@ from pippin.evaluation.tools import TOOLS
 from pippin.report.bench_data import Gathered, bench_data, parameters_text
 from pippin.report.bench_figures import page_figures
 from pippin.report.bench_words import listed
-from pippin.report.page import asset, drawing_library, embedded
+from pippin.report.page import asset, embedded
+from pippin.report.vega import drawing_library
 
 if TYPE_CHECKING:
     from pippin.bench.published import Published

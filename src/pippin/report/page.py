@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from pippin import __version__
-from pippin.errors import MissingExtra
+from pippin.report.vega import drawing_library
 from pippin.tables import Table
 
 
@@ -94,13 +94,3 @@ def embedded(data: Any) -> str:
 def asset(name: str) -> str:
     """The text of a style sheet, script or template of this room."""
     return (files("pippin.report") / name).read_text(encoding="utf-8")
-
-
-def drawing_library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, which adds no other name than vegaEmbed."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("vl-convert-python", "a page with figures", "pippin[report]") from None
-    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
-    return f"(() => {{{bundle}}})();"

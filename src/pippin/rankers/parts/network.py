@@ -1,13 +1,12 @@
 """Rankers trained by gradient descent on scores: a network of hidden layers or, with none, a linear function.
 
-A ranker gives the derivative of its cost by each document's score; how scores depend on weights is settled here. A
-linear function is trained with NumPy, a network with PyTorch, which is needed for nothing else: scoring is NumPy's.
+A ranker gives the derivative of its cost by each document's score; how scores depend on weights is settled here, with
+NumPy alone: hidden layers of a few dozen units are a few products of matrices, forwards and backwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, MissingExtra
+from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.convex import one_blas_thread, with_pairs
@@ -64,18 +63,12 @@ class NetworkRanker(Ranker):
         return with_pairs(data)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        if self.layers:
-            torch_at_hand(self.name)
         data = self._keeps(train)
         if not data.queries:
             raise DataError("in every query of the training set all labels are of one class; there is nothing to learn")
         self.mean_, self.factor_ = standard(data.features, self._standardises(data.features), row_weights(data))
         with one_blas_thread():
-            if self.layers == 0:
-                self._descend(data, valid, Linear)
-            else:
-                with one_torch_thread():
-                    self._descend(data, valid, Network)
+            self._descend(data, valid, Network if self.layers else Linear)
 
     def _standardises(self, features: NDArray[np.floating[Any]]) -> bool:
         """`auto`: unless all of them are within [-1, 1], as LETOR's query-level normalisation leaves them."""
@@ -86,7 +79,7 @@ class NetworkRanker(Ranker):
     def _descend(self, data: Dataset, valid: Dataset | None, kind: type[Linear] | type[Network]) -> None:
         tables, costs, sizes = [], [], []
         for i, part in enumerate(deal(data, self.batch, self.seed)):
-            tables.append(self._standardised(part.features).astype(kind.precision, copy=False))
+            tables.append(self._standardised(part.features))
             costs.append(heeded(self._cost(bare(part), i), row_weights(part)))
             sizes.append(total_weight(part))
         model = kind(tables, initial(data.features.shape[1], self.layers, self.units, self.seed), self)
@@ -202,8 +195,6 @@ class Adam:
 class Linear:
     """scores = X w, from w = 0."""
 
-    precision = np.float64
-
     def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
         self.tables, self.w = tables, np.zeros(len(start[0]))
         self.adam = Adam(self.w, settings.rate, settings.decay)
@@ -223,46 +214,52 @@ class Linear:
 
 
 class Network:
-    """Hidden layers and a linear output in PyTorch; autograd carries the derivative by scores to the weights."""
+    """Hidden layers and a linear output; the derivative by scores is carried backwards to the weights.
 
-    precision = np.float32
+    In float64: small networks are trained no slower, and what comes out hangs less on the order of sums.
+    """
 
     def __init__(self, tables: list[NDArray[Any]], start: Weights, settings: NetworkRanker) -> None:
-        import torch
-
-        self.tables = [torch.from_numpy(table) for table in tables]
-        # The tensors are views of one flat array, on which Adam walks.
-        flat = np.concatenate([array.ravel() for array in start])
-        cuts = np.cumsum([array.size for array in start])[:-1]
-        self.views = [part.reshape(array.shape) for part, array in zip(np.split(flat, cuts), start, strict=True)]
-        self.arrays = [torch.from_numpy(view).requires_grad_() for view in self.views]
-        self.activation = torch.tanh if settings.activation == "tanh" else torch.relu
+        self.tables = tables
+        # The arrays are views of one flat array, on which Adam walks.
+        flat = np.concatenate([array.ravel() for array in start], dtype=np.float64)
+        self.slope = np.empty_like(flat)
+        self.arrays, self.slopes = views(flat, start), views(self.slope, start)
+        self.tanh = settings.activation == "tanh"
         self.adam = Adam(flat, settings.rate, settings.decay)
 
     def scores(self, part: int) -> F64:
-        """The scores of a part; the way they came is kept for `step`."""
-        import torch
-
-        hidden = self.tables[part]
+        """The scores of a part; what each layer gave is kept for `step`."""
+        self.layers = [self.tables[part]]
         for matrix, shift in zip(self.arrays[:-1:2], self.arrays[1:-1:2], strict=True):
-            hidden = self.activation(torch.addmm(shift, hidden, matrix))
-        self.out = torch.mv(hidden, self.arrays[-1])
-        scores: F64 = self.out.detach().numpy().astype(np.float64)
+            hidden = self.layers[-1] @ matrix
+            hidden += shift
+            self.layers.append(np.tanh(hidden, out=hidden) if self.tanh else np.maximum(hidden, 0, out=hidden))
+        scores: F64 = self.layers[-1] @ self.arrays[-1]
         return scores
 
     def step(self, part: int, gradient: F64) -> None:
         """Backwards from the scores, then one step of Adam."""
-        import torch
-
-        # scores · gradient has the derivative `gradient` by scores. scores.backward(gradient) would do the same, but it
-        # loads a computer algebra first, which takes longer than a small training.
-        total = torch.dot(self.out, torch.from_numpy(gradient.astype(np.float32)))
-        slopes = torch.autograd.grad(total, self.arrays)
-        self.adam.step(np.concatenate([slope.numpy().ravel() for slope in slopes]))
+        np.dot(gradient, self.layers[-1], out=self.slopes[-1])
+        back = np.outer(gradient, self.arrays[-1])
+        for i in reversed(range(len(self.layers) - 1)):
+            above = self.layers[i + 1]
+            back *= 1 - above * above if self.tanh else above > 0
+            np.dot(self.layers[i].T, back, out=self.slopes[2 * i])
+            np.sum(back, axis=0, out=self.slopes[2 * i + 1])
+            if i:
+                back = back @ self.arrays[2 * i].T
+        self.adam.step(self.slope)
 
     def weights(self) -> Weights:
-        """A copy of the weights."""
-        return [view.copy() for view in self.views]
+        """The weights as a model file holds them, in float32."""
+        return [array.astype(np.float32) for array in self.arrays]
+
+
+def views(flat: NDArray[Any], shapes: Weights) -> Weights:
+    """One flat array cut into arrays of these shapes."""
+    cuts = np.cumsum([array.size for array in shapes])[:-1]
+    return [part.reshape(array.shape) for part, array in zip(np.split(flat, cuts), shapes, strict=True)]
 
 
 def heeded(cost: Cost, weights: F64 | None) -> Cost:
@@ -339,28 +336,3 @@ def deal(data: Dataset, batch: int | None, seed: int) -> Iterator[Dataset]:
 def bare(data: Dataset) -> Dataset:
     """The data set without its features."""
     return Dataset(np.empty((len(data), 0)), data.labels, data.offsets, data.query_ids, data.document_ids)
-
-
-def torch_at_hand(name: str) -> None:
-    """Raise, with the line to type, where PyTorch is not installed."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", f"{name} with hidden layers", "pippin[neural]") from None
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """PyTorch on one thread, so that sums keep their order; the number it had is put back after.
-
-    What a network needs (products of matrices, tanh, relu) repeats itself bit for bit on a processor; asking PyTorch to
-    insist on that would load its compiler, which takes longer than a small training.
-    """
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

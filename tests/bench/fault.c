@@ -16,6 +16,7 @@ enum { NONE, KILL, TORN, READ_ONLY, FULL };
 
 static char folder[4096];
 static long moment = -1, counted = 0;
+static char tearable[4096];  // which of the calls counted so far send bytes, of which half can be lost
 static int how = NONE;
 
 void fault_arm(const char* below, long at, int kind) {
@@ -23,6 +24,7 @@ void fault_arm(const char* below, long at, int kind) {
     moment = at, counted = 0, how = kind;
 }
 long fault_count(void) { return counted; }
+int fault_tearable(long at) { return tearable[at % 4096]; }
 
 static int below(const char* path) { return folder[0] && strncmp(path, folder, strlen(folder)) == 0; }
 
@@ -46,6 +48,7 @@ static void die(void) {
 static int due(int inside, int* torn) {
     if (!inside) return 0;
     const long now = counted++;
+    tearable[now % 4096] = torn != NULL;
     if (how == NONE || now < moment) return 0;
     if (how == READ_ONLY) return errno = EROFS, 1;
     if (how == FULL) return errno = ENOSPC, 1;

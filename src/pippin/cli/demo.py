@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.cli.report import write_page
     from pippin.report.bench_data import Gathered
-    from pippin.report.leaderboard import letor_tables, record, winning_table
+    from pippin.report.leaderboard import gap_notes, letor_tables, record, winning_table
 
     folder = Path(options.output)
     experiment = Experiment(("stdlib",), sample=options.sample, rankers=tuple(options.ranker), quick=not options.full)
@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     for data in datasets_of(boards):
         parts += [Heading(data), letor_tables(boards, data, "official")[0]]
     parts += [Heading("Over all three"), winning_table(winning_numbers(means_of(boards, "official")))]
+    parts += [Prose(note) for note in gap_notes(boards.values())]
     page = folder / "report" / "index.html"
     write_page(Gathered(outcome.results), page, "The rankers on the standard library")
     parts += [Prose(f"The page: {page.resolve()}"),

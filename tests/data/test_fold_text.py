@@ -22,6 +22,7 @@ from pippin.data.letor import read_letor, write_letor
 from pippin.data.packing import digest
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
+from pippin.manifest import read_sealed, seal
 
 
 @pytest.fixture
@@ -185,3 +186,16 @@ def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFa
     width = max(data.features.shape[1] for data in alone.values() if isinstance(data, Dataset))
     for part, file in named[""].items():
         assert_same(folds[""][part], read_letor(file, features=width))
+
+
+@pytest.mark.parametrize("forged", [
+    {"folds": []}, {"folds": {"Fold1": {"train": [99]}}}, {"folds": {"Fold1": {"train": [-1]}}}, {"name": 1},
+    {"folds": {"Fold1": {"train": [2**70]}}}, {"query_ids": {"x": "1"}}, {"digests": 3}, {"without_ids": None},
+    {"widths": {"Fold1": "2"}},
+])  # fmt: skip
+def test_a_forged_store_of_folds_is_one_sentence(tmp_path: Path, forged: dict[str, Any]) -> None:
+    write_fold_store(index_texts(files_of(small(tmp_path / "odd", ODD))).parse(), tmp_path / "store")
+    record = read_sealed(tmp_path / "store" / "folds.json")
+    (tmp_path / "store" / "folds.json").write_bytes(seal({**record, **forged}))
+    with pytest.raises(DataError, match=r"store: this store of folds is damaged"):
+        open_fold_store(tmp_path / "store")

@@ -19,10 +19,14 @@ from pippin.data.dataset import Dataset
 from pippin.data.folds import Folds, PartFacts
 from pippin.data.store import read_store, write_store
 from pippin.errors import DataError
-from pippin.manifest import Format
+from pippin.manifest import Format, Manifest, fits
 
 FORMAT = Format("pippin folds", 1, "store of folds", "make it again from the text", "folds.json")
 DATA = "data.pippin"
+_SHAPE = {
+    "name": str, "text": str, "folds": {str: {str: [int]}}, "digests": {str: {str: str}}, "query_ids": {str: str},
+    "widths": {str: int}, "without_ids": [int], "without_comments": [int],
+}  # fmt: skip
 
 
 def is_fold_store(path: str | os.PathLike[str]) -> bool:
@@ -49,12 +53,12 @@ def write_fold_store(folds: Folds, path: str | os.PathLike[str], text: str = "")
 
 def text_of(path: str | os.PathLike[str]) -> str:
     """The digest of the text that a store of folds was made with."""
-    return str(FORMAT.read(path)["text"])
+    return str(_read(path)["text"])
 
 
 def open_fold_store(path: str | os.PathLike[str], *, verify: bool = False) -> Folds:
     """The folds of a store, mapped; with `verify` every byte is compared with what was written at once."""
-    record = FORMAT.read(path)
+    record = _read(path)
     if verify:
         record.verify()
     data = read_store(Path(path) / DATA)
@@ -71,6 +75,15 @@ def open_fold_store(path: str | os.PathLike[str], *, verify: bool = False) -> Fo
         if not isinstance(data, Dataset) or not all(_fits(at, data) for at in lists):
             raise DataError("the lists of its parts do not fit its data")
         return Folds(data, queries, str(record["name"]), facts=facts, digests=record["digests"])
+
+
+def _read(path: str | os.PathLike[str]) -> Manifest:
+    """The verified manifest, held to the shape that is relied on, because a checksum can be forged."""
+    manifest = FORMAT.read(path)
+    with FORMAT.described(path):
+        if not fits(manifest.record, _SHAPE):
+            raise DataError("its folds.json does not say what folds are")
+    return manifest
 
 
 def _fits(queries: NDArray[np.int64], data: Dataset) -> bool:

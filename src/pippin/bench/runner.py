@@ -93,8 +93,7 @@ def run(
         all_jobs = _jobs(experiment, folds)
         digests = {(fold.ref.data, fold.ref.fold): fold.digest for fold in folds}
         results.write_plan(experiment, [job.task for job in all_jobs], digests, command)
-        todo = [job for job in all_jobs if not results.has(job.task)]
-        todo = _dealt(todo)
+        todo = _dealt([job for job in all_jobs if not results.has(job.task)])
         if executor is not None:
             run_jobs = executor(results, experiment)
         else:

@@ -51,9 +51,9 @@ class _Query:
     width: int
 
     @property
-    def sizes(self) -> tuple[str, ...]:
+    def sizes(self) -> tuple[str, tuple[int, ...]]:
         """What two queries have in common before their lines need to be compared."""
-        return self.id, *map(str, map(len, self.lines))
+        return self.id, tuple(map(len, self.lines))
 
     def same_lines(self, other: _Query) -> bool:
         """Whether the lines are the same, byte by byte; for queries of the same sizes."""
@@ -149,7 +149,7 @@ class FoldTexts:
 def index_texts(files: Files, *, merge_queries: bool = False) -> FoldTexts:
     """The first pass over the files of folds; a file that cannot be read raises as it does by itself."""
     texts = FoldTexts(files, merge_queries)
-    known: dict[tuple[str, ...], list[int]] = {}
+    known: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     try:
         for fold, parts in files.items():
             texts.parts[fold] = {}

@@ -169,7 +169,10 @@ class Format:
 
     def read(self, path: str | os.PathLike[str]) -> Manifest:
         """What a folder says of itself, verified; its files can be opened."""
-        return Manifest(Path(path), self.read_record(Path(path)), self)
+        record = self.read_record(Path(path))
+        if not fits(record.get("checksums"), {"block": int, "xxh3": str, "bytes": {str: int}}):
+            raise DataError(f"this {self.noun} is damaged: its {self.file} does not describe it", path)
+        return Manifest(Path(path), record, self)
 
     def read_record(self, path: Path) -> dict[str, Any]:
         """What a manifest says, verified and of this version."""

@@ -15,6 +15,7 @@ from pippin.collection.anchors import with_anchors
 from pippin.collection.collection import Collection
 from pippin.collection.web import FORMAT, Web
 from pippin.errors import DataError
+from pippin.manifest import seal
 
 
 def test_what_a_web_knows() -> None:
@@ -90,6 +91,16 @@ def test_what_is_no_web_or_damaged_does_not_open(tmp_path: Path) -> None:
     forge(tmp_path / "web", FORMAT, version=3)
     with pytest.raises(DataError, match="of version 3"):
         Web.open(tmp_path / "web")
+
+
+def test_a_manifest_without_checksums_is_refused(tmp_path: Path) -> None:
+    micro_web().save(tmp_path / "web")
+    manifest = tmp_path / "web" / "manifest.json"
+    record = json.loads(manifest.read_text())
+    for checksums in ({}, {"block": 65536, "xxh3": "", "bytes": {"hosts.npy": "x"}}):
+        manifest.write_bytes(seal({**record, "checksums": checksums}))
+        with pytest.raises(DataError, match=r"damaged: its manifest.json does not describe it"):
+            Web.open(tmp_path / "web")
 
 
 FORGED = {

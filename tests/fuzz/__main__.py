@@ -9,14 +9,31 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
-from tests.fuzz import test_collections, test_data, test_folders
+from tests.fuzz import test_collections, test_data, test_folders, test_models
 from tests.fuzz.cases import Case, fuzz
+
+from pippin.rankers import models
+
+NETWORKS = ("listnet", "ranknet")  # PyTorch takes minutes to be imported under AddressSanitizer
+
+
+def model(kind: str) -> Case:
+    """A model's file: what it scores stays the same, or there is a sentence."""
+
+    def scores(folder: Path) -> bytes:
+        loaded = models.load(folder / "model")
+        return loaded.predict(test_models.TABLES[:, : loaded.n_features_in_]).tobytes()
+
+    return Case(lambda folder: (folder / "model").write_bytes(test_models.good(kind)), scores, own=True)
+
 
 CASES: dict[str, Case] = {
     f"{module}: {name}": case
     for module, cases in (
-        ("data", test_data.CASES), ("folders", test_folders.CASES), ("collections", test_collections.CASES)
+        ("data", test_data.CASES), ("folders", test_folders.CASES), ("collections", test_collections.CASES),
+        ("models", {kind: model(kind) for kind in test_models.KINDS if kind not in NETWORKS}),
     )
     for name, case in cases.items()
 }  # fmt: skip

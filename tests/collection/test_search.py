@@ -199,13 +199,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["search", str(tmp_path / "it"), "the apples", "-n", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "orchard, body: appl (2)"
-    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
-    assert lines[1].endswith("p2  green appl")
-    assert lines[2].endswith("p1  http://orchard.org/apples")
+    hits = [line for line in lines[1:] if line.strip()[:1].isdigit()]
+    assert [line.split()[0] for line in hits] == ["1", "2"]
+    assert hits[0].rstrip().endswith("p2        green appl")
+    assert hits[1].rstrip().endswith("p1        http://orchard.org/apples")
     assert main(["search", str(tmp_path / "it"), "the and of"]) == 2
     assert "nothing of 'the and of' is left to look for" in capsys.readouterr().err
     assert main(["search", str(tmp_path / "it"), "plums"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["orchard, body: plum (0)", "no document holds any of these words"]
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["orchard, body: plum (0)", "", "no document holds any of these words"]
     assert main(["search", str(tmp_path / "it"), "plums", "-n", "0"]) == 2
     assert main(["search", str(tmp_path), "plums"]) == 2
     assert "no index" in capsys.readouterr().err

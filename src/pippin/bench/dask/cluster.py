@@ -60,7 +60,8 @@ def connected(address: str, jobs: int, memory: int | None) -> Iterator[Any]:
             _bring_modules(client)
             yield client
         except (CancelledError, OSError) as error:
-            if isinstance(error, OSError) and client.status == "running":
+            closed = isinstance(error, CancelledError | _distributed().comm.CommClosedError)
+            if not closed and client.status == "running":  # the disk, say
                 raise
             rest = "what was finished is kept, and the same command goes on from there"
             raise DataError(f"the Dask scheduler at {address} is gone; {rest}") from None

@@ -151,7 +151,7 @@ def room_of(name: str) -> str:
     parts = Path(name).parts
     if parts[0] == "kernels" and name.endswith(("pp", ".h")):
         return "kernels in C++"
-    return f"`{parts[0]}`" if len(parts) == 1 else f"`{parts[0]}/`"
+    return "single modules" if len(parts) == 1 else f"`{parts[0]}/`"
 
 
 def table(files: Mapping[str, tuple[Counted, list[int]]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pippin.tables import Table
+from pippin.tables import Facts, Table
 
 TABLE = Table(
     ["tool", "NDCG@10", "remark"], [["letor_4", "0.1", "a|b"], ["語", "0.25", ""]], remarks=1, notes=["a note"]
@@ -27,6 +27,13 @@ def test_latex_is_booktabs_with_escapes() -> None:
     assert r"\begin{tabular}{lrl}" in text
     assert r"letor\_4 & 0.1 & a\textbar{}b \\" in text
     assert r"\bottomrule" in text
+
+
+def test_facts_in_every_format() -> None:
+    facts = Facts([("p", "0.05"), ("50% of", "a, b")])
+    assert facts.render("csv") == 'fact,value\np,0.05\n50% of,"a, b"'
+    assert facts.render("markdown") == "- **p** 0.05\n- **50% of** a, b"
+    assert r"\item[{50\% of}] a, b" in facts.render("latex")
 
 
 def test_csv_is_only_the_table() -> None:

@@ -24,7 +24,6 @@ from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_b
 from pippin.shown import ByTool, Drawn, in_columns
 
 Values = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 Step = Callable[[str], None]
 
 
@@ -157,16 +156,14 @@ def reconcile(
     return Reconciliations(*said_by(targets, with_first, leave_out=target == "all"))
 
 
-def reconcile_rankings(
-    rankings: Rankings, measure: str, source: Tool, target: Tool, progress: Progress | None = None
-) -> Reconciliation:
+def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: Tool) -> Reconciliation:
     """Share out the difference between what two tools say over the choices that differ."""
     asked = parse(measure)
     if KINDS[asked.kind].aggregate != "mean":
         raise ConventionError(f"{measure} is no mean over queries, so its difference has no shares")
     first, last = source.convention_for(asked), target.convention_for(asked)
     axes = _axes(asked, first, last)
-    query_ids, amounts, (before, after) = _shapley(rankings, asked, first, last, axes, progress)
+    query_ids, amounts, (before, after) = _shapley(rankings, asked, first, last, axes)
     shares = [
         Share(axis, getattr(first, axis), getattr(last, axis), float(amounts[i].sum()),
              _fact(rankings, asked, axis, first, last), amounts[i])
@@ -192,8 +189,7 @@ def _axes(measure: Measure, first: Convention, last: Convention) -> list[str]:
 
 
 def _shapley(
-    rankings: Rankings, measure: Measure, first: Convention, last: Convention, axes: Sequence[str],
-    progress: Progress | None,
+    rankings: Rankings, measure: Measure, first: Convention, last: Convention, axes: Sequence[str]
 ) -> tuple[tuple[str, ...], list[Values], tuple[float, float]]:  # fmt: skip
     """Per axis and query: the weighted sum over all 2^d mixtures of the two conventions.
 
@@ -216,8 +212,6 @@ def _shapley(
                 amounts[i] -= factorial(size) * factorial(d - size - 1) / factorial(d) * contributions
         if subset in (0, (1 << d) - 1):
             means[subset] = mean
-        if progress is not None:
-            progress(subset + 1, 1 << d)
     return query_ids, amounts, (means[0], means[(1 << d) - 1])
 
 

@@ -1,0 +1,68 @@
+"""`pippin.read`: a path of any kind becomes what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pippin.data.audit_files import load_audited
+from pippin.data.dataset import Dataset
+from pippin.data.folds import Folds
+from pippin.data.letor import write_letor
+from pippin.data.partitions import write_partitions
+from pippin.data.read import read
+from pippin.data.store import write_store
+from pippin.data.stretches import Places, letor_stretches, run_stretches
+from pippin.data.synthetic import make
+from pippin.errors import DataError
+
+
+def lay_out(folder: Path) -> Dataset:
+    """A folder with one fold of train.txt, vali.txt and test.txt."""
+    data = make(9, documents=4, seed=2)
+    (folder / "Fold1").mkdir(parents=True)
+    for part, queries in (("train", slice(0, 3)), ("vali", slice(3, 6)), ("test", slice(6, 9))):
+        write_letor(data.select(queries), folder / "Fold1" / f"{part}.txt")
+    return data
+
+
+def test_a_folder_is_a_store_partitions_or_folds(tmp_path: Path) -> None:
+    data = lay_out(tmp_path / "laid")
+    write_store(data, tmp_path / "s.pippin")
+    write_letor(data, tmp_path / "d.txt")
+    write_partitions(tmp_path / "d.txt", tmp_path / "parts", rows=10)
+    for name in ("s.pippin", "parts", "d.txt"):
+        held = read(tmp_path / name)
+        assert isinstance(held, Dataset)
+        np.testing.assert_array_equal(held.labels, data.labels)
+    folds = read(tmp_path / "laid", check=False)
+    assert isinstance(folds, Folds)
+    narrow = read(tmp_path / "laid", check=False, dtype=np.float32)
+    assert isinstance(narrow, Folds)
+    assert {fold.train.features.dtype for fold in narrow} == {np.dtype(np.float32)}
+
+
+def test_a_folder_of_several_data_sets_asks_which(tmp_path: Path) -> None:
+    for version in ("NULL", "MIN"):
+        lay_out(tmp_path / version)
+    with pytest.raises(DataError, match="holds several data sets; read one of them: MIN, NULL"):
+        read(tmp_path, check=False)
+
+
+def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
+    data = make(3, documents=4)
+    write_store(data, tmp_path / "s.pippin")
+    audited, layout = load_audited([str(tmp_path / "s.pippin")])
+    assert layout is None
+    np.testing.assert_array_equal(audited.labels, data.labels)
+
+
+def test_stretches_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("# a comment\n\n")
+    for stretches in (letor_stretches, run_stretches):
+        with pytest.raises(DataError, match="the file has no line of data"):
+            list(stretches(tmp_path / "x", Places()))
+    with pytest.raises(DataError, match="what is read in stretches is a file on a disk"):
+        list(letor_stretches(tmp_path, Places()))

@@ -26,6 +26,7 @@ from pippin.collection.analysis import Analysis
 from pippin.collection.card import data_card
 from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.features import FEATURES, SETS, BoundFeature, check_streams, extract, parse_features, sets_of
+from pippin.collection.findings import ceilings, find_useless, sampling
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
 from pippin.collection.meta import INFO, CollectionInfo, query_file, write_info, write_query
@@ -34,7 +35,6 @@ from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sampl
 from pippin.collection.similarity import similarity, write_similarity
 from pippin.collection.topics import field_name
 from pippin.collection.web import Web
-from pippin.data.audit import first_equal_columns
 from pippin.data.built import FORMAT
 from pippin.data.dataset import Dataset
 from pippin.data.fold_store import write_fold_store
@@ -42,10 +42,8 @@ from pippin.data.folders import STORE, index_folder, text_digest
 from pippin.data.folds import Folds, make_folds, write_folds
 from pippin.data.store import write_store
 from pippin.data.texts import Texts
-from pippin.data.trec import Run
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
-from pippin.evaluation.evaluate import evaluate
 from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
 from pippin.machine import try_lock
@@ -56,7 +54,6 @@ from pippin.registry import Registry, digests_of
 CARD = "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
-CEILINGS = ["NDCG@10", "MAP", "Recall@1000"]
 STRETCH = 32  # queries whose features are kept together while the build goes on
 
 
@@ -126,18 +123,6 @@ def build(
         if web is not None:
             write_link_files(web, work)
         return _move(work, target, manifest)
-
-
-def find_useless(tables: Sequence[NDArray[np.float64]], features: Sequence[BoundFeature]) -> dict[str, str]:
-    """Features that tell nothing over all query sets, with the reason: one value only, or a copy of an earlier one."""
-    table = np.concatenate(tables)
-    alike = first_equal_columns(table)
-    constant = [bool(np.all(np.isnan(column)) or np.all(column == column[:1])) for column in table.T]
-    return {
-        bound.text: "one value only" if constant[i] else f"a copy of {features[alike[i]].text}"
-        for i, bound in enumerate(features)
-        if constant[i] or alike[i] != i
-    }
 
 
 def usual(collection: Collection) -> How:
@@ -470,38 +455,6 @@ class _Job:
             "digests": {"documents": documents, "queries": facts["queries"], "judgements": facts["judgements"],
                         "analysis": self.recipe.analysis.digest, "index": index.digest},
         }  # fmt: skip
-
-
-def sampling(samples: Sequence[Sample], unjudged: Sequence[str]) -> dict[str, Any]:
-    """What the sampling found, lost and added, over all queries of a set, and which of them nobody judged."""
-    return {
-        "unjudged": list(unjudged),
-        "relevant": sum(one.relevant for one in samples),
-        "lost": sum(one.lost for one in samples),
-        "added": sum(int(one.added.sum()) for one in samples),
-        "empty": [
-            one.query.id
-            for one in samples
-            if len(one.numbers) and not (one.labels > 0).any() and one.query.id not in set(unjudged)
-        ],
-        "wordless": [one.query.id for one in samples if not one.words],
-        "without": [one.query.id for one in samples if one.words and not len(one.numbers)],
-        "unknown": {one.query.id: list(one.unknown) for one in samples if one.unknown},
-    }
-
-
-def ceilings(collection: Collection, data: Dataset) -> dict[str, dict[str, float]]:
-    """What the best re-ranking of the samples reaches: `sample` counts the relevant documents that were sampled alone,
-    as the data set's labels do, `judged` all that were judged relevant, by the definition.
-    """
-    judged = collection.judgements
-    if judged is None or data.document_ids is None:
-        return {}
-    asked = set(data.query_ids)
-    ours = {query: of for query, of in labels_by_query(judged).items() if query in asked}
-    perfect = Run(data.query_ids, data.offsets, data.document_ids, data.labels.astype(np.float64))
-    over = {"sample": evaluate(data, perfect.scores, CEILINGS), "judged": evaluate(ours, perfect, CEILINGS)}
-    return {name: {column.asked: float(column.mean) for column in found.columns} for name, found in over.items()}
 
 
 def _move(work: Path, target: Path, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,16 @@ double slow_number(const char* first, const char* last) {
 
 std::int64_t count_newlines(Bytes text) { return census(text.data(), static_cast<std::int64_t>(text.size())).newlines; }
 
+std::int64_t longest_text(Bytes page) {
+    std::uint32_t longest = 0, length = 0;
+    for (std::size_t at = 0; page.size() - at >= sizeof(length); at += std::min<std::size_t>(length, page.size() - at)) {
+        std::memcpy(&length, page.data() + at, sizeof(length));
+        longest = std::max(longest, length);
+        at += sizeof(length);
+    }
+    return longest;
+}
+
 std::int64_t line_at(Bytes text, std::int64_t offset) {
     return 1 + count_newlines(text.first(std::min(static_cast<std::size_t>(offset), text.size())));
 }

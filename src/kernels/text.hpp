@@ -80,6 +80,8 @@ struct Segment {
 
 std::int64_t count_newlines(Bytes text);
 std::int64_t line_at(Bytes text, std::int64_t offset);
+// The longest of texts that each stand behind their length (four bytes, the least first), as in a page of Parquet.
+std::int64_t longest_text(Bytes page);
 
 // Pieces of about a megabyte that end after a newline. A byte order mark at the start is left out, or kept as text.
 Pieces cut_text(Bytes text, bool keep_mark = false);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import random
 from pathlib import Path
@@ -14,6 +15,7 @@ from pyarrow import ipc, parquet
 from pippin.data import columns, synthetic, table_files
 from pippin.data.dataset import Dataset
 from pippin.data.load import as_judged
+from pippin.data.parquet_claims import extents, read_claims
 from pippin.errors import DataError
 
 FORMS = ("parquet", "arrow")
@@ -132,3 +134,33 @@ def test_null_columns_of_any_length(tmp_path: Path) -> None:
         writer.write_table(table)
     with pytest.raises(DataError, match=r"the columns take 17.2 GB"):
         as_judged(tmp_path / "d.arrow")
+
+
+def test_claims_are_those_of_the_library(data: Dataset, tmp_path: Path) -> None:
+    table = pyarrow.table({"qid": ["a"] * 900 + ["bb"] * 100, "label": list(range(1000)), "x": np.arange(1000.0)})
+    for packing in ("none", "snappy", "gzip", "zstd", "brotli", "lz4"):
+        path = tmp_path / "d.parquet"
+        parquet.write_table(table, path, compression=packing, row_group_size=300)
+        content = np.fromfile(path, np.uint8)
+        found, metadata = read_claims(content, "d"), parquet.read_metadata(path)
+        chunks = [metadata.row_group(i).column(j) for i in range(4) for j in range(3)]
+        assert (found.rows, found.columns) == (1000, 3)
+        assert found.plain == sum(chunk.total_uncompressed_size for chunk in chunks)
+        assert found.repeated["qid"] == 900 * 1 + 100 * 2, "of each row group the longest"
+        pages = [(c.dictionary_page_offset, c.dictionary_page_offset + c.total_compressed_size) for c in chunks[::3]]
+        assert extents(content, "qid") == pages
+
+
+def test_a_footer_that_ends_the_library_is_a_sentence(tmp_path: Path) -> None:
+    """Damage to what a footer says of levels made PyArrow's view of a column end the process."""
+    table = pyarrow.table({"qid": ["a", "a"], "label": [0, 1], "x": [0.5, 1.5]})
+    path = tmp_path / "d.parquet"
+    parquet.write_table(table, path, write_page_checksum=True, compression="none")
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[-8:-4], "little")
+    begin = len(whole) - 8 - size
+    for place in range(begin, len(whole) - 8):
+        for bit in (1, 4, 16):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+            with contextlib.suppress(DataError):
+                as_judged(path)

@@ -145,6 +145,7 @@ void bind_text(nb::module_& m) {
         .def_prop_ro("rows", [](const Pieces& pieces) { return pieces.rows.back(); });
     m.def("line_at", [](In<std::uint8_t> text, std::int64_t offset) { return line_at(view(text), offset); },
           nb::arg("text").noconvert(), nb::arg("offset"));
+    m.def("longest_text", [](In<std::uint8_t> page) { return longest_text(view(page)); }, nb::arg("page").noconvert());
     m.def("scan_letor",
           [](In<std::uint8_t> text, int threads) {
               LetorShape shape = with_lines(view(text), [&] { return scan_letor(view(text), threads); });

@@ -23,6 +23,7 @@ from numpy.typing import DTypeLike, NDArray
 from pippin.data import columns
 from pippin.data.buffers import Buffer
 from pippin.data.dataset import Dataset, concatenate
+from pippin.data.parquet_claims import extents
 from pippin.data.stretches import Places, letor_stretches, letor_width
 from pippin.data.tables import first_line
 from pippin.errors import DataError
@@ -89,11 +90,9 @@ class Partitions:
             file = parquet.ParquetFile(source, page_checksum_verification=True)
         except (pyarrow.ArrowException, OSError):
             raise DataError("this partition is damaged, or no Parquet file", path) from None
-        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-        for chunk in (group.column(i) for group in groups for i in range(group.num_columns)):
-            if chunk.path_in_schema == column:
-                begin = min(chunk.data_page_offset, chunk.dictionary_page_offset or chunk.data_page_offset)
-                blocks.check(max(0, begin), min(size, begin + chunk.total_compressed_size))
+        with FORMAT.described(self.folder):
+            for first, last in extents(blocks.data, column):
+                blocks.check(first, last)
         return file
 
     def read(self, part: Partition) -> Dataset:

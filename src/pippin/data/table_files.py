@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.parquet_claims import read_claims
 from pippin.errors import DataError
 from pippin.kernels.checksum import xxh3
 from pippin.limits import check_size
@@ -101,22 +102,13 @@ def read_parquet(content: NDArray[np.uint8], file: str) -> Any:
     from pyarrow import parquet
 
     verify(content, "parquet")
+    claims = read_claims(content, file)
+    claimed = max(claims.plain, claims.rows * claims.columns * _VALUE_BYTES)
+    check_size(claimed, len(content), "the columns take", file)
     source = pyarrow.BufferReader(pyarrow.py_buffer(content))
     found = parquet.ParquetFile(source, page_checksum_verification=True)
-    metadata = found.metadata
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    plain = sum(max(0, group.total_byte_size) for group in groups)
-    claimed = max(plain, metadata.num_rows * metadata.num_columns * _VALUE_BYTES)
-    check_size(claimed, len(content), "the columns take", file)
-    repeated = {
-        column.path_in_schema
-        for group in groups
-        for column in map(group.column, range(group.num_columns))
-        if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
-        and column.num_values * max(0, column.total_uncompressed_size) > _ALLOWED_TEXT
-    }  # fmt: skip
+    names = [name for name in found.schema_arrow.names if claims.repeated.get(name, 0) > _ALLOWED_TEXT]
     source.seek(0)
-    names = [name for name in found.schema_arrow.names if name in repeated]
     table = parquet.read_table(source, page_checksum_verification=True, read_dictionary=names)
     for name in names:
         check_size(_decoded(table.column(name)), len(content), f"the column {name!r} takes", file)

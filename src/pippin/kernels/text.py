@@ -83,6 +83,15 @@ def line_at(text: U8, offset: int) -> int:
     return int(native.line_at(text, offset))
 
 
+def longest_text(page: U8) -> int:
+    """The longest of texts that each stand behind their length in four bytes, as in a page of Parquet.
+
+    >>> longest_text(np.frombuffer(b"\\x02\\0\\0\\0ab\\x01\\0\\0\\0c", np.uint8))
+    2
+    """
+    return native.longest_text(page)
+
+
 def read_trec(
     text: U8, file: str, *, run: bool, lenient: bool, comments: bool = True, infinite: bool = False
 ) -> TrecColumns:

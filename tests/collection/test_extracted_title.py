@@ -77,3 +77,8 @@ def test_shared_and_bogus_titles() -> None:
     assert is_bogus("  ")
     assert is_bogus("www.a.gov", host="a.gov")
     assert not is_bogus("Fruit", host="a.gov")
+
+
+def test_a_processing_instruction_is_passed_over() -> None:
+    page = "<h1>Growing Fine Pippins</h1><?php echo 1 ?>odd<?a>" + BODY
+    assert extract_title(page) == extract_title(page.replace("<?php echo 1 ?>odd<?a>", "odd"))

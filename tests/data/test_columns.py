@@ -373,3 +373,9 @@ def test_numbers_as_column_names_and_long_values(tmp_path: Path) -> None:
     path = write(tmp_path / "long.csv", "qid,docno,label\n1," + "x" * (1 << 23) + ",1\n")
     with pytest.raises(DataError, match="not a readable csv file"):
         columns.read_judged(path)
+
+
+def test_a_carriage_return_within_a_value(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_bytes(b"qid,docno,label,bm25\na,x,1,2\n\r,y,0,NULL\n")
+    with pytest.raises(DataError):
+        columns.read_judged(tmp_path / "d.csv")

@@ -158,7 +158,7 @@ def read_lines(body: Any) -> list[Line]:
         if tag == "-text":
             pieces.append((node.text(deep=False) or "", outer))
             continue
-        if tag in _UNSEEN or tag.startswith("-"):
+        if tag is None or tag in _UNSEEN or tag.startswith("-"):  # a processing instruction has no name
             continue
         if node.mem_id in styled:
             look = _format(node.attributes, tag, outer)

@@ -12,6 +12,7 @@ import csv
 import io
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -302,9 +303,10 @@ def csv_records(text: memoryview) -> Iterator[tuple[list[str], int, int]]:
 
 def line_of_row(text: memoryview, row: int) -> int:
     """The line in which row `row` (from 0, after the header) of a CSV file begins."""
-    for position, (_, line, _) in enumerate(csv_records(text)):
-        if position == row + 1:
-            return line
+    with suppress(csv.Error):  # of a carriage return within a value, which Arrow takes for the end of a line
+        for position, (_, line, _) in enumerate(csv_records(text)):
+            if position == row + 1:
+                return line
     return row + 2
 
 

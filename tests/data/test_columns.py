@@ -375,7 +375,7 @@ def test_numbers_as_column_names_and_long_values(tmp_path: Path) -> None:
         columns.read_judged(path)
 
 
-def test_a_carriage_return_within_a_value(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_bytes(b"qid,docno,label,bm25\na,x,1,2\n\r,y,0,NULL\n")
-    with pytest.raises(DataError):
-        columns.read_judged(tmp_path / "d.csv")
+def test_a_carriage_return_within_a_value_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_bytes(b'qid,docno,label,score,bm25\na,x,1,0.5,2\n\r,y,0,,NULL\nb,"z,",2,1e3,\n')
+    with pytest.raises(DataError, match=r"the score is nan; a score is a finite number"):
+        columns.read_scored(tmp_path / "d.csv")

@@ -45,7 +45,7 @@ def test_a_type_checker_rejects_wrong_parameters(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-incremental", "--strict", "snippet.py"],
         capture_output=True, text=True, check=False, cwd=tmp_path,
-        env={"MYPYPATH": str(Path(pippin.__file__).parents[1])},
+        env={"MYPYPATH": str(Path(__file__).parents[2] / "src")},
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith("snippet.py")]
     assert [int(line.split(":")[1]) for line in lines] == [3, 4, 5, 6], done.stdout + done.stderr

@@ -223,7 +223,7 @@ class _Build:
             "total": self.totals[stream], "terms": int(np.count_nonzero(sizes)), "postings": int(offsets[-1]),
         }  # fmt: skip
 
-    def _merge(self, s: int, terms: int) -> tuple[NDArray[np.uint32], Iterable[kernel.Run]]:
+    def _merge(self, s: int, terms: int) -> tuple[NDArray[np.uint32], Iterable[kernel.Inverted]]:
         """Postings per term of a stream, and the postings themselves by ranges of terms."""
         if not self.runs:
             held = kernel.invert(self.indexer, s)
@@ -250,17 +250,17 @@ class _RunFiles:
         here = self.sizes_file.stat().st_size // 4
         return _read(self.sizes_file, min(first, here), min(last, here))
 
-    def postings(self, sizes: NDArray[np.uint32], start: int) -> kernel.Run:
+    def postings(self, sizes: NDArray[np.uint32], start: int) -> kernel.Inverted:
         """The postings of a range of terms that begin at `start`."""
         stop = start + int(sizes.sum(dtype=np.int64))
-        return kernel.Run(sizes, _read(self.documents_file, start, stop), _read(self.counts_file, start, stop))
+        return kernel.Inverted(sizes, _read(self.documents_file, start, stop), _read(self.counts_file, start, stop))
 
 
 def _read(file: Path, start: int, stop: int) -> NDArray[np.uint32]:
     return np.fromfile(file, np.uint32, stop - start, offset=4 * start)
 
 
-def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], most: int) -> Iterator[kernel.Run]:
+def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], most: int) -> Iterator[kernel.Inverted]:
     """Ranges of terms with about `most` postings, each the runs' postings one after the other."""
     ends = np.cumsum(sizes, dtype=np.int64)
     starts = [0] * len(runs)
@@ -274,7 +274,7 @@ def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], most: int)
 
 def _merge_range(
     runs: Sequence[_RunFiles], starts: list[int], sizes: NDArray[np.uint32], ends: NDArray[np.int64], first: int
-) -> kernel.Run:
+) -> kernel.Inverted:
     """The postings of the terms from `first` on; moves the `starts`, where the runs are to be read on."""
     documents, counts = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), np.uint32)
     cursor = ends - sizes
@@ -282,4 +282,4 @@ def _merge_range(
         part = run.postings(run.sizes(first, first + len(sizes)), starts[r])
         starts[r] += len(part.documents)
         kernel.place(part, cursor, documents, counts)
-    return kernel.Run(sizes, documents, counts)
+    return kernel.Inverted(sizes, documents, counts)

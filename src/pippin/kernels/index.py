@@ -40,7 +40,7 @@ def _whole() -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Inverted:
     """Postings of one stream by term: sizes[t] of term t, documents ascending."""
 
     sizes: U32
@@ -83,12 +83,12 @@ def count(indexer: Indexer, terms: list[str]) -> None:
     indexer.count(terms, threads())
 
 
-def invert(indexer: Indexer, stream: int) -> Run:
+def invert(indexer: Indexer, stream: int) -> Inverted:
     """The documents held, by term."""
-    return Run(*indexer.invert(stream, threads()))
+    return Inverted(*indexer.invert(stream, threads()))
 
 
-def place(run: Run, cursor: I64, documents: U32, counts: U32) -> None:
+def place(run: Inverted, cursor: I64, documents: U32, counts: U32) -> None:
     """Copy each term's postings to its cursor, which moves on."""
     native.place_postings(run.sizes, run.documents, run.counts, cursor, documents, counts)
 

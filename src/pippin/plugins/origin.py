@@ -24,7 +24,7 @@ _ROOTS: set[Path] = set()  # of all that registered something here
 
 
 @dataclass(frozen=True)
-class Source:
+class Code:
     """The source behind a thing, as it was when it was registered."""
 
     digest: str  # of all files
@@ -39,7 +39,7 @@ class Origin:
     module: str
     file: str | None  # None where there is none, as in a notebook
     execution: object = field(repr=False, compare=False)  # another one each time the module is executed
-    source: Source = field(repr=False)
+    source: Code = field(repr=False)
 
     def __str__(self) -> str:
         package = _distribution(self.module)
@@ -83,7 +83,7 @@ def origin_of(known: Mapping[str, Any]) -> Origin:
     """The origin of what a module registers, by the module's own names."""
     module, file, spec = str(known.get("__name__", MAIN)), known.get("__file__"), known.get("__spec__")
     if file is None or not Path(file).is_file():
-        return Origin(module, None, spec, Source("", frozenset(), frozenset()))
+        return Origin(module, None, spec, Code("", frozenset(), frozenset()))
     file = str(Path(file).resolve())
     _ROOTS.add(_root(file))
     return Origin(module, file, spec, _source(_root(file)))
@@ -117,7 +117,7 @@ def _files(root: Path) -> list[Path]:
     return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts))
 
 
-def _source(root: Path) -> Source:
+def _source(root: Path) -> Code:
     """The files of a package and of the local modules that it imports, and so on; what is installed, by name."""
     digests: dict[Path, str] = {}
     installed: set[str] = set()
@@ -131,7 +131,7 @@ def _source(root: Path) -> Source:
             waiting += [local for local in found.values() if local is not None]
             installed |= {name.partition(".")[0] for name, local in found.items() if local is None}
     named = sorted((place.name, digest) for place, digest in digests.items())
-    return Source(_sha256(json.dumps(named)), frozenset(digests), frozenset(installed))
+    return Code(_sha256(json.dumps(named)), frozenset(digests), frozenset(installed))
 
 
 @cache

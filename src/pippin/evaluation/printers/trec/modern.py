@@ -21,7 +21,7 @@ from pippin.evaluation.printers.trec.columns import (
     whole_number,
 )
 from pippin.evaluation.printers.trec.options import USAGE, Options, read_options
-from pippin.evaluation.printers.trec.sources import SOURCES, Source
+from pippin.evaluation.printers.trec.sources import SOURCES, JudgementForm
 from pippin.evaluation.printers.trec.table import Marked, Marking, Version
 
 _TOO_LARGE = 709.79  # the exponential of no number above is a double
@@ -109,7 +109,7 @@ def _topic_lines(columns: list[Column], topics: list[str], prefix: str) -> Itera
             yield write(name, topic, texts[i])
 
 
-def _summary_lines(columns: list[Column], source: Source, prefix: str) -> Iterable[str]:
+def _summary_lines(columns: list[Column], source: JudgementForm, prefix: str) -> Iterable[str]:
     for column in columns:
         if column.summary_text is not None:
             yield line_writer("", 22)(column.name, "all", column.summary_text)
@@ -118,7 +118,7 @@ def _summary_lines(columns: list[Column], source: Source, prefix: str) -> Iterab
             yield line_writer(prefix, 22)(column.name, "all", whole_number(value) if column.whole else number(value))
 
 
-def _average(column: Column, source: Source) -> float:
+def _average(column: Column, source: JudgementForm) -> float:
     """The summary of a column. With -c all judged topics count, and num_rel is counted anew over all judgements, by
     labels above 0 whatever the level asked for.
     """

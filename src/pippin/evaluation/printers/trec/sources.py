@@ -35,7 +35,7 @@ class Fault(Exception):
     """What trec_eval says of a topic before it names the measure that it cannot calculate."""
 
 
-class Source(ABC):
+class JudgementForm(ABC):
     """Judgements in one format, and results."""
 
     name: str
@@ -172,7 +172,7 @@ class Source(ABC):
         return values
 
 
-class Qrels(Source):
+class Qrels(JudgementForm):
     """Standard judgements."""
 
     name = "qrels"
@@ -294,7 +294,7 @@ class GroupedQrels(Qrels):
         return np.array([total / len(self.grouped[topic]) for topic, total in totals.items()])
 
 
-class Prefs(Source):
+class Prefs(JudgementForm):
     """Preferences between documents. Unlike elsewhere, ties stand in ascending order of document ids."""
 
     name = "prefs"
@@ -347,7 +347,7 @@ class QrelsPrefs(Prefs):
     subgroups = False
 
 
-SOURCES: dict[str, type[Source]] = {source.name: source for source in (Qrels, GroupedQrels, Prefs, QrelsPrefs)}
+SOURCES: dict[str, type[JudgementForm]] = {source.name: source for source in (Qrels, GroupedQrels, Prefs, QrelsPrefs)}
 
 
 def _first_repeated(texts: list[bytes]) -> bytes | None:

@@ -7,8 +7,11 @@ must give something or one sentence. A case is made once; its files are damaged 
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -62,11 +65,13 @@ class Fuzzed:
             file.write_bytes(self.files[name])
 
 
-def fuzz(case: Case, count: int, seed: int = 0) -> dict[str, int]:
-    """Damage a case `count` times; how many were read and how many refused."""
+def fuzz(case: Case, count: int, seed: int = 0, seconds: float = inf) -> dict[str, int]:
+    """Damage a case `count` times, or for some seconds; how many were read and how many refused."""
     with tempfile.TemporaryDirectory() as folder:
         fuzzed = Fuzzed(case, Path(folder))
-        counts = survive(fuzzed.mutants(count, seed), fuzzed.read)
+        end = time.monotonic() + seconds
+        in_time = takewhile(lambda _: time.monotonic() < end, fuzzed.mutants(count, seed))
+        counts = survive(in_time, fuzzed.read)
         if case.use(Path(folder)) != fuzzed.expected:
             raise AssertionError("what was mended gives other output than before")
         return counts

@@ -36,6 +36,7 @@ KEYS = {
                  "changed_by", "tools"},
     "rankers": {"name", "class", "about", "source", "looks_at_measure", "takes_null", "parameters", "grid"},
     "features": {"features", "sets"},
+    "datasets": {"datasets", "collections"},
     "demo": {"results", "page", "boards"},
     "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip

@@ -69,10 +69,12 @@ def test_every_list_has_its_names(site: Path, tmp_path: Path) -> None:
         ("tools", "shop"),
         ("rankers", "rocchio"),
         ("features", "idf_coverage"),
+        ("datasets", "fruits"),
     ):
         assert name in run(site, tmp_path, command, "-f", "csv").stdout
         assert run(site, tmp_path, command, name).stdout.startswith(name)
     assert "gamma" in run(site, tmp_path, "rankers", "rocchio").stdout
+    assert "mbox" in run(site, tmp_path, "datasets").stdout
     assert "msmarco_mrr" in run(site, tmp_path, "as", "--help").stdout
 
 

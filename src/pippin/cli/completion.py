@@ -140,12 +140,18 @@ def _drop_ins() -> tuple[str, ...]:
     return tuple(PRINTERS)
 
 
+def _datasets() -> tuple[str, ...]:
+    from pippin.data.sources import SOURCES
+
+    return tuple(SOURCES)
+
+
 SHELVES: dict[str, Callable[[], tuple[str, ...]]] = {
     "tools": _tools, "measures": _measures, "rankers": _rankers, "features": _features, "tests": _tests,
-    "corrections": _corrections, "coefficients": _coefficients, "drop-ins": _drop_ins,
+    "corrections": _corrections, "coefficients": _coefficients, "drop-ins": _drop_ins, "datasets": _datasets,
 }  # fmt: skip
 # flags of one command, and arguments by their placeholders
 _PLACES = {
     "coefficient": "coefficients", "TOOL": "tools", "MEASURE": "measures", "RANKER|MODEL": "rankers",
-    "SET|FEATURE": "features",
+    "SET|FEATURE": "features", "DATASET": "datasets",
 }  # fmt: skip

@@ -55,6 +55,7 @@ GROUPS = {
         "measures": ("measures", "the measures, or all about one"),
         "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
         "features": ("features", "the learning features and their sets, or all about one"),
+        "datasets": ("datasets", "the data sets known by their files, and the forms of collections"),
         "verify": ("verify", "whether everything that Pippin wrote is still what it wrote"),
         "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
         "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),

@@ -16,6 +16,8 @@ std::size_t at(Position i) { return static_cast<std::size_t>(i); }
 
 // Beyond this range of σ · score, exponentials of single scores would leave the doubles.
 constexpr double kLargestRange = 600;
+// What is added to the distance of two scores before it divides, as in LightGBM.
+constexpr double kNearest = 0.01;
 
 constexpr std::array<std::pair<std::string_view, Target>, 9> kTargets{{
     {"pairs", Target::pairs}, {"ndcg", Target::ndcg}, {"dcg", Target::dcg}, {"p", Target::p}, {"recall", Target::recall},
@@ -204,7 +206,8 @@ double push(Position a, Position size, const double* change, double* own, double
     return sizes;
 }
 
-// Forces within one query, in rank order, before σ and the scale; scratch.odds holds σ · score by rank.
+// Forces within one query, in rank order, before σ and the scale; scratch.odds holds σ · score by rank, scratch.scores the
+// scores where pairs count less the further they are apart.
 template <typename Changes>
 void push_query(const Changes& changes, Position size, SwapScratch& scratch) {
     auto& odds = scratch.odds;
@@ -214,12 +217,14 @@ void push_query(const Changes& changes, Position size, SwapScratch& scratch) {
     double *gradient = scratch.gradient.data(), *hessian = scratch.hessian.data();
     const auto [lowest, highest] = std::minmax_element(odds.begin(), odds.end());
     const double middle = (*lowest + *highest) / 2;
-    const bool narrow = *highest - *lowest <= kLargestRange;
+    const bool narrow = *highest - *lowest <= kLargestRange, damped = !scratch.scores.empty() && *lowest != *highest;
     if (narrow) {  // one exponential per document instead of one per pair
         for (double& value : odds) value = std::exp(value - middle);
     }
     for (Position a = 0; a < std::min(changes.rows, size - 1); ++a) {
         changes.row(a, change);
+        if (damped)
+            for (Position b = a + 1; b < size; ++b) change[b] /= kNearest + std::abs(scratch.scores[at(a)] - scratch.scores[at(b)]);
         const double top = odds[at(a)];
         if (narrow)
             scratch.forces += push(a, size, change, own, gradient, hessian,
@@ -286,8 +291,8 @@ double swap_delta(Target target, const List& list, const Rules& rules, std::int6
 
 void lambdas(Target target, const Rules& rules, std::span<const double> weights, std::span<const double> scores,
              std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets, std::span<const std::int64_t> order,
-             std::span<const double> scales, double sigma, bool normalise, std::span<double> gradient, std::span<double> hessian,
-             int threads) {
+             std::span<const double> scales, double sigma, bool normalise, bool damp, std::span<double> gradient,
+             std::span<double> hessian, int threads) {
     parallel_blocks(static_cast<Position>(scales.size()), threads, 16, [&](Position first, Position last) {
         SwapScratch scratch;
         for (Position q = first; q < last; ++q) {
@@ -298,10 +303,12 @@ void lambdas(Target target, const Rules& rules, std::span<const double> weights,
             if (scale == 0 || size < 2) continue;
             scratch.labels.resize(size);
             scratch.odds.resize(size);
+            scratch.scores.resize(damp ? size : 0);
             for (std::size_t i = 0; i < size; ++i) {
                 const auto row = at(order[begin + i]);
                 scratch.labels[i] = labels[row];
                 scratch.odds[i] = sigma * scores[row];
+                if (damp) scratch.scores[i] = scores[row];
             }
             scratch.gradient.assign(size, 0.0);
             scratch.hessian.assign(size, 0.0);

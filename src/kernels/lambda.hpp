@@ -27,7 +27,7 @@ double swap_scale(Target target, const List& list, const Rules& rules, Scratch& 
 
 // Working memory of one thread.
 struct SwapScratch {
-    std::vector<double> worth, sums, delta, odds, gradient, hessian;
+    std::vector<double> worth, sums, delta, odds, scores, gradient, hessian;
     double forces = 0;  // Σ over pairs of |Δ| ρ, before σ and the scale
     std::vector<std::int32_t> labels;
 };
@@ -45,10 +45,12 @@ double swap_delta(Target target, const List& list, const Rules& rules, std::int6
 //   gradient_i −= σ |Δ| ρ, gradient_j += σ |Δ| ρ, hessian_i and hessian_j += σ² |Δ| ρ (1 − ρ).
 // `order` holds each query's rows in rank order (as from order_lists), `scales` one swap_scale per query. With `normalise`,
 // both are multiplied by log2(1 + S) / S in a query, S = 2 Σ σ |Δ| ρ over its pairs, as LightGBM's lambdarank_norm does: a
-// query of many pairs then pulls little more than one of few. Parallel over queries; sums run down the ranked list.
+// query of many pairs then pulls little more than one of few. With `damp`, |Δ| of a pair is divided by 0.01 + |s_i − s_j|,
+// unless all scores of the query are equal, as LightGBM does too: pairs that are far apart are left alone. Parallel over
+// queries; sums run down the ranked list.
 void lambdas(Target target, const Rules& rules, std::span<const double> weights, std::span<const double> scores,
              std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets, std::span<const std::int64_t> order,
-             std::span<const double> scales, double sigma, bool normalise, std::span<double> gradient, std::span<double> hessian,
-             int threads);
+             std::span<const double> scales, double sigma, bool normalise, bool damp, std::span<double> gradient,
+             std::span<double> hessian, int threads);
 
 }  // namespace pippin

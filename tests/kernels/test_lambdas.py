@@ -237,6 +237,28 @@ def test_normalised_forces_are_those_times_the_logarithm_of_their_sum(measure: s
         np.testing.assert_allclose(normal[1][begin:end], factor * hessian[begin:end], rtol=1e-12, atol=1e-300)
 
 
+@pytest.mark.parametrize("measure", ["NDCG@3", "AP", None])
+def test_damped_forces_weigh_a_pair_by_the_distance_of_its_scores(measure: str | None) -> None:
+    data, sigma = dataset([2, 0, 1, 0, 1], [1, 0], [1, 0, 0, 2]), 1.5
+    scores = np.random.default_rng(3).normal(size=len(data))
+    scores[5:7] = 0.25  # all equal: LightGBM leaves such a query as it is
+    plain = Lambdas(data, measure, "official", sigma=sigma)
+    gradient, hessian = Lambdas(data, measure, "official", sigma=sigma, damp=True)(scores)
+    expected, curves, order = np.zeros(len(data)), np.zeros(len(data)), plain.order(scores)
+    for q, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
+        table, rows = plain.changes(q, scores), order[begin:end]
+        for a in range(len(rows)):
+            for b in range(a + 1, len(rows)):
+                better, worse = (rows[b], rows[a]) if table[a, b] > 0 else (rows[a], rows[b])
+                rho = 1 / (1 + np.exp(sigma * (scores[better] - scores[worse])))
+                weight = abs(table[a, b]) / (1 if q == 1 else 0.01 + abs(scores[better] - scores[worse]))
+                expected[better] -= sigma * weight * rho
+                expected[worse] += sigma * weight * rho
+                curves[[better, worse]] += sigma**2 * weight * rho * (1 - rho)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(hessian, curves, rtol=1e-12, atol=1e-15)
+
+
 def test_order_of_rows_changes_nothing() -> None:
     labels, scores = [2, 0, 1, 4, 0, 1, 0], np.random.default_rng(5).normal(size=7)
     shuffle = np.random.default_rng(6).permutation(7)

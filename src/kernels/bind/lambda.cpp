@@ -80,7 +80,8 @@ void bind_lambda(nb::module_& m) {
           nb::arg("changes").noconvert());
     m.def("lambdas",
           [](std::string_view name, In<double> scores, In<std::int32_t> labels, In<std::int64_t> offsets, In<std::int64_t> order,
-             In<double> scales, const BoundRules& bound, bool keep_beyond, double sigma, bool normalise, Out<double> gradient, Out<double> hessian, int threads) {
+             In<double> scales, const BoundRules& bound, bool keep_beyond, double sigma, bool normalise, bool damp, Out<double> gradient,
+             Out<double> hessian, int threads) {
               const Target target = target_of(name);
               const Rules& rules = bound.rules;
               check_lists(view(labels), view(offsets), rules.gains);
@@ -93,11 +94,12 @@ void bind_lambda(nb::module_& m) {
               const auto weights = checked_weights(target, rules, longest(view(offsets)), keep_beyond);
               const nb::gil_scoped_release release;
               lambdas(target, rules, weights, view(scores), view(labels), view(offsets), view(order), view(scales), sigma, normalise,
-                      view(gradient), view(hessian), threads);
+                      damp, view(gradient), view(hessian), threads);
           },
           nb::arg("name"), nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
           nb::arg("order").noconvert(), nb::arg("scales").noconvert(), nb::arg("rules"),
-          nb::arg("keep_beyond"), nb::arg("sigma"), nb::arg("normalise"), nb::arg("gradient").noconvert(), nb::arg("hessian").noconvert(),
+          nb::arg("keep_beyond"), nb::arg("sigma"), nb::arg("normalise"), nb::arg("damp"), nb::arg("gradient").noconvert(),
+          nb::arg("hessian").noconvert(),
           nb::arg("threads"));
 }
 

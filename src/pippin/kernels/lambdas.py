@@ -44,15 +44,17 @@ def lambdas(
     sigma: float = 1.0,
     keep_beyond: bool = False,
     normalise: bool = False,
+    damp: bool = False,
 ) -> tuple[F64, F64]:
     """Gradient and second derivative per document of the cost whose forces are λ (the lower the better).
 
     `order` holds each query's rows in rank order, `scales` is from `swap_scales`. `normalise` scales both in a query by
-    log2(1 + S) / S, S being the sum of the sizes of all its forces.
+    log2(1 + S) / S, S being the sum of the sizes of all its forces. `damp` divides the change of a pair by 0.01 + the
+    distance of its scores, unless all scores of the query are equal.
     """
     gradient, hessian = np.empty(len(scores), np.float64), np.empty(len(scores), np.float64)
     native.lambdas(
-        name, scores, labels, offsets, order, scales, rules.bound(), keep_beyond, sigma, normalise, gradient, hessian,
-        threads_for(len(scores)),
+        name, scores, labels, offsets, order, scales, rules.bound(), keep_beyond, sigma, normalise, damp, gradient,
+        hessian, threads_for(len(scores)),
     )  # fmt: skip
     return gradient, hessian

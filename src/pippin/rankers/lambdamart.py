@@ -42,6 +42,9 @@ class LambdaMART(BoostedRanker):
         False,
         "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
     )
+    damp: bool = parameter(
+        False, "divides |Δ| by 0.01 + the distance of the two scores, so that pairs far apart weigh little"
+    )
     drop_constant: bool = parameter(True, "leaves queries out whose documents all have one label")
     measure: str = parameter("NDCG@10", "what λ follows and the validation set is judged by")
 
@@ -59,6 +62,6 @@ class LambdaMART(BoostedRanker):
     def _gradient(self, train: Dataset) -> Gradient:
         lambdas = Lambdas(
             train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth,
-            normalise=self.normalise,
+            normalise=self.normalise, damp=self.damp,
         )  # fmt: skip
         return lambda scores, round_, bag: lambdas(scores)

@@ -53,6 +53,7 @@ class Lambdas:
         beyond: str = "zero",
         depth: int | None = None,
         normalise: bool = False,
+        damp: bool = False,
     ) -> None:
         """`measure` None is RankNet: every pair of unlike labels counts 1.
 
@@ -60,13 +61,15 @@ class Lambdas:
         its discount ("keep", as RankLib and LightGBM do). With a `depth`, λ follows the measure down to that rank at
         least, though its own cutoff is higher: long lists give more pairs to learn from. Which lists are too short to
         count is still told by the cutoff. `normalise` scales gradient and second derivative of a query by
-        log2(1 + S) / S, S being the sum of the sizes of its forces, as LightGBM's `lambdarank_norm` does.
+        log2(1 + S) / S, S being the sum of the sizes of its forces, and `damp` divides |Δ| of a pair by 0.01 + the
+        distance of its scores (unless all scores of the query are equal); LightGBM's `lambdarank_norm` does both.
         """
         if beyond not in ("zero", "keep"):
             raise ConventionError(f"beyond is zero or keep, not {beyond!r}")
         if not sigma > 0:
             raise ConventionError(f"sigma is above 0, not {sigma}")
         self.data, self.sigma, self._keep, self._normalise = data, float(sigma), beyond == "keep", normalise
+        self._damp = damp
         self._labels, self._ties, self._float32 = data.labels, "input", False
         if measure is None:
             # Only the order of labels counts: close ranks, so that no label is large.
@@ -99,7 +102,7 @@ class Lambdas:
             raise DataError(f"{scores.size} scores for the {len(self.data)} documents of {self.data.name}")
         return kernel.lambdas(
             self._form, scores, self._labels, self.data.offsets, self.order(scores), self.scales, self._rules,
-            self.sigma, self._keep, self._normalise,
+            self.sigma, self._keep, self._normalise, self._damp,
         )  # fmt: skip
 
     def changes(self, query: int, scores: F64) -> F64:

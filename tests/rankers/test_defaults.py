@@ -1,0 +1,101 @@
+"""The protocol of `benchmarks/defaults.py` cannot peek: labels of test parts change no default, choice or model."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.data.folds import Folds, make_folds
+from pippin.data.synthetic import make
+from pippin.rankers import RankSVM, select
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+TRIED = ("ranksvm", "lambdamart(rounds=5)", "grid:rankboost(rounds=5)")
+
+
+@pytest.fixture(scope="module")
+def protocol() -> ModuleType:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        spec = importlib.util.spec_from_file_location("defaults", BENCHMARKS / "defaults.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["defaults"] = module
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    return module
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    made = make(30, 12, 6, 2)
+    return replace(made, features=np.nan_to_num(made.features))
+
+
+def permuted(folds: Folds, fold: str) -> Folds:
+    """The same folds with the labels of one fold's test part in another order."""
+    labels = folds.data.labels.copy()
+    rows = np.flatnonzero(np.isin(folds.data.qid(), folds.queries[fold]["test"]))
+    labels[rows] = np.random.default_rng(4).permutation(labels[rows])
+    assert not np.array_equal(labels, folds.data.labels)
+    return replace(folds, data=replace(folds.data, labels=labels))
+
+
+def test_labels_of_the_held_part_change_no_decision(protocol: ModuleType, data: Dataset) -> None:
+    folds = make_folds(data)
+    decisions = []
+    for given in (folds, permuted(folds, "Fold1")):
+        sets = {"made": protocol.turns(protocol.development(given))}
+        decisions.append(protocol.judge(TRIED, sets, protocol.Kept(), lambda line: None))
+    first, again = decisions
+    assert first.best() == again.best()
+    np.testing.assert_array_equal(first.values["made"], again.values["made"])
+
+
+def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data: Dataset) -> None:
+    folds = make_folds(data)
+    first, again = (
+        protocol.judge(("ranksvm",), {"made": protocol.turns(protocol.development(given))}, protocol.Kept(), print)
+        for given in (folds, permuted(folds, "Fold2"))
+    )
+    assert not np.array_equal(first.values["made"], again.values["made"])
+
+
+def test_every_query_is_judged_once_and_never_learned_from_there(protocol: ModuleType, data: Dataset) -> None:
+    folds = make_folds(data)
+    dealt = protocol.turns(protocol.development(folds))
+    judged = [query for turn in dealt for query in turn.judged.query_ids]
+    assert sorted(judged) == sorted(set(data.query_ids) - set(folds["Fold1"].test.query_ids))
+    for turn in dealt:
+        parts = [set(part.query_ids) for part in (turn.train, turn.valid, turn.judged)]
+        assert sum(map(len, parts)) == len(set.union(*parts)) == 24
+
+
+@pytest.mark.parametrize("fold", ["Fold1", "Fold3"])
+def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, tmp_path: Path) -> None:
+    folds = make_folds(data)
+    texts = []
+    for given in (folds[fold], permuted(folds, fold)[fold]):
+        chosen = select(RankSVM(), given.train, given.vali, measure="NDCG@10")
+        chosen.ranker.save(tmp_path / "model.json")
+        texts.append((tmp_path / "model.json").read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_what_was_kept_is_not_computed_again(protocol: ModuleType, data: Dataset, tmp_path: Path) -> None:
+    turn = protocol.turns(protocol.development(make_folds(data)))[0]
+    first = protocol.Kept(tmp_path / "kept").value("made", "ranksvm", turn)
+    assert protocol.Kept(tmp_path / "kept").value("made", "ranksvm", replace(turn, train=turn.valid)) == first
+
+
+def test_equal_means_share_a_rank(protocol: ModuleType) -> None:
+    assert protocol.ranks(np.array([[0.3, 0.5, 0.3, 0.1]])).tolist() == [[2.5, 1.0, 2.5, 4.0]]

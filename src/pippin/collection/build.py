@@ -25,7 +25,15 @@ from pippin import __version__
 from pippin.collection.analysis import Analysis
 from pippin.collection.card import data_card
 from pippin.collection.collection import Collection, Document, Query
-from pippin.collection.features import FEATURES, SETS, BoundFeature, check_streams, extract, parse_features, sets_of
+from pippin.collection.features import (
+    FEATURES,
+    SETS,
+    BoundFeature,
+    check_streams,
+    extract_many,
+    parse_features,
+    sets_of,
+)
 from pippin.collection.findings import ceilings, find_useless, sampling
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
@@ -54,7 +62,7 @@ from pippin.registry import Registry, digests_of
 CARD = "README.md"
 SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
-STRETCH = 32  # queries whose features are kept together while the build goes on
+STRETCH = 64  # queries whose features are kept together while the build goes on
 
 
 @dataclass(frozen=True)
@@ -372,14 +380,14 @@ class _Job:
         if kept.is_file() and (content := unseal_bytes(kept.read_bytes())) is not None:
             table: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False)
             return table
-        tables = [np.empty((0, len(self.features)))]
-        info = CollectionInfo.of(self.index)
-        for one in samples:
-            found = self.index.candidates(one.query, one.numbers, one.labels, words=one.words, web=self.web)
-            tables.append(extract(found, self.features))
-            if self.recipe.meta and len(found):
-                write_query(found, info, query_file(meta, one.query.id))
-        table = np.concatenate(tables)
+        queries = [
+            self.index.candidates(one.query, one.numbers, one.labels, words=one.words, web=self.web) for one in samples
+        ]
+        table = np.concatenate([np.empty((0, len(self.features))), *extract_many(queries, self.features)])
+        if self.recipe.meta:
+            info = CollectionInfo.of(self.index)
+            for found in filter(len, queries):
+                write_query(found, info, query_file(meta, found.query.id))
         with atomic_write(kept) as file:  # after the meta-information, so that a stretch that is there is whole
             np.save(packed := BytesIO(), table, allow_pickle=False)
             file.write(seal_bytes(packed.getvalue()))

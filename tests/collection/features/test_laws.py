@@ -10,7 +10,7 @@ import pytest
 from tests.collection.features.drawing import draw_candidates
 
 from pippin.collection.candidates import Candidates, Positions, StreamCounts
-from pippin.collection.features import FEATURES, BoundFeature
+from pippin.collection.features import FEATURES, BoundFeature, base, extract, extract_many
 
 NAMES = [kept.name for kept in FEATURES.values() if kept.needs_stream]
 WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
@@ -103,3 +103,36 @@ def test_the_edges_give_numbers_or_null_without_a_warning(name: str, case: str) 
 @pytest.mark.parametrize("name", [name for name in NAMES if FEATURES[name].kind == "Q"])
 def test_a_feature_of_the_query_is_the_same_for_all(name: str) -> None:
     assert len(set(values(name, draw_candidates(20, WORDS)).tolist())) == 1
+
+
+def queries_of_all_kinds() -> list[Candidates]:
+    """Queries of one to six words, some said twice, some unknown to the collection, with few or no documents."""
+    drawn = []
+    for seed in range(24):
+        words = [*"abcdef"[: 1 + seed % 5], *("a" if seed % 4 == 0 else "")]
+        candidates = draw_candidates(seed % 7, words, seed=seed)
+        known = np.array([word != "b" or seed % 3 > 0 for word in words], np.float64)
+        streams = {
+            name: replace(one, df=one.df * known, cf=one.cf * known, tf=one.tf * known[:, None])
+            for name, one in candidates.streams.items()
+        }
+        drawn.append(replace(candidates, streams=streams))
+    return drawn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_queries_at_once_give_the_bits_of_each_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "PAIRS", 8)  # batches of several queries, and several batches
+    queries = queries_of_all_kinds()
+    alone = [values(name, candidates) for candidates in queries]
+    for workers in (1, 2):
+        together = extract_many(queries, [BoundFeature(FEATURES[name], "title")], workers)
+        assert [table.tobytes() for table in together] == [column.tobytes() for column in alone]
+
+
+def test_queries_of_different_collections_are_not_mixed() -> None:
+    one = draw_candidates(5, ("a", "b"))
+    other = replace(one, streams={name: replace(of, total=10**8, documents=10**6) for name, of in one.streams.items()})
+    tables = extract_many([one, other, one], "ohsumed")
+    assert [table.tobytes() for table in tables] == [extract(query, "ohsumed").tobytes() for query in (one, other, one)]
+    assert tables[0].tobytes() != tables[1].tobytes()

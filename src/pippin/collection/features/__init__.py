@@ -14,6 +14,7 @@ from pippin.collection.features.base import (
     FeatureSet,
     check_streams,
     extract,
+    extract_many,
     feature,
     parse_features,
     sets_of,
@@ -23,6 +24,6 @@ for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
-    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract",
+    "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract", "extract_many",
     "feature", "parse_features", "sets_of",
 ]  # fmt: skip

@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pippin.collection.candidates import Candidates, Floats, StreamCounts
+from pippin.collection.candidates import Floats, Queries, StreamCounts
 from pippin.collection.features.base import feature, total
-from pippin.collection.features.counts import shares
 from pippin.collection.features.idf import idf_of_words
 
 
@@ -24,10 +23,10 @@ def _variance(values: Floats) -> Floats:
 
 
 _SOURCE = "MSLR-WEB, 26–95"
-_QUANTITIES: dict[str, tuple[str, Callable[[StreamCounts], Floats]]] = {
-    "tf": ("c(w,d)", lambda stream: stream.tf),
-    "tf_share": ("c(w,d)/|d|", shares),
-    "tf_idf": ("c(w,d)·idf(w)", lambda stream: stream.tf * idf_of_words(stream)[:, None]),
+_QUANTITIES: dict[str, tuple[str, Callable[[Queries, StreamCounts], Floats]]] = {
+    "tf": ("c(w,d)", lambda queries, stream: stream.tf),
+    "tf_share": ("c(w,d)/|d|", lambda queries, stream: stream.shares),
+    "tf_idf": ("c(w,d)·idf(w)", lambda queries, stream: stream.tf * queries.each(idf_of_words(stream))),
 }
 _STATISTICS: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
     "min": ("min", lambda values: np.min(values, axis=0)),
@@ -41,11 +40,13 @@ def _register(quantity: str, statistic: str) -> None:
     what, words = _QUANTITIES[quantity]
     how, summary = _STATISTICS[statistic]
 
-    def compute(candidates: Candidates, stream: StreamCounts) -> Floats:
-        return summary(words(stream)) if len(stream.tf) else np.zeros(len(candidates))
+    def compute(queries: Queries, stream: StreamCounts) -> Floats:
+        return summary(words(queries, stream)) if len(stream.tf) else np.zeros(len(queries))
 
     compute.__doc__ = f"The {how} of {what} over the words of the query; 0 for a query without words."
-    feature(f"{quantity}_{statistic}", kind="Q-D", formula=f"{how} over w ∈ q of {what}", source=_SOURCE)(compute)
+    feature(f"{quantity}_{statistic}", kind="Q-D", many=True, formula=f"{how} over w ∈ q of {what}", source=_SOURCE)(
+        compute
+    )
 
 
 for _quantity in _QUANTITIES:

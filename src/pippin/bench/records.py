@@ -40,6 +40,10 @@ SHAPES: Mapping[str, Any] = {
         "data": str, "fold": str, "digest": str, "features": int, "feature_names": [str], "parts": {str: _COUNTS},
         "digests": {str: str}, "audit": dict,
     },
+    "sampled": {
+        "relevant": int, "lost": int, "partial": {str: [int]},
+        "ceilings": {"sample": {str: NUMBER}, "judged": {str: NUMBER}},
+    },
     "plan": {
         "runs": [{"command": str, "plan": {"tools": object, "measures": object, "select": object}}],
         "cells": [{**_NAMED, "address": str, "digest": str}],
@@ -52,12 +56,21 @@ def read_record(path: Path, kind: str) -> dict[str, Any]:
     record = read_sealed(path)
     if not fits(record, SHAPES[kind]):
         raise DataError(f"damaged: this file does not say what a {kind} is", path)
+    if kind == "data" and "sampled" in record and not _is_sampled(record["sampled"]):
+        raise DataError("damaged: this file does not say what a sample lost", path)
     if kind == "plan":
         for entry in record["cells"]:
             # They name files, and must not lead out of the folder.
             if not (entry["address"].isalnum() and entry["digest"].isalnum()):
                 raise DataError("damaged: a cell of this plan has no address", path)
     return record
+
+
+def _is_sampled(record: Any) -> bool:
+    """Whether this is what results keep of a built data set's sample."""
+    return fits(record, SHAPES["sampled"]) and all(
+        len(pair) == 2 and 0 <= pair[0] < pair[1] for pair in record["partial"].values()
+    )
 
 
 def cell_files(record: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, bytes]:

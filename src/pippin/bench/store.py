@@ -35,6 +35,7 @@ from pippin.manifest import seal
 if TYPE_CHECKING:
     import polars
 
+    from pippin.bench.ceilings import Ceiling
     from pippin.bench.leaderboard import Leaderboard
 
 _TRIES, _WAIT = 10, 0.1  # the workers of a run that was just killed need a moment to go
@@ -299,6 +300,13 @@ class Results:
     def audits(self) -> dict[str, dict[str, Any]]:
         """Data → its audit: about, basis, findings, clean."""
         return {record["data"]: record["audit"] for record in self._data()}
+
+    def ceilings(self) -> dict[str, Ceiling]:
+        """Data → what the sample of a built data set lost, and what that leaves to be reached."""
+        from pippin.bench.ceilings import Ceiling
+
+        known = {record["data"]: record["sampled"] for record in self._data() if "sampled" in record}
+        return {data: Ceiling.of(data, record) for data, record in known.items()}
 
     def feature_names(self) -> dict[str, list[str]]:
         """Data → the names of its features."""

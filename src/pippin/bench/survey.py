@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.bench.ceilings import sampled_of
 from pippin.bench.inputs import FoldRef, Input, Parts, stored_folds
 from pippin.bench.plan import canonical
 from pippin.data.dataset import Dataset, rows_of
@@ -33,6 +34,7 @@ class SurveyedFold:
     ref: FoldRef
     digests: Mapping[str, str]
     facts: Mapping[str, Any]
+    sampled: Mapping[str, Any] | None = None  # what the sample of a built data set lost
 
     @property
     def digest(self) -> str:
@@ -42,7 +44,8 @@ class SurveyedFold:
     def record(self, audit: Mapping[str, Any]) -> dict[str, Any]:
         """What results keep of the fold: no path, so that it is the same on every machine."""
         names = {"data": self.ref.data, "fold": self.ref.fold, "digest": self.digest}
-        return {**names, "digests": dict(self.digests), **self.facts, "audit": dict(audit)}
+        sampled = {} if self.sampled is None else {"sampled": dict(self.sampled)}
+        return {**names, "digests": dict(self.digests), **self.facts, "audit": dict(audit), **sampled}
 
 
 def survey(
@@ -62,14 +65,14 @@ def survey(
             if len(folds) == 1 and not allow_one_fold:
                 raise DataError(f"{source.data} has one fold, from which no mean over folds can be taken "
                                 "(--allow-one-fold goes on)", source.path)  # fmt: skip
-            queries = _Queries(folds)
+            queries, sampled = _Queries(folds), sampled_of(source)
             surveyed = []
             for fold in folds:
                 if not allow_leak:
                     queries.check_leak(source, fold.name)
                 ref = FoldRef(source, fold.name, str(store.absolute()))
                 digests = {part: folds.digest(fold.name, part) for part in PARTS}
-                surveyed.append(SurveyedFold(ref, digests, queries.facts(fold.name)))
+                surveyed.append(SurveyedFold(ref, digests, queries.facts(fold.name), sampled))
             _check_together(source, surveyed)
             if bar is not None:
                 bar.step(source.data)

@@ -162,6 +162,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
         "results": str(outcome.results.path), "cells": len(outcome.tasks),
         "done": len(outcome.tasks) - len(outcome.failed), "computed": outcome.computed, "tool": tool,
         "measures": measures, "rankers": rows, "failures": failures(outcome),
+        "ceilings": [ceiling.record() for data, ceiling in outcome.results.ceilings().items() if data in order],
     }  # fmt: skip
 
 
@@ -176,7 +177,14 @@ def summary(found: dict[str, Any]) -> Table:
             f"means over folds under {found['tool']}")  # fmt: skip
     heads = ["data", "ranker", "trained under", "cells", *found["measures"]]
     firsts = {row[0]: i for i, row in reversed(list(enumerate(rows)))}.values()
-    return Table(heads, rows, names=3, notes=[note], keys=2, best={(i, len(heads) - 1) for i in firsts})
+    return Table(
+        heads,
+        rows,
+        names=3,
+        notes=[note, *(f"{one['note']}." for one in found["ceilings"] if one["lost"])],
+        keys=2,
+        best={(i, len(heads) - 1) for i in firsts},
+    )
 
 
 def failures(outcome: Outcome) -> list[str]:

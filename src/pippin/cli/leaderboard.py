@@ -18,9 +18,10 @@ from pippin.evaluation.tools import TOOLS
 from pippin.tables import Heading, Part, Prose, Remarks
 
 if TYPE_CHECKING:
+    from pippin.bench.ceilings import Ceiling
     from pippin.bench.leaderboard import BoardKey, Leaderboard
     from pippin.bench.published import Beside
-    from pippin.bench.tables import CellTables
+    from pippin.bench.store import Results
 
     Boards: TypeAlias = Mapping[BoardKey, Leaderboard]
 
@@ -75,9 +76,10 @@ class Gathered:
     boards: Boards
     others: Boards
     beside: Sequence[Beside]
+    ceilings: Mapping[str, Ceiling]  # of data sets that hold a sample
 
 
-def gather(tables: CellTables, options: argparse.Namespace) -> Gathered:
+def gather(tables: Results, options: argparse.Namespace) -> Gathered:
     """The leaderboards that are shown."""
     from pippin.bench.leaderboard import LETOR_MEASURES, leaderboards
     from pippin.bench.published import beside, read_published
@@ -99,11 +101,13 @@ def gather(tables: CellTables, options: argparse.Namespace) -> Gathered:
     if published is not None and not beside_ours:
         raise DataError("none of the published data sets and measures is among the results", options.published)
     every = list(dict.fromkeys([*wanted, *every]))
-    return Gathered(boards, leaderboards(tables, tools=every, measures=options.measure, **given), beside_ours)
+    others = leaderboards(tables, tools=every, measures=options.measure, **given)
+    return Gathered(boards, others, beside_ours, tables.ceilings())
 
 
 def parts(found: Gathered, options: argparse.Namespace) -> list[Part]:
     """Everything, data set by data set."""
+    from pippin.bench.ceilings import MEASURE
     from pippin.bench.leaderboard import BoardKey, datasets_of
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
@@ -116,6 +120,8 @@ def parts(found: Gathered, options: argparse.Namespace) -> list[Part]:
             shown += report.letor_tables(found.boards, data, tool)
             boards = (found.boards.get(BoardKey(data, tool, measure)) for measure in options.measure)
             shown += [report.board_table(board, options.per_fold) for board in boards if board is not None]
+        if data in found.ceilings:
+            shown += report.ceiling_parts(found.ceilings[data], found.boards.get(BoardKey(data, tools[0], MEASURE)))
         for compared in agreements(found, data):
             shown += [Prose(compared.sentence()), report.tools_table(compared)]
     if len({key.data for key in found.boards}) > 1:
@@ -139,7 +145,8 @@ def agreements(found: Gathered, data: str) -> list[Comparison]:
 
 def record(found: Gathered, options: argparse.Namespace) -> dict[str, Any]:
     """Everything as JSON holds it."""
-    from pippin.bench.leaderboard import datasets_of
+    from pippin.bench.ceilings import MEASURE
+    from pippin.bench.leaderboard import BoardKey, datasets_of
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
@@ -155,5 +162,9 @@ def record(found: Gathered, options: argparse.Namespace) -> dict[str, Any]:
         "winning": [{"tool": tool, **asdict(one)} for tool in tools
                     for one in winning_numbers(means_of(found.boards, tool))] if len(data) > 1 else [],
         "published": [{**asdict(b.published), "ours": b.ours, "difference": b.difference} for b in found.beside],
+        "ceilings": [
+            ceiling.record(found.boards.get(BoardKey(name, next(iter(tools)), MEASURE)))
+            for name, ceiling in found.ceilings.items() if name in data
+        ],
         "missing": report.gap_notes([*found.boards.values(), *found.others.values()]),
     }  # fmt: skip

@@ -39,6 +39,8 @@ def sampling(samples: Sequence[Sample], unjudged: Sequence[str]) -> dict[str, An
         "unjudged": list(unjudged),
         "relevant": sum(one.relevant for one in samples),
         "lost": sum(one.lost for one in samples),
+        # Queries that lost some: relevant documents in the sample, and judged.
+        "partial": {one.query.id: [one.relevant - one.lost, one.relevant] for one in samples if one.lost},
         "added": sum(int(one.added.sum()) for one in samples),
         "empty": [
             one.query.id

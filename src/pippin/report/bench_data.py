@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.bench.ceilings import MEASURE
 from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning_numbers import means_of, winning_numbers
@@ -168,7 +169,14 @@ def _panel(
         "importance": importance_of(results, data, convention),
         "chosen": _chosen(results, data, convention),
         "published": _published(mine, published, names.tool),
+        "ceiling": _ceiling(results, mine, data, names.tool),
     }
+
+
+def _ceiling(results: Results, boards: Boards, data: str, tool: str) -> dict[str, Any] | None:
+    """What the sample of a built data set lost and leaves to be reached, with a `note` of one sentence; else None."""
+    ceiling = results.ceilings().get(data)
+    return None if ceiling is None else ceiling.record(boards.get(BoardKey(data, tool, MEASURE)))
 
 
 def _under(frame: DataFrame, data: str, convention: str) -> DataFrame:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from pippin.bench.ceilings import Ceiling
 from pippin.bench.leaderboard import NDCGS, PRECISIONS, BoardKey, Leaderboard
 from pippin.bench.published import Beside
 from pippin.bench.standings import Gap
 from pippin.bench.winning_numbers import Winning
 from pippin.evaluation.compare import Comparison
 from pippin.report.compare import significance_marks
-from pippin.tables import Table, number
+from pippin.tables import Part, Prose, Table, number
 
 Boards = Mapping[BoardKey, Leaderboard]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -82,6 +83,18 @@ def board_table(board: Leaderboard, per_fold: bool = False) -> Table:
     if several:
         notes.append("over seeds: standard deviation of the mean over the seeds.")
     return Table(headers, rows, names=2, notes=notes, keys=2, best={(0, 2)})
+
+
+def ceiling_parts(ceiling: Ceiling, board: Leaderboard | None) -> list[Part]:
+    """What the sample lost and what can be reached; the rankers' MAP over the sample and over all judged."""
+    told = Prose(f"{ceiling.sentence()}.")
+    if not ceiling.lost or board is None or not board.standings:
+        return [told]
+    judged = ceiling.over_judged(board)
+    rows = [[s.ranker, number(s.mean, 4), number(judged[s.ranker], 4)] for s in board.standings]
+    rows.append(["any, at best", *(number(ceiling.best[over][board.measure], 4) for over in ("sample", "judged"))])
+    notes = [f"{board.measure} over the sample's relevant documents, as above, and over all that were judged relevant."]
+    return [told, Table(["ranker", f"{board.measure}, sample", f"{board.measure}, all judged"], rows, notes=notes)]
 
 
 def _level(board: Leaderboard) -> str:

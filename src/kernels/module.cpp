@@ -21,4 +21,5 @@ NB_MODULE(_native, m) {
     pippin::bind_neighbourhood(m);
     pippin::bind_decimals(m);
     pippin::bind_checksum(m);
+    pippin::bind_tails(m);
 }

@@ -242,8 +242,9 @@ void each_block(Bytes text, std::int64_t first, std::int64_t last, Body&& body) 
     const std::int64_t safe = static_cast<std::int64_t>(text.size()) - kPadding;
     std::int64_t ended = last;
     if (last > safe) {
-        const void* newline = safe > first ? memrchr(base + first, '\n', static_cast<std::size_t>(safe - first)) : nullptr;
-        ended = newline ? static_cast<const char*>(newline) + 1 - base : first;
+        const std::string_view whole(base + first, static_cast<std::size_t>(std::max<std::int64_t>(safe - first, 0)));
+        const std::size_t newline = whole.rfind('\n');
+        ended = newline == whole.npos ? first : first + static_cast<std::int64_t>(newline) + 1;
     }
     if (ended > first) body(Block{base + first, base + ended, first});
     if (last > ended) {

@@ -66,5 +66,6 @@ void bind_hits(nb::module_& m);
 void bind_neighbourhood(nb::module_& m);
 void bind_decimals(nb::module_& m);
 void bind_checksum(nb::module_& m);
+void bind_tails(nb::module_& m);
 
 }  // namespace pippin

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.bench.tables import partitioned
+from pippin.kernels.tails import t_point
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -188,6 +189,4 @@ def spreads_of_folds(averaged: DataFrame) -> dict[tuple[str, str, str], dict[tup
 @cache
 def _quantile(alpha: float, freedom: int) -> float:
     """Student's t that a share alpha of its absolute values exceeds."""
-    from scipy import stats
-
-    return float(stats.t.isf(alpha / 2, freedom)) if freedom > 0 else math.nan
+    return float(t_point(alpha / 2, freedom)) if freedom > 0 else math.nan

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.paired_tests import TESTS, TIE_SHARE, Design, Outcome, PairTest
 from pippin.evaluation.value_table import ValueTable
+from pippin.kernels.tails import f_tail, range_point, range_tail
 from pippin.shown import Shown, in_columns
 
 FloatArray = NDArray[np.float64]
 
-# SciPy integrates each studentized range numerically (some 10 ms); for more distances than this a Chebyshev
-# polynomial through this many plus one of its values stands in, within 1e-8 of it.
+# Each studentized range is a double integral (some 1 ms); for more distances than this a Chebyshev polynomial
+# through this many plus one of its values stands in, within 1e-8 of it.
 DIRECT_RANGES = 64
 CHEBYSHEV_DEGREE = 96
-# Tails below this come out as 0: SciPy's own integration is no finer.
+# Tails below this come out as 0.
 NEGLIGIBLE_TAIL = 1e-9
 
 
@@ -66,8 +67,6 @@ def anova(table: ValueTable) -> Anova:
     >>> round(split.systems.f, 6), split.residual.df
     (12.0, 2)
     """
-    from scipy import stats
-
     n, k = table.values.shape
     if k < 2 or n < 2:
         raise DataError(f"an analysis of variance needs at least two systems and two queries, not {k} and {n}")
@@ -77,7 +76,7 @@ def anova(table: ValueTable) -> Anova:
 
     def row(source: str, ss: float, df: int) -> AnovaRow:
         f = ss / df / error if error > 0 else float("nan")
-        return AnovaRow(source, ss, df, ss / df, f, float(stats.f.sf(f, df, df_residual)))
+        return AnovaRow(source, ss, df, ss / df, f, float(f_tail(f, df, df_residual)))
 
     nothing = float("nan")
     return Anova(
@@ -105,11 +104,9 @@ def tukey(design: Design) -> Outcome:
     """Tukey's HSD over all systems of the table: q = |mean difference|/√(MS_residual/n).
 
     p is the upper tail of the studentized range of k systems with (n − 1)(k − 1) degrees of freedom
-    (scipy.stats.studentized_range); the simultaneous interval is difference ± q(1 − α)·√(MS_residual/n).
+    (`range_tail`); the simultaneous interval is difference ± q(1 − α)·√(MS_residual/n).
     Against a baseline the family is still all pairs, which errs on the safe side. Tukey 1949; Kramer 1956.
     """
-    from scipy import stats
-
     if design.alternative != "two-sided":
         raise ConventionError("the studentized range has no direction: the test tukey is two-sided only")
     n, k = design.values.shape
@@ -124,26 +121,25 @@ def tukey(design: Design) -> Outcome:
         return Outcome(nothing, nothing, method, interval=(nothing, nothing), reasons=reasons)
     yardstick = np.sqrt(residual / df / n)
     q = np.abs(difference) / yardstick
-    half = float(stats.studentized_range.ppf(1 - design.alpha, k, df)) * yardstick
+    half = float(range_point(design.alpha, k, df)) * yardstick
     return Outcome(q, _range_tail(q, k, df), method, interval=(difference - half, difference + half))
 
 
 def _range_tail(q: FloatArray, k: int, df: int) -> FloatArray:
     """Upper tail of the studentized range at many distances."""
     from numpy.polynomial import Chebyshev
-    from scipy import stats
 
     if len(q) <= DIRECT_RANGES:
-        return np.asarray(stats.studentized_range.sf(q, k, df))
+        return range_tail(q, k, df)
     end = 10.0
-    tail = float(stats.studentized_range.sf(end, k, df))
+    tail = float(range_tail(end, k, df))
     while tail > NEGLIGIBLE_TAIL:
-        further = float(stats.studentized_range.sf(end * 1.25, k, df))
+        further = float(range_tail(end * 1.25, k, df))
         if further > tail / 2:  # no longer a tail but the noise of the integration
             break
         end, tail = end * 1.25, further
     near = q <= end
-    curve = Chebyshev.interpolate(lambda x: stats.studentized_range.sf(x, k, df), CHEBYSHEV_DEGREE, [0.0, end])
+    curve = Chebyshev.interpolate(lambda x: range_tail(x, k, df), CHEBYSHEV_DEGREE, [0.0, end])
     p = np.zeros(len(q))
     p[near] = np.clip(curve(q[near]), 0.0, 1.0)
     return p

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.kernels.tails import coin_tail, normal_below, t_point, t_tail
 from pippin.registry import Registry
 
 FloatArray = NDArray[np.float64]
@@ -114,21 +115,17 @@ def spread(differences: FloatArray, scale: float) -> FloatArray:
 
 def t_interval(design: Design) -> tuple[FloatArray, FloatArray]:
     """Two-sided interval of the mean difference: mean ± t(1 − α/2, n − 1)·sd/√n. Student 1908."""
-    from scipy import stats
-
     half = np.empty(len(design.first))
     scale = float(np.abs(design.values).max(initial=0.0))
     for part, d in design.differences():
         half[part] = spread(d, scale)
-    half *= stats.t.isf(design.alpha / 2, design.queries - 1) / np.sqrt(design.queries)
+    half *= float(t_point(design.alpha / 2, design.queries - 1)) / np.sqrt(design.queries)
     mean = design.mean_differences
     return mean - half, mean + half
 
 
 def student_t(design: Design) -> Outcome:
-    """Paired t = mean(d)/(sd(d)/√n), n − 1 degrees of freedom. Student 1908; scipy.stats.ttest_1samp."""
-    from scipy import stats
-
+    """Paired t = mean(d)/(sd(d)/√n), n − 1 degrees of freedom. Student 1908."""
     statistic = np.full(len(design.first), np.nan)
     p = statistic.copy()
     reasons: dict[int, str] = {}
@@ -139,22 +136,27 @@ def student_t(design: Design) -> Outcome:
             same = "zero" if abs(d[0, k]) <= TIE_SHARE * scale else "equal"
             reasons[part.start + int(k)] = f"t is undefined: all {design.queries} differences are {same}"
         if varies.any():
-            result = stats.ttest_1samp(d[:, varies], 0.0, axis=0, alternative=design.alternative)
             where = part.start + np.flatnonzero(varies)
-            statistic[where], p[where] = result.statistic, result.pvalue
+            moving = d[:, varies]
+            t = moving.mean(axis=0) / (moving.std(axis=0, ddof=1) / np.sqrt(design.queries))
+            statistic[where], p[where] = t, _sided(t, lambda x: t_tail(x, design.queries - 1), design.alternative)
     return Outcome(statistic, p, f"paired t, {design.queries - 1} degrees of freedom", reasons=reasons)
+
+
+def _sided(statistic: FloatArray, tail: Callable[[FloatArray], FloatArray], alternative: Alternative) -> FloatArray:
+    """p of a statistic that lies about 0 by chance, from the upper tail of its symmetric distribution."""
+    if alternative == "two-sided":
+        return 2 * tail(np.abs(statistic))
+    return tail(statistic if alternative == "greater" else -statistic)
 
 
 def wilcoxon(design: Design) -> Outcome:
     """Wilcoxon's signed ranks; zero differences are left out, tied ones share their mean rank.
 
-    Exact for up to 50 queries without zeros and ties, by all sign assignments for up to 13 queries with them,
-    otherwise normal with the tie correction and without continuity correction, as scipy.stats.wilcoxon does
-    for one pair. The statistic is the smaller of the two rank sums, one-sided the sum of the positive ranks.
-    Wilcoxon 1945.
+    Exact for up to 50 queries without zeros and ties, and for up to 13 with them; otherwise normal with the tie
+    correction and without continuity correction. The statistic is the smaller of the two rank sums, one-sided the sum
+    of the positive ranks. Wilcoxon 1945.
     """
-    from scipy import stats
-
     statistic = np.full(len(design.first), np.nan)
     p = statistic.copy()
     reasons: dict[int, str] = {}
@@ -165,59 +167,91 @@ def wilcoxon(design: Design) -> Outcome:
             if method == "none":
                 reasons.update((part.start + int(k), "no query has a non-zero difference") for k in columns)
                 continue
+            judge = _exact_ranks if method == "exact" else _normal_ranks
             where = part.start + columns
-            if method == "enumerate":
-                answers = [_enumerated_ranks(d[:, k], design.alternative) for k in columns]
-                statistic[where], p[where] = np.transpose(answers)
-                continue
-            result = stats.wilcoxon(d[:, columns], axis=0, alternative=design.alternative, method=method)
-            statistic[where], p[where] = result.statistic, result.pvalue
+            statistic[where], p[where] = judge(d[:, columns], design.alternative)
     return Outcome(statistic, p, "Wilcoxon signed ranks, zero differences left out", reasons=reasons)
 
 
 def _wilcoxon_groups(d: FloatArray) -> list[tuple[NDArray[np.intp], str]]:
-    """Columns by the way their p is found. SciPy chooses one for a whole table; a pair stands alone."""
+    """Columns by the way their p is found."""
     n = d.shape[0]
     size = np.sort(np.abs(d), axis=0)
     empty = size[-1] == 0
     plain = (size[0] > 0) & (np.diff(size, axis=0) > 0).all(axis=0)
-    exact = plain & (n <= 50)
-    groups = [(np.flatnonzero(empty), "none"), (np.flatnonzero(exact), "exact")]
-    rest = np.flatnonzero(~empty & ~exact)
-    groups.append((rest, "enumerate" if n <= 13 else "asymptotic"))
-    return [(columns, method) for columns, method in groups if len(columns)]
+    exact = ~empty & ((plain & (n <= 50)) | (n <= 13))
+    groups = [(empty, "none"), (exact, "exact"), (~empty & ~exact, "normal")]
+    return [(np.flatnonzero(columns), method) for columns, method in groups if columns.any()]
 
 
-def _enumerated_ranks(d: FloatArray, alternative: Alternative) -> tuple[float, float]:
-    """Statistic and p over all sign assignments of tied ranks.
+def _exact_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, FloatArray]:
+    """Statistic and p of every column over all assignments of signs to its ranks.
 
-    The null distribution of the sum of positive ranks is built up rank by rank, in halves of a rank, which
-    are whole numbers; SciPy reaches the same p by listing the assignments, a thousand times slower.
+    The null distribution of the sum of positive ranks is built up rank by rank, in halves of a rank, which are whole
+    numbers; columns with the same ranks share it.
     """
-    from scipy import stats
-
-    d = d[d != 0]
-    halves = np.rint(2 * stats.rankdata(np.abs(d))).astype(np.intp)
-    subsets = np.zeros(int(halves.sum()) + 1)
-    subsets[0] = 1
-    for rank in halves:
-        subsets[rank:] += subsets[:-rank].copy()
-    positive = int(halves[d > 0].sum())
-    upper = float(subsets[positive:].sum() / subsets.sum())
-    lower = float(subsets[: positive + 1].sum() / subsets.sum())
+    ranks, _ = _signed_ranks(d)
+    halves = np.rint(2 * ranks).astype(np.intp)
+    positive = np.where(d > 0, halves, 0).sum(axis=0)
+    known: dict[bytes, FloatArray] = {}
+    lower, upper = np.empty(d.shape[1]), np.empty(d.shape[1])
+    for k, column in enumerate(np.sort(halves, axis=0).T):
+        if (key := column.tobytes()) not in known:
+            known[key] = _subset_sums(column[column > 0])
+        sums = known[key]
+        lower[k], upper[k] = sums[: positive[k] + 1].sum() / sums.sum(), sums[positive[k] :].sum() / sums.sum()
     if alternative == "two-sided":
-        return min(positive, len(subsets) - 1 - positive) / 2, min(1.0, 2 * min(lower, upper))
+        return np.minimum(positive, halves.sum(axis=0) - positive) / 2, np.minimum(1.0, 2 * np.minimum(lower, upper))
     return positive / 2, upper if alternative == "greater" else lower
+
+
+def _subset_sums(numbers: NDArray[np.intp]) -> FloatArray:
+    """How many subsets have each sum."""
+    sums = np.zeros(int(numbers.sum()) + 1)
+    sums[0] = 1
+    for number in numbers:
+        sums[number:] += sums[:-number].copy()
+    return sums
+
+
+def _normal_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, FloatArray]:
+    """The same by the normal limit: mean m(m + 1)/4, variance (m(m + 1)(2m + 1) − Σ(t³ − t)/2)/24.
+
+    m is the number of differences that are not 0, t runs over the sizes of groups of tied ones.
+    """
+    ranks, ties = _signed_ranks(d)
+    m = (d != 0).sum(axis=0).astype(np.float64)
+    positive = np.where(d > 0, ranks, 0.0).sum(axis=0)
+    total = m * (m + 1) / 2
+    z = (positive - total / 2) / np.sqrt((m * (m + 1) * (2 * m + 1) - ties / 2) / 24)
+    p = _sided(z, lambda x: normal_below(-x), alternative)
+    return (np.minimum(positive, total - positive) if alternative == "two-sided" else positive), p
+
+
+def _signed_ranks(d: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ranks of the sizes of each column's differences, 0 for those of 0, and Σ(t³ − t) over groups of t tied ones."""
+    n = len(d)
+    order = np.argsort(np.abs(d), axis=0, kind="stable")
+    size = np.take_along_axis(np.abs(d), order, axis=0)
+    place = np.broadcast_to(np.arange(n)[:, None], d.shape)
+    new = np.ones(d.shape, bool)
+    new[1:] = size[1:] != size[:-1]
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=0)
+    last = np.roll(new, -1, axis=0)
+    last[-1] = True
+    end = np.minimum.accumulate(np.where(last, place, n)[::-1], axis=0)[::-1]
+    zeros = (size == 0).sum(axis=0)
+    ranks = np.empty(d.shape)
+    np.put_along_axis(ranks, order, np.where(size == 0, 0.0, (first + end) / 2 + 1 - zeros), axis=0)
+    tied = np.where(size == 0, 1.0, end - first + 1.0)
+    return ranks, np.asarray((tied**2 - 1).sum(axis=0))
 
 
 def sign(design: Design) -> Outcome:
     """Sign test: of the m queries that differ, `first` wins K; K is binomial(m, 1/2) by chance.
 
-    Two-sided 2·P(K' <= min(K, m − K)), at most 1, which is scipy.stats.binomtest for a fair coin. Arbuthnot
-    1710.
+    Two-sided 2·P(K' <= min(K, m − K)), at most 1. Arbuthnot 1710.
     """
-    from scipy import stats
-
     wins = np.empty(len(design.first))
     decided = wins.copy()
     scale = float(np.abs(design.values).max(initial=0.0))
@@ -226,11 +260,11 @@ def sign(design: Design) -> Outcome:
         wins[part] = (d > 0).sum(axis=0)
         decided[part] = (d != 0).sum(axis=0)
     if design.alternative == "greater":
-        p = stats.binom.sf(wins - 1, decided, 0.5)
+        p = coin_tail(wins, decided)
     elif design.alternative == "less":
-        p = stats.binom.cdf(wins, decided, 0.5)
+        p = coin_tail(decided - wins, decided)
     else:
-        p = np.minimum(1.0, 2 * stats.binom.cdf(np.minimum(wins, decided - wins), decided, 0.5))
+        p = np.minimum(1.0, 2 * coin_tail(np.maximum(wins, decided - wins), decided))
     empty = np.flatnonzero(decided == 0)
     p[empty] = np.nan
     reasons = {int(k): "no query has a non-zero difference" for k in empty}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.paired_tests import CHUNK, TESTS, TIE_SHARE, Design, Outcome, PairTest
 from pippin.kernels import significance as kernels
+from pippin.kernels.tails import normal_below, normal_point
 
 FloatArray = NDArray[np.float64]
 IntervalKind = Literal["percentile", "bca"]
@@ -173,8 +174,6 @@ def intervals(
     jackknife acceleration of a mean, a = Σ(x − m)³/(6(Σ(x − m)²)^1.5). Efron 1987. A column without spread
     has the interval [m, m].
     """
-    from scipy.special import ndtr, ndtri
-
     drawn = np.sort(drawn, axis=1)
     samples = drawn.shape[1]
     mean = values.mean(axis=0)
@@ -187,9 +186,9 @@ def intervals(
         below = (drawn < (mean - tolerance)[:, None]).sum(axis=1)
         upto = (drawn <= (mean + tolerance)[:, None]).sum(axis=1)
         # Half a sample from either end keeps the bias finite when every resample falls on one side.
-        bias = ndtri(np.clip((below + upto) / (2 * samples), 0.5 / samples, 1 - 0.5 / samples))
-        shifted = bias + ndtri(levels)
-        levels = np.where(flat, levels, ndtr(bias + shifted / (1 - acceleration * shifted)))
+        bias = normal_point(np.clip((below + upto) / (2 * samples), 0.5 / samples, 1 - 0.5 / samples))
+        shifted = bias + normal_point(levels)
+        levels = np.where(flat, levels, normal_below(bias + shifted / (1 - acceleration * shifted)))
     low, high = (_row_quantiles(drawn, level) for level in levels)
     return low, high
 

@@ -24,6 +24,7 @@ from pippin.evaluation import effects, paired_tests, resampling
 from pippin.evaluation.corrections import CORRECTIONS, adjust
 from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative, Design, Outcome, PairTest
 from pippin.evaluation.value_table import ValueTable
+from pippin.kernels.tails import t_point
 from pippin.shown import Drawn, in_columns
 
 __all__ = [
@@ -193,11 +194,9 @@ def system_intervals(
     design = _design(table, [], [], "two-sided", alpha, samples, seed, threads, None)
     mean = design.values.mean(axis=0)
     if interval == "t":
-        from scipy import stats
-
         scale = float(np.abs(design.values).max())
         half = paired_tests.spread(design.values, scale) / math.sqrt(design.queries)
-        half = half * stats.t.isf(alpha / 2, design.queries - 1)
+        half = half * float(t_point(alpha / 2, design.queries - 1))
         low, high = mean - half, mean + half
     else:
         low, high = resampling.mean_intervals(design, interval)

@@ -70,11 +70,9 @@ def range_point(p: ArrayLike, systems: ArrayLike, df: ArrayLike) -> FloatArray:
 
 def f_tail(f: ArrayLike, df: ArrayLike, df_error: ArrayLike) -> FloatArray:
     """P(F > f) of Fisher's F with df and df_error degrees of freedom."""
-    above = np.asarray(df, np.float64) * f
-    error = np.asarray(df_error, np.float64)
-    return _each(
-        native.incomplete_beta, error / 2, np.asarray(df) / 2, error / (error + above), above / (error + above)
-    )
+    free, error = np.asarray(df, np.float64), np.asarray(df_error, np.float64)
+    above = free * np.asarray(f, np.float64)
+    return _each(native.incomplete_beta, error / 2, free / 2, error / (error + above), above / (error + above))
 
 
 def coin_tail(heads: ArrayLike, tosses: ArrayLike) -> FloatArray:

@@ -20,8 +20,9 @@ lint: $(VENV)/.test
 types: $(VENV)/.test src/pippin/_native.pyi
 	$(BIN)/mypy
 
+# In two processes, a file in one of them: what a file's tests share is made once.
 python-tests: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The kernels by themselves, under AddressSanitizer and UBSan.
 cpp-tests: $(VENV)/.test

@@ -59,8 +59,8 @@ def seal(record: dict[str, Any]) -> bytes:
 
 def is_sealed(content: bytes) -> bool:
     """Whether some bytes end with a checksum, and are what it says."""
-    found = _SEAL.fullmatch(content[-_SEAL_BYTES:])
-    return found is not None and found[1].decode() == checksum(content[:-_SEAL_BYTES])
+    seal = _SEAL.fullmatch(content[-_SEAL_BYTES:])
+    return seal is not None and seal[1].decode() == checksum(content[:-_SEAL_BYTES])
 
 
 def unseal(content: bytes, path: Path) -> dict[str, Any]:
@@ -245,12 +245,12 @@ class Manifest:
         if checksum(packed) != said["xxh3"]:
             raise DataError(f"{CHECKSUMS} is not what was written")
         sums = np.frombuffer(packed, "<u8").astype(np.uint64, copy=False)
-        found, first = {}, 0
+        by_file, first = {}, 0
         for name, size in said["bytes"].items():
             last = first + -(-size // BLOCK)
-            found[name] = size, sums[first:last]
+            by_file[name] = size, sums[first:last]
             first = last
-        return found
+        return by_file
 
     @property
     def files(self) -> list[str]:
@@ -336,20 +336,20 @@ class Blocks:
         version = np.lib.format.read_magic(header)
         if version != (1, 0):
             raise DataError(f"{self.name} is no column")
-        found_shape, fortran, found = np.lib.format.read_array_header_1_0(header)
-        if list(found_shape) != shape or found != np.dtype(dtype).newbyteorder("<") or fortran:
-            raise DataError(f"{self.name} holds {found}{list(found_shape)} where the manifest says {dtype}{shape}")
+        found_shape, fortran, held = np.lib.format.read_array_header_1_0(header)
+        if list(found_shape) != shape or held != np.dtype(dtype).newbyteorder("<") or fortran:
+            raise DataError(f"{self.name} holds {held}{list(found_shape)} where the manifest says {dtype}{shape}")
         body = self.data[header.tell() :]
-        if len(body) != found.itemsize * int(np.prod(found_shape, dtype=object)):
+        if len(body) != held.itemsize * int(np.prod(found_shape, dtype=object)):
             raise DataError(f"{self.name} is cut short")
-        return Column(body.view(found).reshape(found_shape), self, header.tell())
+        return Column(body.view(held).reshape(found_shape), self, header.tell())
 
     def array(self, dtype: DTypeLike) -> Column:
         """The numbers of a file that holds nothing else, not yet verified."""
-        found = np.dtype(dtype).newbyteorder("<")
-        if len(self.data) % found.itemsize:
+        kind = np.dtype(dtype).newbyteorder("<")
+        if len(self.data) % kind.itemsize:
             raise DataError(f"{self.name} holds no whole number of {dtype}")
-        return Column(self.data.view(found), self, 0)
+        return Column(self.data.view(kind), self, 0)
 
 
 class Column:

@@ -119,8 +119,8 @@ class Registry(Generic[T]):
 
 def digests_of(things: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
     """Those of the things, by shelf and name, that are not Pippin's own, each with its digest."""
-    found = {f"{shelf.kind} {name}": shelf.digest(name) for shelf, name in things}
-    return {name: digest for name, digest in found.items() if digest is not None}
+    digests = {f"{shelf.kind} {name}": shelf.digest(name) for shelf, name in things}
+    return {name: digest for name, digest in digests.items() if digest is not None}
 
 
 def between_commas(text: str) -> list[str]:

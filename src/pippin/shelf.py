@@ -69,8 +69,8 @@ class _Verb(ModuleType):
 
     def _function(self) -> Callable[..., Any]:
         module, name = self._verb
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return found
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return function
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self._function()(*arguments, **options)
@@ -106,13 +106,13 @@ class _ShelfPackage(ModuleType):
 
 def make_verb(package: str, module: str, name: str) -> None:
     """Let a package be called: it then runs the function of that name, whose module is imported no sooner."""
-    found = sys.modules[package]
-    found.__class__ = _Verb
-    found._verb = (module, name)  # type: ignore[attr-defined]
+    module_object = sys.modules[package]
+    module_object.__class__ = _Verb
+    module_object._verb = (module, name)  # type: ignore[attr-defined]
 
 
 def make_shelf(package: str, shelf: Callable[[], Shelf[Any]]) -> None:
     """Let a package list what is in it; the shelf is made when it is looked at."""
-    found = sys.modules[package]
-    found.__class__ = _ShelfPackage
-    found._shelf = shelf  # type: ignore[attr-defined]
+    module = sys.modules[package]
+    module.__class__ = _ShelfPackage
+    module._shelf = shelf  # type: ignore[attr-defined]

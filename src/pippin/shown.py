@@ -51,8 +51,8 @@ def introduce(module: str) -> None:
 
 def _presenters() -> Presenters:
     module: Any = importlib.import_module(_room[0])
-    found: Presenters = module
-    return found
+    presenters: Presenters = module
+    return presenters
 
 
 def in_columns(rows: Iterable[Sequence[Any]], *names: str) -> dict[str, Any]:
@@ -61,8 +61,8 @@ def in_columns(rows: Iterable[Sequence[Any]], *names: str) -> dict[str, Any]:
     >>> in_columns([("a", 1), ("b", 2)], "name", "value")
     {'name': ['a', 'b'], 'value': [1, 2]}
     """
-    found = list(rows)
-    return {name: [row[i] for row in found] for i, name in enumerate(names)}
+    columns = list(rows)
+    return {name: [row[i] for row in columns] for i, name in enumerate(names)}
 
 
 class Shown:

@@ -66,10 +66,10 @@ class Table:
 
     def _band(self, cells: Sequence[Sequence[str]], group: Sequence[int], place: Screen) -> str:
         """Some of the columns, as far as possible in the screen's width."""
-        own = [[row[i] for i in group] for row in cells]
-        widths = fitted(own, [self.is_text(i) for i in group], place.columns, _GAP)
+        band = [[row[i] for i in group] for row in cells]
+        widths = fitted(band, [self.is_text(i) for i in group], place.columns, _GAP)
         lines = []
-        for number, row in enumerate(own):
+        for number, row in enumerate(band):
             split = [wrapped(cell, w) for cell, w in zip(row, widths, strict=True)]
             for depth in range(max(map(len, split), default=1)):
                 line = [part[depth] if depth < len(part) else "" for part in split]

@@ -60,8 +60,8 @@ def visible(text: str) -> str:
     return _CONTROL.sub(_spelled, text)
 
 
-def _spelled(found: re.Match[str]) -> str:
-    character = found.group()
+def _spelled(match: re.Match[str]) -> str:
+    character = match.group()
     if "\udc80" <= character <= "\udcff":  # a byte that was no UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return _SHORT.get(character) or _code(character)
@@ -76,7 +76,7 @@ def plain(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        text = _SCRIPTS.sub(lambda found: _script(found.group(), encoding), text)
+        text = _SCRIPTS.sub(lambda match: _script(match.group(), encoding), text)
         return "".join(c if _holds(encoding, c) else _in_ascii(c) for c in text)
     return text
 
@@ -188,7 +188,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write text for people: lines and own colours stay, anything else that a terminal obeys is spelled out."""
-        safe = _NET.sub(lambda found: found.group(1) or _spelled(found), text)
+        safe = _NET.sub(lambda match: match.group(1) or _spelled(match), text)
         self.stream.write(plain(safe, self.stream.encoding or "utf-8"))
         return len(text)
 

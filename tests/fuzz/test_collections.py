@@ -22,7 +22,8 @@ from pippin.collection.topics import read_queries
 HTML = b"<html><title>Apples</title><base href='/x/'><body><h1>Sorts</h1>Caf\xe9 &amp; <a href='b.html'>B</a><p>end"
 ARCHIVE = b"".join(
     [record("warcinfo", b"software: hand\r\n"), response("http://a.org/", b"<title>A</title>one"),
-     response("http://a.org/b", gzip.compress(b"<p>two"), "Content-Encoding: gzip"), record("request", b"GET /\r\n")]
+     response("http://a.org/b", gzip.compress(b"<p>two", mtime=0), "Content-Encoding: gzip"),
+     record("request", b"GET /\r\n")]
 )  # fmt: skip
 JSONL = b'{"_id": "d1", "title": "On apples", "text": "red"}\n{"_id": "d2", "title": "", "text": "pears \\u00e9"}\n'
 TOPICS = b"""<top>
@@ -82,7 +83,7 @@ def links(folder: Path) -> object:
 
 CASES = {
     "jsonl": one("d.jsonl", JSONL),
-    "jsonl.gz": one("d.jsonl.gz", gzip.compress(JSONL)),
+    "jsonl.gz": one("d.jsonl.gz", gzip.compress(JSONL, mtime=0)),
     "tsv": one("d.tsv", "1\tred apples\n2\tgreen pears\n3\tplums\n"),
     "csv": one("d.csv", 'id,title,text\n1,A,"red, apples"\n2,B,pears\n'),
     "trec": one("d.trec", TREC),
@@ -90,7 +91,7 @@ CASES = {
     "smart": one("cran.all", SMART),
     "medline": one("ohsumed.88", MEDLINE),
     "warc": one("a.warc", ARCHIVE),
-    "warc.gz": one("a.warc.gz", gzip.compress(ARCHIVE)),
+    "warc.gz": one("a.warc.gz", gzip.compress(ARCHIVE, mtime=0)),
     "html": Case(files(**{"pages/a.html": HTML, "pages/b.html": HTML[:40]}), lambda f: documents(f / "pages")),
     "beir": Case(files(**BEIR), documents),
     "topics of trec": one("topics", TOPICS, read_queries),

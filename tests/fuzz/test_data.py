@@ -95,7 +95,7 @@ CASES = {
     "run": text("run", RUN, lambda path: (digest(read_run(path)), scored(path))),
     "scores": text("scores", "1\n2.5\n-3e-7\n12345678.12345678\n", lambda path: read_scores(path).tobytes()),
     "any text": text("text", LETOR, lambda path: digest(as_judged(path))),
-    "letor.gz": text("d.gz", gzip.compress(LETOR.encode()), letor),
+    "letor.gz": text("d.gz", gzip.compress(LETOR.encode(), mtime=0), letor),
     "letor.bz2": text("d.bz2", bz2.compress(LETOR.encode()), letor),
     "letor.xz": text("d.xz", lzma.compress(LETOR.encode()), letor),
     "letor.zst": text("d.zst", pyarrow.Codec("zstd").compress(LETOR.encode(), asbytes=True), letor),

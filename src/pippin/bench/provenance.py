@@ -27,13 +27,13 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 @cache
 def versions() -> dict[str, str]:
     """Names and versions; `code` is a digest of the source files and of the native module."""
-    found = {"pippin": pippin.__version__, "code": _code()}
+    versions_of = {"pippin": pippin.__version__, "code": _code()}
     for library in LIBRARIES:
         try:
-            found[library] = metadata.version(library)
+            versions_of[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions_of
 
 
 def _code() -> str:

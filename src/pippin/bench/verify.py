@@ -49,10 +49,10 @@ def verify(path: str | os.PathLike[str]) -> list[Verified]:
     place = Path(path)
     if not os.path.lexists(place):
         raise DataError("there is nothing here", path)
-    found = list(_found(place)) if place.is_dir() else [_file(place)]
-    if not found:
+    verified = list(_found(place)) if place.is_dir() else [_file(place)]
+    if not verified:
         raise DataError("nothing here was written by Pippin in a form that can be verified", path)
-    return found
+    return verified
 
 
 def _found(folder: Path) -> Iterator[Verified]:
@@ -181,5 +181,5 @@ def _table(path: Path, form: str, size: int) -> Verified:
         read_sheet(buffer, form)
         return 1, size
 
-    found = _one(path, f"{form} table", look)
-    return Verified(found.path, found.what, found.files, found.bytes, found.damage, unverified=not any(sealed))
+    table = _one(path, f"{form} table", look)
+    return Verified(table.path, table.what, table.files, table.bytes, table.damage, unverified=not any(sealed))

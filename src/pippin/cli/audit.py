@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
     paths, last = split(options.data, options.scored)
     judged, layout = load_audited(paths, merge_queries=options.merge_queries)
     scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
-    found = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout)
-    write_text(render(found, options.format), options.output, options.format)
+    audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout)
+    write_text(render(audited, options.format), options.output, options.format)
     return 0
 
 
@@ -90,14 +90,14 @@ def _is_table(path: str) -> bool:
     return Path(path).suffix in COLUMN_FILES
 
 
-def render(found: Audit, form: str) -> str:
+def render(audited: Audit, form: str) -> str:
     """The audit in the format asked for."""
     from pippin.report import audit as report
 
     if form == "json":
-        return as_json(report.audit_record(found))
+        return as_json(report.audit_record(audited))
     if form == "csv":
-        return report.audit_csv(found)
+        return report.audit_csv(audited)
     if form == "table":
-        return report.audit_text(found)
-    return together(report.audit_parts(found), form)
+        return report.audit_text(audited)
+    return together(report.audit_parts(audited), form)

@@ -74,9 +74,9 @@ def run(options: argparse.Namespace) -> int:
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
     )  # fmt: skip
-    found = record(outcome)
-    write(options.format, "-", lambda: [summary(found)], lambda: found)
-    for line in found["failures"]:
+    outcome_record = record(outcome)
+    write(options.format, "-", lambda: [summary(outcome_record)], lambda: outcome_record)
+    for line in outcome_record["failures"]:
         hint(line)
     return outcome.status
 
@@ -107,9 +107,9 @@ def experiment(options: argparse.Namespace) -> Experiment:
         raise DataError("a plan names its data itself, so it stands alone", plans[0])
     plan = read_plan(plans[0])
     if "parameters" in given:
-        merged = {name: dict(own) for name, own in plan.parameters.items()}
-        for name, own in given["parameters"].items():
-            merged[name] = {**merged.get(name, {}), **own}
+        merged = {name: dict(settings) for name, settings in plan.parameters.items()}
+        for name, settings in given["parameters"].items():
+            merged[name] = {**merged.get(name, {}), **settings}
         given["parameters"] = merged
     return replace(plan, **given)
 
@@ -122,14 +122,14 @@ def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
     """
     from pippin.rankers.written import value_of
 
-    found: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     for text in texts:
         place, equals, value = text.partition("=")
         name, dot, parameter = place.partition(".")
         if not equals or not dot:
             raise DataError(f"--set takes RANKER.NAME=VALUE, not {text!r}")
-        found.setdefault(name, {})[parameter] = value_of(value)
-    return found
+        parameters.setdefault(name, {})[parameter] = value_of(value)
+    return parameters
 
 
 def record(outcome: Outcome) -> dict[str, Any]:
@@ -166,22 +166,22 @@ def record(outcome: Outcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def summary(found: dict[str, Any]) -> Table:
+def summary(outcome: dict[str, Any]) -> Table:
     """A row per data set, ranker and training convention."""
     rows = [
         [*(str(row[key]) for key in ("data", "ranker", "convention", "cells")),
          *(number(mean, 4) for mean in row["means"].values())]
-        for row in found["rankers"]
+        for row in outcome["rankers"]
     ]  # fmt: skip
-    note = (f"{found['done']} of {found['cells']} cells are in {found['results']} ({found['computed']} computed now); "
-            f"means over folds under {found['tool']}")  # fmt: skip
-    heads = ["data", "ranker", "trained under", "cells", *found["measures"]]
+    note = (f"{outcome['done']} of {outcome['cells']} cells are in {outcome['results']} "
+            f"({outcome['computed']} computed now); means over folds under {outcome['tool']}")  # fmt: skip
+    heads = ["data", "ranker", "trained under", "cells", *outcome["measures"]]
     firsts = {row[0]: i for i, row in reversed(list(enumerate(rows)))}.values()
     return Table(
         heads,
         rows,
         names=3,
-        notes=[note, *(f"{one['note']}." for one in found["ceilings"] if one["lost"])],
+        notes=[note, *(f"{one['note']}." for one in outcome["ceilings"] if one["lost"])],
         keys=2,
         best={(i, len(heads) - 1) for i in firsts},
     )

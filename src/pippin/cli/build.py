@@ -106,22 +106,22 @@ def summary(manifest: dict[str, Any], folder: str) -> str:
     """What was built, and what the sampling did, in a few lines."""
     lines = [f"{manifest['collection']['name']}: {manifest['collection']['documents']:,} documents, "
              f"{len(manifest['features'])} features, in {folder}"]  # fmt: skip
-    for task, own in manifest["tasks"].items():
-        found = own["sampling"]
-        kept = found["relevant"] - found["lost"]
-        line = (f"{own['queries']:,} queries, {own['documents']:,} documents to rank, "
-                f"{kept:,} of {found['relevant']:,} relevant ones among them")  # fmt: skip
+    for task, task_record in manifest["tasks"].items():
+        sampling = task_record["sampling"]
+        kept = sampling["relevant"] - sampling["lost"]
+        line = (f"{task_record['queries']:,} queries, {task_record['documents']:,} documents to rank, "
+                f"{kept:,} of {sampling['relevant']:,} relevant ones among them")  # fmt: skip
         lines.append(f"  {task}: {line}" if task else f"  {line}")
-        lines += [f"  {sentence}" for sentence in about_ceilings(own)]
-        lines += [f"  {sentence}" for sentence in warnings(found, manifest["recipe"]["unjudged"] == "keep")]
+        lines += [f"  {sentence}" for sentence in about_ceilings(task_record)]
+        lines += [f"  {sentence}" for sentence in warnings(sampling, manifest["recipe"]["unjudged"] == "keep")]
     return "\n".join([*lines, *(f"  {sentence}" for sentence in about_features(manifest))])
 
 
-def about_ceilings(own: dict[str, Any]) -> list[str]:
+def about_ceilings(task_record: dict[str, Any]) -> list[str]:
     """What a perfect re-ranking would reach over all judged documents, where the sample lost some."""
-    if not own["sampling"]["lost"]:
+    if not task_record["sampling"]["lost"]:
         return []
-    reached = ", ".join(f"{measure} {value:.3f}" for measure, value in own["ceilings"]["judged"].items())
+    reached = ", ".join(f"{measure} {value:.3f}" for measure, value in task_record["ceilings"]["judged"].items())
     return [f"over all judged documents the best re-ranking of them reaches {reached}"]
 
 
@@ -135,21 +135,21 @@ def about_features(manifest: dict[str, Any]) -> list[str]:
     return [f"features {counted} {end}"] if useless else []
 
 
-def warnings(found: dict[str, Any], kept: bool) -> list[str]:
+def warnings(findings: dict[str, Any], kept: bool) -> list[str]:
     """What a user should not miss; `kept`: whether queries that nobody judged are in."""
-    unknown = sum(map(len, found["unknown"].values()))
-    first = next((ids[0] for ids in found["unknown"].values()), "")
+    unknown = sum(map(len, findings["unknown"].values()))
+    first = next((ids[0] for ids in findings["unknown"].values()), "")
     fate = "are kept as not relevant" if kept else "are left out (--unjudged keep keeps them)"
     told = [
-        (found["unjudged"], f"nobody judged {_some(found['unjudged'])}; they {fate}"),
+        (findings["unjudged"], f"nobody judged {_some(findings['unjudged'])}; they {fate}"),
         (
             unknown,
             f"{unknown:,} judgements are of documents that are not there, {first} among them (all in dataset.json)",
         ),
-        (found["added"], f"{found['added']:,} documents are there only because they were judged: a bias"),
-        (found["wordless"], f"no word is left of {_some(found['wordless'])}; they are not in the data set"),
-        (found["without"], f"no document was found for {_some(found['without'])}; they are not in the data set"),
-        (found["empty"], f"judged, but nothing relevant was sampled: {_some(found['empty'])}"),
+        (findings["added"], f"{findings['added']:,} documents are there only because they were judged: a bias"),
+        (findings["wordless"], f"no word is left of {_some(findings['wordless'])}; they are not in the data set"),
+        (findings["without"], f"no document was found for {_some(findings['without'])}; they are not in the data set"),
+        (findings["empty"], f"judged, but nothing relevant was sampled: {_some(findings['empty'])}"),
     ]
     return [sentence for there, sentence in told if there]
 

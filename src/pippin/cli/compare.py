@@ -87,9 +87,9 @@ def from_matrix(path: str, plan: TestPlan) -> Comparison:
         table = ValueTable.from_arrays(
             matrix.values, systems=matrix.columns, query_ids=matrix.rows or None, undefined=undefined
         )
-        found = compare_table(table, Path(path).stem, plan)
+        comparison = compare_table(table, Path(path).stem, plan)
         bar.step()
-    return found
+    return comparison
 
 
 def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:

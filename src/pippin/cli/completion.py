@@ -59,16 +59,16 @@ def completed() -> list[Completed]:
     """Every command as its parser declares it."""
     from pippin.cli.main import COMMANDS, parser_of
 
-    found = []
+    commands = []
     for name, (_, what) in COMMANDS.items():
         if name == "as":
-            found.append(Completed(name, what, (), SHELVES["drop-ins"]()))
+            commands.append(Completed(name, what, (), SHELVES["drop-ins"]()))
             continue
         parser, _ = parser_of(name)
         actions = [a for a in parser._actions if a.help != argparse.SUPPRESS]
         words = tuple(word for a in actions if not a.option_strings for word in _words(a))
-        found.append(Completed(name, what, tuple(_offer(a) for a in actions if a.option_strings), words))
-    return found
+        commands.append(Completed(name, what, tuple(_offer(a) for a in actions if a.option_strings), words))
+    return commands
 
 
 def _offer(action: argparse.Action) -> Offer:

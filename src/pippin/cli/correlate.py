@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     for name in options.coefficient or []:
         COEFFICIENTS[name]
     x, y, matrices = columns(options.a, options.b)
-    found: list[tuple[str, Correlation | None, CorrelationInterval | None, str]] = []
+    lines: list[tuple[str, Correlation | None, CorrelationInterval | None, str]] = []
     for name in options.coefficient or list(COEFFICIENTS):
         near = options.tolerance if COEFFICIENTS[name].tolerance_in else None
         try:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         except ConventionError as error:
             if options.coefficient:
                 raise
-            found.append((name, None, None, str(error)))
+            lines.append((name, None, None, str(error)))
             continue
         interval, remark = None, value.reason
         if matrices is not None:
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
                 )
             except ConventionError:  # a resample may tie what the whole does not
                 remark = "no interval: resampled queries tie systems, which it refuses"
-        found.append((name, value, interval, remark))
-    write_text(render(found, len(x), options), options.output, options.format)
+        lines.append((name, value, interval, remark))
+    write_text(render(lines, len(x), options), options.output, options.format)
     return 0
 
 
@@ -107,7 +107,7 @@ def _matched(
 
 
 def render(
-    found: Sequence[tuple[str, Correlation | None, CorrelationInterval | None, str]],
+    lines: Sequence[tuple[str, Correlation | None, CorrelationInterval | None, str]],
     items: int,
     options: argparse.Namespace,
 ) -> str:
@@ -118,16 +118,16 @@ def render(
             "coefficients": {
                 name: {"value": None if c is None or c.value != c.value else c.value, "reason": reason,
                        "low": None if i is None else i.low, "high": None if i is None else i.high}
-                for name, c, i, reason in found
+                for name, c, i, reason in lines
             },
         })  # fmt: skip
-    intervals = any(i is not None for _, _, i, _ in found)
+    intervals = any(i is not None for _, _, i, _ in lines)
     rows = [
         [name, "–" if c is None else number(c.value, 6),
          *([f"[{i.low:.4f}, {i.high:.4f}]" if i is not None else ""] if intervals else []), reason]
-        for name, c, i, reason in found
+        for name, c, i, reason in lines
     ]  # fmt: skip
-    known = next((c for _, c, _, _ in found if c is not None), None)
+    known = next((c for _, c, _, _ in lines if c is not None), None)
     notes = [f"{items} items; top = {options.best}"]
     if known is not None:
         notes[0] += f"; tied pairs: {known.ties_x} in A, {known.ties_y} in B"

@@ -52,6 +52,6 @@ def run(options: argparse.Namespace) -> int:
     write_page(Gathered(outcome.results), page, "The rankers on the standard library")
     parts += [Prose(f"The page: {page.resolve()}"),
               Prose(f"The same in full: pippin leaderboard {folder}; pippin report {folder}")]  # fmt: skip
-    found = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()]}
-    write(options.format, "-", lambda: parts, lambda: found)
+    record_of = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()]}
+    write(options.format, "-", lambda: parts, lambda: record_of)
     return outcome.status

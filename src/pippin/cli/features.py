@@ -80,18 +80,18 @@ def set_record(text: str) -> dict[str, Any]:
 
 def describe(text: str) -> list[Part]:
     """A feature's formula, class, source, parameters and NULL rule, and the sets that have it."""
-    found = record(text)
-    null = found["null"]
+    feature = record(text)
+    null = feature["null"]
     if null != "never":
-        null += f" (Feature-min puts {'0' if found['fill'] == 'zero' else 'the least of the query'} there)"
+        null += f" (Feature-min puts {'0' if feature['fill'] == 'zero' else 'the least of the query'} there)"
     facts = [
-        ("formula", found["formula"]), ("class", f"{found['class']}, of {_CLASSES[found['class']]}"),
-        ("stream", f"one, as in {found['name']}@title" if found["needs_stream"] else "none"),
-        ("source", found["source"]), ("NULL", null), ("in the sets", ", ".join(found["sets"]) or "none"),
+        ("formula", feature["formula"]), ("class", f"{feature['class']}, of {_CLASSES[feature['class']]}"),
+        ("stream", f"one, as in {feature['name']}@title" if feature["needs_stream"] else "none"),
+        ("source", feature["source"]), ("NULL", null), ("in the sets", ", ".join(feature["sets"]) or "none"),
     ]  # fmt: skip
-    parts: list[Part] = [Heading(f"{text} — {found['meaning']}"), Facts(facts)]
-    if found["parameters"]:
-        rows = [[p["name"], str(p["value"]), str(p["default"]), p["allowed"]] for p in found["parameters"]]
+    parts: list[Part] = [Heading(f"{text} — {feature['meaning']}"), Facts(facts)]
+    if feature["parameters"]:
+        rows = [[p["name"], str(p["value"]), str(p["default"]), p["allowed"]] for p in feature["parameters"]]
         parts.append(Table(["parameter", "value", "default", "allowed"], rows, names=4))
     return parts
 

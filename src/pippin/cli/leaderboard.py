@@ -57,15 +57,21 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.store import Results
     from pippin.report import leaderboard as report
 
-    found = gather(Results.open(options.results), options)
-    chosen = {key: board for key, board in found.boards.items() if key.measure in options.measure}
+    gathered = gather(Results.open(options.results), options)
+    chosen = {key: board for key, board in gathered.boards.items() if key.measure in options.measure}
     if options.per_query:
         write(options.format, options.output, lambda: [report.values_table(b) for b in chosen.values()],
               lambda: [report.record(b, per_query=True) for b in chosen.values()],
               lambda: report.values_csv(chosen))  # fmt: skip
         return 0
-    csv = report.csv_table(found.boards, options.per_fold) if not found.beside else report.published_csv(found.beside)
-    write(options.format, options.output, lambda: parts(found, options), lambda: record(found, options), lambda: csv)
+    csv = (
+        report.csv_table(gathered.boards, options.per_fold)
+        if not gathered.beside
+        else report.published_csv(gathered.beside)
+    )
+    write(
+        options.format, options.output, lambda: parts(gathered, options), lambda: record(gathered, options), lambda: csv
+    )
     return 0
 
 
@@ -105,7 +111,7 @@ def gather(tables: Results, options: argparse.Namespace) -> Gathered:
     return Gathered(boards, others, beside_ours, tables.ceilings())
 
 
-def parts(found: Gathered, options: argparse.Namespace) -> list[Part]:
+def parts(gathered: Gathered, options: argparse.Namespace) -> list[Part]:
     """Everything, data set by data set."""
     from pippin.bench.ceilings import MEASURE
     from pippin.bench.leaderboard import BoardKey, datasets_of
@@ -113,58 +119,60 @@ def parts(found: Gathered, options: argparse.Namespace) -> list[Part]:
     from pippin.report import leaderboard as report
 
     shown: list[Part] = []
-    tools = list(dict.fromkeys(key.tool for key in found.boards))
-    for data in datasets_of(found.boards):
+    tools = list(dict.fromkeys(key.tool for key in gathered.boards))
+    for data in datasets_of(gathered.boards):
         shown.append(Heading(data))
         for tool in tools:
-            shown += report.letor_tables(found.boards, data, tool)
-            boards = (found.boards.get(BoardKey(data, tool, measure)) for measure in options.measure)
+            shown += report.letor_tables(gathered.boards, data, tool)
+            boards = (gathered.boards.get(BoardKey(data, tool, measure)) for measure in options.measure)
             shown += [report.board_table(board, options.per_fold) for board in boards if board is not None]
-        if data in found.ceilings:
-            shown += report.ceiling_parts(found.ceilings[data], found.boards.get(BoardKey(data, tools[0], MEASURE)))
-        for compared in agreements(found, data):
+        if data in gathered.ceilings:
+            shown += report.ceiling_parts(
+                gathered.ceilings[data], gathered.boards.get(BoardKey(data, tools[0], MEASURE))
+            )
+        for compared in agreements(gathered, data):
             shown += [Prose(compared.sentence()), report.tools_table(compared)]
-    if len({key.data for key in found.boards}) > 1:
+    if len({key.data for key in gathered.boards}) > 1:
         shown.append(Heading("Over all data sets"))
-        shown += [report.winning_table(winning_numbers(means_of(found.boards, tool))) for tool in tools]
-    for data, table in report.published_tables(found.beside, ", ".join(tools)):
+        shown += [report.winning_table(winning_numbers(means_of(gathered.boards, tool))) for tool in tools]
+    for data, table in report.published_tables(gathered.beside, ", ".join(tools)):
         shown += [Heading(f"{data}: beside the published values"), table]
-    missing = report.gap_notes([*found.boards.values(), *found.others.values()])
+    missing = report.gap_notes([*gathered.boards.values(), *gathered.others.values()])
     return [*shown, Heading("Missing"), Remarks(missing)] if missing else shown
 
 
-def agreements(found: Gathered, data: str) -> list[Comparison]:
+def agreements(gathered: Gathered, data: str) -> list[Comparison]:
     """What every tool of the results says of one data set, measure by measure, the chosen tool first."""
     from pippin.bench.leaderboard import agreement
 
-    boards = [board for key, board in found.others.items() if key.data == data]
+    boards = [board for key, board in gathered.others.items() if key.data == data]
     measures = dict.fromkeys(board.measure for board in boards)
     compared = [agreement([board for board in boards if board.measure == measure]) for measure in measures]
     return [one for one in compared if one is not None and len(one.boards) > 1]
 
 
-def record(found: Gathered, options: argparse.Namespace) -> dict[str, Any]:
+def record(gathered: Gathered, options: argparse.Namespace) -> dict[str, Any]:
     """Everything as JSON holds it."""
     from pippin.bench.ceilings import MEASURE
     from pippin.bench.leaderboard import BoardKey, datasets_of
     from pippin.bench.winning_numbers import means_of, winning_numbers
     from pippin.report import leaderboard as report
 
-    data = list(datasets_of(found.boards))
-    tools = dict.fromkeys(key.tool for key in found.boards)
+    data = list(datasets_of(gathered.boards))
+    tools = dict.fromkeys(key.tool for key in gathered.boards)
     return {
-        "boards": [report.record(board) for board in found.boards.values()],
+        "boards": [report.record(board) for board in gathered.boards.values()],
         "tools": [
             {"data": name, "measure": compared.measure, "against": compared.first.name, "verdict": compared.sentence(),
              "tools": report.tools_record(compared)}
-            for name in data for compared in agreements(found, name)
+            for name in data for compared in agreements(gathered, name)
         ],
         "winning": [{"tool": tool, **asdict(one)} for tool in tools
-                    for one in winning_numbers(means_of(found.boards, tool))] if len(data) > 1 else [],
-        "published": [{**asdict(b.published), "ours": b.ours, "difference": b.difference} for b in found.beside],
+                    for one in winning_numbers(means_of(gathered.boards, tool))] if len(data) > 1 else [],
+        "published": [{**asdict(b.published), "ours": b.ours, "difference": b.difference} for b in gathered.beside],
         "ceilings": [
-            ceiling.record(found.boards.get(BoardKey(name, next(iter(tools)), MEASURE)))
-            for name, ceiling in found.ceilings.items() if name in data
+            ceiling.record(gathered.boards.get(BoardKey(name, next(iter(tools)), MEASURE)))
+            for name, ceiling in gathered.ceilings.items() if name in data
         ],
-        "missing": report.gap_notes([*found.boards.values(), *found.others.values()]),
+        "missing": report.gap_notes([*gathered.boards.values(), *gathered.others.values()]),
     }  # fmt: skip

@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
         write_link_files(web, options.files)
     if options.save:
         web.save(options.save)
-    found = page_record(web, options.around, options.top) if options.around else overview_record(web, options.top)
+    links = page_record(web, options.around, options.top) if options.around else overview_record(web, options.top)
     drawn = page_tables if options.around else overview_tables
-    write(options.format, options.output, lambda: drawn(found), lambda: found)
+    write(options.format, options.output, lambda: drawn(links), lambda: links)
     return 0
 
 
@@ -84,17 +84,17 @@ _SIZES = {
 }  # fmt: skip
 
 
-def overview_tables(found: Record) -> list[Table]:
+def overview_tables(links: Record) -> list[Table]:
     """The sizes, the degrees, and the first hosts and pages by every rank."""
     ended = "; ".join(f"{name}: {end['rounds']:.0f} rounds, residual {end['residual']:.1e}"
-                      for name, end in found["convergence"].items())  # fmt: skip
-    sizes = [[words, f"{found['sizes'][name]:,}"] for name, words in _SIZES.items()]
-    hosts = [[h["host"] or "(no host)", f"{h['pages']:,}", f"{1e3 * h['hostrank']:.4f}"] for h in found["hosts"]]
+                      for name, end in links["convergence"].items())  # fmt: skip
+    sizes = [[words, f"{links['sizes'][name]:,}"] for name, words in _SIZES.items()]
+    hosts = [[h["host"] or "(no host)", f"{h['pages']:,}", f"{1e3 * h['hostrank']:.4f}"] for h in links["hosts"]]
     return [
-        Table([found["name"], "number"], sizes, notes=[ended] if ended else []),
-        _degree_table(found["degrees"]),
+        Table([links["name"], "number"], sizes, notes=[ended] if ended else []),
+        _degree_table(links["degrees"]),
         Table(["host", "pages", "HostRank ×10³"], hosts),
-        *(_page_table(name, pages) for name, pages in found["pages"].items()),
+        *(_page_table(name, pages) for name, pages in links["pages"].items()),
     ]
 
 
@@ -121,18 +121,18 @@ def shown(page: Record) -> str:
     return name if not url or url in name else f"{name}  {url}"
 
 
-def page_tables(found: Record) -> list[Table]:
+def page_tables(links: Record) -> list[Table]:
     """What there is to say of one page, and the pages around it."""
     rows = [
-        ("url", found["url"]), ("host", found["host"] or "(no host)"),
-        ("PageRank ×10⁵", f"{1e5 * found['pagerank']:.6g}"),
-        ("HostRank ×10³", f"{1e3 * found['hostrank']:.6g}"), ("slashes", str(found["slashes"])),
-        ("length of the url", str(found["url_length"])), ("depth in the sitemap", str(found["depth"])),
-        ("parent", shown(found["parent"]) if found["parent"] else "–"), ("links outside", str(found["links_outside"])),
+        ("url", links["url"]), ("host", links["host"] or "(no host)"),
+        ("PageRank ×10⁵", f"{1e5 * links['pagerank']:.6g}"),
+        ("HostRank ×10³", f"{1e3 * links['hostrank']:.6g}"), ("slashes", str(links["slashes"])),
+        ("length of the url", str(links["url_length"])), ("depth in the sitemap", str(links["depth"])),
+        ("parent", shown(links["parent"]) if links["parent"] else "–"), ("links outside", str(links["links_outside"])),
     ]  # fmt: skip
     around = [
-        Table([f"{name.replace('_', '-')} ({own['number']:,})", "PageRank ×10⁵"],
-              [[shown(page), f"{1e5 * page['pagerank']:.6g}"] for page in own["pages"]])
-        for name, own in found["around"].items()
+        Table([f"{name.replace('_', '-')} ({side['number']:,})", "PageRank ×10⁵"],
+              [[shown(page), f"{1e5 * page['pagerank']:.6g}"] for page in side["pages"]])
+        for name, side in links["around"].items()
     ]  # fmt: skip
-    return [Table([found["document"], ""], rows, names=2), *around]
+    return [Table([links["document"], ""], rows, names=2), *around]

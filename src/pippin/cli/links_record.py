@@ -67,9 +67,9 @@ def _top_pages(web: Web, top: int) -> dict[str, list[Record]]:
     """The first pages by every rank."""
     from pippin.collection.ranks import hits
 
-    found = hits(web.graph.matrix())
+    hubs = hits(web.graph.matrix())
     ranks: dict[str, NDArray[Any]] = {
-        "pagerank": web.pagerank, "authority": found.authority, "hub": found.hub, "in_links": web.graph.indegree,
+        "pagerank": web.pagerank, "authority": hubs.authority, "hub": hubs.hub, "in_links": web.graph.indegree,
         "out_links": web.graph.outdegree,
     }  # fmt: skip
     if not web.topics.proxy:

@@ -174,15 +174,15 @@ def _at_head(given: list[str]) -> tuple[list[str], list[str]]:
     >>> _at_head(["--import", "mine", "--no-color", "--import=ours.py", "eval", "--import", "a"])
     (['mine', 'ours.py'], ['eval', '--import', 'a'])
     """
-    found: list[str] = []
+    modules: list[str] = []
     while given and given[0].partition("=")[0] in ("--import", "--no-color"):
         flag, equals, module = given[0].partition("=")
         if flag == "--import" and not equals and len(given) == 1:
             raise PluginError("--import takes a module, or the path of its file")
         if flag == "--import":
-            found.append(module if equals else given[1])
+            modules.append(module if equals else given[1])
         given = given[2 if flag == "--import" and not equals else 1 :]
-    return found, given
+    return modules, given
 
 
 def _load(imports: list[str]) -> tuple[str, ...]:

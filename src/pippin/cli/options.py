@@ -128,13 +128,13 @@ def shared(parser: argparse._ActionsContainer, *names: str, **defaults: Any) -> 
 
 def flag(parser: argparse._ActionsContainer, name: str, more: str = "", **changes: Any) -> argparse.Action:
     """Put one shared flag on a command; `more` follows its help, `changes` are a default, metavar or choices."""
-    own = FLAGS[name]
-    settings = {**own.settings, **changes}
+    declared = FLAGS[name]
+    settings = {**declared.settings, **changes}
     if settings.get("action") != "store_true":
-        settings.setdefault("metavar", own.metavar)
-    words = own.help + _choices(settings) + (f"{' ' if more.startswith('(') else '; '}{more}" if more else "")
+        settings.setdefault("metavar", declared.metavar)
+    words = declared.help + _choices(settings) + (f"{' ' if more.startswith('(') else '; '}{more}" if more else "")
     words += _default(settings.get("default"))
-    return parser.add_argument(*own.names, help=words, **settings)
+    return parser.add_argument(*declared.names, help=words, **settings)
 
 
 def _choices(settings: dict[str, Any]) -> str:

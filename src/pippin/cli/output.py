@@ -36,7 +36,7 @@ def as_json(record: Any) -> str:
     """A record as JSON: numbers in full, NaN as null, letters as they are, invisible characters by their codes."""
     ascii_only = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
     text = json.dumps(_native(record), indent=1, ensure_ascii=ascii_only, allow_nan=False)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def _native(value: Any) -> Any:

@@ -54,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
         return run_partitions(options)
     model = models.load(options.model)
     data = models.aligned(model, read_data(options.data, options.absent))
-    found = scores(model, data, options.relations)
+    scored = scores(model, data, options.relations)
     if options.output.endswith(".run"):
         from pippin.collection.retrieval import run_of, sorted_run
         from pippin.data.trec_text import write_run
 
-        write_run(sorted_run(run_of(data, found, model.name)), options.output)
+        write_run(sorted_run(run_of(data, scored, model.name)), options.output)
     else:
-        write_scores(found, options.output)
+        write_scores(scored, options.output)
     return 0
 
 

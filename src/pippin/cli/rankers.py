@@ -74,7 +74,7 @@ def record(name: str) -> dict[str, Any]:
     from pippin.rankers import ranker
 
     cls = ranker(name)
-    meaning, known = {p: own.meaning for p, own in cls.parameters.items()}, cls().get_params()
+    meaning, known = {p: parameter.meaning for p, parameter in cls.parameters.items()}, cls().get_params()
     return {
         "name": name, "class": cls.__name__, "about": cls.words.split("\n")[0], "source": cls.source,
         "looks_at_measure": "measure" in known, "takes_null": bool(cls.takes_null),
@@ -91,8 +91,8 @@ def show_model(model: Any) -> list[Part]:
 
 def weights(model: Any) -> Table:
     """What the features count in a model, the weightiest first."""
-    found = model_record(model)
-    return Table(["feature", found["counts"]], [[name, number(value, 6)] for name, value in found["features"].items()])
+    about = model_record(model)
+    return Table(["feature", about["counts"]], [[name, number(value, 6)] for name, value in about["features"].items()])
 
 
 def model_record(model: Any) -> dict[str, Any]:

@@ -45,18 +45,18 @@ def run(options: argparse.Namespace) -> int:
     check_measures(options.measure)
     ((judged, scored, name),) = load(options.judged, [options.scored], options.merge_queries)
     rankings = Rankings(judged, scored)
-    found, left_out = [], []
+    reconciled, left_out = [], []
     with progress(len(targets) * len(options.measure), "reconciling") as bar:
         for measure in options.measure:
             for target in targets:
                 try:
-                    found.append(reconcile_rankings(rankings, measure, source, target))
+                    reconciled.append(reconcile_rankings(rankings, measure, source, target))
                 except ConventionError as error:
                     if len(targets) == 1:
                         raise
                     left_out.append(f"{target.name} is left out: {error}")
                 bar.step(target.name)
-    text = render(found, options, [f"judged {judged.name}", f"scored {name}"])
+    text = render(reconciled, options, [f"judged {judged.name}", f"scored {name}"])
     for line in left_out:
         hint(line)
     write_text(text, options.output, options.format)
@@ -78,22 +78,24 @@ def chosen(options: argparse.Namespace) -> list[Tool]:
     return tools
 
 
-def render(found: list[Reconciliation], options: argparse.Namespace, provenance: list[str]) -> str:
+def render(reconciled: list[Reconciliation], options: argparse.Namespace, provenance: list[str]) -> str:
     """The reconciliations in the format asked for."""
     from pippin.report import reconcile as report
 
     form = options.format
     if form == "json":
-        records = [report.record(r, options.per_query) for r in found]
+        records = [report.record(r, options.per_query) for r in reconciled]
         return as_json(records[0] if len(records) == 1 else records)
     if form == "csv":
-        return (report.per_query_csv if options.per_query else report.csv_table)(found).render("csv")
+        return (report.per_query_csv if options.per_query else report.csv_table)(reconciled).render("csv")
     if form == "html":
-        return report.html(found, provenance)
+        return report.html(reconciled, provenance)
     if options.per_query:
-        return "\n\n\n".join(report.per_query_text(r, form) for r in found)
-    if form == "table" and len(found) == 1:
-        return report.terminal(found[0])
-    groups = {measure: [r for r in found if r.measure == measure] for measure in options.measure}
-    parts = [part for own in groups.values() for part in (report.table(own), Remarks([r.sentence() for r in own]))]
+        return "\n\n\n".join(report.per_query_text(r, form) for r in reconciled)
+    if form == "table" and len(reconciled) == 1:
+        return report.terminal(reconciled[0])
+    groups = {measure: [r for r in reconciled if r.measure == measure] for measure in options.measure}
+    parts = [
+        part for group in groups.values() for part in (report.table(group), Remarks([r.sentence() for r in group]))
+    ]
     return together(parts, form)

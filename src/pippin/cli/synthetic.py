@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
     scorers = synthetic.scorers(data, seed=options.seed)
     if options.output is not None:
         save(data, scorers, Path(options.output))
-    found = record(data, scorers, options.measure)
-    write(options.format, "-", lambda: [Prose(str(data)), table(found)], lambda: found)
+    evaluated = record(data, scorers, options.measure)
+    write(options.format, "-", lambda: [Prose(str(data)), table(evaluated)], lambda: evaluated)
     return 0
 
 
@@ -76,9 +76,9 @@ def record(data: Dataset, scorers: dict[str, NDArray[np.float64]], measures: lis
     return {"data": str(data), "counts": counts, "results": rows}
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(evaluated: dict[str, Any]) -> Table:
     """A row for each tool and measure."""
-    counts, results = found["counts"], found["results"]
+    counts, results = evaluated["counts"], evaluated["results"]
     measures = list(dict.fromkeys(row["measure"] for row in results))
     scorers = list(results[0]["means"])
     rows = [

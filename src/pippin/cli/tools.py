@@ -83,7 +83,7 @@ def record(tool: Tool) -> dict[str, Any]:
 
 def _where(applies: Any) -> list[str]:
     """Measures that a departure applies to, found by asking it."""
-    found = []
+    measures = []
     for kind in KINDS:
         exp2 = (("gain", "exp2"),)
         for measure in (
@@ -93,8 +93,8 @@ def _where(applies: Any) -> list[str]:
             Measure(kind, 10, (), exp2),
         ):
             if applies(measure):
-                found.append(
+                measures.append(
                     kind if measure.cutoff is None and not measure.overrides else measure.text.replace("@10", "@k")
                 )
                 break
-    return found
+    return measures

@@ -32,18 +32,18 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.verify import verify
     from pippin.tables import Table
 
-    found = [one for path in options.paths for one in verify(path)]
+    verified = [one for path in options.paths for one in verify(path)]
 
     def table() -> Table:
-        rows = [[one.path, one.what, f"{one.files:,}", f"{one.bytes:,}", one.state, one.damage] for one in found]
+        rows = [[one.path, one.what, f"{one.files:,}", f"{one.bytes:,}", one.state, one.damage] for one in verified]
         return Table(["path", "what", "files", "bytes", "state", ""], rows, names=2, remarks=2)
 
     def record() -> list[dict[str, object]]:
         return [
             {"path": one.path, "what": one.what, "files": one.files, "bytes": one.bytes, "state": one.state,
              "damage": one.damage or None}
-            for one in found
+            for one in verified
         ]  # fmt: skip
 
     write(options.format, options.output, lambda: [table()], record, table)
-    return 2 if any(one.damage for one in found) else 0
+    return 2 if any(one.damage for one in verified) else 0

@@ -62,21 +62,21 @@ class Addresses:
     def find(self, page: str, target: str) -> int:
         """The number of the document that a link on page `page` (canonical url, or empty) leads to; −1 if outside."""
         if page:
-            found = self._at(follow(page, target))
-            if found >= 0:
-                return found
-        found = self._by_id.get(target, -1)
-        if found < 0:
-            found = self._by_url.get(target, -1)
-        return found if found >= 0 else self._at(canonical(target))
+            number = self._at(follow(page, target))
+            if number >= 0:
+                return number
+        number = self._by_id.get(target, -1)
+        if number < 0:
+            number = self._by_url.get(target, -1)
+        return number if number >= 0 else self._at(canonical(target))
 
     def _at(self, url: str) -> int:
         if not url:
             return -1
-        found = self._by_url.get(url)
-        if found is None and "?" not in url:
-            found = self._by_url.get(directory(url) if is_index(url) else url + "/")
-        return -1 if found is None else found
+        number = self._by_url.get(url)
+        if number is None and "?" not in url:
+            number = self._by_url.get(directory(url) if is_index(url) else url + "/")
+        return -1 if number is None else number
 
     def links(self, collection: Collection) -> Iterator[tuple[int, str, Link, int]]:
         """Each link that could lead to a page: source, its canonical url, the link, target (−1 outside)."""

@@ -114,7 +114,7 @@ class Analysis:
         if self.words == "ascii":
             return _FOREIGN.sub(" ", text.lower())
         composed = unicodedata.normalize("NFC", text).lower()
-        return _FOREIGN.sub(lambda found: found[0].translate(_CHARACTERS), composed)
+        return _FOREIGN.sub(lambda match: match[0].translate(_CHARACTERS), composed)
 
     def terms(self, words: list[str]) -> list[str]:
         """What each word becomes; empty if it is left out."""

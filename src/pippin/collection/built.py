@@ -113,14 +113,14 @@ def build(
     >>> built.to_dict()["queries"], len(built.folds())
     ([5], 5)
     """
-    found = collection
-    if not isinstance(found, Collection):
+    source = collection
+    if not isinstance(source, Collection):
         named = {"queries": queries, "judgements": judgements, "format": format}
-        found = open_collection(found, **{key: value for key, value in named.items() if value is not None})
+        source = open_collection(source, **{key: value for key, value in named.items() if value is not None})
     recipe = Recipe(
-        features=features, how=documents or usual(found), size=sample, folds=folds, seed=seed, query_field=field,
+        features=features, how=documents or usual(source), size=sample, folds=folds, seed=seed, query_field=field,
         unjudged=unjudged, drop_useless=drop_useless, min_rule=min_rule, analysis=analysis or Analysis(), meta=meta,
         similarity=similarity,
     )  # fmt: skip
-    manifest = build_collection(found, folder, recipe, memory=memory, resume=resume, verbose=verbose)
+    manifest = build_collection(source, folder, recipe, memory=memory, resume=resume, verbose=verbose)
     return Built(Path(folder), manifest)

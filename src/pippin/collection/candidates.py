@@ -71,8 +71,8 @@ class StreamCounts:
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
         """[n] whether the stream of the candidate holds any word of the query."""
-        found: NDArray[np.bool_] = np.any(self.tf > 0, axis=0)
-        return found
+        hit: NDArray[np.bool_] = np.any(self.tf > 0, axis=0)
+        return hit
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,13 +61,13 @@ def _task(task: str, data: Dataset, sampling: Mapping[str, Any]) -> str:
     sizes = np.diff(data.offsets)
     labels, counts = np.unique(data.labels, return_counts=True)
     grades = ", ".join(f"{count:,} × {label}" for label, count in zip(labels.tolist(), counts.tolist(), strict=True))
-    found = sampling["relevant"] - sampling["lost"]
+    kept = sampling["relevant"] - sampling["lost"]
     lines = [
         f"## Query set {task}" if task else "## Queries",
         "",
         f"- {data.queries:,} queries, {len(data):,} documents to rank "
         f"({sizes.min()} to {sizes.max()} per query, median {np.median(sizes):g}); labels: {grades}",
-        f"- relevant documents in the sample: {found:,} of {sampling['relevant']:,}",
+        f"- relevant documents in the sample: {kept:,} of {sampling['relevant']:,}",
         f"- queries without a relevant document in the sample: {len(sampling['empty'])}",
     ]
     for key, what in (
@@ -83,13 +83,13 @@ def _task(task: str, data: Dataset, sampling: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _ceilings(found: Mapping[str, Mapping[str, float]]) -> str:
+def _ceilings(ceilings: Mapping[str, Mapping[str, float]]) -> str:
     """What no re-ranking of the samples can exceed."""
     rows = [
-        (words, *(f"{value:.4f}" for value in found[name].values()))
+        (words, *(f"{value:.4f}" for value in ceilings[name].values()))
         for name, words in (("sample", "relevant documents of the sample"), ("judged", "all that were judged relevant"))
     ]
-    table = Table(("counted are", *found["sample"]), rows, names=1).render("markdown")
+    table = Table(("counted are", *ceilings["sample"]), rows, names=1).render("markdown")
     return (
         f"The best that any re-ranking of the samples can reach:\n\n{table}\n\n"
         "The data set's labels know the first; what a system over the whole collection is measured by is the second."

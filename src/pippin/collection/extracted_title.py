@@ -123,9 +123,9 @@ def shared_titles(
     for host, title in titles:
         counts[host][_clean(title)] += 1
     return {
-        host: frozenset(title for title, times in found.items() if times > max(1.0, share * found.total()))
-        for host, found in counts.items()
-        if found.total() >= least
+        host: frozenset(title for title, times in times_of.items() if times > max(1.0, share * times_of.total()))
+        for host, times_of in counts.items()
+        if times_of.total() >= least
     }
 
 

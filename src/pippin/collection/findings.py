@@ -64,4 +64,6 @@ def ceilings(collection: Collection, data: Dataset) -> dict[str, dict[str, float
     ours = {query: of for query, of in labels_by_query(judged).items() if query in asked}
     perfect = Run(data.query_ids, data.offsets, data.document_ids, data.labels.astype(np.float64))
     over = {"sample": evaluate(data, perfect.scores, CEILINGS), "judged": evaluate(ours, perfect, CEILINGS)}
-    return {name: {column.asked: float(column.mean) for column in found.columns} for name, found in over.items()}
+    return {
+        name: {column.asked: float(column.mean) for column in evaluation.columns} for name, evaluation in over.items()
+    }

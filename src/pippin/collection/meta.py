@@ -126,19 +126,19 @@ class _Page:
 
     def expect(self, tags: list[str]) -> list[str]:
         """The texts of the leaves, if the tags are these."""
-        found = [tag for tag, _ in self.tokens]
-        if found != tags:
-            place = next((i for i, (a, b) in enumerate(zip(found, tags, strict=False)) if a != b), len(found))
+        present = [tag for tag, _ in self.tokens]
+        if present != tags:
+            place = next((i for i, (a, b) in enumerate(zip(present, tags, strict=False)) if a != b), len(present))
             place = min(place, len(tags))
             wanted = f"<{tags[place]}> is expected" if place < len(tags) else "the file should end"
-            there = f"and <{found[place]}> stands" if place < len(found) else "and the file ends"
+            there = f"and <{present[place]}> stands" if place < len(present) else "and the file ends"
             raise DataError(f"{wanted} {there} here", self.file, self.line(place))
         return [text.strip() for tag, text in self.tokens if tag in _LEAVES]
 
     def count(self, tag: str, size: int) -> int:
         """The number in the first leaf of this name, never much more than things of `size` tags that fit the file."""
-        for place, (found, text) in enumerate(self.tokens):
-            if found == tag:
+        for place, (present, text) in enumerate(self.tokens):
+            if present == tag:
                 number = self.number(text, place)
                 if number < 0:
                     raise DataError(f"<{tag}> is not negative, as {number} is", self.file, self.line(place))
@@ -192,19 +192,19 @@ def read_info(path: str | os.PathLike[str], *, streams: Sequence[str] | None = N
     if streams is not None and len(streams) != count:
         raise DataError(f"{len(streams)} names for {count} streams", path)
     documents = int(page.numbers(leaves[1:2], 1)[0])
-    found = []
+    infos = []
     for i in range(count):
         at = 3 + 4 * i
         number, terms, total = page.numbers([leaves[at], *leaves[at + 2 : at + 4]], at).tolist()
         if number != i + 1:
             raise DataError(f"stream {i + 1} has the id {number}", path, page.leaf_line(at))
         description = unescape(leaves[at + 1])
-        found.append(StreamInfo(streams[i] if streams else _stream_name(description), description, terms, total))
+        infos.append(StreamInfo(streams[i] if streams else _stream_name(description), description, terms, total))
     if documents < 1:
         raise DataError("a collection has at least one document", path, page.leaf_line(1))
-    if len({stream.name for stream in found}) < count:
+    if len({stream.name for stream in infos}) < count:
         raise DataError("two streams have one name", path)
-    return CollectionInfo(unescape(leaves[0]), documents, tuple(found))
+    return CollectionInfo(unescape(leaves[0]), documents, tuple(infos))
 
 
 def _stream_name(description: str) -> str:
@@ -253,10 +253,10 @@ def _table(page: _Page, leaves: list[str], first: int, rows: int, text: int) -> 
     return table
 
 
-def _check_ids(page: _Page, found: NDArray[np.int64], what: str) -> None:
+def _check_ids(page: _Page, ids: NDArray[np.int64], what: str) -> None:
     """Raise unless the last axis counts from 1."""
-    if (found != np.arange(1, found.shape[-1] + 1)).any():
-        raise DataError(f"the {what} ids do not count from 1 to {found.shape[-1]} everywhere", page.file)
+    if (ids != np.arange(1, ids.shape[-1] + 1)).any():
+        raise DataError(f"the {what} ids do not count from 1 to {ids.shape[-1]} everywhere", page.file)
 
 
 def _terms(

@@ -45,13 +45,13 @@ def propagate(
     """
     if not 0 <= alpha <= 1:
         raise DataError(f"α is a weight from 0 to 1, not {alpha}")
-    own = alpha if alpha_is_self else 1.0 - alpha
-    if own == 1.0 or not values.size:
-        return own * values
+    self_share = alpha if alpha_is_self else 1.0 - alpha
+    if self_share == 1.0 or not values.size:
+        return self_share * values
     enough = tolerance * max(float(values.max()), -float(values.min())) if levels is None else -np.inf
     matrix = weights.indptr.astype(np.int64), weights.indices, weights.data
     table = np.ascontiguousarray(values.reshape(len(values), -1))
-    h, changed = propagate_rounds(*matrix, table, own, enough, rounds if levels is None else levels)
+    h, changed = propagate_rounds(*matrix, table, self_share, enough, rounds if levels is None else levels)
     if levels is None and changed > enough:
         raise DataError(f"propagation still changes by {changed:.3g} after {rounds} rounds (asked for {enough:.3g})")
     return h.reshape(values.shape)

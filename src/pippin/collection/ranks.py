@@ -186,5 +186,5 @@ def _lanczos(links: Any, start: Floats) -> Floats:
         _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
     except ArpackNoConvergence:
         return start  # the next round shows how far it is from standing still
-    found: Floats = np.abs(vectors[:, 0])
-    return found
+    leading: Floats = np.abs(vectors[:, 0])
+    return leading

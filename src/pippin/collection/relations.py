@@ -55,17 +55,17 @@ def linked(data: Dataset, web: Web) -> Relations:
     place = np.full(web.pages, -1, np.int64)
     rows, columns = [], []
     for first, last in zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True):
-        own = numbers[first:last]
-        place[own] = np.arange(first, last)
-        sizes = offsets[own + 1] - offsets[own]
-        ends = np.concatenate([targets[offsets[page] : offsets[page + 1]] for page in own.tolist()])
+        ranked = numbers[first:last]
+        place[ranked] = np.arange(first, last)
+        sizes = offsets[ranked + 1] - offsets[ranked]
+        ends = np.concatenate([targets[offsets[page] : offsets[page + 1]] for page in ranked.tolist()])
         start = np.repeat(np.arange(first, last), sizes)
         inside = place[ends] >= 0
         rows += [start[inside], place[ends[inside]]]
         columns += [place[ends[inside]], start[inside]]
-        place[own] = -1
-    found, others = _joined(rows), _joined(columns)
-    return Relations(data, found, others, np.ones(len(found)))
+        place[ranked] = -1
+    sources, others = _joined(rows), _joined(columns)
+    return Relations(data, sources, others, np.ones(len(sources)))
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -65,9 +65,9 @@ def sample(
     """The documents for one query; `judged` maps document ids to labels."""
     words = tuple(index.analyse(query.text if fields is None else query.fields.get(fields, "")))
     ids = list(judged)
-    found = index.numbers(ids)
-    known = {int(number): judged[name] for number, name in zip(found, ids, strict=True) if number >= 0}
-    unknown = tuple(name for number, name in zip(found, ids, strict=True) if number < 0)
+    known_numbers = index.numbers(ids)
+    known = {int(number): judged[name] for number, name in zip(known_numbers, ids, strict=True) if number >= 0}
+    unknown = tuple(name for number, name in zip(known_numbers, ids, strict=True) if number < 0)
     top = np.empty(0, np.int64) if how == "judged" else index.top(words, size, stream=stream, k1=K1, b=B)[0]
     chosen = set(top.tolist()) | (set() if how == "top" else known.keys())
     numbers = np.array(sorted(chosen, key=lambda number: natural(index.ids.at(number))), np.int64)

@@ -104,19 +104,19 @@ class Sitemap:
 
 
 def _parent(number: int, url: str, page_of: dict[str, int], super_domains: bool) -> int:
-    own = directory(url)
-    if page_of.get(own, number) != number:
-        return page_of[own]
-    for folder in ancestors(own):
+    home = directory(url)
+    if page_of.get(home, number) != number:
+        return page_of[home]
+    for folder in ancestors(home):
         if folder in page_of:
             return page_of[folder]
     if super_domains:
         domain = host(url)
         while "." in domain:
             domain = domain.partition(".")[2]
-            found = page_of.get(domain + "/")
-            if found is not None and found != number:
-                return found
+            parent = page_of.get(domain + "/")
+            if parent is not None and parent != number:
+                return parent
     return -1
 
 

@@ -51,9 +51,9 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
     file = Path(path)
     start = head(file)
     form = form_of(file)
-    own = next((shape for shape in SHAPES.values() if shape.begins.match(start)), None)
-    if own is not None:
-        topics = own.read(file)
+    shape_of = next((shape for shape in SHAPES.values() if shape.begins.match(start)), None)
+    if shape_of is not None:
+        topics = shape_of.read(file)
     elif start.startswith(b"<"):
         topics = _trec(file)
     elif form in ("csv", "parquet", "arrow", "jsonl") or start.startswith((b"{", b"[")):
@@ -73,11 +73,11 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
 def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | str, line: int | None) -> str:
     """The text of the field that is searched."""
     wanted = USUAL if field is None else (field_name(field),)
-    found = next((fields[name] for name in wanted if fields.get(name)), None)
-    if found is None:
+    chosen = next((fields[name] for name in wanted if fields.get(name)), None)
+    if chosen is None:
         there = ", ".join(name for name, text in fields.items() if text) or "no field with text"
         raise DataError(f"the query {name} has no {' or '.join(wanted)} (it has {there})", file, line)
-    return found
+    return chosen
 
 
 def field_name(field: str) -> str:

@@ -129,10 +129,10 @@ class Web:
 
     def find(self, page: str) -> int:
         """The number of a page by its id or url."""
-        found = self._addresses.find("", page)
-        if found < 0:
+        number = self._addresses.find("", page)
+        if number < 0:
             raise DataError(f"no page has the id or url {page!r}")
-        return found
+        return number
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the web as a folder of plain arrays; one that stands there is replaced."""

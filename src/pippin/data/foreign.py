@@ -41,8 +41,8 @@ def _of_ranx(to_dict: Callable[[], Any], value: str, kind: str) -> Mapping[Any, 
     wanted = {"relevance": "Qrels", "score": "Run"}[value]
     if kind != wanted:
         raise DataError(f"a {wanted} of ranx is expected here, and this is its {kind}")
-    found: Mapping[Any, Mapping[Any, Any]] = to_dict()
-    return found
+    numbers: Mapping[Any, Mapping[Any, Any]] = to_dict()
+    return numbers
 
 
 def _is_record(x: Any, value: str) -> bool:
@@ -50,12 +50,12 @@ def _is_record(x: Any, value: str) -> bool:
 
 
 def _of_records(records: Iterable[Any], value: str) -> dict[Any, dict[Any, Any]]:
-    found: dict[Any, dict[Any, Any]] = {}
+    queries: dict[Any, dict[Any, Any]] = {}
     for number, record in enumerate(records, 1):
         if not _is_record(record, value):
             raise DataError(f"record {number} has no query_id, doc_id and {value}, but is {type(record).__name__}")
-        documents = found.setdefault(record.query_id, {})
+        documents = queries.setdefault(record.query_id, {})
         if record.doc_id in documents:
             raise DataError(f"document {record.doc_id} stands twice in query {record.query_id}, again in {number}")
         documents[record.doc_id] = getattr(record, value)
-    return found
+    return queries

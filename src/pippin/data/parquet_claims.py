@@ -55,11 +55,11 @@ def read_claims(content: NDArray[np.uint8], file: str) -> Claims:
 
 def extents(content: NDArray[np.uint8], column: str) -> list[tuple[int, int]]:
     """Where the pages of a column lie: from which byte up to which."""
-    found = []
+    stretches = []
     for chunk in (chunk for chunks in _groups(_footer(content)) for chunk in chunks if _name(chunk) == column):
         first = min(_whole(chunk[field]) for field in (9, 11) if field in chunk) if 9 in chunk else 0
-        found.append((max(0, first), min(len(content), max(0, first + _whole(chunk.get(7))))))
-    return found
+        stretches.append((max(0, first), min(len(content), max(0, first + _whole(chunk.get(7))))))
+    return stretches
 
 
 def _footer(content: NDArray[np.uint8]) -> dict[int, Any]:
@@ -181,6 +181,6 @@ class _Reader:
         self.depth += 1
         if self.depth > _DEPTH:
             raise ValueError("its footer is too deep")
-        found = [self.value(header & 15, True) for _ in range(size)]
+        values = [self.value(header & 15, True) for _ in range(size)]
         self.depth -= 1
-        return found
+        return values

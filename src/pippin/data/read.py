@@ -57,7 +57,7 @@ def _folder(
 
     if partitions.is_partitions(folder):
         return partitions.read_partitions(folder)
-    versions = [found.name for found in sorted(folder.iterdir()) if found.is_dir() and folders.is_laid_out(found)]
+    versions = [inner.name for inner in sorted(folder.iterdir()) if inner.is_dir() and folders.is_laid_out(inner)]
     if versions and not folders.is_laid_out(folder):
         raise DataError(f"this folder holds several data sets; read one of them: {', '.join(versions)}", folder)
     options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}

@@ -88,8 +88,8 @@ def _footer(content: NDArray[np.uint8], form: str) -> int | None:
 def _seal_of(content: NDArray[np.uint8], form: str) -> int | None:
     """Where the sixteen letters of the checksum stand: the last in the footer."""
     footer = _footer(content, form)
-    found = -1 if footer is None else content[footer:].tobytes().rfind(MARK)
-    return None if footer is None or found < 0 else footer + found + len(MARK)
+    mark = -1 if footer is None else content[footer:].tobytes().rfind(MARK)
+    return None if footer is None or mark < 0 else footer + mark + len(MARK)
 
 
 def _checksum_around(content: NDArray[np.uint8], place: int) -> str:
@@ -106,8 +106,8 @@ def read_parquet(content: NDArray[np.uint8], file: str) -> Any:
     claimed = max(claims.plain, claims.rows * claims.columns * _VALUE_BYTES)
     check_size(claimed, len(content), "the columns take", file)
     source = pyarrow.BufferReader(pyarrow.py_buffer(content))
-    found = parquet.ParquetFile(source, page_checksum_verification=True)
-    names = [name for name in found.schema_arrow.names if claims.repeated.get(name, 0) > _ALLOWED_TEXT]
+    opened = parquet.ParquetFile(source, page_checksum_verification=True)
+    names = [name for name in opened.schema_arrow.names if claims.repeated.get(name, 0) > _ALLOWED_TEXT]
     source.seek(0)
     table = parquet.read_table(source, page_checksum_verification=True, read_dictionary=names)
     for name in names:

@@ -217,8 +217,8 @@ def _matched(x: Any, y: Any) -> tuple[Any, Any]:
         return x, y
     if not isinstance(x, Mapping) or not isinstance(y, Mapping):
         raise DataError("x and y are both dicts by name, or both numbers in one order")
-    for name, own, other in (("x", x, y), ("y", y, x)):
-        lacking = [item for item in other if item not in own]
+    for name, items, other in (("x", x, y), ("y", y, x)):
+        lacking = [item for item in other if item not in items]
         if lacking:
             raise DataError(f"{name} has no {lacking[0]!r}, which the other has ({len(lacking)} such)")
     return list(x.values()), [y[item] for item in x]

@@ -217,9 +217,9 @@ def read_rankings(
 ) -> tuple[Rankings, str]:
     """The rankings of whatever people hand over as judged and scored data, and what they are called."""
     data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
-    found = as_scored(scored, data, merge_queries=merge_queries, allow_infinite=allow_infinite)
-    name = found.name if isinstance(found, Run) else getattr(scored, "name", None) or "scores"
-    return Rankings(data, found, allow_infinite), str(name)
+    run = as_scored(scored, data, merge_queries=merge_queries, allow_infinite=allow_infinite)
+    name = run.name if isinstance(run, Run) else getattr(scored, "name", None) or "scores"
+    return Rankings(data, run, allow_infinite), str(name)
 
 
 # Type checkers are told what comes back: one tool gives an Evaluation, several give Evaluations.

@@ -88,7 +88,7 @@ class Reconciliations(ByTool[Reconciliation]):
 
     def to_dict(self) -> dict[str, Any]:
         """A long table: measure, from, to, choice, value."""
-        parts = [found.to_dict() for found in self.values()]
+        parts = [reconciliation.to_dict() for reconciliation in self.values()]
         return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
@@ -147,9 +147,9 @@ def reconcile(
     rankings, _ = read_rankings(judged, scored, qid=qid, group=group, merge_queries=merge_queries)
 
     def with_first(tool: Tool) -> Reconciliation:
-        found = reconcile_rankings(rankings, asked, first, tool)
+        reconciliation = reconcile_rankings(rankings, asked, first, tool)
         step(tool.name)
-        return found
+        return reconciliation
 
     if is_one(target):
         return with_first(targets[0])

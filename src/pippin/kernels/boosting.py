@@ -75,11 +75,11 @@ def order_codes(levels: Levels, codes: U8, counts: I32) -> I32:
 
 def search_exact(levels: Levels, codes: U8, counts: I32, order: I32, mass: Potential, positive_only: bool) -> Stump:
     """The stump with the least W0 + 2 sqrt(W+ W-), and its W+ and W-; the first of equals."""
-    found = native.search_exact(
+    best = native.search_exact(
         levels.cuts, levels.queries, levels.weights, codes, counts, order, mass.up, mass.down, mass.total,
         positive_only, threads(),
     )  # fmt: skip
-    return Stump(*found)
+    return Stump(*best)
 
 
 def fidelity(levels: Levels, scores: F64) -> tuple[float, F64]:
@@ -97,10 +97,10 @@ def fidelity_loss(levels: Levels, scores: F64) -> float:
 
 def fidelity_split(levels: Levels, scores: F64, h: U8, step: float = 0.0) -> tuple[float, float, float]:
     """Weights of the pairs that h puts right and wrong at scores + step * h, and the loss's curvature along h."""
-    found: tuple[float, float, float] = native.fidelity_split(
+    split: tuple[float, float, float] = native.fidelity_split(
         levels.cuts, levels.queries, levels.weights, scores, h, step, threads()
     )
-    return found
+    return split
 
 
 def fidelity_search(levels: Levels, codes: U8, counts: I32, scores: F64) -> tuple[I64, F64]:

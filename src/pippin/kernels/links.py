@@ -27,14 +27,14 @@ def link_sums(offsets: I64, columns: I32, values: F64, out: F64 | None = None) -
 
 
 def propagate(
-    offsets: I64, columns: I32, weights: F64, values: F64, own: float, enough: float, rounds: int
+    offsets: I64, columns: I32, weights: F64, values: F64, self_share: float, enough: float, rounds: int
 ) -> tuple[F64, float]:
     """Rounds of h(p) = own·S(p) + (1−own)·Σ weight(p, q)·h(q) from h = S [n, k] until h changes by at most `enough`.
 
     With h the greatest change of the last round; infinite where there was none.
     """
     h = np.empty_like(values)
-    return h, native.propagate(offsets, columns, weights, values, own, enough, rounds, h)
+    return h, native.propagate(offsets, columns, weights, values, self_share, enough, rounds, h)
 
 
 def weigh_rows(table: F64, pages: I64, weights: F64) -> F64:

@@ -42,9 +42,9 @@ class PageSet:
 
     def slots(self, pages: I64) -> I64:
         """Where each page stands among the members, −1 for those that are none."""
-        found = np.empty(len(pages), np.int64)
-        self.handle.slots(np.ascontiguousarray(pages, np.int64), found)
-        return found
+        slots = np.empty(len(pages), np.int64)
+        self.handle.slots(np.ascontiguousarray(pages, np.int64), slots)
+        return slots
 
 
 def inner_links(
@@ -55,5 +55,5 @@ def inner_links(
     First all of them, as offsets and columns; then those to pages with S > 0 alone, with S(q)/Σ_{u∈Out(p)} S⁺(u) for
     each. S is `scores` for the members of `scored`, and 0 for other pages.
     """
-    found = native.inner_links(offsets, columns, inside.handle, pages, scored.handle, scores)
-    return found[:2], found[2:]
+    links = native.inner_links(offsets, columns, inside.handle, pages, scored.handle, scores)
+    return links[:2], links[2:]

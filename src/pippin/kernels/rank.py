@@ -64,8 +64,8 @@ def judge_and_rank(
 
 def find_duplicate(ids: Texts, offsets: I64) -> tuple[int, int]:
     """The first two rows that name one document in one query, or (-1, -1)."""
-    found: tuple[int, int] = native.find_duplicate(*_columns(ids), offsets, threads())
-    return found
+    places: tuple[int, int] = native.find_duplicate(*_columns(ids), offsets, threads())
+    return places
 
 
 def sort_pools(labels: I32, label_offsets: I64, queries: I64, offsets: I64) -> I32:

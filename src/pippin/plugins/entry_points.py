@@ -37,9 +37,9 @@ class Promise:
 @cache
 def promises_of(group: str, path: tuple[str, ...]) -> dict[str, Promise]:
     """The promises of a group by their names; looked up anew only where Python looks elsewhere for modules."""
-    found: dict[str, Promise] = {}
+    promises: dict[str, Promise] = {}
     for point in entry_points(group=group):
-        other = found.setdefault(point.name, Promise(point.name, point))
+        other = promises.setdefault(point.name, Promise(point.name, point))
         if other.point != point:
             raise PluginError(f"{Promise(point.name, point)} has the name of {other}; uninstall one of the two")
-    return found
+    return promises

@@ -53,9 +53,9 @@ def _import_file(path: Path) -> None:
     folder, name = _package_of(file)
     _look_in(folder)
     if "." in name or file.name == "__init__.py":
-        found = importlib.import_module(name)
-        if not _is_of(found, file):
-            raise ImportError(f"another module {name} comes first: {found.__file__}")
+        imported = importlib.import_module(name)
+        if not _is_of(imported, file):
+            raise ImportError(f"another module {name} comes first: {imported.__file__}")
         return
     if name in sys.modules:  # a file of the user's may be called like any module of Python's
         name = f"{name}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"

@@ -113,8 +113,8 @@ def _files(root: Path) -> list[Path]:
     """The files of a package, hidden and compiled ones left out, or the one file."""
     if root.is_file():
         return [root]
-    found = [path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts))
+    files = [path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return sorted(path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts))
 
 
 def _source(root: Path) -> Code:
@@ -127,9 +127,9 @@ def _source(root: Path) -> Code:
         if place not in digests:
             stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in _files(place))
             digests[place], imported = _hashed(place, stamps)
-            found = {name: _local(name) for name in imported}
-            waiting += [local for local in found.values() if local is not None]
-            installed |= {name.partition(".")[0] for name, local in found.items() if local is None}
+            sources = {name: _local(name) for name in imported}
+            waiting += [local for local in sources.values() if local is not None]
+            installed |= {name.partition(".")[0] for name, local in sources.items() if local is None}
     named = sorted((place.name, digest) for place, digest in digests.items())
     return Code(_sha256(json.dumps(named)), frozenset(digests), frozenset(installed))
 

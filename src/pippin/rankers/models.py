@@ -88,11 +88,11 @@ def _parameter(value: Any) -> Any:
 def digest(content: Mapping[str, Any], arrays: Arrays) -> str:
     """SHA-256 of a model's content, `sha256` itself left out."""
     rest = {key: value for key, value in content.items() if key != "sha256"}
-    found = sha256(json.dumps(rest, sort_keys=True, allow_nan=False, separators=(",", ":")).encode())
+    hashed = sha256(json.dumps(rest, sort_keys=True, allow_nan=False, separators=(",", ":")).encode())
     for name, array in sorted(arrays.items()):
-        found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
+        hashed.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        hashed.update(np.ascontiguousarray(array).data)
+    return hashed.hexdigest()
 
 
 def aligned(model: Ranker, data: Dataset) -> Dataset:
@@ -196,25 +196,25 @@ def unpacked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, An
     header = int.from_bytes(content[:8], "little")  # of safetensors: the length of its own JSON, which comes next
     try:
         if content[8:9] != b"{" or header > len(content) - 8:
-            found, arrays = _json(content), {}
+            record, arrays = _json(content), {}
         else:
-            found = _json(_json(content[8 : 8 + header])["__metadata__"][FORMAT])
+            record = _json(_json(content[8 : 8 + header])["__metadata__"][FORMAT])
             arrays = _arrays(content)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise DataError("this is no model file of Pippin", path)
-    return found, arrays
+    return record, arrays
 
 
 def _json(content: bytes | str) -> Any:
     """JSON without the numbers that are none, and without a key that stands twice."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) != len(pairs):
             raise ValueError("a key stands twice")
-        return found
+        return mapping
 
     def refuse(constant: str) -> Any:
         raise ValueError(f"{constant} is no number")
@@ -226,10 +226,10 @@ def _arrays(content: bytes) -> Arrays:
     import safetensors.numpy
 
     try:
-        found: Arrays = safetensors.numpy.load(content)
+        arrays: Arrays = safetensors.numpy.load(content)
     except Exception as error:  # the package's own error is no ValueError
         raise ValueError(str(error)) from None
-    return found
+    return arrays
 
 
 def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]) -> None:

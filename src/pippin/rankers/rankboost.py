@@ -102,16 +102,18 @@ def third_alpha(r: float) -> float:
 
 def ramps(train: Dataset, paired: Paired) -> tuple[list[Weak], F64]:
     """Continuous weak rankers, one per feature (two where it has NULLs), and their values [weak ranker, row]."""
-    found = []
+    learners = []
     for f in range(train.features.shape[1]):
         column = train.features[paired.rows, f]
         known = column[~np.isnan(column)]
         if not len(known) or known.min() == known.max():
             continue
         low, high = float(known.min()), float(known.max())
-        found.append(Weak(f, low, False, 0.0, high))
+        learners.append(Weak(f, low, False, 0.0, high))
         if len(known) < len(column):
-            found.append(Weak(f, low, True, 0.0, high))
-    if not found:
+            learners.append(Weak(f, low, True, 0.0, high))
+    if not learners:
         raise DataError("every feature is constant; there is nothing to learn from")
-    return found, np.array([weak.of(train.features[paired.rows, weak.feature].astype(np.float64)) for weak in found])
+    return learners, np.array(
+        [weak.of(train.features[paired.rows, weak.feature].astype(np.float64)) for weak in learners]
+    )

@@ -70,15 +70,15 @@ class RankSVM(LinearRanker):
         with one_blas_thread():
             if self.loss == "squared":
                 direct = self.solver == "direct" or (self.solver == "auto" and features.shape[1] <= _DIRECT)
-                found = newton(features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
+                solution = newton(features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
             else:
 
                 def hinge(scores: F64) -> tuple[float, F64]:
                     loss = pairs.loss(scores, squared=False)
                     return loss.value, loss.gradient
 
-                found = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
-        self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
+                solution = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
+        self.coef_, self.objective_, self.n_iter_ = solution.weights, solution.objective, solution.rounds
 
     def _check(self) -> None:
         above_zero(self, "C", "tolerance", "rounds")
@@ -119,17 +119,17 @@ def _move(
     """Line search along a step: the loss where it ends, its length, and the scores of the step."""
     step_scores = features @ step
     linear, square = float(step @ weights), float(step @ step)
-    found: dict[float, PairLoss] = {}
+    losses: dict[float, PairLoss] = {}
 
     def slope(t: float) -> float:
-        found[t] = pairs.loss(scores + t * step_scores, squared=True)
-        return linear + t * square + C * float(found[t].gradient @ step_scores)
+        losses[t] = pairs.loss(scores + t * step_scores, squared=True)
+        return linear + t * square + C * float(losses[t].gradient @ step_scores)
 
     first = linear + C * float(loss.gradient @ step_scores)
     if first >= 0:
         return loss, 0.0, step_scores
     length = line_search(slope, first, 0.05)
-    return found[length], length, step_scores
+    return losses[length], length, step_scores
 
 
 def hessian(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> F64:
@@ -163,7 +163,7 @@ def _multiplier(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLo
 
 def conjugate_gradients(multiply: Callable[[F64], F64], target: F64, precision: float = 0.1) -> F64:
     """x with ‖multiply(x) − target‖ ≤ precision · ‖target‖ for a positive definite multiply."""
-    found, residual = np.zeros_like(target), target.copy()
+    solution, residual = np.zeros_like(target), target.copy()
     direction, square = residual.copy(), float(residual @ residual)
     goal = precision**2 * square
     for _ in range(2 * len(target)):
@@ -171,8 +171,8 @@ def conjugate_gradients(multiply: Callable[[F64], F64], target: F64, precision: 
             break
         product = multiply(direction)
         length = square / float(direction @ product)
-        found += length * direction
+        solution += length * direction
         residual -= length * product
         square, last = float(residual @ residual), square
         direction = residual + (square / last) * direction
-    return found
+    return solution

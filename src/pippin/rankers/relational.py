@@ -82,12 +82,12 @@ def spread(scores: F64, relations: Relations, weight: float) -> F64:
         return scores
     matrix = relations.matrix()
     start = (1 - weight) * scores
-    found: F64 = scores
+    spread_scores: F64 = scores
     for _ in range(_ROUNDS):
-        last, found = found, start + weight * (matrix @ found)
-        change = float(np.abs(found - last).max(initial=0.0))
+        last, spread_scores = spread_scores, start + weight * (matrix @ spread_scores)
+        change = float(np.abs(spread_scores - last).max(initial=0.0))
         if change <= _TOLERANCE * max(1.0, float(np.abs(scores).max(initial=0.0))):
-            return found
+            return spread_scores
     raise DataError(
         f"scores do not settle along these relations: after {_ROUNDS} rounds they still move by {change:.3g}"
     )

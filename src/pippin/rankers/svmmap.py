@@ -69,12 +69,12 @@ class SVMMAP(LinearRanker):
         watch = plain_watch(self.rounds, "svmmap", self.verbose)
         with one_blas_thread():
             if data.queries == 0:
-                found = Solution(np.zeros(features.shape[1]), 0.0, 0.0, 0)
+                solution = Solution(np.zeros(features.shape[1]), 0.0, 0.0, 0)
             elif self.solver == "frank-wolfe":
-                found = frank_wolfe(features, hinge, self.C, self.tolerance, self.rounds, self.seed, watch)
+                solution = frank_wolfe(features, hinge, self.C, self.tolerance, self.rounds, self.seed, watch)
             else:
-                found = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
-        self.coef_, self.objective_, self.n_iter_ = found.weights, found.objective, found.rounds
+                solution = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
+        self.coef_, self.objective_, self.n_iter_ = solution.weights, solution.objective, solution.rounds
 
 
 class MeanHinge:

@@ -77,10 +77,10 @@ def _made(ranker: str | type[Ranker] | Ranker, convention: Any, select: Any, par
 
 def as_dataset(data: Any) -> Dataset:
     """A data set with features from whatever was handed over."""
-    found = as_judged(data)
-    if not isinstance(found, Dataset):
-        raise DataError(f"{found.name} holds judgements, which have no features to learn from")
-    return found
+    judged = as_judged(data)
+    if not isinstance(judged, Dataset):
+        raise DataError(f"{judged.name} holds judgements, which have no features to learn from")
+    return judged
 
 
 def rank(model: Ranker | str | os.PathLike[str], data: Any, relations: Any = None) -> NDArray[np.float64]:

@@ -30,13 +30,13 @@ def settings(text: str) -> dict[str, Any]:
     >>> settings("lambdamart(rounds=300, measure=NDCG@10)"), settings("mart")
     ({'rounds': 300, 'measure': 'NDCG@10'}, {})
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in between_commas(_parts(text)[1]):
         name, equals, value = part.partition("=")
         if not equals or not name.strip():
             raise ConventionError(f"a ranker is written name(parameter=value), not {text!r}")
-        found[name.strip()] = value_of(value.strip())
-    return found
+        values[name.strip()] = value_of(value.strip())
+    return values
 
 
 def canonical(text: str) -> str:
@@ -63,7 +63,7 @@ def value_of(text: str) -> Any:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    found = _WRITTEN.fullmatch(text)
-    if found is None:
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
         raise ConventionError(f"a ranker is written name(parameter=value), not {text!r}")
-    return found[1], found[2] or ""
+    return match[1], match[2] or ""

@@ -65,16 +65,16 @@ class Wanted:
         if is_id(str(self.path)):
             return None
         matching = re.compile(pattern, re.IGNORECASE).fullmatch
-        found = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
+        files = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
         # `queries.tsv` before `test-queries.tsv`; files in a folder of that name where there is none at the top.
-        found = [p for p in found if PLAINLY.fullmatch(p.name)] or found
-        for folder in sorted(p for p in self.folder.iterdir() if not found and p.is_dir() and matching(p.name)):
-            found += sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
-        if len(found) > 1:
-            names = ", ".join(p.name for p in found)
+        files = [p for p in files if PLAINLY.fullmatch(p.name)] or files
+        for folder in sorted(p for p in self.folder.iterdir() if not files and p.is_dir() and matching(p.name)):
+            files += sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+        if len(files) > 1:
+            names = ", ".join(p.name for p in files)
             named = f"name one with --{what}" if what in ("queries", "judgements") else "leave one"
             raise DataError(f"several files may hold the {what} ({names}); {named}", self.folder)
-        return found[0] if found else None
+        return files[0] if files else None
 
     def choose(self, offered: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
         """The streams asked for, in that order, or the usual ones."""

@@ -69,8 +69,8 @@ def _starred(path: Path, word: bytes) -> Iterator[Piece]:
     mark = re.compile(rb"\s*\*" + word + rb"\s+(\d+)")
 
     def start(line: bytes, _: bool) -> str | None:
-        found = mark.match(line)
-        return plain_number(found[1].decode()) if found else None
+        match = mark.match(line)
+        return plain_number(match[1].decode()) if match else None
 
     return _pieces(path, start, lambda line: line.strip() == b"*STOP")
 
@@ -78,8 +78,8 @@ def _starred(path: Path, word: bytes) -> Iterator[Piece]:
 def _hashed(path: Path) -> Iterator[Piece]:
     """LISA's queries: a number on a line of its own, text that ends with `#`."""
     text = _read(path)
-    for found in re.finditer(rb"\s*(\d+)\s*\n([^#]*)#", text):
-        yield text.count(b"\n", 0, found.start(1)) + 1, plain_number(found[1].decode()), found[2]
+    for match in re.finditer(rb"\s*(\d+)\s*\n([^#]*)#", text):
+        yield text.count(b"\n", 0, match.start(1)) + 1, plain_number(match[1].decode()), match[2]
 
 
 def _topics(pieces: Callable[[Path], Iterator[Piece]]) -> Callable[[Path], Iterator[Topic]]:
@@ -92,11 +92,11 @@ def _topics(pieces: Callable[[Path], Iterator[Piece]]) -> Callable[[Path], Itera
     return read
 
 
-def _judged(pieces: Callable[[Path], Iterator[Piece]], own: re.Pattern[bytes]) -> Callable[[Path], Judgements]:
+def _judged(pieces: Callable[[Path], Iterator[Piece]], pattern: re.Pattern[bytes]) -> Callable[[Path], Judgements]:
     """Lists of relevant documents in a collection's own shape where the file begins so; else columns."""
 
     def read(path: Path) -> Judgements:
-        if not own.match(head(path)):
+        if not pattern.match(head(path)):
             return read_judged(path)
         rows = [
             (line, name, plain_number(document.decode()), 1)
@@ -121,8 +121,8 @@ def _listed(path: Path) -> Iterator[Piece]:
 def _counted(path: Path) -> Iterator[Piece]:
     """LISA's judgements: `Query 1`, `2 Relevant Refs:`, numbers, `-1`."""
     text = _read(path)
-    for found in LISA_JUDGED.finditer(text):
-        yield text.count(b"\n", 0, found.start()) + 1, plain_number(found[1].decode()), found[2]
+    for match in LISA_JUDGED.finditer(text):
+        yield text.count(b"\n", 0, match.start()) + 1, plain_number(match[1].decode()), match[2]
 
 
 def _npl_documents(path: Path) -> Iterator[Document]:
@@ -147,8 +147,8 @@ def _lisa_documents(files: list[Path], streams: tuple[str, ...]) -> Iterator[Doc
 
 def _lisa_pieces(path: Path) -> Iterator[Piece]:
     def start(line: bytes, begun: bool) -> str | None:
-        found = LISA_HEAD.fullmatch(line + b"\n")
-        return plain_number(found[1].decode()) if found and not begun else None
+        match = LISA_HEAD.fullmatch(line + b"\n")
+        return plain_number(match[1].decode()) if match and not begun else None
 
     return _pieces(path, start, lambda line: len(line.strip()) > 10 and not line.strip().strip(b"*"))
 

@@ -123,8 +123,8 @@ def without_scheme(url: str) -> str:
     >>> without_scheme("https://example.org/a"), without_scheme("example.org/b")
     ('example.org/a', 'example.org/b')
     """
-    scheme, found, rest = url.partition("://")
-    return rest if found and scheme.isalnum() else url
+    scheme, separator, rest = url.partition("://")
+    return rest if separator and scheme.isalnum() else url
 
 
 def _links(table: Table, links: Any, number: int) -> tuple[Link, ...]:

@@ -25,15 +25,15 @@ def _recognise(path: Path) -> bool:
 
 
 def _listed(path: Path, urls: Path) -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     for number, line in lines(urls):
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) != 2 or not all(cells):
             raise DataError("two columns separated by a tab are expected: file, url", urls, number)
         if not (path / cells[0]).is_file():
             raise DataError(f"there is no file {cells[0]}", urls, number)
-        found.append((cells[0], cells[1]))
-    return found
+        pairs.append((cells[0], cells[1]))
+    return pairs
 
 
 def _pages(path: Path, pages: list[tuple[str, str]]) -> Iterator[RawPage]:

@@ -40,11 +40,11 @@ def _rows(data: Any, entity: str, name: str) -> Iterator[Row]:
 
 
 def _queries(data: Any, name: str, field: str | None) -> tuple[Query, ...]:
-    found = []
+    queries = []
     for _, row in _rows(data, "queries", name):
         fields = {key: text for key, text in row.items() if isinstance(text, str) and key != "query_id"}
-        found.append(query_of(str(row["query_id"]), fields, field, name))
-    return tuple(found)
+        queries.append(query_of(str(row["query_id"]), fields, field, name))
+    return tuple(queries)
 
 
 def _open(wanted: Wanted) -> Collection:

@@ -38,10 +38,10 @@ def titled(text: str) -> tuple[str, str]:
     >>> titled("# Apples\\n\\nA pippin."), titled("Pears\\n=====\\nA medlar.")
     (('Apples', 'A pippin.'), ('Pears', 'A medlar.'))
     """
-    found = HEADING.search(text)
-    if found is None:
+    heading = HEADING.search(text)
+    if heading is None:
         return "", clean(text)
-    return clean(found[1] or found[2]), clean(text[: found.start()] + text[found.end() :])
+    return clean(heading[1] or heading[2]), clean(text[: heading.start()] + text[heading.end() :])
 
 
 def _documents(folder: Path, files: list[Path], streams: tuple[str, ...]) -> Iterator[Document]:

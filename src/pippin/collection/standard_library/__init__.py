@@ -43,15 +43,15 @@ def stdlib(tasks: Iterable[str] | None = None) -> Collection:
             raise UnknownName("task of the standard library", task, TASKS)
     pages = _library()
     asked = [ask for ask in asks(pages.pages) if ask.task in chosen]
-    found = list(queries(asked, chosen))
+    pairs = list(queries(asked, chosen))
     rest = Pages(cut(pages.pages, asked), pages.aliases)
     links = find_links(rest)
     return Collection(
         name="stdlib",
         streams=("body", ANCHOR, "title", "url"),
         read=lambda: _documents(rest.pages, links),
-        queries=tuple(query for query, _ in found),
-        judgements=Judgements.of({query.id: judged for query, judged in found}, "stdlib"),
+        queries=tuple(query for query, _ in pairs),
+        judgements=Judgements.of({query.id: judged for query, judged in pairs}, "stdlib"),
         unions={"whole": ("body", ANCHOR, "title", "url")},
         descriptions=DESCRIPTIONS,
         topics={name: page.section for name, page in pages.pages.items()},

@@ -27,11 +27,11 @@ def find_links(pages: Pages) -> dict[str, tuple[Link, ...]]:
     headings = {heading(page): page.name for page in pages.pages.values() if page.kind == "topic"}
     links = {}
     for name, page in pages.pages.items():
-        found = [(member, member.rpartition(".")[2]) for member in members.get(name, ())]
+        targets = [(member, member.rpartition(".")[2]) for member in members.get(name, ())]
         scopes = ("",) if page.kind == "module" else _scopes(page)  # imports are absolute
-        found += [(target, used) for used in page.uses if (target := _look_up(used, scopes, pages.aliases))]
-        found += _mentions(page, pages, headings)
-        unique = dict.fromkeys(pair for pair in found if pair[0] != name)
+        targets += [(target, used) for used in page.uses if (target := _look_up(used, scopes, pages.aliases))]
+        targets += _mentions(page, pages, headings)
+        unique = dict.fromkeys(pair for pair in targets if pair[0] != name)
         links[name] = tuple(Link(pages.pages[target].url, text) for target, text in unique)
     return links
 

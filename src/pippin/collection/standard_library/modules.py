@@ -88,14 +88,14 @@ def source_modules(folder: Path) -> Iterator[tuple[str, Path]]:
         if not public(top):
             continue
         files = [folder / f"{top}.py"] if (folder / f"{top}.py").is_file() else sorted((folder / top).rglob("*.py"))
-        found = {}
+        modules = {}
         for file in files:
             parts = file.relative_to(folder).with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
             # The codecs are tables, one file per character set: their package speaks for them.
             if public(name) and not TESTS & set(parts) and not name.startswith("encodings."):
-                found[name] = file
-        yield from sorted(found.items())
+                modules[name] = file
+        yield from sorted(modules.items())
 
 
 def bare_modules(folder: Path) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _define(
-    node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, inside: str, found: dict[str, Definition]
+    node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, inside: str, definitions: dict[str, Definition]
 ) -> None:
     """Add a definition and its public members; of several under one name, the first that is documented stays."""
     name = f"{inside}.{node.name}" if inside else node.name
@@ -177,9 +177,9 @@ def _define(
         new = Definition("class", "\n\n".join(filter(None, texts)), signature, bases)
         for member in _statements(node.body):
             if isinstance(member, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _shown(member.name):
-                _define(member, name, found)
-    if name not in found or (new.doc and not found[name].doc):
-        found[name] = new
+                _define(member, name, definitions)
+    if name not in definitions or (new.doc and not definitions[name].doc):
+        definitions[name] = new
 
 
 def _shown(member: str) -> bool:
@@ -285,12 +285,12 @@ def _import(name: str, folder: Path) -> ModuleType | None:
 
 def _describe_class(name: str, kind: type) -> dict[str, Definition]:
     bases = tuple(base.__name__ for base in kind.__bases__ if base is not object)
-    found = {name: Definition("class", _doc(kind), name + _text_signature(kind), bases)}
+    definitions = {name: Definition("class", _doc(kind), name + _text_signature(kind), bases)}
     for key, value in sorted(vars(kind).items()):
         member = getattr(value, "__func__", value)
         if public(key) and inspect.isroutine(member):
-            found[f"{name}.{key}"] = _describe(key, member)
-    return found
+            definitions[f"{name}.{key}"] = _describe(key, member)
+    return definitions
 
 
 def _describe(name: str, value: Any) -> Definition:

@@ -96,17 +96,17 @@ class Library:
 
     def origin(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> Place | None:
         """Where a name at the top of a module is defined, through all imports; source is preferred to C."""
-        found = self.module(module)
-        if found is None or (module, name) in seen:
+        held = self.module(module)
+        if held is None or (module, name) in seen:
             return None
-        if name in found.definitions and found.definitions[name].doc:
+        if name in held.definitions and held.definitions[name].doc:
             return module, name
         seen |= {(module, name)}
-        taken = [imported for imported in found.imports if imported.local in (name, "*")]
+        taken = [imported for imported in held.imports if imported.local in (name, "*")]
         places = [self.origin(i.module, name if i.name == "*" else i.name, seen) for i in taken]
         known = [place for place in places if place is not None]
-        own = (module, name) if name in found.definitions else None
-        return min(known, key=lambda place: source_of(place[0], self.folder) is None, default=own)
+        itself = (module, name) if name in held.definitions else None
+        return min(known, key=lambda place: source_of(place[0], self.folder) is None, default=itself)
 
     def offered(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[tuple[str, Place]]:
         """The public names of a module that are its own, or taken over from modules that are its inner ones."""
@@ -162,38 +162,38 @@ def section_of(module: str) -> str:
 
 def gather() -> Pages:
     """All pages of the running Python's library."""
-    found = Library()
+    library = Library()
     pages: dict[str, Page] = {}
     aliases: dict[str, str] = {}
-    for (home, top), known in sorted(_names(found).items()):
+    for (home, top), known in sorted(_names(library).items()):
         best = known[0]
-        module = found.module(home)
+        module = library.module(home)
         for key, definition in module.definitions.items() if module else ():
             if definition.doc and (key == top or key.startswith(top + ".")):
                 inner = key[len(top) :]
                 name = ".".join(best) + inner
                 pages.setdefault(name, _page(name, definition, best[0], home))
                 aliases |= {".".join(other) + inner: name for other in [*known, (home, top)]}
-    pages |= {page.name: page for page in _module_pages(found, set(pages))}
-    pages |= {page.name: page for page in _topics(found.folder)}
-    return Pages(dict(sorted(pages.items())), _imported(found, aliases | {name: name for name in pages}))
+    pages |= {page.name: page for page in _module_pages(library, set(pages))}
+    pages |= {page.name: page for page in _topics(library.folder)}
+    return Pages(dict(sorted(pages.items())), _imported(library, aliases | {name: name for name in pages}))
 
 
-def _module_pages(found: Library, members: set[str]) -> Iterator[Page]:
+def _module_pages(library: Library, members: set[str]) -> Iterator[Page]:
     """The modules that are documented, or have pages below them: a page without text lists what there is."""
     folders = {name[:i] for name in members for i, letter in enumerate(name) if letter == "."}
-    docs = {name: found.doc(name) for name in found.public}
+    docs = {name: library.doc(name) for name in library.public}
     folders |= {name.rpartition(".")[0] for name, doc in docs.items() if doc}
     for name, doc in docs.items():
         if doc or name in folders:
-            yield _page(name, replace(found.public[name].definitions[""], doc=doc), name, name)
+            yield _page(name, replace(library.public[name].definitions[""], doc=doc), name, name)
 
 
-def _names(found: Library) -> dict[Place, list[Place]]:
+def _names(library: Library) -> dict[Place, list[Place]]:
     """For each definition the public places that offer it, the shortest and the one of its own name first."""
     names: dict[Place, set[Place]] = {}
-    for module in found.public:
-        for key, place in found.offered(module):
+    for module in library.public:
+        for key, place in library.offered(module):
             names.setdefault(place, set()).add((module, key))
     return {
         place: sorted(known, key=lambda other: (other[0].count("."), other[1] != place[1], other))
@@ -201,10 +201,10 @@ def _names(found: Library) -> dict[Place, list[Place]]:
     }
 
 
-def _imported(found: Library, aliases: dict[str, str]) -> dict[str, str]:
+def _imported(library: Library, aliases: dict[str, str]) -> dict[str, str]:
     """The aliases, with those that imports between modules make: `posixpath.exists` is `genericpath.exists`."""
     more = dict(aliases)
-    for name, module in found.public.items():
+    for name, module in library.public.items():
         for imported in module.imports:
             target = aliases.get(f"{imported.module}.{imported.name}")
             if target is not None:

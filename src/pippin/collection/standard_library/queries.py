@@ -68,14 +68,14 @@ def words(text: str) -> list[str]:
 
 def asks(pages: Mapping[str, Page]) -> list[Ask]:
     """The named page and home page queries, sorted by page."""
-    found = []
+    chosen = []
     texts = "\n".join(f" {' '.join(words(page.signature + ' ' + page.doc))} " for page in pages.values())
     parents = {name.rpartition(".")[0] for name in pages}
     for task, size in SIZES.items():
         drawn = sorted((page for page in pages.values() if page.kind in KINDS[task]), key=_draw)
         some = (ask for page in drawn if (ask := _ask(page, task, page.name in parents)) and _stands_once(ask, texts))
-        found += [ask for ask, _ in zip(some, range(size), strict=False)]
-    return sorted(found, key=lambda ask: (ask.task, ask.page))
+        chosen += [ask for ask, _ in zip(some, range(size), strict=False)]
+    return sorted(chosen, key=lambda ask: (ask.task, ask.page))
 
 
 def _draw(page: Page) -> bytes:

@@ -45,8 +45,8 @@ def _imported(module: str) -> Main:
     """The `main` of a module of this room, which is imported when something is to be printed."""
 
     def main(arguments: list[str], out: TextIO, err: TextIO) -> int:
-        own = cast(Printer, importlib.import_module(f"{__name__}.{module}"))
-        return own.main(arguments, out, err)
+        printer = cast(Printer, importlib.import_module(f"{__name__}.{module}"))
+        return printer.main(arguments, out, err)
 
     return main
 

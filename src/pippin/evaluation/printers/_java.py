@@ -23,18 +23,18 @@ def parse_double(text: bytes) -> float:
     >>> parse_double(b"1.5e1"), parse_double(b"2f"), parse_double(b"-Infinity"), parse_double(b"0x1p3")
     (15.0, 2.0, -inf, 8.0)
     """
-    found = _DOUBLE.fullmatch(text)
-    if found is None:
+    match = _DOUBLE.fullmatch(text)
+    if match is None:
         raise ValueError(f'For input string: "{text.decode("utf-8", "replace")}"')
-    sign = -1.0 if found[1] == b"-" else 1.0
-    if found[2]:
+    sign = -1.0 if match[1] == b"-" else 1.0
+    if match[2]:
         return math.nan
-    if found[5]:
+    if match[5]:
         try:
-            return sign * float.fromhex(found[5].decode())
+            return sign * float.fromhex(match[5].decode())
         except OverflowError:
             return sign * math.inf
-    return sign * (math.inf if found[3] else float(found[4]))
+    return sign * (math.inf if match[3] else float(match[4]))
 
 
 def as_integer(value: float) -> int:

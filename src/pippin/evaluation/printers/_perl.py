@@ -26,12 +26,12 @@ def number(text: bytes) -> float:
     >>> [number(t) for t in (b"1.5abc", b" -2e1", b"word", b"", b"0x10", b"1_000", b".5", b"-inf")]
     [1.5, -20.0, 0.0, 0.0, 0.0, 1.0, 0.5, -inf]
     """
-    found = _NUMBER.match(text)
-    if found is None:
+    match = _NUMBER.match(text)
+    if match is None:
         return 0.0
-    if found[2]:
-        return float("-inf" if found[1] == b"-" else "inf")
-    return float("nan") if found[3] else float(found[4])
+    if match[2]:
+        return float("-inf" if match[1] == b"-" else "inf")
+    return float("nan") if match[3] else float(match[4])
 
 
 def out_of_range(text: bytes) -> bool:
@@ -40,12 +40,12 @@ def out_of_range(text: bytes) -> bool:
     >>> [out_of_range(t) for t in (b"1e400", b"1e-400", b"1e-310", b"0.0", b"inf")]
     [True, True, True, False, False]
     """
-    found = _NUMBER.match(text)
-    if found is None or found[4] is None:
+    match = _NUMBER.match(text)
+    if match is None or match[4] is None:
         return False
-    value = abs(float(found[4]))
+    value = abs(float(match[4]))
     if value == 0:
-        return bool(re.search(rb"[1-9]", re.split(rb"[eE]", found[4])[0]))
+        return bool(re.search(rb"[1-9]", re.split(rb"[eE]", match[4])[0]))
     return value == float("inf") or value < 2.0**-1022
 
 
@@ -80,8 +80,8 @@ def sprintf(form: str, *values: float) -> str:
     """
     left = list(values)
 
-    def replaced(found: re.Match[str]) -> str:
-        options, letter = found.groups()
+    def replaced(match: re.Match[str]) -> str:
+        options, letter = match.groups()
         if letter == "%":
             return "%"
         value = left.pop(0) if left else 0.0

@@ -169,15 +169,15 @@ def _stopping(ranking: Ranking, cutoff: int, highest: float) -> Values:
 
 def _turned_over(ranking: Ranking, metric: Metric) -> Values:
     """NDCG or DCG with labels whose gains do not grow with them; the ideal list is one of labels all the same."""
-    found = []
+    values = []
     for q, depth in enumerate(_depths(ranking, metric.cutoff).tolist()):
         first, pool = int(ranking.offsets[q]), ranking.pool[ranking.pool_offsets[q] : ranking.pool_offsets[q + 1]]
         value = _discounted(ranking.labels[first : first + depth])
         if metric.kind == "NDCG":
             best = _discounted(pool[: metric.cutoff] if metric.cutoff > 0 else pool)
             value = value / best if best > 0 else 0.0
-        found.append(value)
-    return np.array(found, np.float64)
+        values.append(value)
+    return np.array(values, np.float64)
 
 
 def _discounted(labels: NDArray[np.int32]) -> float:
@@ -192,8 +192,8 @@ def _multiplied(ranking: Ranking, measure: Measure, convention: Convention) -> V
     ruling = measures.rules(ranking, convention, measure)
     discounts = 1.0 / (np.log(np.arange(2.0, len(ruling.divisors) + 2.0)) / np.log(2.0))
     ruling = replace(ruling, multipliers=discounts, divisors=np.ones_like(discounts))
-    found = measures.compute(measure.kind.lower(), ranking, ruling)
-    return np.where(np.isnan(found), convention.empty or 0.0, found)
+    values = measures.compute(measure.kind.lower(), ranking, ruling)
+    return np.where(np.isnan(values), convention.empty or 0.0, values)
 
 
 def _with_ideals(

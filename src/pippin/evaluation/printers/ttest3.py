@@ -22,10 +22,10 @@ def read(lines: Iterator[bytes]) -> Values:
     """Values by measure (map, ndcg@k, prec@k) and query."""
     values: Values = {}
     for line in lines:
-        found = _LINE.match(line)
-        if found is None:
+        match = _LINE.match(line)
+        if match is None:
             continue
-        kind, query, columns = found[1].lower(), found[2], found[3].split(b"\t")
+        kind, query, columns = match[1].lower(), match[2], match[3].split(b"\t")
         if kind == b"map":
             values.setdefault("map", {})[query] = number(columns[0])
             continue

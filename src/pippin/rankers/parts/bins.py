@@ -72,11 +72,13 @@ def _thresholds(known: F64, most: int, spacing: str) -> F64:
         # A constant has no threshold inside; below it, it still tells apart what is NULL.
         return np.array([low - 1.0])
     if spacing == "equal":
-        found = low + (high - low) * np.arange(most) / (most + 1)
+        thresholds = low + (high - low) * np.arange(most) / (most + 1)
     else:
         values = np.unique(known)
-        found = values[:-1] if len(values) - 1 <= most else np.quantile(known, np.arange(most) / most, method="lower")
-    return np.unique(found[found < high])
+        thresholds = (
+            values[:-1] if len(values) - 1 <= most else np.quantile(known, np.arange(most) / most, method="lower")
+        )
+    return np.unique(thresholds[thresholds < high])
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,13 +77,13 @@ class Estimator:
         """What `fit` and `score` want to be handed in a pipeline or a search: qid always, the rest as requested."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        found = MetadataRequest(owner=self)
+        request = MetadataRequest(owner=self)
         for method in ("fit", "score"):
             taken = inspect.signature(getattr(type(self), method)).parameters
             asked = {name: True if name == "qid" else None for name in taken if name not in ("self", "X", "y")}
             for name, alias in {**asked, **self._requests(method)}.items():
-                getattr(found, method).add_request(param=name, alias=alias)
-        return found
+                getattr(request, method).add_request(param=name, alias=alias)
+        return request
 
     def _requests(self, method: str) -> dict[str, Any]:
         requests: dict[str, dict[str, Any]] = vars(self).get("_requested", {})

@@ -267,9 +267,9 @@ def heeded(cost: Cost, weights: F64 | None) -> Cost:
 
     def derivative(scores: F64, done: int) -> F64:
         check_finite("a score", scores)
-        found = cost(scores, done)
-        check_finite("a derivative by a score", found)
-        return found if weights is None else weights * found
+        gradient = cost(scores, done)
+        check_finite("a derivative by a score", gradient)
+        return gradient if weights is None else weights * gradient
 
     return derivative
 

@@ -37,12 +37,12 @@ def parameter(default: T, meaning: str) -> T:
 
 def declared(cls: type) -> dict[str, Parameter]:
     """The parameters that the body of this class declares; each is its default from now on."""
-    kinds, found = inspect.get_annotations(cls), {}
+    kinds, parameters = inspect.get_annotations(cls), {}
     for name, value in list(vars(cls).items()):
         if isinstance(value, Parameter):
-            found[name] = Parameter(value.default, value.meaning, str(kinds[name]))
+            parameters[name] = Parameter(value.default, value.meaning, str(kinds[name]))
             setattr(cls, name, value.default)
-    return found
+    return parameters
 
 
 def constructor(name: str, parameters: Mapping[str, Parameter]) -> Callable[..., None]:
@@ -56,9 +56,9 @@ def constructor(name: str, parameters: Mapping[str, Parameter]) -> Callable[...,
             setattr(self, key, given.get(key, one.default))
 
     only = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    first = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     taken = [inspect.Parameter(key, only, default=one.default) for key, one in parameters.items()]
-    init.__signature__ = inspect.Signature([*own, *taken])  # type: ignore[attr-defined]
+    init.__signature__ = inspect.Signature([*first, *taken])  # type: ignore[attr-defined]
     init.__name__, init.__qualname__ = "__init__", f"{name}.__init__"
     return init
 

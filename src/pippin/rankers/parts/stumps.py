@@ -99,10 +99,10 @@ class StumpRanker(Ranker):
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
         ) as watch:
             for _ in range(self.rounds):
-                found = self._next(scores)
-                if found is None:
+                chosen = self._next(scores)
+                if chosen is None:
                     break
-                weak, h = found
+                weak, h = chosen
                 scores += weak.alpha * h
                 self.stumps_.append(weak)
                 check_finite("a score", scores)

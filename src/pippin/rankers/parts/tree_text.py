@@ -69,15 +69,15 @@ def _check_infos(infos: str) -> None:
 
 def _lines(block: str, number: int) -> dict[str, str]:
     """The values of a tree by key; every key once, and no other."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in block.split("\n")[1:]:
         key, equals, value = line.partition("=")
-        if not equals or key in found:
+        if not equals or key in values:
             raise ValueError(f"tree {number} has a line that is not a tree's")
-        found[key] = value
-    if found.keys() != set(_KEYS):
+        values[key] = value
+    if values.keys() != set(_KEYS):
         raise ValueError(f"tree {number} has not the lines of a tree")
-    return found
+    return values
 
 
 def _numbers(texts: Sequence[str], key: str, counts: I64) -> NDArray[np.float64]:
@@ -127,11 +127,11 @@ def _check_children(left: NDArray[np.float64], right: NDArray[np.float64], leave
     nodes = leaves - 1
     first_node, first_leaf = np.cumsum(nodes) - nodes, np.cumsum(leaves) - leaves
     tree = np.repeat(np.arange(len(leaves)), nodes)
-    own = np.arange(len(tree)) - first_node[tree]
+    number = np.arange(len(tree)) - first_node[tree]
     reached = np.zeros(int(nodes.sum() + leaves.sum()), np.int64)
     for child in (left, right):
         is_node = child >= 0
-        fine = np.where(is_node, (child > own) & (child < nodes[tree]), -child <= leaves[tree])
+        fine = np.where(is_node, (child > number) & (child < nodes[tree]), -child <= leaves[tree])
         if not fine.all():
             raise ValueError("a node of a tree has a child that is not there, or that comes before it")
         at = child.astype(np.int64)

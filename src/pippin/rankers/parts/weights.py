@@ -64,13 +64,13 @@ def weighted(data: Dataset, sample_weight: Any) -> Dataset:
 def _by_query(data: Dataset, rows: F64) -> F64:
     """Weights of rows as weights of queries; they must not differ within one."""
     sizes = np.diff(data.offsets)
-    found = np.zeros(data.queries)
-    found[sizes > 0] = rows[data.offsets[:-1][sizes > 0]]
-    other = np.flatnonzero(np.repeat(found, sizes) != rows)
+    by_query = np.zeros(data.queries)
+    by_query[sizes > 0] = rows[data.offsets[:-1][sizes > 0]]
+    other = np.flatnonzero(np.repeat(by_query, sizes) != rows)
     if len(other):
         query = data.query_ids[int(np.searchsorted(data.offsets, other[0], side="right")) - 1]
         raise DataError(f"sample_weight differs among the documents of query {query}; rankers weigh whole queries")
-    return found
+    return by_query
 
 
 def query_weights(data: Dataset) -> F64 | None:

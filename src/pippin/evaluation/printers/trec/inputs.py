@@ -174,8 +174,8 @@ class Zscores:
         if place is None:
             return None
         known = self._topics[place][1] + (self._topics[place + 1][1][:1] if place + 1 < len(self._topics) else [])
-        found = _search([name for name, _ in known], raw(name), len(self._topics[place][1]))
-        return None if found is None else known[found][1]
+        index = _search([name for name, _ in known], raw(name), len(self._topics[place][1]))
+        return None if index is None else known[index][1]
 
 
 def _search(keys: list[bytes], key: bytes, end: int | None = None) -> int | None:

@@ -69,8 +69,8 @@ def as_long(text: str) -> int:
     >>> as_long(" 23.4"), as_long("x"), as_long("-99999999999999999999")
     (23, 0, -9223372036854775808)
     """
-    found = re.match(r"[ \t-\r]*([-+]?[0-9]+)", text)
-    return min(max(int(found[1]), _LONG_MIN), _LONG_MAX) if found else 0
+    match = re.match(r"[ \t-\r]*([-+]?[0-9]+)", text)
+    return min(max(int(match[1]), _LONG_MIN), _LONG_MAX) if match else 0
 
 
 def as_double(text: str) -> float:
@@ -121,17 +121,17 @@ def _long_option(text: str, rest: list[str]) -> tuple[str, str]:
     """A long option, which may be shortened as long as it is still one option only."""
     typed, equals, value = text.partition("=")
     known = {name.rstrip("="): name for name in LONG}
-    found = [typed] if typed in known else [name for name in known if name.startswith(typed)]
-    if not found:
+    meant = [typed] if typed in known else [name for name in known if name.startswith(typed)]
+    if not meant:
         raise _bad(f"unrecognized option '--{text}'")
-    if len(found) > 1:
-        possible = "".join(f" '--{name}'" for name in found)
+    if len(meant) > 1:
+        possible = "".join(f" '--{name}'" for name in meant)
         raise _bad(f"option '--{text}' is ambiguous; possibilities:{possible}")
-    name = known[found[0]]
+    name = known[meant[0]]
     if not name.endswith("="):
         if equals:
             raise _bad(f"option '--{name}' doesn't allow an argument")
         return LONG[name], ""
     if not equals and not rest:
-        raise _bad(f"option '--{found[0]}' requires an argument")
+        raise _bad(f"option '--{meant[0]}' requires an argument")
     return LONG[name], value if equals else rest.pop(0)

@@ -197,10 +197,10 @@ def count_preferences(judgements: Sequence[Judgement], ranked: Sequence[str]) ->
     """Count over the documents of a ranking, first to last. Judgements come sorted by document."""
     documents = list(dict.fromkeys(judgement.document for judgement in judgements))
     judged = set(documents)
-    found = [document for document in ranked if document in judged]
-    retrieved = set(found)
-    places = {d: i for i, d in enumerate([*found, *(d for d in documents if d not in retrieved)])}
-    preferences = Preferences(len(found), np.zeros((len(places), len(places)), np.int64))
+    retrieved_judged = [document for document in ranked if document in judged]
+    retrieved = set(retrieved_judged)
+    places = {d: i for i, d in enumerate([*retrieved_judged, *(d for d in documents if d not in retrieved)])}
+    preferences = Preferences(len(retrieved_judged), np.zeros((len(places), len(places)), np.int64))
     rows = [Placed(j.group, j.subgroup, j.level, places[j.document], j.document) for j in judgements]
     for _, group in groupby(_sorted(rows), lambda row: row.group):
         members = list(group)

@@ -4,6 +4,7 @@
     evaluate, compare               what a tool, or every tool, says of one ranking; of many systems, with significance
     reconcile, correlate, audit     why tools disagree; whether leaderboards agree; whether data are fit
     train, rank, save, load         rankers and their models
+    export                          a model as another engine reads it, with a certificate
     build, Pipeline                 from documents to a data set; from new queries to a run
     bench, report                   all rankers on all data; pages, tables and figures
     tools, measures, rankers, features      what there is to choose from
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pippin.data.folds import Folds
     from pippin.data.read import read
     from pippin.data.trec import Judgements, Run
+    from pippin.deploy.exporting import export
     from pippin.errors import ConventionError, DataError, MissingExtra, PippinError, PluginError, UnknownName
     from pippin.evaluation.audit import Audit, audit
     from pippin.evaluation.compare import Comparison, compare
@@ -84,6 +86,7 @@ _HOMES = {
     "compare": "pippin.evaluation.compare",
     "correlate": "pippin.evaluation.correlation",
     "evaluate": "pippin.evaluation.evaluate",
+    "export": "pippin.deploy.exporting",
     "features": "pippin.collection.features.shelf",
     "load": "pippin.rankers.models",
     "measures": "pippin.evaluation.shelves",
@@ -130,6 +133,7 @@ __all__ = [
     "correlate",
     "correlation",
     "evaluate",
+    "export",
     "features",
     "load",
     "measures",

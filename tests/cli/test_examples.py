@@ -37,6 +37,7 @@ KEYS = {
     "rankers": {"name", "class", "about", "source", "looks_at_measure", "takes_null", "parameters", "grid"},
     "features": {"features", "sets"},
     "datasets": {"datasets", "collections"},
+    "export": {"name", "title", "takes", "scoring", "source", "checked_by", "options"},
     "demo": {"results", "page", "boards"},
     "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip

@@ -20,7 +20,7 @@ from pippin.registry import Registry, digests_of
 if TYPE_CHECKING:
     from pippin.bench.plan import Experiment, Task
 
-ROOMS = ("kernels", "evaluation", "rankers")
+ROOMS = ("kernels", "evaluation", "forms", "rankers")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 
 

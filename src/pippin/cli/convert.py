@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 
-from pippin.cli.options import old, shared
+from pippin.cli.options import flag, old, shared
 from pippin.cli.output import say
 
 HELP = """Write ranking data in another form.
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help="a file, a store, irds:ID, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file, a store, or - for standard output")
     shared(parser, "reader")
-    parser.add_argument("--to", metavar="FORM", help="the form of OUT (default: by its name)")
+    flag(parser, "to", "(default: by the name of OUT)")
     shared(parser, "merge_queries", absent="zero")
     parser.add_argument("--dtype", choices=("float32", "float64"), help="precision of features (default: as in IN)")
     parser.add_argument("--partitions", type=int, metavar="ROWS", help="write Parquet files of at most so many "

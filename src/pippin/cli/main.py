@@ -42,6 +42,9 @@ GROUPS = {
         "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
         "study": ("study", "what training and evaluating under other tools does"),
     },
+    "deploy": {
+        "export": ("export", "write a model as another engine reads it, with a certificate"),
+    },
     "make data": {
         "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
         "index": ("index", "index a collection of documents"),

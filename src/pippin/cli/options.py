@@ -79,6 +79,7 @@ FLAGS = {
     "convention": Flag(("--convention",), "the tool whose convention training looks at", "T", {"action": Several},
                        "tools"),
     "format": Flag(("-f", "--format"), "how results are printed", "FORM", {"choices": FORMATS}),
+    "to": Flag(("--to",), "the form to write", "FORM"),
     "out": Flag(("-o", "--out"), "where to write", "PATH", {"dest": "output"}),
     "quiet": Flag(("-q", "--quiet"), "no progress", None, {"action": "store_true"}),
     "per_query": Flag(("--per-query",), "a row per query", None, {"action": "store_true"}),

@@ -134,6 +134,15 @@ class Ranker(Estimator):
         self._check_fitted()
         save(self, path)
 
+    def export(
+        self, to: str, out: str | os.PathLike[str], *, check: Any, features: Any = None, name: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """Write the model as another engine reads it, with a certificate of what that changes; see `pippin.export`."""
+        import pippin
+
+        return pippin.export(self, to, out, check=check, features=features, name=name, options=options)
+
     def check_parameters(self) -> None:
         """Raise unless every parameter is of its type, and all of them make sense."""
         check_kinds(self.name, self.parameters, vars(self))

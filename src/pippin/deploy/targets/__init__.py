@@ -1,0 +1,1 @@
+"""The targets of `pippin export`: one file each, which registers itself."""

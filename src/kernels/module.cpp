@@ -22,4 +22,5 @@ NB_MODULE(_native, m) {
     pippin::bind_decimals(m);
     pippin::bind_checksum(m);
     pippin::bind_tails(m);
+    pippin::bind_forest(m);
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pytest
 from tests.rankers.shelf import names
@@ -19,7 +22,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import LambdaMART, RankSVM, models
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.tree_text import check_trees
+from pippin.rankers.parts.tree_text import read_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 DATA = planted(10)
@@ -140,7 +143,7 @@ def lines_of(change: dict[str, str]) -> Callable[[dict[str, Any]], None]:
         ({"split_gain": "1 1 1\nnum_cat=0"}, "a line that is not a tree's"),
     ],
 )
-def test_trees_that_are_none_are_refused_before_lightgbm_sees_them(change: dict[str, str], sentence: str) -> None:
+def test_trees_that_are_none_are_refused_before_they_score(change: dict[str, str], sentence: str) -> None:
     model = LambdaMART(rounds=1, leaves=4, min_leaf=1).fit(DATA)
     assert "num_leaves=4" in model.boosters_[0]
     models.from_bytes(forged(model, lines_of({})), "model")
@@ -161,7 +164,7 @@ def test_all_trees_that_are_grown_pass_the_check(settings: dict[str, Any]) -> No
         for name in ("lambdamart", "mart", "xendcg"):
             model = quick(name, rounds=12, **settings).fit(data)
             for text in vars(model)["boosters_"]:
-                check_trees(text, 6)
+                read_trees(text, 6)
 
 
 def set_parameter(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -229,3 +232,36 @@ def test_what_is_no_model_ends_rank_with_one_sentence(
     assert sentence in said
     assert str(path) in said
     assert "\n" not in said
+
+
+def test_a_saved_model_of_trees_scores_where_lightgbm_is_not_installed(tmp_path: Path) -> None:
+    data = planted(30, seed=4)
+    for name in ("lambdamart", "mart", "xendcg"):
+        model = quick(name, rounds=8, bags=2, row_fraction=0.5).fit(data)
+        model.save(tmp_path / name)
+        np.save(tmp_path / "table.npy", data.features)
+        code = (
+            "import sys; sys.modules['lightgbm'] = None\n"
+            "import numpy, pippin\n"
+            f"model = pippin.load({name!r})\n"
+            "numpy.save('scores.npy', model.predict(numpy.load('table.npy')))\n"
+            "model.importance()"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+        assert (np.load(tmp_path / "scores.npy") == model.predict(data)).all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"bags": 3, "row_fraction": 0.5, "feature_fraction": 0.5}, {"leaves": 60}])
+def test_scores_and_importance_are_lightgbms(settings: dict[str, Any]) -> None:
+    holes = planted(40, seed=9)
+    features = np.where(np.random.default_rng(1).random(holes.features.shape) < 0.2, np.nan, holes.features)
+    for table in (holes.features, features):
+        data = Dataset(table, holes.labels, holes.offsets, holes.query_ids)
+        model = LambdaMART(rounds=12, min_leaf=1, **settings).fit(data)
+        total, gains = np.zeros(len(table)), np.zeros(6)
+        for text in model.boosters_:
+            booster = lightgbm.Booster(model_str=text)
+            total += booster.predict(features, raw_score=True)
+            gains += booster.feature_importance("gain")
+        assert (model.predict(features) == total / len(model.boosters_)).all()
+        assert list(model.importance().values()) == (gains / len(model.boosters_)).tolist()

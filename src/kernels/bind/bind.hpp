@@ -67,5 +67,6 @@ void bind_neighbourhood(nb::module_& m);
 void bind_decimals(nb::module_& m);
 void bind_checksum(nb::module_& m);
 void bind_tails(nb::module_& m);
+void bind_forest(nb::module_& m);
 
 }  // namespace pippin

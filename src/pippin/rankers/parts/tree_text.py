@@ -1,18 +1,24 @@
-"""Is this text an ensemble of trees as LightGBM writes it? LightGBM's own reader trusts what it reads.
+"""Trees out of the text that LightGBM writes, or one sentence that says why this is no such text.
 
 Every line is looked at: the header, that each tree is one (every node and every leaf is reached once from the root, and
 nothing is reached twice), that its features are there, that all numbers are finite, and that sizes are what the text
 has. All trees are looked at together, so that a model of ten thousand of them is checked while it is split into lines.
+What comes out scores every table of these features as LightGBM itself does, to the last bit.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.kernels.forest import Missing, Trees, read_numbers
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 _OF_TREE = ("num_leaves", "num_cat", "is_linear", "shrinkage")  # one number each
@@ -31,10 +37,24 @@ _HEADER = (
     r"feature_names=([^\n]*)\nfeature_infos=((?:none|\[[-+.e0-9]+:[-+.e0-9]+\]| )*)\ntree_sizes=([ \d]*)\n\n"
 )
 _TAIL = r"end of trees\n\nfeature_importances:\n(?:Column_\d+=\d+\n)*\npandas_categorical:null\n\n?"
+# What LightGBM takes for zero: it holds this bound in single precision.
+ZERO = float(np.float32(1e-35))
+# The decision types that are written: 2 says that what is missing goes left, 4 that zeros are missing, 8 that NaN is.
+_MISSING = {
+    0: Missing.AS_ZERO, 2: Missing.AS_ZERO, 4: Missing.ZERO_RIGHT, 6: Missing.ZERO_LEFT, 8: Missing.NAN_RIGHT,
+    10: Missing.NAN_LEFT,
+}  # fmt: skip
 
 
-def check_trees(text: str, features: int) -> None:
-    """Raise ValueError unless the text is an ensemble of trees over this many features."""
+class Ensemble(NamedTuple):
+    """The trees of one text, and what each of their splits gained in training."""
+
+    trees: Trees
+    gains: F32
+
+
+def read_trees(text: str, features: int) -> Ensemble:
+    """The trees of a text; ValueError unless it is an ensemble of trees over this many features."""
     head = re.match(_HEADER, text)
     if head is None or int(head[1]) != features - 1 or head[2].split(" ") != [f"Column_{i}" for i in range(features)]:
         raise ValueError("the trees do not begin as trees over these features do")
@@ -55,8 +75,7 @@ def check_trees(text: str, features: int) -> None:
             raise ValueError(f"tree {number} does not stand where it should")
         trees.append(_lines(block[:-3], number))
         at += size
-    if trees:
-        _check_shapes({key: [tree[key] for tree in trees] for key in _KEYS}, features)
+    return _ensemble({key: [tree[key] for tree in trees] for key in _KEYS}, features)
 
 
 def _check_infos(infos: str) -> None:
@@ -80,42 +99,45 @@ def _lines(block: str, number: int) -> dict[str, str]:
     return values
 
 
-def _numbers(texts: Sequence[str], key: str, counts: I64) -> NDArray[np.float64]:
+def _numbers(texts: Sequence[str], key: str, counts: I64) -> F64:
     """The numbers of one key in all trees, as many in each as it must have."""
     have = [text.count(" ") + 1 if text else 0 for text in texts]
     if not np.array_equal(have, counts):
         raise ValueError(f"a tree has not as many numbers in {key} as nodes or leaves")
-    whole = " ".join(text for text in texts if text)
-    if key == "threshold":  # LightGBM tells NULL from all values by a threshold above them all
-        whole = re.sub(r"\binf\b", "1e300", whole)
-    if re.fullmatch(r"(?:[-0-9]{1,11}(?: |$))*" if key in _WHOLE else r"(?:[-+.e0-9]{1,30}(?: |$))*", whole) is None:
-        raise ValueError(f"a tree has something else than numbers in {key}")
-    values = np.array(whole.split(" ") if whole else [], dtype=np.str_).astype(np.float64)
-    if len(values) != counts.sum() or not np.isfinite(values).all():
-        raise ValueError(f"a tree has a number in {key} that is not finite")
-    return values
+    # LightGBM tells NULL from all values by a threshold above them all.
+    words, infinite = " ".join(text for text in texts if text), key == "threshold"
+    try:
+        return read_numbers(words, int(counts.sum()), whole=key in _WHOLE, infinite=infinite)
+    except ValueError as error:
+        raise ValueError(f"{error} in {key} of a tree") from None
 
 
-def _check_shapes(texts: dict[str, list[str]], features: int) -> None:
-    """Raise unless all trees are trees, with features and numbers that there are."""
+def _ensemble(texts: dict[str, list[str]], features: int) -> Ensemble:
+    """The trees of all texts; ValueError unless they are trees, with features and numbers that there are."""
     ones = np.ones(len(texts["num_leaves"]), np.int64)
     single = {key: _numbers(texts[key], key, ones) for key in _OF_TREE}
     if single["num_cat"].any() or single["is_linear"].any():
         raise ValueError("a tree is of a kind that is never written")
-    longest = max(map(len, texts["leaf_value"]))
+    longest = max(map(len, texts["leaf_value"]), default=0)
     if not ((single["num_leaves"] >= 1) & (single["num_leaves"] <= longest)).all():
         raise ValueError("a tree has not as many leaves as it says")
     leaves = single["num_leaves"].astype(np.int64)
-    of_nodes = {key: _numbers(texts[key], key, leaves - 1) for key in _OF_NODES}
+    nodes = {key: _numbers(texts[key], key, leaves - 1) for key in _OF_NODES}
     of_leaves = {key: _numbers(texts[key], key, leaves) for key in _OF_LEAVES}
-    split, kinds = of_nodes["split_feature"], of_nodes["decision_type"]
+    split, kinds = nodes["split_feature"], nodes["decision_type"]
     if not ((split >= 0) & (split < features)).all():
         raise ValueError("a tree splits by a feature that is not there")
-    if not np.isin(kinds, (0, 2, 4, 6, 8, 10)).all():
+    if not np.isin(kinds, list(_MISSING)).all():
         raise ValueError("a tree decides in a way that is never written")
-    if (of_nodes["internal_count"] < 0).any() or (of_leaves["leaf_count"] < 0).any():
+    if (nodes["internal_count"] < 0).any() or (of_leaves["leaf_count"] < 0).any():
         raise ValueError("a tree counts fewer documents than none")
-    _check_children(of_nodes["left_child"], of_nodes["right_child"], leaves)
+    _check_children(nodes["left_child"], nodes["right_child"], leaves)
+    ways = np.array([_MISSING.get(kind, 0) for kind in range(max(_MISSING) + 1)], np.uint8)
+    trees = Trees(
+        leaves, split.astype(np.int32), nodes["threshold"], ways[kinds.astype(np.int64)],
+        nodes["left_child"].astype(np.int32), nodes["right_child"].astype(np.int32), of_leaves["leaf_value"],
+    )  # fmt: skip
+    return Ensemble(trees, nodes["split_gain"].astype(np.float32))
 
 
 def _check_children(left: NDArray[np.float64], right: NDArray[np.float64], leaves: I64) -> None:
@@ -139,5 +161,6 @@ def _check_children(left: NDArray[np.float64], right: NDArray[np.float64], leave
         reached += np.bincount(place, minlength=len(reached))
     wanted = np.ones(len(reached), np.int64)
     wanted[first_node[nodes > 0]] = 0  # roots
+    wanted[nodes.sum() + first_leaf[nodes == 0]] = 0  # and the leaves that are a tree by themselves
     if not np.array_equal(reached, wanted):
         raise ValueError("a tree has a node or a leaf that is reached twice, or never")

@@ -1,7 +1,8 @@
 """Boosted regression trees for ranking: LightGBM grows the trees, the ranker says how each score should move.
 
 What LambdaMART, MART and XE-NDCG share: binning, the loop of rounds, early stopping by our own measure under our own
-convention, several ensembles grown side by side (`bags`), the model as text, and the importance of features.
+convention, several ensembles grown side by side (`bags`), the model as text, and the importance of features. LightGBM
+is needed to grow trees only: `kernels.forest` applies them, to the bit as LightGBM would.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.kernels import threads
+from pippin.kernels.forest import Forest
 from pippin.manifest import fits
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.parameters import above_zero, at_least, parameter
 from pippin.rankers.parts.states import count
-from pippin.rankers.parts.tree_text import check_trees
+from pippin.rankers.parts.tree_text import ZERO, Ensemble, read_trees
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import row_weights
 
@@ -133,17 +135,17 @@ class BoostedRanker(Ranker):
         }  # fmt: skip
 
     def _predict(self, features: Features) -> NDArray[np.float64]:
-        total = np.zeros(len(features))
-        for booster in self._loaded():
-            total += booster.predict(features, raw_score=True, num_threads=threads())
-        return total / max(1, len(self.boosters_))
+        return self._loaded()[0].scores(features) / max(1, len(self.boosters_))
 
-    def _loaded(self) -> list[Booster]:
-        """The ensembles as LightGBM's own; read from their texts once, so that a loaded model is the trained one."""
-        held: tuple[list[str], list[Booster]] | None = vars(self).get("_read")
+    def _loaded(self) -> tuple[Forest, list[Ensemble]]:
+        """The ensembles, read from their texts once, so that a loaded model is the trained one."""
+        held: tuple[list[str], Forest, list[Ensemble]] | None = vars(self).get("_read")
         if held is None or held[0] is not self.boosters_:
-            held = self._read = (self.boosters_, [_booster(text) for text in self.boosters_])
-        return held[1]
+            width = len(self.feature_names_)
+            ensembles = [read_trees(text, width) for text in self.boosters_]
+            forest = Forest([ensemble.trees for ensemble in ensembles], width, ZERO)
+            held = self._read = (self.boosters_, forest, ensembles)
+        return held[1:]
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "_read"}
@@ -159,14 +161,13 @@ class BoostedRanker(Ranker):
         for text, ensemble in zip(self.boosters_, state["ensembles"], strict=True):
             if ensemble.get("sha256", _digest(text)) != _digest(text):  # of models of version 1
                 raise ValueError("the trees are not those that were written")
-            check_trees(text, len(self.feature_names_))
         self._loaded()
 
     def importance(self) -> dict[str, float]:
         """The gain of all splits on each feature, averaged over the ensembles."""
         total = np.zeros(len(self.feature_names_))
-        for booster in self._loaded():
-            total += booster.feature_importance("gain")
+        for ensemble in self._loaded()[1]:
+            total += np.bincount(ensemble.trees.features, np.maximum(ensemble.gains, 0), len(total))
         return dict(zip(self.feature_names_, (total / max(1, len(self.boosters_))).tolist(), strict=True))
 
 
@@ -248,15 +249,6 @@ def _text(booster: Booster, trees: int) -> str:
 
 def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
-
-
-def _booster(text: str) -> Booster:
-    import lightgbm
-
-    try:
-        return lightgbm.Booster(model_str=text)
-    except lightgbm.basic.LightGBMError as error:
-        raise ValueError(str(error)) from None
 
 
 def unlike_queries(data: Dataset, name: str) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -159,12 +159,13 @@ def ranks(means: F64) -> F64:
     return 1 + above + (same - 1) / 2
 
 
-def judge(asked: Sequence[str], sets: Mapping[str, Iterable[Turn]], kept: Kept, say: Callable[[str], None]) -> Judged:
-    """Every setting on every turn of every set."""
+def judge(
+    asked: Sequence[str], sets: Iterable[tuple[str, Sequence[Turn]]], kept: Kept, say: Callable[[str], None]
+) -> Judged:
+    """Every setting on every turn of every set; one set is held at a time."""
     values, seconds = {}, []
-    for data, given in sets.items():
+    for data, todo in sets:
         table, spent = [], []
-        todo = list(given)
         for setting in asked:
             found = [kept.value(data, setting, turn) for turn in todo]
             table.append(np.concatenate([value for value, _ in found]))
@@ -211,15 +212,13 @@ def _mslr_like() -> Dataset:
     return synthetic(150_000, 46)
 
 
-def opened(arguments: Sequence[str]) -> dict[str, Folds]:
+def opened(arguments: Sequence[str]) -> Iterator[tuple[str, Folds]]:
     """The data sets that were named, in their order."""
-    found: dict[str, Folds] = {}
     for text in arguments:
         if text in MADE:
-            found[text] = MADE[text]()
+            yield text, MADE[text]()
         else:
-            found |= {source.data: source.read() for source in find_inputs([text])}
-    return found
+            yield from ((source.data, source.read()) for source in find_inputs([text]))
 
 
 def main() -> None:
@@ -234,7 +233,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     asked = [*options.tried, *(PEERS if options.peers else ())]
     dealt = (lambda folds: turns(development(folds))) if options.mode == "judge" else tests
-    sets = {name: dealt(folds)[: options.turns] for name, folds in opened(options.data).items()}
+    sets = ((name, dealt(folds)[: options.turns]) for name, folds in opened(options.data))
     judged = judge(
         asked, sets, Kept(Path(options.keep) if options.keep else None), lambda line: print(line, flush=True)
     )

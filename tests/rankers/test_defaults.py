@@ -54,7 +54,7 @@ def test_labels_of_the_held_part_change_no_decision(protocol: ModuleType, data: 
     folds = make_folds(data)
     decisions = []
     for given in (folds, permuted(folds, "Fold1")):
-        sets = {"made": protocol.turns(protocol.development(given))}
+        sets = [("made", protocol.turns(protocol.development(given)))]
         decisions.append(protocol.judge(TRIED, sets, protocol.Kept(), lambda line: None))
     first, again = decisions
     assert first.best() == again.best()
@@ -64,7 +64,7 @@ def test_labels_of_the_held_part_change_no_decision(protocol: ModuleType, data: 
 def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     first, again = (
-        protocol.judge(("ranksvm",), {"made": protocol.turns(protocol.development(given))}, protocol.Kept(), print)
+        protocol.judge(("ranksvm",), [("made", protocol.turns(protocol.development(given)))], protocol.Kept(), print)
         for given in (folds, permuted(folds, "Fold2"))
     )
     assert not np.array_equal(first.values["made"], again.values["made"])

@@ -38,7 +38,7 @@ def repeated(data: Dataset, times: list[int]) -> Dataset:
 
 
 def test_most_rankers_take_weights() -> None:
-    assert set(names()) - set(WEIGHTED) == {"coordinate-ascent"}
+    assert set(names()) - set(WEIGHTED) == {"auto", "coordinate-ascent"}
 
 
 @pytest.mark.parametrize("name", names())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,14 +20,15 @@ if TYPE_CHECKING:
 HELP = """Train a ranker and write its model.
 
 With --select its grid is tried, and the best on the validation set kept. On a cluster (--dask) DATA are partitions, as
-`pippin convert --partitions` writes them."""
+`pippin convert --partitions` writes them. `--ranker auto` tries many rankers and says what it took, and why."""
 EXAMPLES = (
     "pippin train train.txt --ranker lambdamart --valid vali.txt --out model.json",
     "pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP --out model.json",
-    "pippin train train.txt -r adarank -m NDCG@10 --convention letor4 --set rounds=20 -o model.json",
+    "pippin train train.txt --ranker auto --budget 60s --valid vali.txt --out model.json",
 )
 
 
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _ROUNDS = ("trees", "epochs", "iterations")  # what others call rounds
 
 
@@ -38,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "measure", "here one: what training, stopping and selection look at")
     shared(parser, "convention", "select")
     flag(parser, "set", "trees and epochs are understood as rounds", default=[])
+    parser.add_argument(
+        "--budget", metavar="TIME", help="how long a ranker that can be timed (auto) may take: 60s, 5m, 1h"
+    )
     flag(parser, "relations", "scores are spread along it, as far as --valid finds best")
     shared(parser, "dask", "quiet", absent="zero")
     old(parser, "--output", "--out")
@@ -46,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train and write."""
     from pippin.data.store import digest
-    from pippin.rankers import models
+    from pippin.rankers import Auto, models
 
     for name in ("ranker", "measure", "convention"):
         setattr(options, name, only(getattr(options, name), f"--{name}"))
@@ -72,6 +78,10 @@ def run(options: argparse.Namespace) -> int:
     if options.relations is not None:
         say(choose_weight(ranker, valid, options))
     models.save(ranker, options.output, digest(train))
+    if isinstance(ranker, Auto):
+        if not options.quiet:
+            print(ranker.table().render(), file=sys.stderr)
+        say(ranker.reasons_)
     say(f"{ranker.name} trained on {train}: {options.output}")
     return 0
 
@@ -138,6 +148,22 @@ def read_data(path: str, absent: str = "zero") -> Dataset:
     return data
 
 
+def seconds_of(text: str) -> float:
+    """A time as people write it, in seconds.
+
+    >>> seconds_of("90"), seconds_of("60s"), seconds_of("1.5m"), seconds_of("2h")
+    (90.0, 60.0, 90.0, 7200.0)
+    """
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < math.inf:
+        raise DataError(f"a time is written 60s, 5m or 1h, not {text!r}")
+    return seconds
+
+
 def make(options: argparse.Namespace) -> Any:
     """The ranker with the parameters that were set."""
     from pippin.rankers import ranker
@@ -153,6 +179,12 @@ def make(options: argparse.Namespace) -> Any:
         if name not in known and name in _ROUNDS and "rounds" in known:
             name = "rounds"
         given[name] = value_of(value)
+    if options.budget is not None:
+        if "budget" not in known:
+            raise DataError(
+                f"--budget is for rankers that can be timed, such as auto; {cls.name} is trained to its end"
+            )
+        given["budget"] = seconds_of(options.budget)
     for name in ("measure", "convention"):
         if getattr(options, name) is not None and (name in known or options.select is None):
             given[name] = getattr(options, name)

@@ -16,6 +16,7 @@ from pippin.shelf import Shelf, make_shelf
 if TYPE_CHECKING:
     from pippin.rankers.adarank import AdaRank
     from pippin.rankers.approxndcg import ApproxNDCG
+    from pippin.rankers.auto import Auto
     from pippin.rankers.base import RANKERS, Ranker, register
     from pippin.rankers.best_feature import BestFeature
     from pippin.rankers.coordinate_ascent import CoordinateAscent
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pippin.rankers.xendcg import XENDCG
 
 _HOMES = {
-    "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "BestFeature": "best_feature",
+    "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "Auto": "auto", "BestFeature": "best_feature",
     "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "LambdaMART": "lambdamart", "LambdaRank": "lambdarank",
     "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base", "RankBoost": "rankboost",
     "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
@@ -51,6 +52,7 @@ __all__ = [
     "XENDCG",
     "AdaRank",
     "ApproxNDCG",
+    "Auto",
     "BestFeature",
     "CoordinateAscent",
     "FRank",

@@ -43,7 +43,7 @@ class LambdaMART(BoostedRanker):
         "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
     )
     damp: bool = parameter(
-        False, "divides |Δ| by 0.01 + the distance of the two scores, so that pairs far apart weigh little"
+        False, "divides what a swap changes by 0.01 + the distance of the two scores, so that far pairs weigh little"
     )
     drop_constant: bool = parameter(True, "leaves queries out whose documents all have one label")
     measure: str = parameter("NDCG@10", "what λ follows and the validation set is judged by")

@@ -132,10 +132,14 @@ def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
 
 def to_bytes(model: Ranker, data: str = "") -> bytes:
     """The content of a model's file."""
+    return seal(*content_of(model, data))
+
+
+def content_of(model: Ranker, data: str = "") -> tuple[dict[str, Any], Arrays]:
+    """The record of a model with its learned state, and the arrays that belong to it."""
     state = model._state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-    content = {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}
-    return seal(content, arrays)
+    return {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}, arrays
 
 
 def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -167,7 +171,7 @@ def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
     content, arrays = unpacked(packed, path)
     _check(content, arrays, path)
     try:
-        return _revived(content, arrays)
+        return revived(content, arrays)
     except PippinError as error:
         raise DataError(getattr(error, "message", str(error)), path) from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -239,9 +243,8 @@ def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]
         raise DataError(f"the model file is damaged (its version is {version!r})", path)
     if version > VERSION:
         raise DataError(f"written by a newer Pippin ({content.get('pippin')}), which this one cannot read", path)
-    for key, shape in _SHAPE.items():
-        if key not in content or not fits(content[key], shape):
-            raise DataError(f"the model file is damaged ({key} is not what it should be)", path)
+    for key in misshapen(content):
+        raise DataError(f"the model file is damaged ({key} is not what it should be)", path)
     if version == 1:
         warnings.warn(
             f"{os.fspath(path)} was written by an earlier Pippin without a digest, so that damage cannot be seen; "
@@ -252,6 +255,11 @@ def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]
         raise DataError("the model file is damaged: its content is not what was written (the digest differs)", path)
 
 
+def misshapen(content: Mapping[str, Any]) -> list[str]:
+    """What of a record is not there or of another shape."""
+    return [key for key, shape in _SHAPE.items() if key not in content or not fits(content[key], shape)]
+
+
 def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
     try:
         return digest(content, arrays)
@@ -259,7 +267,7 @@ def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
         return None
 
 
-def _revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
+def revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
     """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
     name = content["ranker"]
     if "plugin" in content and name not in RANKERS:

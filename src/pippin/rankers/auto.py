@@ -1,0 +1,368 @@
+"""Auto: which ranker should be taken? Tries many within a given time, blends the best, and says why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError, PippinError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import aggregate
+from pippin.evaluation.objective import Judge, Objective, resolve
+from pippin.progress import Bar
+from pippin.rankers.base import Features, Ranker, register
+from pippin.rankers.parts.blending import WAYS, Blender, nested, strong
+from pippin.rankers.parts.parameters import at_least, parameter
+from pippin.rankers.parts.states import number
+from pippin.rankers.parts.trees import unlike_queries
+from pippin.rankers.written import settings
+from pippin.tables import Table
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A ranker as it is written, on all features or on the best few."""
+
+    written: str
+    features: int | None = None
+
+    def __str__(self) -> str:
+        return self.written if self.features is None else f"{self.written} on {self.features} features"
+
+
+# What is tried, in this order: what is quick first, so that a short time is well spent, then what differs from it.
+SETTINGS = (
+    Setting("ranksvm"),
+    Setting("best-feature(measure=NDCG@10)"),
+    Setting("listnet"),
+    Setting("ranksvm(C=0.0001)"),
+    Setting("ranksvm", 10),
+    Setting("listnet(scale=4.0)"),
+    Setting("adarank"),
+    Setting("lambdamart"),
+    Setting("xendcg"),
+    Setting("rankboost"),
+    Setting("lambdamart(leaves=4)"),
+    Setting("lambdarank"),
+    Setting("approxndcg"),
+    Setting("coordinate-ascent(measure=NDCG@10)"),
+)
+_ALIKE = 0.9  # correlation above which a feature says what another has said
+_FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
+
+
+@dataclass
+class Trial:
+    """A setting that was tried: scores that its models gave to queries they had not seen."""
+
+    setting: Setting
+    scores: F64
+    rounds: int | None  # that validation chose, on average; None where there are none
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """A trained ranker of the blend, the features that it sees, and what its scores are multiplied by."""
+
+    weight: float
+    ranker: Ranker
+    columns: I64
+
+
+@register("auto")
+class Auto(Ranker):
+    """Tries linear rankers, trees and networks on inner folds, and returns a blend of the best with its reasons.
+
+    The queries of training and validation set are dealt into inner folds. A setting learns from all of them but two
+    (one to stop by, one to be judged on), so that every query gets a score from models that have not seen it. From
+    these scores come the ways to blend (`parts.blending`), each judged by weights that were found without the queries
+    it is judged on: score(x) = Σ w_i s_i(x) / σ_i, σ_i the spread of s_i within a query. Each part is then trained
+    again on all queries, for as many rounds as the inner folds chose on average.
+
+    With a `budget` the time decides how many settings are tried, and so the result; `trials` of that number gives the
+    same model again. Without one, the same data give the same model.
+    """
+
+    source = "Caruana, Niculescu-Mizil, Crew & Ksikes 2004 (ensemble selection); Wolpert 1992 (stacking)"
+    takes_null = True
+    milliseconds = 30_000
+    quick_limits: ClassVar[Mapping[str, int]] = {"trials": 8, "rounds": 100}
+
+    budget: float | None = parameter(None, "seconds that training may take; None: until all settings are tried")
+    trials: int = parameter(len(SETTINGS), "settings that are tried at most, in their order")
+    folds: int = parameter(5, "inner folds")
+    rounds: int = parameter(1000, "rounds of a part at most")
+    measure: str = parameter("NDCG@10", "what settings and blends are judged by")
+    convention: str | Convention = parameter("official", "the convention of that measure")
+    seed: int = parameter(1, "of the inner folds")
+    verbose: bool = parameter(False, "shows progress")
+
+    def _check(self) -> None:
+        at_least(self, trials=1, folds=_FEWEST, rounds=1, seed=0)
+        if self.budget is not None and not self.budget > 0:
+            raise DataError(f"{self.name}: budget is a number of seconds above 0, not {self.budget}")
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        clock = _Clock(self.budget)
+        pool = _pooled(train, valid)
+        able = [one for one in SETTINGS if self._takes(one, pool)][: self.trials]
+        dealt = deal(pool, unlike_queries(pool, self.name), self.folds, self.seed)
+        if len(dealt) < _FEWEST:
+            self._take_first(able, pool, len(dealt))
+            return
+        self.failed_: dict[str, str] = {}
+        tried = self._try_all(able, pool, dealt, clock)
+        blender = Blender(pool, [trial.scores for trial in tried], Judge(pool, self.measure, self.convention))
+        worth = {
+            way: aggregate(nested(blender, dealt, way), "mean") for way in (WAYS if len(tried) > 1 else [*WAYS][:1])
+        }
+        way = max(worth, key=lambda name: worth[name])
+        weights = strong(WAYS[way](blender, np.ones(pool.queries, bool)))
+        self.parts_ = [
+            self._trained(tried[i], float(weights[i] / blender.spreads[i]), pool) for i in np.flatnonzero(weights)
+        ]
+        self.ways_ = worth
+        self.tried_ = [
+            (str(trial.setting), aggregate(values, "mean"), trial.rounds, float(weight), trial.seconds)
+            for trial, values, weight in zip(tried, blender.alone, weights, strict=True)
+        ]
+        self.reasons_ = self._reasons(pool, len(dealt), way, len(able))
+
+    def _takes(self, setting: Setting, pool: Dataset) -> bool:
+        """Whether this data can be given to that ranker."""
+        from pippin.rankers import ranker
+
+        narrow = setting.features is not None and setting.features >= pool.features.shape[1]
+        return not narrow and (ranker(setting.written).takes_null or not np.isnan(pool.features).any())
+
+    def _take_first(self, able: Sequence[Setting], pool: Dataset, queries: int) -> None:
+        """Where nothing can be judged, the first setting."""
+        one = Trial(able[0], np.empty(0), None, 0.0)
+        self.parts_, self.ways_, self.failed_ = [self._trained(one, 1.0, pool)], {}, {}
+        self.tried_ = [(str(one.setting), float("nan"), None, 1.0, 0.0)]
+        self.reasons_ = (
+            f"Only {queries} {'query has' if queries == 1 else 'queries have'} documents of different labels, too few "
+            f"to judge anything by; {one.setting} was trained on all."
+        )
+
+    def _try_all(self, able: Sequence[Setting], pool: Dataset, dealt: Sequence[I64], clock: _Clock) -> list[Trial]:
+        """The settings that the time allows, in their order; Ctrl-C ends it with those that are done."""
+        tried: list[Trial] = []
+        bar = Bar(len(able), self.name) if self.verbose else None
+        try:
+            for setting in able:
+                try:
+                    trial = self._try(setting, pool, dealt, clock if tried else _Clock(None))
+                except PippinError as error:
+                    self.failed_[str(setting)] = str(error)
+                    continue
+                if trial is None:
+                    break
+                tried.append(trial)
+                clock.later += trial.seconds / len(dealt) * 1.5  # to train it again on all
+                if bar is not None:
+                    bar.step(str(setting))
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+        finally:
+            if bar is not None:
+                bar.close()
+        if not tried:
+            raise DataError(f"{self.name}: no setting could be trained; {next(iter(self.failed_.values()))}")
+        return tried
+
+    def _try(self, setting: Setting, pool: Dataset, dealt: Sequence[I64], clock: _Clock) -> Trial | None:
+        """A setting on all inner folds; None where the first of them says that the time is too short."""
+        start, scores, best = time.perf_counter(), np.zeros(len(pool)), []
+        for i, judged in enumerate(dealt):
+            stop = dealt[(i + 1) % len(dealt)]
+            model = self._made(setting)
+            apart = np.concatenate((judged, stop)) if model.by_rounds else judged
+            learned = pool.select(np.setdiff1d(np.arange(pool.queries), apart))
+            columns = self._columns(setting, learned)
+            narrow = _narrowed(learned, columns)
+            model.fit(narrow, eval_set=_narrowed(pool.select(stop), columns) if model.by_rounds else None)
+            part = pool.select(judged)
+            scores[np.isin(pool.qid(), judged)] = model.predict(_narrowed(part, columns))
+            if model.by_rounds and len(model.curve_):
+                best.append(1 + int(np.argmax(model.curve_)))
+            if i == 0 and not clock.allows((time.perf_counter() - start) * (len(dealt) + 0.5)):
+                return None
+        return Trial(setting, scores, round(float(np.mean(best))) if best else None, time.perf_counter() - start)
+
+    def _made(self, setting: Setting, rounds: int | None = None) -> Ranker:
+        """A ranker of this setting with the measure, the convention and the rounds of this one."""
+        from pippin.rankers import ranker
+
+        cls = ranker(setting.written)
+        given = {"convention": self.convention, **settings(setting.written)}
+        if "rounds" in cls.parameters:
+            given["rounds"] = min(self.rounds, cls.parameters["rounds"].default) if rounds is None else rounds
+        return cls(**{key: value for key, value in given.items() if key in cls.parameters})
+
+    def _columns(self, setting: Setting, learned: Dataset) -> I64:
+        if setting.features is None:
+            return np.arange(learned.features.shape[1])
+        return chosen_features(learned, setting.features, self.measure, self.convention)
+
+    def _trained(self, trial: Trial, weight: float, pool: Dataset) -> Part:
+        """A part of the blend, trained on all queries."""
+        columns = self._columns(trial.setting, pool)
+        return Part(weight, self._made(trial.setting, trial.rounds).fit(_narrowed(pool, columns)), columns)
+
+    def _predict(self, features: Features) -> F64:
+        total = np.zeros(len(features))
+        for part in self.parts_:
+            total += part.weight * part.ranker.predict(np.ascontiguousarray(features[:, part.columns]))
+        return total
+
+    def _reasons(self, pool: Dataset, folds: int, way: str, able: int) -> str:
+        name, value, *_ = max(self.tried_, key=lambda one: one[1])
+        count = len(self.tried_) + len(self.failed_)
+        text = [
+            f"{count} of {able} settings were tried on {folds} inner folds of {pool.queries} queries.",
+            f"The best alone is {name}, {self.measure} {value:.4f}.",
+        ]
+        if len(self.ways_) > 1:
+            alone = self.ways_["the best alone"]
+            text.append(
+                f"Taken: {way}, {self.ways_[way]:.4f} on queries that it was not chosen by"
+                + ("." if way == "the best alone" else f"; the best alone, chosen likewise, has {alone:.4f}.")
+            )
+        shares = sorted(((share, setting) for setting, _, _, share, _ in self.tried_ if share), reverse=True)
+        text.append("The model is " + ", ".join(f"{share:.0%} {setting}" for share, setting in shares) + ".")
+        text.append("Each part was trained again on all queries, for the rounds that the inner folds chose on average.")
+        if self.failed_:
+            text.append(
+                "Could not be trained: " + "; ".join(f"{key} ({why})" for key, why in self.failed_.items()) + "."
+            )
+        return " ".join(text)
+
+    def table(self) -> Table:
+        """What was tried: the measure on queries that were not learned from, rounds, and the share in the blend."""
+        self._check_fitted()
+        rows = [
+            [setting, "" if value != value else f"{value:.4f}", "" if rounds is None else str(rounds),  # noqa: PLR0124 - NaN
+             f"{share:.0%}" if share else "", f"{seconds:.1f}" if seconds else ""]
+            for setting, value, rounds, share, seconds in self.tried_
+        ]  # fmt: skip
+        ways = [[way, f"{value:.4f}", "", "", ""] for way, value in self.ways_.items()]
+        return Table(["tried on inner folds", self.measure, "rounds", "share", "seconds"], [*rows, *ways])
+
+    def _state(self) -> dict[str, Any]:
+        from pippin.rankers.models import content_of
+
+        parts: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for i, part in enumerate(self.parts_):
+            content, own = content_of(part.ranker)
+            parts.append({"weight": part.weight, "model": content})
+            arrays |= {f"{i}/{key}": value for key, value in own.items()}
+        tried = [[setting, _or_none(value), rounds, share] for setting, value, rounds, share, _ in self.tried_]
+        ways = [[way, value] for way, value in self.ways_.items()]
+        return {"parts": parts, "tried": tried, "ways": ways, "reasons": self.reasons_, **arrays}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        from pippin.rankers.models import misshapen, revived
+
+        self.parts_ = []
+        for i, part in enumerate(state["parts"]):
+            content, head = part["model"], f"{i}/"
+            if not isinstance(content, dict) or misshapen(content):
+                raise ValueError(f"part {i + 1} of the blend is not what it should be")
+            own = {key.removeprefix(head): value for key, value in state.items() if key.startswith(head)}
+            ranker = revived(content, own)
+            columns = np.array([self.feature_names_.index(name) for name in ranker.feature_names_], np.int64)
+            self.parts_.append(Part(number(part["weight"]), ranker, columns))
+        if not self.parts_:
+            raise ValueError("the blend has no part")
+        self.tried_ = [
+            (str(setting), float("nan") if value is None else number(value), None if rounds is None else int(rounds),
+             number(share), 0.0)
+            for setting, value, rounds, share in state["tried"]
+        ]  # fmt: skip
+        self.ways_ = {str(way): number(value) for way, value in state["ways"]}
+        self.reasons_, self.failed_ = str(state["reasons"]), {}
+
+    def importance(self) -> dict[str, float]:
+        """Each part's shares of the features, times its share in the blend; parts that do not tell are left out."""
+        total = np.zeros(len(self.feature_names_))
+        shares = [share for *_, share, _ in self.tried_ if share]
+        for part, share in zip(self.parts_, shares, strict=True):
+            try:
+                total[part.columns] += share * part.ranker.feature_importances_
+            except AttributeError:
+                continue
+        return dict(zip(self.feature_names_, total.tolist(), strict=True))
+
+
+@dataclass
+class _Clock:
+    """How much time is left of a budget, what is certain to come set aside."""
+
+    budget: float | None
+    later: float = 0.0  # seconds that training the parts again will take at most
+    start: float = field(default_factory=time.perf_counter)
+
+    def allows(self, seconds: float) -> bool:
+        spent = time.perf_counter() - self.start
+        return self.budget is None or spent + self.later + seconds <= self.budget
+
+
+def deal(pool: Dataset, unlike: I64, folds: int, seed: int) -> list[I64]:
+    """The queries in so many parts, drawn by lot, as even in those with something to learn as can be; fewer if few."""
+    generator = np.random.default_rng(seed)
+    rest = np.setdiff1d(np.arange(pool.queries), unlike)
+    order = np.concatenate((generator.permutation(unlike), generator.permutation(rest)))
+    count = min(folds, len(unlike))
+    return [np.sort(order[i::count]) for i in range(count)]
+
+
+def chosen_features(data: Dataset, count: int, measure: str, convention: str | Convention) -> I64:
+    """The best features by the measure of each alone, without those that say what a better one has said."""
+    table = np.nanmean(Objective(data, *resolve(measure, convention)).features(), axis=1)
+    order = np.argsort(-np.maximum(table[0::2], table[1::2]), kind="stable")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alike = np.abs(np.nan_to_num(np.corrcoef(data.features, rowvar=False)))
+    kept: list[int] = []
+    for feature in order:
+        if len(kept) < count and all(alike[feature, other] < _ALIKE for other in kept):
+            kept.append(int(feature))
+    return np.sort(np.array(kept, np.int64))
+
+
+def _narrowed(data: Dataset, columns: I64) -> Dataset:
+    """The data with some of its features."""
+    if len(columns) == data.features.shape[1]:
+        return data
+    names = tuple(data.feature_names[i] for i in columns)
+    return Dataset(
+        np.ascontiguousarray(data.features[:, columns]), data.labels, data.offsets, data.query_ids, data.document_ids,
+        names, name=data.name,
+    )  # fmt: skip
+
+
+def _pooled(train: Dataset, valid: Dataset | None) -> Dataset:
+    """Both sets as one; queries are told by their place, since either may have called its own alike."""
+    parts = [train] if valid is None else [train, valid]
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    return Dataset(
+        np.concatenate([part.features for part in parts]), np.concatenate([part.labels for part in parts]),
+        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), tuple(map(str, range(len(sizes)))), None,
+        train.feature_names, name=train.name,
+    )  # fmt: skip
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value

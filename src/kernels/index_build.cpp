@@ -1,8 +1,10 @@
 #include "index_build.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
+#include "index_blocks.hpp"
 #include "parallel.hpp"
 
 namespace pippin {
@@ -21,7 +23,6 @@ void tally_term(std::uint32_t term, std::uint32_t times, std::vector<std::uint32
 void settle(StreamPart& part, std::uint32_t length, std::vector<std::uint32_t>& tally, std::vector<std::uint32_t>& seen) {
     for (const std::uint32_t term : seen) {
         part.counts.push_back({term, tally[term]});
-        part.most = std::max(part.most, tally[term]);
         tally[term] = 0;
     }
     part.lengths.push_back(length);
@@ -72,13 +73,28 @@ void Indexer::read_block(std::span<const std::string_view> texts, Block& block) 
 
 void Indexer::resolve(std::span<const std::string_view> terms) {
     if (terms.size() != words_.size() - first_new()) throw std::invalid_argument("one term for every new word");
+    const bool first = term_of_.empty();
     for (const std::string_view term : terms)
         term_of_.push_back(term.empty() ? kNone : terms_.add(term, hash_of(term)));
+    if (first) find_common();
+}
+
+// Frequent words have come by the end of the first batch, and there get the short codes.
+void Indexer::find_common() {
+    std::vector<std::uint64_t> times(terms_.size());
+    for (const Block& block : batch_)
+        for (const std::uint32_t word : block.tokens)
+            if (term_of_[word] != kNone) ++times[term_of_[word]];
+    common_.resize(terms_.size());
+    std::iota(common_.begin(), common_.end(), 0U);
+    std::stable_sort(common_.begin(), common_.end(), [&](std::uint32_t a, std::uint32_t b) { return times[a] > times[b]; });
+    code_of_.resize(common_.size());
+    for (std::uint32_t code = 0; code < common_.size(); ++code) code_of_[common_[code]] = code;
 }
 
 void Indexer::count(int threads) {
     for (std::size_t p = last_parts_; p < parts_.size(); ++p)
-        for (StreamPart& stream : parts_[p].streams) stream.tokens = {}, stream.lengths = {};  // handed out with last()
+        for (StreamPart& stream : parts_[p].streams) stream.tokens = {}, stream.sizes = {}, stream.lengths = {};  // handed out with last()
     last_parts_ = parts_.size();
     parts_.resize(last_parts_ + batch_.size());
     tallies_.resize(std::max<std::size_t>(1, static_cast<std::size_t>(threads)));
@@ -90,13 +106,21 @@ void Indexer::count(int threads) {
         parts_[p].first_document = documents_;
         documents_ += static_cast<std::uint32_t>(parts_[p].streams[0].lengths.size());
         cut_ += parts_[p].cut;
+        for (const std::size_t s : left_out_) parts_[p].streams[s].counts = {};
         for (std::size_t s = 0; s < all_streams(); ++s) {
             const StreamPart& stream = parts_[p].streams[s];
-            most_[s] = std::max(most_[s], stream.most);
             held_ += stream.counts.size() * sizeof(TermCount) + stream.uniques.size() * sizeof(std::uint32_t);
         }
     }
     batch_.clear();
+}
+
+void Indexer::leave_out(std::size_t stream) {
+    left_out_.push_back(stream);
+    for (Part& part : parts_) {
+        held_ -= part.streams[stream].counts.size() * sizeof(TermCount);
+        part.streams[stream].counts = {};
+    }
 }
 
 Indexer::Part Indexer::count_block(const Block& block, std::vector<std::uint32_t>& tally) const {
@@ -115,6 +139,7 @@ void Indexer::count_document(const Block& block, std::size_t document, Part& par
     for (std::size_t s = 0; s < streams_; ++s) {
         const std::size_t text = document * streams_ + s;
         StreamPart& stream = part.streams[s];
+        const std::size_t before = stream.tokens.size();
         std::uint32_t length = 0;
         for (std::uint32_t i = text ? block.ends[text - 1] : 0; i < block.ends[text]; ++i) {
             const std::uint32_t term = term_of_[block.tokens[i]];
@@ -124,9 +149,10 @@ void Indexer::count_document(const Block& block, std::size_t document, Part& par
                 break;
             }
             ++length;
-            stream.tokens.push_back(term);
+            put_number(term < code_of_.size() ? code_of_[term] : term, stream.tokens);
             tally_term(term, 1, tally, seen);
         }
+        stream.sizes.push_back(static_cast<std::uint32_t>(stream.tokens.size() - before));
         settle(stream, length, tally, seen);
     }
     part.cut += cut;
@@ -142,16 +168,8 @@ void Indexer::count_document(const Block& block, std::size_t document, Part& par
     }
 }
 
-std::vector<std::uint32_t> Indexer::last(std::size_t stream, std::vector<std::uint32_t> StreamPart::* column) const {
-    std::vector<std::uint32_t> joined;
-    for (std::size_t p = last_parts_; p < parts_.size(); ++p) {
-        const auto& values = parts_[p].streams[stream].*column;
-        joined.insert(joined.end(), values.begin(), values.end());
-    }
-    return joined;
-}
-
 Inverted Indexer::invert(std::size_t stream, int threads) const {
+    if (std::ranges::find(left_out_, stream) != left_out_.end()) throw std::invalid_argument("this stream is left out");
     // Each worker counts a stretch of the parts, and writes it where those of the workers before it end.
     const auto workers = static_cast<std::size_t>(std::max(1, threads));
     std::vector<std::vector<std::uint32_t>> next(workers, std::vector<std::uint32_t>(terms_.size()));
@@ -212,24 +230,35 @@ void place(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> 
     }
 }
 
-void summarise(std::span<const std::int64_t> offsets, std::span<const std::uint32_t> documents,
-               std::span<const std::uint32_t> counts, std::span<const std::uint32_t> lengths,
-               std::span<std::uint64_t> occurrences, std::span<std::uint32_t> most, std::span<std::uint32_t> shortest,
-               int threads) {
-    parallel_blocks(static_cast<std::int64_t>(most.size()), threads, 1024, [&](std::int64_t first, std::int64_t last) {
-        for (auto term = static_cast<std::size_t>(first); term < static_cast<std::size_t>(last); ++term) {
-            std::uint64_t sum = 0;
-            std::uint32_t largest = 0, least = kNone;
-            for (auto i = static_cast<std::size_t>(offsets[term]); i < static_cast<std::size_t>(offsets[term + 1]); ++i) {
-                sum += counts[i];
-                largest = std::max(largest, counts[i]);
-                least = std::min(least, lengths[documents[i]]);
+Packed pack(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> documents,
+            std::span<const std::uint32_t> counts, std::span<const std::uint32_t> lengths, int threads) {
+    const std::size_t terms = sizes.size(), workers = static_cast<std::size_t>(std::max(1, threads));
+    // Each worker has as many postings as the others, and writes where those of the workers before it end.
+    std::vector<std::size_t> starts(terms + 1, 0), cuts(workers + 1, terms);
+    for (std::size_t term = 0; term < terms; ++term) starts[term + 1] = starts[term] + sizes[term];
+    if (starts[terms] != documents.size() || counts.size() != documents.size())
+        throw std::invalid_argument("sizes and postings do not fit together");
+    for (std::size_t w = 0; w < workers; ++w)
+        cuts[w] = static_cast<std::size_t>(
+            std::lower_bound(starts.begin(), starts.end() - 1, documents.size() * w / workers) - starts.begin());
+    cuts[0] = 0;
+    Packed packed{{}, std::vector<std::int64_t>(terms), std::vector<std::uint64_t>(terms)};
+    std::vector<std::vector<std::uint8_t>> parts(workers);
+    each_worker(workers, workers, [&](std::size_t, std::size_t first, std::size_t last) {
+        for (std::size_t w = first; w < last; ++w)
+            for (std::size_t term = cuts[w]; term < cuts[w + 1]; ++term) {
+                const std::size_t before = parts[w].size();
+                const auto count = counts.subspan(starts[term], sizes[term]);
+                pack_postings(documents.subspan(starts[term], sizes[term]), count, lengths, parts[w]);
+                packed.sizes[term] = static_cast<std::int64_t>(parts[w].size() - before);
+                packed.occurrences[term] = std::accumulate(count.begin(), count.end(), std::uint64_t{0});
             }
-            occurrences[term] = sum;
-            most[term] = largest;
-            shortest[term] = least == kNone ? 0 : least;
-        }
     });
+    for (auto& part : parts) {
+        packed.bytes.insert(packed.bytes.end(), part.begin(), part.end());
+        part = {};
+    }
+    return packed;
 }
 
 }  // namespace pippin

@@ -6,100 +6,145 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
+#include <numeric>
 #include <utility>
 
 namespace pippin {
 namespace {
 
-constexpr std::size_t kWindow = 8192;  // documents scored together; their sums stay in the nearest caches
-constexpr std::size_t kBlock = 64;     // documents of a window that are cleared together
-constexpr std::size_t kGroup = 8;      // documents of a block that are looked through together
+constexpr std::size_t kWindow = 8192;  // documents summed together; their sums stay in the nearest caches
+constexpr std::size_t kStripe = 64;    // documents of a window that are cleared together
+constexpr std::size_t kGroup = 8;      // documents of a stripe that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
+constexpr double kCoarse = 5e-7;       // above the rounding of a few operations in single precision
 constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
-constexpr std::size_t kSearch = 16;    // postings that are summed in the time in which one is searched for
+constexpr std::size_t kSearch = 10;    // candidates that are searched for in the time in which a block is summed
 constexpr std::size_t kFew = 64;       // hits that are sorted as they are
-constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
+constexpr std::uint8_t kMany = 255;    // a count that is looked up when it is needed
+constexpr std::size_t kNoBlock = std::numeric_limits<std::size_t>::max();
 
-// Two numbers that are worked on at once: every 64-bit processor can, and no wider one is asked for.
-using Pair = double __attribute__((vector_size(16)));
-using Masks = std::int64_t __attribute__((vector_size(16)));
+// Four numbers that are worked on at once: every 64-bit processor can, and no wider one is asked for.
+using Floats = float __attribute__((vector_size(16)));
+using Ints = std::int32_t __attribute__((vector_size(16)));
+
+constexpr float kEmpty = -0.0F;  // the sum of no addition: no addition gives it, and every addition replaces it
+
+bool is_empty(float sum) { return std::bit_cast<std::uint32_t>(sum) == std::bit_cast<std::uint32_t>(kEmpty); }
 
 // Whether one of a group of sums is not empty and reaches `least`.
-bool any_reaches(const double* sums, double least) {
-    const Pair bound = {least, least}, zero = {0, 0};
-    Masks any = {0, 0};
-    for (std::size_t i = 0; i < kGroup; i += 2) {
-        Pair pair;
-        std::memcpy(&pair, sums + i, sizeof pair);
-        const Masks empty = (pair == zero) & std::bit_cast<Masks>(pair);  // an empty sum is a zero with a sign
-        any |= (pair >= bound) & ~empty;
+bool any_reaches(const float* sums, float least) {
+    Ints any{};
+    for (std::size_t i = 0; i < kGroup; i += 4) {
+        Floats four;
+        std::memcpy(&four, sums + i, sizeof four);
+        const Ints empty = (four == 0) & std::bit_cast<Ints>(four);  // an empty sum is a zero with a sign
+        any |= (four >= least) & ~empty;
     }
-    return (any[0] | any[1]) < 0;
+    return (any[0] | any[1] | any[2] | any[3]) < 0;
 }
 
-bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
+double number(std::uint32_t count) { return static_cast<double>(count); }
 
-// Arrays are mapped from files and not looked through when they are opened: a number that leads outside of them is
-// caught where it is used.
-[[noreturn]] void damaged() { throw std::runtime_error("a number in it leads nowhere"); }
+// What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
+template <typename Real>
+struct Norm {
+    Real fixed, slope;
 
-// The stretch of a term's postings.
-std::pair<std::size_t, std::size_t> stretch(const StreamView& stream, std::uint32_t term) {
-    const std::int64_t first = stream.offsets[term], last = stream.offsets[term + 1];
-    if (first < 0 || last < first || last > static_cast<std::int64_t>(stream.documents.size())) damaged();
-    return {static_cast<std::size_t>(first), static_cast<std::size_t>(last)};
-}
-
-// One word of a query: its postings and how much it can add.
-template <typename Count>
-struct Cursor {
-    const std::uint32_t* document;
-    const std::uint32_t* end;
-    const Count* count;
-    double weight;  // idf·(k1 + 1)
-    double bound;   // no document gets more from this word; 0 for a word that only takes away
-    double size;    // the largest addition without its sign
-
-    static Cursor over(const StreamView& stream, std::span<const Count> counts, std::size_t first, std::size_t last,
-                       double weight) {
-        const std::uint32_t* const documents = stream.documents.data();
-        return {documents + first, documents + last, counts.data() + first, weight, 0, 0};
-    }
-
-    std::size_t postings() const { return static_cast<std::size_t>(end - document); }
-
-    // Moves to the first document not before `target`: doubling steps, then halving without branches.
-    void advance(std::uint32_t target) {
-        if (document == end || *document >= target) return;
-        // Documents ascend, so that the place is at most as far away as the numbers are apart.
-        const std::size_t left = std::min<std::size_t>(postings(), target - *document);
-        std::size_t low = 0, high = 1;
-        while (high < left && document[high] < target) low = high, high *= 2;
-        const std::uint32_t* found = document + low + 1;
-        for (std::size_t size = std::min(high, left) - low - 1; size > 0;) {
-            const std::size_t half = (size + 1) / 2;
-            found += found[half - 1] < target ? half : 0;
-            size -= half;
-        }
-        count += found - document;
-        document = found;
+    // Of one document, or of several.
+    template <typename Number>
+    Number addition(Real weight, Number count, Number length) const {
+        return weight * count / (count + (fixed + slope * length));
     }
 };
 
-// No text has 2³¹ words, and signed numbers are turned into doubles faster.
-double number(std::uint32_t count) { return static_cast<double>(static_cast<std::int32_t>(count)); }
-
-// What a document's length does to its counts: c/(c + k1(1 − b + b·length/average)), times the word's weight.
-struct Norm {
-    double fixed, slope;
-
-    // Of one document, or of a pair of them.
-    template <typename Number>
-    Number addition(double weight, Number count, Number length) const {
-        return weight * count / (count + (fixed + slope * length));
+// The place of the first document of a block not before `target`.
+std::size_t place(const Unpacked& block, std::uint32_t target) {
+    const std::uint32_t* found = block.documents.data();
+    for (std::size_t size = block.size; size > 0;) {
+        const std::size_t half = (size + 1) / 2;
+        found += found[half - 1] < target ? half : 0;
+        size -= half;
     }
+    return static_cast<std::size_t>(found - block.documents.data());
+}
+
+// Goes through the postings of a word from the first to the last, unpacking only the blocks that are looked at.
+class Reader {
+  public:
+    explicit Reader(const Postings& postings) : postings_(postings), blocks_(postings.blocks()) {
+        if (blocks_ > postings_.full()) {
+            unpack(postings_.full());
+            last_ = data_.documents[data_.size - 1];
+        }
+    }
+
+    std::size_t blocks() const { return blocks_; }
+    std::size_t block() const { return block_; }
+    const Postings& postings() const { return postings_; }
+    std::uint32_t last(std::size_t block) const { return block < postings_.full() ? postings_.last(block) : last_; }
+    // No document of a block comes before it.
+    std::uint32_t first(std::size_t block) const { return block ? postings_.last(block - 1) + 1 : 0; }
+    void restart() { block_ = 0; }
+
+    const Unpacked& unpack(std::size_t block) {
+        if (block != unpacked_) {
+            unpacked_ = kNoBlock;
+            postings_.unpack(block, data_);
+            unpacked_ = block;
+        }
+        return data_;
+    }
+
+    // Moves to the first block that has a document not before `target`: doubling steps, then halving.
+    void advance(std::uint32_t target) {
+        if (block_ == blocks_ || last(block_) >= target) return;
+        std::size_t low = block_, step = 1;
+        while (low + step < blocks_ && last(low + step) < target) low += step, step *= 2;
+        std::size_t high = std::min(low + step, blocks_);  // last(low) < target, and not so at `high`
+        while (high - low > 1) {
+            const std::size_t middle = (low + high) / 2;
+            (last(middle) < target ? low : high) = middle;
+        }
+        block_ = high;
+    }
+
+    // The count in a document, 0 if it does not hold the word.
+    std::uint32_t count(std::uint32_t document) {
+        if (block_ > 0 && last(block_ - 1) >= document) block_ = 0;
+        advance(document);
+        if (block_ == blocks_) return 0;
+        const Unpacked& here = unpack(block_);
+        const std::size_t at = place(here, document);
+        return at < here.size && here.documents[at] == document ? here.counts[at] : 0;
+    }
+
+    // No document not before `start` that holds the word comes before this one.
+    std::uint32_t next(std::uint32_t start) {
+        advance(start);
+        if (block_ == blocks_) return kNone;
+        if (block_ != unpacked_ && block_ < postings_.full()) return std::max(start, first(block_));
+        const Unpacked& here = unpack(block_);
+        const std::size_t at = place(here, start);
+        if (at == here.size) damaged();
+        return here.documents[at];
+    }
+
+  private:
+    Postings postings_;
+    std::size_t blocks_, block_ = 0, unpacked_ = kNoBlock;
+    std::uint32_t last_ = 0;  // document of all
+    Unpacked data_;
+};
+
+// One word of a query: its postings and how much it can add.
+struct Word : Reader {
+    using Reader::Reader;
+    double weight = 0;  // idf·(k1 + 1)
+    double bound = 0;   // no document gets more from this word; 0 for a word that only takes away
+    double size = 0;    // the largest addition without its sign
+    double rest = 0;    // the bound of the block that is not full
+    double here = 0;    // the bound of a window
 };
 
 constexpr Hit kAny{-std::numeric_limits<double>::infinity(), kNone, kNone};
@@ -153,52 +198,52 @@ void sort_unsorted(std::vector<Hit>::iterator first, std::vector<Hit>::iterator 
     if (!std::is_sorted(first, last, kBetter)) std::sort(first, last, kBetter);
 }
 
-template <typename Count>
 class Query {
   public:
-    Query(const StreamView& stream, std::span<const Count> counts, std::span<const std::uint32_t> terms, Bm25 bm25)
-        : lengths_(stream.lengths),
-          norm_{bm25.k1 * (1 - bm25.b), stream.average > 0 ? bm25.k1 * bm25.b / stream.average : 0} {
-        const auto n = static_cast<double>(stream.lengths.size());
-        for (const std::uint32_t term : terms) {
-            if (term == kNone) continue;
-            const auto [first, last] = stretch(stream, term);
-            if (first == last) continue;
-            const auto df = static_cast<double>(last - first);
-            const double weight = std::log((n - df + 0.5) / (df + 0.5)) * (bm25.k1 + 1);
-            auto word = Cursor<Count>::over(stream, counts, first, last, weight);
-            const double largest = norm_.addition(weight, number(stream.most[term]), number(stream.shortest[term]));
-            word.bound = std::max(0.0, largest);
-            word.size = std::abs(largest);
-            words_.push_back(word);
+    Query(Lengths lengths, std::span<const Postings> words, Bm25 bm25)
+        : lengths_(lengths.of),
+          norm_{bm25.k1 * (1 - bm25.b), lengths.average > 0 ? bm25.k1 * bm25.b / lengths.average : 0},
+          coarse_{static_cast<float>(norm_.fixed), static_cast<float>(norm_.slope)} {
+        const double n = static_cast<double>(lengths_.size());
+        words_.reserve(words.size());
+        for (const Postings& postings : words) {
+            if (postings.size() == 0) continue;
+            const double df = static_cast<double>(postings.size());
+            words_.emplace_back(postings);
+            words_.back().weight = std::log((n - df + 0.5) / (df + 0.5)) * (bm25.k1 + 1);
+            find_bounds(words_.back());
         }
         std::stable_sort(words_.begin(), words_.end(), [](const auto& x, const auto& y) { return x.bound > y.bound; });
     }
 
-    void all(std::span<double> scores) const {
+    void all(std::span<double> scores) {
         std::fill(scores.begin(), scores.end(), 0.0);
-        for (const Cursor<Count>& word : words_)
-            each_posting(word, word.postings(), 0, lengths_.size(),
-                         [&](std::uint32_t document, double addition) { scores[document] += addition; });
+        for (Word& word : words_)
+            for (std::size_t b = 0; b < word.blocks(); ++b) {
+                const Unpacked& block = word.unpack(b);
+                for (std::size_t i = 0; i < block.size; ++i) {
+                    const std::uint32_t document = block.documents[i];
+                    scores[document] += exact(word, block.counts[i], document);
+                }
+            }
     }
 
     std::vector<Hit> top(std::size_t n, std::span<const std::uint32_t> ranks) {
         if (n == 0 || words_.empty()) return {};
         wanted_ = std::min(n, lengths_.size());
         ranks_ = ranks;
-        double slack = 0;
-        for (const auto& word : words_) slack += kSlack * word.size;
-        rest_.assign(words_.size() + 1, slack);  // what the words from i on can add
-        for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[i].bound;
+        for (const Word& word : words_) slack_ += word.size;
+        slack_ *= kCoarse * static_cast<double>(words_.size() + 8);
+        rest_.resize(words_.size() + 1);
+        by_bound_.resize(words_.size());
         sums_.assign(kWindow, kEmpty);
-        touched_.assign(kWindow / kBlock, 0);
+        counts_.assign(kWindow * words_.size(), 0);
+        touched_.assign(kWindow / kStripe, 0);
         candidates_.resize(kWindow + 1);
         groups_.resize(kWindow / kGroup + 1);
-        const std::vector<Cursor<Count>> begin = words_;
         worst_ = guess_worst();
         search();
         if (hits_.size() < wanted_ && worst_.score > kAny.score) {  // too high a guess
-            words_ = begin;
             hits_.clear();
             worst_ = kAny;
             search();
@@ -207,147 +252,226 @@ class Query {
     }
 
   private:
-    // Calls body(document - start, addition) for the next postings of a word, all of which must lie in a window. Two
-    // go together, because two divisions take as long as one.
-    template <typename Body>
-    void each_posting(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size,
-                      Body&& body) const {
-        const Norm norm = norm_;
-        const double weight = word.weight;
-        const std::uint32_t* const documents = word.document;
-        const Count* const counts = word.count;
-        const std::uint32_t* const lengths = lengths_.data() + start;
-        std::size_t i = 0;
-        for (; i + 1 < postings; i += 2) {
-            const std::uint32_t first = documents[i] - start, second = documents[i + 1] - start;
-            if (first >= size || second >= size) damaged();
-            const Pair both = norm.addition(weight, Pair{number(counts[i]), number(counts[i + 1])},
-                                            Pair{number(lengths[first]), number(lengths[second])});
-            body(first, both[0]);
-            body(second, both[1]);
-        }
-        if (i == postings) return;
-        const std::uint32_t last = documents[i] - start;
-        if (last >= size) damaged();
-        body(last, norm.addition(weight, number(counts[i]), number(lengths[last])));
+    double exact(const Word& word, std::uint32_t count, std::uint32_t document) const {
+        return norm_.addition(word.weight, number(count), number(lengths_[document]));
     }
 
-    // A hit that about twice as many documents reach as are wanted, judged by a sample. Whether it was too good is seen
-    // by the number of hits.
+    // How much a word can add, in all and in the block that is not full.
+    void find_bounds(Word& word) const {
+        std::uint32_t most = word.postings().most(), shortest = word.postings().full() ? word.postings().shortest() : kNone;
+        if (word.blocks() > word.postings().full()) {
+            std::uint32_t high = 0, low = kNone;
+            const Unpacked& rest = word.unpack(word.postings().full());
+            for (std::size_t i = 0; i < rest.size; ++i) {
+                high = std::max(high, rest.counts[i]);
+                low = std::min(low, lengths_[rest.documents[i]]);
+            }
+            word.rest = std::max(0.0, norm_.addition(word.weight, number(high), number(low)));
+            most = std::max(most, high);
+            shortest = std::min(shortest, low);
+        }
+        const double largest = norm_.addition(word.weight, number(most), number(shortest));
+        word.bound = std::max(0.0, largest);
+        word.size = std::abs(largest);
+    }
+
+    double bound_of(const Word& word, std::size_t block) const {
+        if (word.weight <= 0) return 0;
+        if (block == word.postings().full()) return word.rest;
+        const Skip skip = word.postings().skip(block);
+        return norm_.addition(word.weight, number(decoded(skip.most)), number(decoded(skip.shortest))) * (1 + kSlack);
+    }
+
+    // Whether scores matter only from a positive one on: then a document without a word is none of the best.
+    bool is_bounded() const { return worst_.score - slack_ > 0; }
+    double least() const { return worst_.score - slack_; }
+
+    // A score that more documents reach than are wanted, judged by a sample. Whether it was too high is seen by the
+    // number of hits.
     Hit guess_worst() {
         const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
         const double share =
             static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
         const auto rank = static_cast<std::size_t>(1.2 * share + 3 * std::sqrt(share) + 3);
-        std::vector<Cursor<Count>> words = words_;
-        std::vector<Hit> found;
+        std::vector<float> found;
         for (std::size_t place = 0; place < kPlaces && size > 0; ++place) {
             const auto start = static_cast<std::uint32_t>(documents / kPlaces * place);
-            for (Cursor<Count>& word : words) add_word(word, start, size, size);
-            for (std::size_t left = select(kAny.score), i = 0; i < left; ++i)
-                found.push_back({sums_[candidates_[i]], ranks_[start + candidates_[i]], start + candidates_[i]});
+            for (std::size_t w = 0; w < words_.size(); ++w) {
+                words_[w].advance(start);
+                sum_word(w, start, size);
+            }
+            for (std::size_t left = select(kAny.score), i = 0; i < left; ++i) found.push_back(sums_[candidates_[i]]);
             clear_window();
         }
         if (rank > found.size()) return kAny;
         const auto nth = found.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(found.begin(), nth, found.end(), kBetter);
-        return *nth;
+        std::nth_element(found.begin(), nth, found.end(), std::greater<>());
+        return {*nth - slack_, kNone, kNone};
     }
 
     // Gathers the hits, all documents not worse than `worst_` if they are not more than wanted.
     void search() {
-        essential_ = words_.size();
-        while (true) {
+        for (Word& word : words_) word.restart();
+        for (std::size_t start = 0; start < lengths_.size(); start += kWindow) {
             // Only documents with one of the first words can still come among the best.
-            while (essential_ > 0 && rest_[essential_ - 1] < worst_.score) --essential_;
-            std::uint32_t start = kNone;
-            for (std::size_t i = 0; i < essential_; ++i)
-                if (words_[i].document != words_[i].end) start = std::min(start, *words_[i].document);
-            if (start == kNone) return;
-            if (start >= lengths_.size()) damaged();
-            take_window(start, std::min(kWindow, lengths_.size() - start));
+            double rest = 0;
+            std::size_t essential = words_.size();
+            while (is_bounded() && essential > 0 && rest + words_[essential - 1].bound < least())
+                rest += words_[--essential].bound;
+            std::uint32_t next = kNone;
+            for (std::size_t w = 0; w < essential; ++w)
+                next = std::min(next, words_[w].next(static_cast<std::uint32_t>(start)));
+            if (next == kNone) return;
+            if (next >= lengths_.size()) damaged();
+            start = next;
+            take_window(next, std::min(kWindow, lengths_.size() - next));
         }
     }
 
-    // Scores a window: the essential words for all its documents, the others for those that can still come among the
-    // best.
+    // Sums a window: the words that decide for all its documents, the others for those that can still come among the
+    // best. Sums are coarse, but never too low by more than the slack; what is left is scored exactly.
     void take_window(std::uint32_t start, std::size_t size) {
-        for (std::size_t i = 0; i < essential_; ++i) add_word(words_[i], start, size, size);
-        std::size_t left = select(worst_.score - rest_[essential_]);
-        for (std::size_t i = essential_; i < words_.size() && left > 0; ++i) {
-            add_word(words_[i], start, size, left);
-            left = keep(left, worst_.score - rest_[i + 1]);
+        for (Word& word : words_) word.here = bound_of_window(word, start, size);
+        if (!is_bounded()) {
+            for (std::size_t w = 0; w < words_.size(); ++w) sum_word(w, start, size);
+            take(start, select(least()));
+        } else if (const std::size_t essential = sort_by_bound(); essential > 0) {
+            for (std::size_t i = 0; i < essential; ++i) sum_word(by_bound_[i], start, size);
+            std::size_t left = select(least() - rest_[essential]);
+            for (std::size_t i = essential; i < words_.size() && left > 0; ++i) {
+                add_word(by_bound_[i], start, size, left, rest_[i + 1]);
+                left = keep(left, least() - rest_[i + 1]);
+            }
+            take(start, left);
         }
-        take(start, left);
         clear_window();
     }
 
-    void clear_window() {
-        for (std::size_t block = 0; block < touched_.size(); ++block)
-            if (std::exchange(touched_[block], 0)) std::fill_n(sums_.data() + block * kBlock, kBlock, kEmpty);
-    }
-
-    // Adds a word to all documents of a window that hold it, or only to the candidates if these are so few that it is
-    // faster to search for them.
-    void add_word(Cursor<Count>& word, std::uint32_t start, std::size_t size, std::size_t left) {
+    double bound_of_window(Word& word, std::uint32_t start, std::size_t size) const {
         word.advance(start);
-        Cursor<Count> from = word;
-        word.advance(static_cast<std::uint32_t>(start + size));
-        const auto postings = static_cast<std::size_t>(word.document - from.document);
-        if (left < postings / kSearch)
-            search_word(from, start, left);
-        else
-            sum_word(from, postings, start, size);
+        double bound = 0;
+        for (std::size_t b = word.block(); b < word.blocks() && word.first(b) < start + size; ++b)
+            bound = std::max(bound, bound_of(word, b));
+        return bound;
     }
 
-    void sum_word(const Cursor<Count>& word, std::size_t postings, std::uint32_t start, std::size_t size) {
-        double* const sums = sums_.data();
-        std::uint32_t* const touched = touched_.data();
-        each_posting(word, postings, start, size, [=](std::uint32_t at, double addition) {
+    // Puts the words in the order of their bounds in the window; how many of them a document must hold one of.
+    std::size_t sort_by_bound() {
+        std::iota(by_bound_.begin(), by_bound_.end(), std::size_t{0});
+        std::stable_sort(by_bound_.begin(), by_bound_.end(),
+                         [&](std::size_t x, std::size_t y) { return words_[x].here > words_[y].here; });
+        rest_[words_.size()] = 0;
+        for (std::size_t i = words_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + words_[by_bound_[i]].here;
+        std::size_t essential = words_.size();
+        while (essential > 0 && rest_[essential - 1] < least()) --essential;
+        return essential;
+    }
+
+    void clear_window() {
+        for (std::size_t stripe = 0; stripe < touched_.size(); ++stripe) {
+            if (!std::exchange(touched_[stripe], 0)) continue;
+            std::fill_n(sums_.data() + stripe * kStripe, kStripe, kEmpty);
+            for (std::size_t w = 0; w < words_.size(); ++w)
+                std::memset(counts_.data() + w * kWindow + stripe * kStripe, 0, kStripe);
+        }
+    }
+
+    // Adds a word to all documents of a window that hold it.
+    void sum_word(std::size_t w, std::uint32_t start, std::size_t size) {
+        Word& word = words_[w];
+        const auto end = static_cast<std::uint32_t>(start + size);
+        for (std::size_t b = word.block(); b < word.blocks() && word.first(b) < end; ++b) {
+            const Unpacked& block = word.unpack(b);
+            const std::size_t from = block.documents[0] < start ? place(block, start) : 0;
+            const std::size_t to = block.documents[block.size - 1] < end ? block.size : place(block, end);
+            sum_block(w, block, from, to, start);
+        }
+    }
+
+    // Four postings go together, because four divisions take as long as one.
+    void sum_block(std::size_t w, const Unpacked& block, std::size_t from, std::size_t to, std::uint32_t start) {
+        const auto weight = static_cast<float>(words_[w].weight);
+        const Norm<float> norm = coarse_;
+        const std::uint32_t* const lengths = lengths_.data();
+        float* const sums = sums_.data();
+        std::uint8_t* const counts = counts_.data() + w * kWindow;
+        std::uint8_t* const touched = touched_.data();
+        const auto put = [=](std::uint32_t document, std::uint32_t count, float addition) {
+            const std::uint32_t at = document - start;
             sums[at] += addition;
-            touched[at / kBlock] = 1;
-        });
+            counts[at] = static_cast<std::uint8_t>(std::min<std::uint32_t>(count, kMany));
+            touched[at / kStripe] = 1;
+        };
+        std::size_t i = from;
+        for (; i + 4 <= to; i += 4) {
+            const std::uint32_t* const d = block.documents.data() + i;
+            const std::uint32_t* const c = block.counts.data() + i;
+            Ints some;
+            std::memcpy(&some, c, sizeof some);
+            const Ints long_ = {static_cast<std::int32_t>(lengths[d[0]]), static_cast<std::int32_t>(lengths[d[1]]),
+                                static_cast<std::int32_t>(lengths[d[2]]), static_cast<std::int32_t>(lengths[d[3]])};
+            const Floats added = norm.addition(weight, __builtin_convertvector(some, Floats), __builtin_convertvector(long_, Floats));
+            put(d[0], c[0], added[0]);
+            put(d[1], c[1], added[1]);
+            put(d[2], c[2], added[2]);
+            put(d[3], c[3], added[3]);
+        }
+        for (; i < to; ++i) {
+            const std::uint32_t document = block.documents[i], count = block.counts[i];
+            put(document, count, norm.addition(weight, static_cast<float>(count), static_cast<float>(lengths[document])));
+        }
     }
 
-    void search_word(Cursor<Count>& word, std::uint32_t start, std::size_t left) {
+    // Adds a word to the candidates, or to all documents of the window if that is faster.
+    void add_word(std::size_t w, std::uint32_t start, std::size_t size, std::size_t left, double rest) {
+        Word& word = words_[w];
+        std::size_t last = word.block();
+        while (last < word.blocks() && word.first(last) < start + size) ++last;
+        if (left >= kSearch * (last - word.block())) return sum_word(w, start, size);
         for (std::size_t i = 0; i < left; ++i) {
-            const std::uint32_t document = start + candidates_[i];
+            const std::uint32_t at = candidates_[i], document = start + at;
             word.advance(document);
-            if (word.document == word.end) return;
-            if (*word.document == document)
-                sums_[candidates_[i]] += norm_.addition(word.weight, number(*word.count), number(lengths_[document]));
+            if (word.block() == word.blocks()) return;
+            if (sums_[at] + bound_of(word, word.block()) < least() - rest) continue;
+            const std::uint32_t count = word.count(document);
+            if (count == 0) continue;
+            counts_[w * kWindow + at] = static_cast<std::uint8_t>(std::min<std::uint32_t>(count, kMany));
+            sums_[at] += coarse_.addition(static_cast<float>(word.weight), static_cast<float>(count),
+                                          static_cast<float>(lengths_[document]));
         }
     }
 
     // Makes the documents of the window that reach `least` the candidates: first the groups with such a document, then
     // these. Neither loop branches on a score, which no processor can foresee.
     std::size_t select(double least) {
-        const double* const sums = sums_.data();
+        const float* const sums = sums_.data();
+        const auto bound = static_cast<float>(least);
         std::uint32_t* const groups = groups_.data();
         std::uint32_t* const candidates = candidates_.data();
         std::size_t chosen = 0, found = 0;
-        for (std::size_t block = 0; block < touched_.size(); ++block) {
-            if (!touched_[block]) continue;
-            for (std::size_t at = block * kBlock; at < (block + 1) * kBlock; at += kGroup) {
+        for (std::size_t stripe = 0; stripe < touched_.size(); ++stripe) {
+            if (!touched_[stripe]) continue;
+            for (std::size_t at = stripe * kStripe; at < (stripe + 1) * kStripe; at += kGroup) {
                 groups[chosen] = static_cast<std::uint32_t>(at);
-                chosen += any_reaches(sums + at, least);
+                chosen += any_reaches(sums + at, bound);
             }
         }
         for (std::size_t g = 0; g < chosen; ++g)
             for (std::uint32_t at = groups[g]; at < groups[g] + kGroup; ++at) {
                 candidates[found] = at;
-                found += (sums[at] >= least) & !is_empty(sums[at]);
+                found += (sums[at] >= bound) & !is_empty(sums[at]);
             }
         return found;
     }
 
     // Leaves the candidates that reach `least`.
     std::size_t keep(std::size_t left, double least) {
+        const auto bound = static_cast<float>(least);
         std::size_t found = 0;
         for (std::size_t i = 0; i < left; ++i) {
             const std::uint32_t at = candidates_[i];
             candidates_[found] = at;
-            found += sums_[at] >= least;
+            found += sums_[at] >= bound;
         }
         return found;
     }
@@ -357,8 +481,14 @@ class Query {
         std::size_t size = hits_.size();
         hits_.resize(size + left);
         for (std::size_t i = 0; i < left; ++i) {
-            const std::uint32_t document = start + candidates_[i];
-            hits_[size] = {sums_[candidates_[i]], ranks_[document], document};
+            const std::uint32_t at = candidates_[i], document = start + at;
+            double score = 0;
+            for (std::size_t w = 0; w < words_.size(); ++w) {
+                std::uint32_t count = counts_[w * kWindow + at];
+                if (count == kMany) count = words_[w].count(document);
+                if (count > 0) score += exact(words_[w], count, document);
+            }
+            hits_[size] = {score, ranks_[document], document};
             size += !kBetter(worst_, hits_[size]);
         }
         hits_.resize(size);
@@ -388,67 +518,47 @@ class Query {
 
     // Forgets all but the best.
     void keep_best() {
-        if (hits_.size() < wanted_) return;
         const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
         std::nth_element(hits_.begin(), nth, hits_.end(), kBetter);
         worst_ = *nth;
         hits_.resize(wanted_);
     }
 
-    std::vector<Cursor<Count>> words_;  // by falling bound
+    std::vector<Word> words_;  // by falling bound
     std::span<const std::uint32_t> lengths_;
-    Norm norm_;
+    Norm<double> norm_;
+    Norm<float> coarse_;
+    double slack_ = 0;  // what coarse sums may be wrong by
     std::span<const std::uint32_t> ranks_;
-    std::vector<double> rest_;
-    std::vector<double> sums_;               // of the documents of a window
-    std::vector<std::uint32_t> touched_;     // whether a block of it has sums
+    std::vector<std::size_t> by_bound_;      // words by their bounds in a window
+    std::vector<double> rest_;               // what the words from there on can add in it
+    std::vector<float> sums_;                // of the documents of a window
+    std::vector<std::uint8_t> counts_;       // of each word in each of them
+    std::vector<std::uint8_t> touched_;      // whether a stripe of it has sums
     std::vector<std::uint32_t> groups_;      // groups of it with a candidate
     std::vector<std::uint32_t> candidates_;  // documents of it that can still come among the best
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;
-    std::size_t essential_ = 0;
     Hit worst_ = kAny;  // no worse document is wanted
 };
 
-template <typename Work>
-auto with_counts(const StreamView& stream, Work&& work) {
-    if (!stream.counts8.empty()) return work(stream.counts8);
-    if (!stream.counts16.empty()) return work(stream.counts16);
-    return work(stream.counts32);
-}
-
 }  // namespace
 
-void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
-                 std::span<double> scores) {
-    with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
-        Query<Count>(stream, counts, terms, parameters).all(scores);
-    });
+void bm25_scores(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::span<double> scores) {
+    Query(lengths, words, parameters).all(scores);
 }
 
-std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
-                          std::size_t n, std::span<const std::uint32_t> ranks) {
-    return with_counts(stream, [&]<typename Count>(std::span<const Count> counts) {
-        return Query<Count>(stream, counts, terms, parameters).top(n, ranks);
-    });
+std::vector<Hit> bm25_top(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::size_t n,
+                          std::span<const std::uint32_t> ranks) {
+    return Query(lengths, words, parameters).top(n, ranks);
 }
 
-void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, std::span<const std::int64_t> numbers,
-              std::span<double> counts) {
-    std::fill(counts.begin(), counts.end(), 0.0);
-    with_counts(stream, [&]<typename Count>(std::span<const Count> all) {
-        for (std::size_t t = 0; t < terms.size(); ++t) {
-            if (terms[t] == kNone) continue;
-            const auto [first, last] = stretch(stream, terms[t]);
-            auto word = Cursor<Count>::over(stream, all, first, last, 0);
-            for (std::size_t i = 0; i < numbers.size(); ++i) {
-                const auto document = static_cast<std::uint32_t>(numbers[i]);
-                word.advance(document);
-                if (word.document == word.end) break;
-                if (*word.document == document) counts[t * numbers.size() + i] = static_cast<double>(*word.count);
-            }
-        }
-    });
+void count_in(std::span<const Postings> words, std::span<const std::int64_t> numbers, std::span<double> counts) {
+    for (std::size_t w = 0; w < words.size(); ++w) {
+        Reader word(words[w]);
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            counts[w * numbers.size() + i] = number(word.count(static_cast<std::uint32_t>(numbers[i])));
+    }
 }
 
 void find_texts(Bytes bytes, std::span<const std::int64_t> starts,

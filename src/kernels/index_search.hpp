@@ -11,21 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "index_words.hpp"
+#include "index_blocks.hpp"
 #include "text.hpp"
 
 namespace pippin {
 
-// Arrays of one stream. A count is held in 1, 2 or 4 bytes, whichever the largest one needs.
-struct StreamView {
-    std::span<const std::int64_t> offsets;       // [terms + 1]
-    std::span<const std::uint32_t> documents;    // ascending for each term
-    std::span<const std::uint8_t> counts8;       // one of these three is filled
-    std::span<const std::uint16_t> counts16;
-    std::span<const std::uint32_t> counts32;
-    std::span<const std::uint32_t> lengths;      // [documents]
-    std::span<const std::uint32_t> most;         // [terms] largest count
-    std::span<const std::uint32_t> shortest;     // [terms] length of the shortest document
+// What BM25 asks of a stream but for the postings.
+struct Lengths {
+    std::span<const std::uint32_t> of;  // [documents]
     double average;
 };
 
@@ -39,17 +32,15 @@ struct Hit {
     std::uint32_t document;
 };
 
-// BM25 of every document, 0 where it holds none of the words. Terms are distinct numbers.
-void bm25_scores(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
-                 std::span<double> scores);
+// BM25 of every document, 0 where it holds none of the words, which are distinct.
+void bm25_scores(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::span<double> scores);
 
 // The best `n` documents that hold a word, best first, ties by rank.
-std::vector<Hit> bm25_top(const StreamView& stream, std::span<const std::uint32_t> terms, Bm25 parameters,
-                          std::size_t n, std::span<const std::uint32_t> ranks);
+std::vector<Hit> bm25_top(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::size_t n,
+                          std::span<const std::uint32_t> ranks);
 
-// counts[t][i]: occurrences of term t (or kNone: nowhere) in document numbers[i]; numbers ascend.
-void count_in(const StreamView& stream, std::span<const std::uint32_t> terms, std::span<const std::int64_t> numbers,
-              std::span<double> counts);
+// counts[w][i]: occurrences of word w in document numbers[i]; numbers ascend.
+void count_in(std::span<const Postings> words, std::span<const std::int64_t> numbers, std::span<double> counts);
 
 // The number of each text in a column sorted by `order`, or -1.
 void find_texts(Bytes bytes, std::span<const std::int64_t> starts,

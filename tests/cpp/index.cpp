@@ -1,5 +1,5 @@
-// The index kernels under the sanitizers: words of random bytes, counting in batches against a plain map, and the best
-// documents against all of them.
+// The index kernels under the sanitizers: words of random bytes, counting in batches against a plain map, postings packed
+// and unpacked, whole and damaged, and the best documents against all of them.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -95,32 +95,37 @@ void test_counts_and_search() {
     std::size_t terms = 0;
     const Inverted inverted = indexed(3, expected, lengths, terms);
     std::size_t at = 0;
-    std::vector<std::int64_t> offsets = {0};
-    for (std::uint32_t term = 0; term < terms; ++term) {
+    for (std::uint32_t term = 0; term < terms; ++term)
         for (const std::size_t end = at + inverted.sizes[term]; at < end; ++at) {
             const auto found = expected.find({term, inverted.documents[at]});
             CHECK(found != expected.end() && found->second == inverted.counts[at]);
         }
-        offsets.push_back(static_cast<std::int64_t>(at));
-    }
     CHECK(at == expected.size());
-    std::vector<std::uint64_t> occurrences(terms);
-    std::vector<std::uint32_t> most(terms), shortest(terms), ranks(lengths.size());
-    summarise(offsets, inverted.documents, inverted.counts, lengths, occurrences, most, shortest, 2);
+    const Packed packed = pack(inverted.sizes, inverted.documents, inverted.counts, lengths, 2);
+    CHECK(pack(inverted.sizes, inverted.documents, inverted.counts, lengths, 1).bytes == packed.bytes);
+    std::vector<Postings> postings;
+    std::size_t start = 0;
+    for (std::uint32_t term = 0; term < terms; ++term) {
+        const auto size = static_cast<std::size_t>(packed.sizes[term]);
+        postings.emplace_back(std::span(packed.bytes).subspan(start, size), lengths.size());
+        CHECK(postings.back().occurrences() == packed.occurrences[term]);
+        start += size;
+    }
+    std::vector<std::uint32_t> ranks(lengths.size());
     double total = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) ranks[i] = static_cast<std::uint32_t>(lengths.size() - i), total += lengths[i];
-    const StreamView stream{offsets, inverted.documents, {}, {}, inverted.counts, lengths, most, shortest,
-                            total / static_cast<double>(lengths.size())};
+    const Lengths stream{lengths, total / static_cast<double>(lengths.size())};
     Generator random;
     for (int round = 0; round < 200; ++round) {
         std::vector<std::uint32_t> query;
         for (std::uint32_t term = 0; term < terms; ++term)
             if (random.below(15) == 0) query.push_back(term);
-        query.push_back(kNone);
+        std::vector<Postings> words(1);
+        for (const std::uint32_t term : query) words.push_back(postings[term]);
         std::vector<double> scores(lengths.size());
-        bm25_scores(stream, query, {2.5, 0.8}, scores);
+        bm25_scores(stream, words, {2.5, 0.8}, scores);
         const std::size_t n = 1 + random.below(300);
-        const auto hits = bm25_top(stream, query, {2.5, 0.8}, n, ranks);
+        const auto hits = bm25_top(stream, words, {2.5, 0.8}, n, ranks);
         std::vector<Hit> all;
         for (std::uint32_t d = 0; d < lengths.size(); ++d)
             if (std::any_of(query.begin(), query.end(), [&](std::uint32_t term) { return expected.contains({term, d}); }))
@@ -132,9 +137,77 @@ void test_counts_and_search() {
     }
 }
 
+// Documents and counts that look like those of a frequent word, or of one with rare, long gaps.
+std::vector<std::uint8_t> some_postings(Generator& random, std::size_t size, std::vector<std::uint32_t>& documents,
+                                        std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& lengths) {
+    const std::size_t gap = std::size_t{1} << random.below(12);
+    std::uint32_t document = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        document += static_cast<std::uint32_t>((i > 0) + random.below(random.below(50) ? gap : 40 * gap));
+        documents.push_back(document);
+        counts.push_back(static_cast<std::uint32_t>(1 + random.below(random.below(9) ? 2 : 70'000)));
+    }
+    for (std::size_t i = 0; i <= document; ++i) lengths.push_back(static_cast<std::uint32_t>(random.below(100'000)));
+    std::vector<std::uint8_t> bytes;
+    pack_postings(documents, counts, lengths, bytes);
+    return bytes;
+}
+
+void test_packing() {
+    Generator random;
+    for (int round = 0; round < 300; ++round) {
+        std::vector<std::uint32_t> documents, counts, lengths;
+        const auto bytes = some_postings(random, 1 + random.below(600), documents, counts, lengths);
+        const Postings postings(bytes, lengths.size());
+        std::vector<std::int64_t> found;
+        std::vector<double> times;
+        unpack_postings(postings, found, times);
+        CHECK(std::equal(found.begin(), found.end(), documents.begin(), documents.end()));
+        CHECK(std::equal(times.begin(), times.end(), counts.begin(), counts.end()));
+        for (std::size_t block = 0; block < postings.full(); ++block) {
+            const Skip skip = postings.skip(block);
+            for (std::size_t i = block * kPacked; i < (block + 1) * kPacked; ++i)
+                CHECK(counts[i] <= decoded(skip.most) && lengths[documents[i]] >= decoded(skip.shortest));
+        }
+    }
+    for (std::uint32_t value = 0; value < 3'000'000; value += 1 + value / 1000)
+        CHECK(decoded(code_below(value)) <= value && decoded(code_above(value)) >= value);
+}
+
+// Whatever the bytes are, they are postings of ascending documents that exist, or an error.
+void test_damage() {
+    Generator random;
+    for (int round = 0; round < 4000; ++round) {
+        std::vector<std::uint32_t> documents, counts, lengths;
+        auto bytes = some_postings(random, 1 + random.below(400), documents, counts, lengths);
+        const std::size_t head = std::min<std::size_t>(bytes.size(), random.below(2) ? 60 : bytes.size());
+        for (std::size_t n = 1 + random.below(4); n > 0; --n) bytes[random.below(head)] = static_cast<std::uint8_t>(random.below(256));
+        if (random.below(3) == 0) bytes.resize(random.below(bytes.size() + 1));
+        const std::vector<std::uint8_t> exactly(bytes);  // of exactly its size, so that a byte behind it would be seen
+        try {
+            const std::vector<Postings> words = {Postings(exactly, lengths.size())};
+            std::vector<std::int64_t> found, numbers;
+            std::vector<double> times, scores(lengths.size());
+            std::vector<std::uint32_t> ranks(lengths.size());
+            for (std::size_t i = 0; i < lengths.size(); i += 1 + random.below(50)) numbers.push_back(static_cast<std::int64_t>(i));
+            std::vector<double> table(numbers.size());
+            bm25_top({lengths, 100}, words, {2.5, 0.8}, 1 + random.below(20), ranks);
+            count_in(words, numbers, table);
+            bm25_scores({lengths, 100}, words, {2.5, 0.8}, scores);
+            subtract_postings(words[0], words, lengths);
+            unpack_postings(words[0], found, times);
+            CHECK(std::is_sorted(found.begin(), found.end(), std::less_equal<>()));
+            CHECK(found.empty() || (found.front() >= 0 && found.back() < static_cast<std::int64_t>(lengths.size())));
+        } catch (const std::runtime_error&) {
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
+    test_packing();
+    test_damage();
     test_words();
     test_numbering();
     test_counts_and_search();

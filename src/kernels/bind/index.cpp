@@ -1,7 +1,9 @@
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "bind.hpp"
 #include "index_build.hpp"
@@ -42,39 +44,70 @@ nb::tuple arrays(const Numbering& texts) {
                           column(sorted_numbers(texts)));
 }
 
-// A stream's arrays, kept alive together.
+// The postings of a stream. Those of a stream that is a union less the other members
+// are worked out when they are asked for, and kept.
 class Stream {
   public:
-    Stream(In<std::int64_t> offsets, In<std::uint32_t> documents, Counts counts, In<std::uint32_t> lengths,
-           In<std::uint32_t> most, In<std::uint32_t> shortest, double average)
-        : offsets_(std::move(offsets)), documents_(std::move(documents)), lengths_(std::move(lengths)), most_(std::move(most)),
-          shortest_(std::move(shortest)), counts_(std::move(counts)) {
-        view_ = {view(offsets_), view(documents_), {}, {}, {}, view(lengths_), view(most_), view(shortest_), average};
-        if (!(take(view_.counts8) || take(view_.counts16) || take(view_.counts32)))
-            throw std::invalid_argument("counts have 1, 2 or 4 bytes");
-        const std::size_t size = counts_.size();
-        if (size != documents_.size() || most_.size() != shortest_.size() || offsets_.size() != most_.size() + 1 ||
-            view_.offsets.front() != 0 || view_.offsets.back() != static_cast<std::int64_t>(size))
+    Stream(In<std::int64_t> starts, In<std::uint8_t> postings, In<std::uint32_t> lengths, double average)
+        : starts_(std::move(starts)), postings_(std::move(postings)), lengths_(std::move(lengths)), average_(average) {
+        if (starts_.size() < 1 || view(starts_).front() != 0 ||
+            view(starts_).back() != static_cast<std::int64_t>(postings_.size()))
             throw std::invalid_argument("the arrays of a stream do not fit together");
     }
-    const StreamView& get() const { return view_; }
-    void check(std::span<const std::uint32_t> terms) const {
-        for (const std::uint32_t term : terms)
-            if (term != kNone && term >= most_.size()) throw std::invalid_argument("no such term");
+    Stream(const Stream* whole, std::vector<const Stream*> others, In<std::uint32_t> lengths, double average)
+        : lengths_(std::move(lengths)), average_(average), whole_(whole), others_(std::move(others)) {
+        for (const Stream* stream : others_) check(*stream);
+        check(*whole_);
+    }
+
+    Lengths lengths() const { return {view(lengths_), average_}; }
+    std::size_t terms() const { return whole_ ? whole_->terms() : starts_.size() - 1; }
+
+    Postings of(std::uint32_t term) const {
+        if (term == kNone) return {};
+        if (term >= terms()) throw std::invalid_argument("no such term");
+        if (whole_) return {derived(term), lengths_.size()};
+        const std::int64_t first = view(starts_)[term], last = view(starts_)[term + 1];
+        if (first < 0 || last < first || last > static_cast<std::int64_t>(postings_.size())) damaged();
+        return {view(postings_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
+                lengths_.size()};
+    }
+    std::vector<Postings> of(std::span<const std::uint32_t> terms) const {
+        std::vector<Postings> found;
+        found.reserve(terms.size());
+        for (const std::uint32_t term : terms) found.push_back(of(term));
+        return found;
     }
 
   private:
-    template <typename T>
-    bool take(std::span<const T>& counts) const {
-        if (counts_.dtype() != nb::dtype<T>()) return false;
-        counts = {static_cast<const T*>(counts_.data()), counts_.size()};
-        return true;
+    void check(const Stream& part) const {
+        if (part.terms() != terms() || part.lengths_.size() != lengths_.size())
+            throw std::invalid_argument("streams of one index do not fit together");
+    }
+    std::span<const std::uint8_t> derived(std::uint32_t term) const {
+        const std::lock_guard lock(guard_);
+        const auto [place, is_new] = derived_.try_emplace(term);
+        if (is_new) {
+            try {
+                std::vector<Postings> less;
+                for (const Stream* other : others_) less.push_back(other->of(term));
+                place->second = subtract_postings(whole_->of(term), less, view(lengths_));
+            } catch (...) {
+                derived_.erase(place);
+                throw;
+            }
+        }
+        return place->second;
     }
 
-    In<std::int64_t> offsets_;
-    In<std::uint32_t> documents_, lengths_, most_, shortest_;
-    Counts counts_;
-    StreamView view_;
+    In<std::int64_t> starts_;
+    In<std::uint8_t> postings_;
+    In<std::uint32_t> lengths_;
+    double average_;
+    const Stream* whole_ = nullptr;
+    std::vector<const Stream*> others_;
+    mutable std::mutex guard_;
+    mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_;
 };
 
 nb::tuple hits(const std::vector<Hit>& found) {
@@ -89,7 +122,8 @@ nb::tuple hits(const std::vector<Hit>& found) {
     return nb::make_tuple(column(std::move(numbers)), column(std::move(scores)));
 }
 
-auto last_column(std::vector<std::uint32_t> StreamPart::* values) {
+template <typename T>
+auto last_column(std::vector<T> StreamPart::* values) {
     return [values](const Indexer& indexer, std::size_t stream) { return column(indexer.last(stream, values)); };
 }
 
@@ -129,6 +163,7 @@ void bind_builder(nb::module_& m) {
             indexer.count(threads);
         }, nb::arg("terms"), nb::arg("threads"))
         .def("tokens", last_column(&StreamPart::tokens), nb::arg("stream"))
+        .def("sizes", last_column(&StreamPart::sizes), nb::arg("stream"))
         .def("lengths", last_column(&StreamPart::lengths), nb::arg("stream"))
         .def("uniques", last_column(&StreamPart::uniques), nb::arg("stream"))
         .def("invert", [](const Indexer& indexer, std::size_t stream, int threads) {
@@ -140,9 +175,10 @@ void bind_builder(nb::module_& m) {
             return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)),
                                   column(std::move(to->counts)));
         }, nb::arg("stream"), nb::arg("threads"))
-        .def("most", &Indexer::most, nb::arg("stream"))
+        .def("leave_out", &Indexer::leave_out, nb::arg("stream"))
         .def("forget", &Indexer::forget)
         .def("terms", [](const Indexer& indexer) { return arrays(indexer.terms()); })
+        .def("common", [](const Indexer& indexer) { return column(indexer.common()); })
         .def_prop_ro("held", &Indexer::held)
         .def_prop_ro("cut", &Indexer::cut);
     m.def("place_postings",
@@ -153,35 +189,55 @@ void bind_builder(nb::module_& m) {
           nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
           nb::arg("cursor").noconvert(), nb::arg("to_documents").noconvert(), nb::arg("to_counts").noconvert(),
           nb::call_guard<nb::gil_scoped_release>());
-    m.def("summarise_postings",
-          [](In<std::int64_t> offsets, In<std::uint32_t> documents, In<std::uint32_t> counts, In<std::uint32_t> lengths,
-             Out<std::uint64_t> occurrences, Out<std::uint32_t> most, Out<std::uint32_t> shortest, int threads) {
-              summarise(view(offsets), view(documents), view(counts), view(lengths), view(occurrences), view(most),
-                        view(shortest), threads);
+    m.def("pack_postings",
+          [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, In<std::uint32_t> lengths,
+             int threads) {
+              std::optional<Packed> packed;
+              {
+                  const nb::gil_scoped_release release;
+                  packed = pack(view(sizes), view(documents), view(counts), view(lengths), threads);
+              }
+              return nb::make_tuple(column(std::move(packed->bytes)), column(std::move(packed->sizes)),
+                                    column(std::move(packed->occurrences)));
           },
-          nb::arg("offsets").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
-          nb::arg("lengths").noconvert(), nb::arg("occurrences").noconvert(), nb::arg("most").noconvert(),
-          nb::arg("shortest").noconvert(), nb::arg("threads"), nb::call_guard<nb::gil_scoped_release>());
+          nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+          nb::arg("lengths").noconvert(), nb::arg("threads"));
 }
 
 }  // namespace
 
 void bind_index(nb::module_& m) {
     bind_builder(m);
-    nb::class_<Stream>(m, "Stream", "The arrays of one stream of an index, ready to be asked.")
-        .def(nb::init<In<std::int64_t>, In<std::uint32_t>, Counts, In<std::uint32_t>,
-                      In<std::uint32_t>, In<std::uint32_t>, double>(),
-             nb::arg("offsets").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("lengths").noconvert(), nb::arg("most").noconvert(), nb::arg("shortest").noconvert(), nb::arg("average"))
+    nb::class_<Stream>(m, "Stream", "The postings of one stream of an index, ready to be asked.")
+        .def(nb::init<In<std::int64_t>, In<std::uint8_t>, In<std::uint32_t>, double>(), nb::arg("starts").noconvert(),
+             nb::arg("postings").noconvert(), nb::arg("lengths").noconvert(), nb::arg("average"))
+        .def(nb::init<const Stream*, std::vector<const Stream*>, In<std::uint32_t>, double>(), nb::arg("whole"),
+             nb::arg("others"), nb::arg("lengths").noconvert(), nb::arg("average"), nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>())
+        .def("frequencies", [](const Stream& stream, In<std::uint32_t> terms, Out<double> df, Out<double> cf) {
+            if (df.size() != terms.size() || cf.size() != terms.size()) throw std::invalid_argument("a place for every term");
+            for (std::size_t i = 0; i < terms.size(); ++i) {
+                const Postings postings = stream.of(view(terms)[i]);
+                df.data()[i] = static_cast<double>(postings.size());
+                cf.data()[i] = static_cast<double>(postings.occurrences());
+            }
+        }, nb::arg("terms").noconvert(), nb::arg("df").noconvert(), nb::arg("cf").noconvert())
+        .def("postings", [](const Stream& stream, std::uint32_t term) {
+            std::vector<std::int64_t> documents;
+            std::vector<double> counts;
+            unpack_postings(stream.of(term), documents, counts);
+            return nb::make_tuple(column(std::move(documents)), column(std::move(counts)));
+        }, nb::arg("term"))
         .def("scores", [](const Stream& stream, In<std::uint32_t> terms, double k1, double b, Out<double> scores) {
-            stream.check(view(terms));
+            const auto words = stream.of(view(terms));
+            if (scores.size() != stream.lengths().of.size()) throw std::invalid_argument("a score for every document");
             const nb::gil_scoped_release release;
-            bm25_scores(stream.get(), view(terms), {k1, b}, view(scores));
+            bm25_scores(stream.lengths(), words, {k1, b}, view(scores));
         }, nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
         .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1,
                        double b, In<std::uint32_t> ranks, int threads) {
-            stream.check(view(terms));
-            if (ranks.size() != stream.get().lengths.size()) throw std::invalid_argument("a rank for every document");
+            const std::vector<Postings> words = stream.of(view(terms));
+            if (ranks.size() != stream.lengths().of.size()) throw std::invalid_argument("a rank for every document");
             const std::size_t queries = offsets.size() - 1;
             std::vector<std::vector<Hit>> found(queries);
             {
@@ -190,7 +246,7 @@ void bind_index(nb::module_& m) {
                     for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
                         const auto from = static_cast<std::size_t>(view(offsets)[q]);
                         const auto size = static_cast<std::size_t>(view(offsets)[q + 1]) - from;
-                        found[q] = bm25_top(stream.get(), view(terms).subspan(from, size), {k1, b}, n, view(ranks));
+                        found[q] = bm25_top(stream.lengths(), std::span(words).subspan(from, size), {k1, b}, n, view(ranks));
                     }
                 });
             }
@@ -203,12 +259,20 @@ void bind_index(nb::module_& m) {
           [](const std::vector<const Stream*>& streams, In<std::uint32_t> terms, In<std::int64_t> numbers, Out<double> counts) {
               const std::size_t table = terms.size() * numbers.size();
               if (counts.size() != table * streams.size()) throw std::invalid_argument("a table for every stream");
-              for (std::size_t s = 0; s < streams.size(); ++s) {
-                  streams[s]->check(view(terms));
-                  count_in(streams[s]->get(), view(terms), view(numbers), view(counts).subspan(s * table, table));
-              }
+              for (std::size_t s = 0; s < streams.size(); ++s)
+                  count_in(streams[s]->of(view(terms)), view(numbers), view(counts).subspan(s * table, table));
           },
           nb::arg("streams"), nb::arg("terms").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert());
+    m.def("unpack_tokens",
+          [](In<std::uint8_t> bytes, In<std::int64_t> begins, In<std::int64_t> ends, In<std::int64_t> offsets,
+             In<std::uint32_t> common, std::uint32_t terms, Out<std::int32_t> tokens) {
+              if (ends.size() != begins.size() || offsets.size() != begins.size() + 1)
+                  throw std::invalid_argument("an end and an offset for every document");
+              unpack_tokens(view(bytes), view(begins), view(ends), view(offsets), view(common), terms, view(tokens));
+          },
+          nb::arg("bytes").noconvert(), nb::arg("begins").noconvert(), nb::arg("ends").noconvert(),
+          nb::arg("offsets").noconvert(), nb::arg("common").noconvert(), nb::arg("terms"), nb::arg("tokens").noconvert(),
+          nb::call_guard<nb::gil_scoped_release>());
     m.def("find_texts",
           [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order,
              const nb::list& wanted, Out<std::int64_t> numbers) {

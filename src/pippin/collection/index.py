@@ -89,18 +89,21 @@ class Index:
     def _check_sizes(self) -> None:
         """Raise unless every array is there and as long as the counts say; looks at no number."""
         size = {name: len(self._arrays.column(name)) for name in self.manifest["files"]}
-        of_documents = ["ids.starts", "ids.lengths", "ids.order", "ids.ranks", "urls.starts", "urls.lengths"]
-        of_terms = ["terms.starts", "terms.lengths", "terms.order"]
+        of_documents = ["ids.lengths", "ids.ranks", "urls.lengths"]
         for number, (stream, record) in enumerate(self.manifest["streams"].items()):
             of_documents += [f"{number}.lengths", f"{number}.uniques"]
-            of_terms += [f"{number}.{name}" for name in ("occurrences", "most", "shortest")]
-            if size[f"{number}.offsets"] != size["terms.starts"] + 1:
-                raise DataError(f"the stream {stream!r} has no offset for every term")
-            if record["union"] is None and size[f"{number}.starts"] != size["ids.starts"] + 1:
-                raise DataError(f"the stream {stream!r} has no start for every document")
+            if record["union"] is None:
+                of_documents.append(f"{number}.sizes")
+            elif not set(record["union"]) <= set(self.streams):
+                raise DataError(f"the stream {stream!r} is made of others that it lacks")
+            if record["rest_of"] is not None:
+                if stream not in (self.manifest["streams"][record["rest_of"]]["union"] or ()):
+                    raise DataError(f"the stream {stream!r} is no part of what it is the rest of")
+            elif size[f"{number}.starts"] != self.manifest["terms"] + 1:
+                raise DataError(f"the stream {stream!r} has no start for every term")
         if self.documents < 1 or {size[name] for name in of_documents} != {self.documents}:
             raise DataError("it does not hold as many documents as it says")
-        if {size[name] for name in of_terms} != {self.manifest["terms"]}:
+        if {size["terms.lengths"], size["terms.order"]} != {self.manifest["terms"]}:
             raise DataError("it does not hold as many terms as it says")
 
     @cached_property
@@ -119,27 +122,43 @@ class Index:
         return self._texts("terms")
 
     def _texts(self, what: str) -> Texts:
-        texts = Texts(*(self._arrays[f"{what}.{part}"] for part in ("bytes", "starts", "lengths")))
-        if len(texts) and (texts.lengths.min() < 0 or texts.starts.min() < 0
-                           or (texts.starts + texts.lengths).max() > len(texts.buffer)):  # fmt: skip
+        ends = self._arrays.ends(f"{what}.lengths")
+        lengths, content = self._arrays.wide(f"{what}.lengths", np.int32), self._arrays[f"{what}.bytes"]
+        if (lengths.min(initial=0) < 0) or ends[-1] != len(content):
             raise DataError(f"this index is damaged: its {what} point outside their bytes", self.path)
-        return texts
+        return Texts(content, ends[:-1], lengths)
 
-    def _names(self, what: str) -> kernel.Names:
-        return kernel.Names(*(self._arrays[f"{what}.{part}"] for part in ("bytes", "starts", "lengths", "order")))
+    @cached_property
+    def _ids_in_order(self) -> U32:
+        """The numbers of the documents in the order of their ids."""
+        ranks, order = self.id_ranks, np.full(self.documents, kernel.NOWHERE, np.uint32)
+        if ranks.max() < self.documents:
+            order[ranks] = np.arange(self.documents, dtype=np.uint32)
+        if order.max() == kernel.NOWHERE:
+            raise DataError("this index is damaged: its ids have no order", self.path)
+        return order
 
     def _native(self, stream: str, terms: U32) -> kernel.Stream:
         """A stream to ask about these terms, whose postings are verified."""
         stream = self.stream(stream)
+        whole = self.manifest["streams"][stream]["rest_of"]
+        if whole is not None:
+            parts = [name for name in self.manifest["streams"][whole]["union"] if name != stream]
+            return self._rest(stream, self._native(whole, terms), [self._native(name, terms) for name in parts])
+        starts, postings = self._arrays.wide(self._place(stream, "starts"), np.int64), self._mapped(stream, "postings")
         if stream not in self._opened:
-            raw = [self._mapped(stream, name).raw for name in ("documents", "counts")]
-            other = [self._column(stream, name) for name in ("offsets", "lengths", "most", "shortest")]
             with FORMAT.described(self.path):
-                self._opened[stream] = kernel.open_stream(other[0], *raw, *other[1:], average=self.average(stream))
-        offsets = self._column(stream, "offsets")
+                lengths, average = self.lengths(stream), self.average(stream)
+                self._opened[stream] = kernel.open_stream(starts, postings.raw, lengths, average=average)
         known = terms[terms != kernel.NOWHERE].astype(np.int64)
-        for name in ("documents", "counts"):
-            self._mapped(stream, name).check_stretches(offsets[known], offsets[known + 1])
+        postings.check_stretches(starts[known], starts[known + 1])
+        return self._opened[stream]
+
+    def _rest(self, stream: str, whole: kernel.Stream, others: list[kernel.Stream]) -> kernel.Stream:
+        if stream not in self._opened:
+            with FORMAT.described(self.path):
+                lengths, average = self.lengths(stream), self.average(stream)
+                self._opened[stream] = kernel.open_rest(whole, others, lengths, average=average)
         return self._opened[stream]
 
     def stream(self, name: str) -> str:
@@ -149,11 +168,11 @@ class Index:
             raise UnknownName("stream", name, self.streams)
         return meant
 
-    def _mapped(self, stream: str, name: str) -> Column:
-        return self._arrays.column(f"{self._number[self.stream(stream)]}.{name}")
+    def _place(self, stream: str, name: str) -> str:
+        return f"{self._number[self.stream(stream)]}.{name}"
 
-    def _column(self, stream: str, name: str) -> NDArray[Any]:
-        return self._mapped(stream, name).whole()
+    def _mapped(self, stream: str, name: str) -> Column:
+        return self._arrays.column(self._place(stream, name))
 
     def __len__(self) -> int:
         return self.documents
@@ -165,7 +184,7 @@ class Index:
     @property
     def id_ranks(self) -> NDArray[Any]:
         """The place of each document when all are sorted by id, which decides between equal scores."""
-        return self._arrays["ids.ranks"]
+        return self._arrays.wide("ids.ranks", np.uint32)
 
     def search(self, queries: Iterable[Query], **how: Any) -> Found:
         """The best documents of queries; `how` is that of `retrieval.search` (model, top, stream)."""
@@ -179,15 +198,15 @@ class Index:
 
     def numbers(self, ids: Sequence[str]) -> Ints:
         """The document numbers of ids, -1 where there is no such document."""
-        return kernel.find(self._names("ids"), list(ids))
+        return kernel.find(kernel.Names(*self._in_bytes(self.ids), self._ids_in_order), list(ids))
 
     def lengths(self, stream: str) -> U32:
         """Tokens of the stream per document."""
-        return self._column(stream, "lengths")
+        return self._arrays.wide(self._place(stream, "lengths"), np.uint32)
 
     def uniques(self, stream: str) -> U32:
         """Distinct terms of the stream per document."""
-        return self._column(stream, "uniques")
+        return self._arrays.wide(self._place(stream, "uniques"), np.uint32)
 
     def total(self, stream: str) -> int:
         """Tokens of the stream over all documents."""
@@ -203,30 +222,22 @@ class Index:
 
     def term_numbers(self, words: Sequence[str]) -> U32:
         """The numbers of words, `kernels.index.NOWHERE` where no document holds one."""
-        return kernel.find(self._names("terms"), list(words)).astype(np.uint32)
+        order = self._arrays.wide("terms.order", np.uint32)
+        return kernel.find(kernel.Names(*self._in_bytes(self.vocabulary), order), list(words)).astype(np.uint32)
+
+    @staticmethod
+    def _in_bytes(texts: Texts) -> tuple[NDArray[np.uint8], Ints, NDArray[np.int32]]:
+        return texts.buffer, texts.starts, texts.lengths
 
     def postings(self, stream: str, word: str) -> tuple[Ints, Floats]:
         """The numbers of the documents whose stream holds a word, ascending, and how often."""
-        offsets = self._column(stream, "offsets")
-        term = int(self.term_numbers([word])[0])
-        if term == kernel.NOWHERE:
-            return np.empty(0, np.int64), np.empty(0, np.float64)
-        here = int(offsets[term]), int(offsets[term + 1])
-        documents, counts = (self._mapped(stream, name).rows(*here).whole() for name in ("documents", "counts"))
-        return documents.astype(np.int64), counts.astype(np.float64)
+        terms = self.term_numbers([word])
+        return kernel.postings(self._native(stream, terms), int(terms[0]))
 
     def frequencies(self, stream: str, words: Sequence[str]) -> tuple[Floats, Floats]:
         """How many documents hold each word in the stream, and how often it occurs there in all."""
-        offsets, occurrences = self._column(stream, "offsets"), self._column(stream, "occurrences")
-        return self._frequencies(offsets, occurrences, self.term_numbers(words))
-
-    @staticmethod
-    def _frequencies(offsets: Ints, occurrences: NDArray[np.uint64], terms: U32) -> tuple[Floats, Floats]:
-        df, cf = np.zeros(len(terms)), np.zeros(len(terms))
-        known = terms != kernel.NOWHERE
-        df[known] = offsets[terms[known] + 1] - offsets[terms[known]]
-        cf[known] = occurrences[terms[known]]
-        return df, cf
+        terms = self.term_numbers(words)
+        return kernel.frequencies(self._native(stream, terms), terms)
 
     def top(self, words: Sequence[str], n: int, *, stream: str, k1: float = K1, b: float = B) -> tuple[Ints, Floats]:
         """The n documents with the highest BM25 among those that hold a word: numbers and scores, ties by id."""
@@ -273,14 +284,15 @@ class Index:
         return offsets, tokens
 
     def _gather(self, stream: str, numbers: Ints) -> tuple[Ints, NDArray[np.int32]]:
-        starts = self._column(stream, "starts")
-        begins = starts[numbers]
-        sizes = starts[numbers + 1] - begins
+        starts, tokens = self._arrays.ends(self._place(stream, "sizes")), self._mapped(stream, "tokens")
+        begins, ends = starts[numbers], starts[numbers + 1]
         offsets = np.zeros(len(numbers) + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
-        tokens = self._mapped(stream, "tokens")
-        tokens.check_stretches(begins, begins + sizes)
-        return offsets, tokens.raw[_ranges(begins, sizes)].astype(np.int32)
+        np.cumsum(self.lengths(stream)[numbers], dtype=np.int64, out=offsets[1:])
+        tokens.check_stretches(begins, ends)
+        common = self._arrays.wide("terms.common", np.uint32)
+        if offsets[-1] > ends.sum() - begins.sum():
+            raise DataError("this index is damaged: its tokens are fewer than it says", self.path)
+        return offsets, kernel.tokens(tokens.raw, begins, ends, offsets, common, self.manifest["terms"])
 
     def _checked(self, numbers: Sequence[int] | Ints) -> Ints:
         numbers = np.asarray(numbers, np.int64)
@@ -317,7 +329,7 @@ class Index:
         )
 
     def _counts(self, stream: str, terms: U32, rows: Ints, tf: Floats, numbers: Ints) -> StreamCounts:
-        df, cf = self._frequencies(self._column(stream, "offsets"), self._column(stream, "occurrences"), terms)
+        df, cf = kernel.frequencies(self._native(stream, terms), terms)
         return StreamCounts(
             documents=self.documents,
             total=self.total(stream),

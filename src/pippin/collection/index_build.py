@@ -25,6 +25,7 @@ from pippin.errors import DataError
 from pippin.kernels import index as kernel
 from pippin.progress import progress
 
+FIRST_DOCUMENTS = 8192  # whose words say which are frequent
 BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 8 << 20
 LEAST_MEMORY = 16 << 20
@@ -53,7 +54,7 @@ def write_index(collection: Collection, target: Path, analysis: Analysis, memory
 def _batches(collection: Collection) -> Iterator[list[Document]]:
     """The documents of a collection, a few thousand at a time."""
     batch: list[Document] = []
-    characters = 0
+    characters, most = 0, FIRST_DOCUMENTS
     documents = iter(collection)
     while True:
         try:
@@ -64,9 +65,9 @@ def _batches(collection: Collection) -> Iterator[list[Document]]:
             break
         batch.append(document)
         characters += sum(map(len, document.streams.values()))
-        if len(batch) == BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
+        if len(batch) >= most or characters >= BATCH_CHARACTERS:
             yield batch
-            batch, characters = [], 0
+            batch, characters, most = [], 0, BATCH_DOCUMENTS
     if batch:
         yield batch
 
@@ -82,8 +83,8 @@ class _Build:
     memory: int
     documents: int = 0
     runs: int = 0
-    url_bytes: int = 0
     totals: dict[str, int] = field(default_factory=dict)
+    rest: dict[str, str] = field(default_factory=dict)  # stream → the union of which it is the rest
 
     def __post_init__(self) -> None:
         self.streams = self.collection.streams
@@ -102,6 +103,7 @@ class _Build:
             len(self.streams), unions, joined=self.analysis.joined, limit=self.analysis.limit
         )
         self.ids = kernel.Numbering()
+        self.scratch = Scratch(self.folder / "runs")
         self.totals = dict.fromkeys(self.all_streams, 0)
 
     def add(self, batch: list[Document]) -> None:
@@ -119,10 +121,19 @@ class _Build:
                 texts.append(text if text.isascii() else prepare(text))
         kernel.count(self.indexer, self.analysis.terms(kernel.read(self.indexer, texts)))
         self._write_documents()
+        if not self.documents:
+            self._choose_rest()
         self.documents += len(batch)
         # As much again is needed to turn a stream round, and half of the memory is for all else.
         if self.indexer.held >= self.memory // 4:
             self._spill()
+
+    def _choose_rest(self) -> None:
+        """The largest member of a union is not written: it is the union less the other members, which are small."""
+        for union, members in list(self.collection.unions.items())[:1]:
+            largest = max(members, key=self.totals.__getitem__)
+            self.rest[largest] = union
+            self.indexer.leave_out(self.streams.index(largest))
 
     def _add_names(self, batch: list[Document]) -> None:
         ids = [document.id for document in batch]
@@ -139,29 +150,25 @@ class _Build:
             )
         if "" in ids:
             raise DataError(f"document number {self.documents + ids.index('') + 1:,} has no id")
-        lengths = np.array([len(url) for url in urls], np.int32)
         self.files.append("urls.bytes", np.frombuffer(b"".join(urls), np.uint8))
-        self.files.append("urls.lengths", lengths)
-        self.files.append("urls.starts", self.url_bytes + np.cumsum(lengths, dtype=np.int64) - lengths)
-        self.url_bytes += int(lengths.sum())
+        self.scratch.append("urls.lengths", np.array([len(url) for url in urls], np.uint32))
 
     def _write_documents(self) -> None:
         """Tokens, lengths and uniques of the batch counted last."""
         for s, stream in enumerate(self.all_streams):
             lengths = self.indexer.lengths(s)
-            self.files.append(f"{s}.lengths", lengths)
-            self.files.append(f"{s}.uniques", self.indexer.uniques(s))
+            self.scratch.append(f"{s}.lengths", lengths)
+            self.scratch.append(f"{s}.uniques", self.indexer.uniques(s))
             if s < len(self.streams):
-                if not self.documents:
-                    self.files.append(f"{s}.starts", np.zeros(1, np.int64))
-                self.files.append(f"{s}.starts", self.totals[stream] + np.cumsum(lengths, dtype=np.int64))
+                self.scratch.append(f"{s}.sizes", self.indexer.sizes(s))
                 self.files.append(f"{s}.tokens", self.indexer.tokens(s))
             self.totals[stream] += int(lengths.sum(dtype=np.int64))
 
     def _spill(self) -> None:
         """Write what is held as one run per stream."""
-        (self.folder / "runs").mkdir(exist_ok=True)
-        for s in range(len(self.all_streams)):
+        for s, stream in enumerate(self.all_streams):
+            if stream in self.rest:
+                continue
             run = kernel.invert(self.indexer, s)
             for name in RUN_ARRAYS:
                 getattr(run, name).tofile(self._run_file(self.runs, s, name))
@@ -178,63 +185,94 @@ class _Build:
         if self.runs:
             self._spill()
         terms = kernel.terms_of(self.indexer)
-        streams = {
-            stream: self._finish_stream(s, stream, len(terms.starts)) for s, stream in enumerate(self.all_streams)
-        }
-        shutil.rmtree(self.folder / "runs", ignore_errors=True)
-        self._write_names("terms", terms)
+        streams = self._finish_streams(len(terms.starts))
+        self.files.write("urls.lengths", self.scratch.read("urls.lengths"))
+        self.scratch.remove()
+        self.files.append("terms.bytes", terms.bytes)
+        self.files.write("terms.lengths", terms.lengths)
+        self.files.write("terms.order", terms.order)
+        self.files.write("terms.common", self.indexer.common())
         ids = kernel.names_of(self.ids)
-        self._write_names("ids", ids)
+        self.files.append("ids.bytes", ids.bytes)
+        self.files.write("ids.lengths", ids.lengths)
         ranks = np.empty_like(ids.order)
         ranks[ids.order] = np.arange(len(ranks), dtype=ranks.dtype)
-        self.files.append("ids.ranks", ranks)
+        self.files.write("ids.ranks", ranks)
         return {
             "name": self.collection.name, "documents": self.documents, "terms": len(terms.starts),
             "documents_cut": self.indexer.cut, "analysis": self.analysis.record(), "streams": streams,
         }  # fmt: skip
 
-    def _write_names(self, what: str, names: kernel.Names) -> None:
-        for part in ("bytes", "starts", "lengths", "order"):
-            self.files.append(f"{what}.{part}", getattr(names, part))
+    def _finish_streams(self, terms: int) -> dict[str, dict[str, Any]]:
+        """Write what is known of documents and the postings; what the manifest says of the streams."""
+        records: dict[str, dict[str, Any]] = {}
+        occurrences = {}
+        for s, stream in enumerate(self.all_streams):
+            lengths = self.scratch.read(f"{s}.lengths")
+            uniques = self.scratch.read(f"{s}.uniques")
+            self.files.write(f"{s}.lengths", lengths)
+            self.files.write(f"{s}.uniques", uniques)
+            if s < len(self.streams):
+                self.files.write(f"{s}.sizes", self.scratch.read(f"{s}.sizes"))
+            members = self.collection.unions.get(stream)
+            records[stream] = {
+                "union": None if members is None else list(members), "rest_of": self.rest.get(stream),
+                "description": self.collection.descriptions.get(stream, ""),
+                "total": self.totals[stream], "postings": int(uniques.sum(dtype=np.int64)),
+            }  # fmt: skip
+            if stream not in self.rest:
+                occurrences[stream] = self._write_postings(s, lengths, terms)
+                records[stream]["terms"] = int(np.count_nonzero(occurrences[stream]))
+        for stream, union in self.rest.items():
+            others = sum(occurrences[name] for name in self.collection.unions[union] if name != stream)
+            records[stream]["terms"] = int(np.count_nonzero(occurrences[union] != others))
+        return records
 
-    def _finish_stream(self, s: int, stream: str, terms: int) -> dict[str, Any]:
-        """Write the postings of a stream; what the manifest says of it."""
-        lengths = np.fromfile(self.files.flushed(f"{s}.lengths"), np.uint32)
-        sizes, merged = self._merge(s, terms)
-        offsets = np.zeros(terms + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
-        self.files.append(f"{s}.offsets", offsets)
-        narrow = np.min_scalar_type(self.indexer.most(s))
+    def _write_postings(self, s: int, lengths: NDArray[np.uint32], terms: int) -> NDArray[np.uint64]:
+        """Write the postings of a stream; how often each term occurs."""
+        sizes, occurrences = np.zeros(terms + 1, np.int64), np.empty(terms, np.uint64)
         first = 0
-        for run in merged:
+        for run in self._merge(s, terms):
             last = first + len(run.sizes)
-            local = offsets[first : last + 1] - offsets[first]
-            occurrences, most, shortest = kernel.summarise(local, run.documents, run.counts, lengths)
-            self.files.append(f"{s}.documents", run.documents)
-            self.files.append(f"{s}.counts", run.counts.astype(narrow))
-            self.files.append(f"{s}.occurrences", occurrences)
-            self.files.append(f"{s}.most", most)
-            self.files.append(f"{s}.shortest", shortest)
+            postings, sizes[first + 1 : last + 1], occurrences[first:last] = kernel.pack(run, lengths)
+            self.files.append(f"{s}.postings", postings)
             first = last
             del run  # before the next range is read, or two would be in memory
-        return {
-            "union": list(self.collection.unions[stream]) if stream in self.collection.unions else None,
-            "description": self.collection.descriptions.get(stream, ""),
-            "total": self.totals[stream], "terms": int(np.count_nonzero(sizes)), "postings": int(offsets[-1]),
-        }  # fmt: skip
+        self.files.write(f"{s}.starts", np.cumsum(sizes))
+        return occurrences
 
-    def _merge(self, s: int, terms: int) -> tuple[NDArray[np.uint32], Iterable[kernel.Inverted]]:
-        """Postings per term of a stream, and the postings themselves by ranges of terms."""
+    def _merge(self, s: int, terms: int) -> Iterable[kernel.Inverted]:
+        """The postings of a stream by ranges of terms."""
         if not self.runs:
-            held = kernel.invert(self.indexer, s)
-            return held.sizes, [held]
+            return [kernel.invert(self.indexer, s)]
         runs = [_RunFiles(*(self._run_file(run, s, name) for name in RUN_ARRAYS)) for run in range(self.runs)]
         sizes = np.zeros(terms, np.uint32)
         for run in runs:
             found = run.sizes(0, terms)
             sizes[: len(found)] += found
         # A posting takes 8 bytes as read, 8 merged and up to 4 as written.
-        return sizes, _merge_runs(runs, sizes, self.memory // 2 // 20)
+        return _merge_runs(runs, sizes, self.memory // 2 // 20)
+
+
+class Scratch:
+    """Arrays in a folder of their own that grow while an index is built, and are gone with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def append(self, name: str, array: NDArray[np.uint32]) -> None:
+        """Write behind what stands there."""
+        with (self.folder / name).open("ab") as file:
+            array.tofile(file)
+
+    def read(self, name: str) -> NDArray[np.uint32]:
+        """All that was appended."""
+        return np.fromfile(self.folder / name, np.uint32)
+
+    def remove(self) -> None:
+        """Leave nothing."""
+        shutil.rmtree(self.folder)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """How an index lies on disk: a folder of plain little-endian arrays, and `index.json`, which names them all.
 
+Numbers have as many bytes as the largest of an array needs; postings and tokens are packed (`index_blocks.hpp`).
+
 Files are appended to while the index is built, and hashed on the way. `index.json` is written last (see
 `pippin.manifest`): a folder without it does not open. Opening maps the files; an array is verified when it is first
 looked at, and of the long ones, postings and tokens, only the blocks that are.
@@ -16,11 +18,11 @@ from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pippin.manifest import Column, Format, Manifest
 
-FORMAT = Format("pippin index", 2, "index", "index the collection again", "index.json")
+FORMAT = Format("pippin index", 3, "index", "index the collection again", "index.json")
 
 
 class ArrayWriter:
@@ -32,6 +34,10 @@ class ArrayWriter:
         self._hashes: dict[str, Any] = {}
         self._dtypes: dict[str, np.dtype[Any]] = {}
 
+    def write(self, name: str, numbers: NDArray[Any]) -> None:
+        """Write numbers that are not negative, each in as few bytes as the largest of them needs."""
+        self.append(name, numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False))
+
     def append(self, name: str, array: NDArray[Any]) -> None:
         """Write behind what stands there; the first piece makes the file and says its dtype."""
         if name not in self._files:
@@ -41,11 +47,6 @@ class ArrayWriter:
         plain = np.ascontiguousarray(array, self._dtypes[name].newbyteorder("<"))
         self._files[name].write(plain.data)
         self._hashes[name].update(plain.data)
-
-    def flushed(self, name: str) -> Path:
-        """The file of that name, with all that was appended so far."""
-        self._files[name].flush()
-        return self.folder / f"{name}.bin"
 
     def close(self) -> dict[str, dict[str, Any]]:
         """Finish all files; what the manifest says of them."""
@@ -90,10 +91,26 @@ class Arrays:
         self._columns: dict[str, Column] = {
             name: manifest.open(f"{name}.bin").array(record["dtype"]) for name, record in manifest["files"].items()
         }
+        self._wide: dict[str, NDArray[Any]] = {}
+        self._ends: dict[str, NDArray[np.int64]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """A whole array, verified."""
         return self._columns[name].whole()
+
+    def wide(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
+        """A whole array, verified, with numbers of this type; made once."""
+        if name not in self._wide:
+            self._wide[name] = self[name].astype(dtype, copy=False)
+        return self._wide[name]
+
+    def ends(self, name: str) -> NDArray[np.int64]:
+        """[n + 1] where the things begin whose sizes an array holds, and where the last one ends; made once."""
+        if name not in self._ends:
+            sizes = self[name]
+            self._ends[name] = np.zeros(len(sizes) + 1, np.int64)
+            np.cumsum(sizes, dtype=np.int64, out=self._ends[name][1:])
+        return self._ends[name]
 
     def column(self, name: str) -> Column:
         """An array that is to be verified where it is looked at."""

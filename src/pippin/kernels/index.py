@@ -1,7 +1,7 @@
 """The inverted file: counting words of documents, turning counts round, BM25 and counts of candidates.
 
-`Indexer` and `Stream` are native objects: the one gathers documents, the other holds the arrays of one stream that is
-open. Term numbers are uint32; NOWHERE is the number of a word that no document holds.
+`Indexer` and `Stream` are native objects: the one gathers documents, the other holds the postings of one stream that is
+open, packed as `index_blocks.hpp` says. Term numbers are uint32; NOWHERE is that of a word that no document holds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,20 +93,41 @@ def place(run: Inverted, cursor: I64, documents: U32, counts: U32) -> None:
     native.place_postings(run.sizes, run.documents, run.counts, cursor, documents, counts)
 
 
-def summarise(offsets: I64, documents: U32, counts: U32, lengths: U32) -> tuple[U64, U32, U32]:
-    """Per term: occurrences, largest count, length of the shortest document that holds it."""
-    terms = len(offsets) - 1
-    occurrences = np.empty(terms, np.uint64)
-    most, shortest = np.empty(terms, np.uint32), np.empty(terms, np.uint32)
-    native.summarise_postings(offsets, documents, counts, lengths, occurrences, most, shortest, threads())
-    return occurrences, most, shortest
+def pack(run: Inverted, lengths: U32) -> tuple[U8, I64, U64]:
+    """Postings as they are written: the bytes of all terms, how many each has, and how often each occurs."""
+    return native.pack_postings(run.sizes, run.documents, run.counts, lengths, threads())
 
 
-def open_stream(
-    offsets: I64, documents: U32, counts: NDArray[Any], lengths: U32, most: U32, shortest: U32, *, average: float
-) -> Stream:
-    """A stream's arrays as one thing to ask; raises ValueError if they do not fit together."""
-    return native.Stream(offsets, documents, counts, lengths, most, shortest, average)
+def open_stream(starts: I64, postings: U8, lengths: U32, *, average: float) -> Stream:
+    """A stream's postings as one thing to ask; raises ValueError if the arrays do not fit together."""
+    return native.Stream(starts, postings, lengths, average)
+
+
+def open_rest(whole: Stream, others: Sequence[Stream], lengths: U32, *, average: float) -> Stream:
+    """The stream that is left of a union without the other members."""
+    return native.Stream(whole, list(others), lengths, average)
+
+
+def frequencies(stream: Stream, terms: U32) -> tuple[F64, F64]:
+    """How many documents hold each term, and how often it occurs in all."""
+    df, cf = np.empty(len(terms), np.float64), np.empty(len(terms), np.float64)
+    with _whole():
+        stream.frequencies(terms, df, cf)
+    return df, cf
+
+
+def postings(stream: Stream, term: int) -> tuple[I64, F64]:
+    """The documents that hold a term, ascending, and how often."""
+    with _whole():
+        return native.Stream.postings(stream, term)
+
+
+def tokens(packed: U8, begins: I64, ends: I64, offsets: I64, common: U32, terms: int) -> I32:
+    """The terms of documents, whose bytes are those from their begins to their ends, in order."""
+    found = np.empty(int(offsets[-1]), np.int32)
+    with _whole():
+        native.unpack_tokens(packed, begins, ends, offsets, common, terms, found)
+    return found
 
 
 def bm25(stream: Stream, terms: U32, documents: int, k1: float, b: float) -> F64:

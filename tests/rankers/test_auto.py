@@ -162,3 +162,28 @@ def test_bad_parameters_get_a_sentence() -> None:
         Auto(budget=0.0).fit(TRAIN)
     with pytest.raises(DataError, match="folds is at least 3"):
         Auto(folds=2).fit(TRAIN)
+
+
+@pytest.mark.parametrize("kinds", ["linear", "trees"])
+def test_a_blend_of_one_kind_is_a_form_that_engines_take(kinds: str) -> None:
+    from pippin.deploy.turning import form_of
+    from pippin.forms.arithmetic import score
+
+    wide = planted(30, features=14)
+    model = Auto(kinds=kinds, rounds=5).fit(wide)
+    asked = [one for one in SETTINGS if one.kind == kinds][:4]
+    model.parts_ = [model._trained(Trial(one, np.empty(0), None, 0.0), 0.25, wide) for one in asked]
+    assert {one[0] for one in model.tried_} == {str(one) for one in SETTINGS if one.kind == kinds}
+    form = form_of(model)
+    assert form.kind == kinds
+    np.testing.assert_allclose(score(form, wide.features), model.predict(wide), rtol=1e-9, atol=1e-12)
+
+
+def test_a_blend_of_several_kinds_is_no_form() -> None:
+    from pippin.deploy.turning import form_of
+
+    model = quick(trials=1).fit(TRAIN)
+    trees = next(one for one in SETTINGS if one.kind == "trees")
+    model.parts_.append(model._trained(Trial(trees, np.empty(0), None, 0.0), 1.0, TRAIN))
+    with pytest.raises(DataError, match=r"parts of several kinds \(linear, trees\)"):
+        form_of(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from pippin.errors import DataError
 from pippin.forms.form import Form, Layer, Linear, Network, Tree, Trees, tree
 from pippin.forms.importers.lightgbm import read_text
+from pippin.rankers.auto import Auto
 from pippin.rankers.base import Ranker
 from pippin.rankers.best_feature import BestFeature
 from pippin.rankers.mart import MART
@@ -97,3 +99,27 @@ def _network(model: NetworkRanker) -> Form:
     layers = [Layer(matrix, shift, model.activation) for matrix, shift in hidden]
     layers.append(Layer(arrays[-1][:, None], np.zeros(1)))
     return Network(model.feature_names_, tuple(layers), model.mean_.copy(), model.factor_.copy())
+
+
+@turned.register
+def _blend(model: Auto) -> Form:
+    """A sum of weighted sums is one, and a sum of trees is trees; parts of several kinds are no one form."""
+    forms = [turned(part.ranker) for part in model.parts_]
+    sums = [form for form in forms if isinstance(form, Linear)]
+    if len(sums) == len(forms):
+        weights, bias = np.zeros(len(model.feature_names_)), 0.0
+        for part, linear in zip(model.parts_, sums, strict=True):
+            weights[part.columns] += part.weight * linear.weights
+            bias += part.weight * linear.bias
+        return Linear(model.feature_names_, weights, bias)
+    trees = [form for form in forms if isinstance(form, Trees)]
+    if len(trees) == len(forms):
+        return Trees(model.feature_names_, (tuple(
+            replace(one, feature=part.columns[one.feature].astype(np.int32), value=part.weight * one.value)
+            for part, form in zip(model.parts_, trees, strict=True) for one in form.flat()
+        ),))  # fmt: skip
+    kinds = ", ".join(sorted({form.kind for form in forms}))
+    raise DataError(
+        f"this blend has parts of several kinds ({kinds}), and an engine takes one: train it with kinds=linear or "
+        "kinds=trees, or deploy its parts"
+    )

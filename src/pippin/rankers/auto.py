@@ -18,7 +18,7 @@ from pippin.evaluation.objective import Judge, Objective, resolve
 from pippin.progress import Bar
 from pippin.rankers.base import Features, Ranker, register
 from pippin.rankers.parts.blending import WAYS, Blender, nested, strong
-from pippin.rankers.parts.parameters import at_least, parameter
+from pippin.rankers.parts.parameters import at_least, one_of, parameter
 from pippin.rankers.parts.states import number
 from pippin.rankers.parts.trees import unlike_queries
 from pippin.rankers.written import settings
@@ -33,6 +33,7 @@ class Setting:
     """A ranker as it is written, on all features or on the best few."""
 
     written: str
+    kind: str  # of its score: a weighted sum ("linear"), "trees", or a "network"
     features: int | None = None
 
     def __str__(self) -> str:
@@ -41,20 +42,20 @@ class Setting:
 
 # What is tried, in this order: what is quick first, so that a short time is well spent, then what differs from it.
 SETTINGS = (
-    Setting("ranksvm"),
-    Setting("best-feature(measure=NDCG@10)"),
-    Setting("listnet"),
-    Setting("ranksvm(C=0.0001)"),
-    Setting("ranksvm", 10),
-    Setting("listnet(scale=4.0)"),
-    Setting("adarank"),
-    Setting("lambdamart"),
-    Setting("xendcg"),
-    Setting("rankboost"),
-    Setting("lambdamart(leaves=4)"),
-    Setting("lambdarank"),
-    Setting("approxndcg"),
-    Setting("coordinate-ascent(measure=NDCG@10)"),
+    Setting("ranksvm", "linear"),
+    Setting("best-feature(measure=NDCG@10)", "linear"),
+    Setting("listnet", "linear"),
+    Setting("ranksvm(C=0.0001)", "linear"),
+    Setting("ranksvm", "linear", 10),
+    Setting("listnet(scale=4.0)", "linear"),
+    Setting("adarank", "linear"),
+    Setting("lambdamart", "trees"),
+    Setting("xendcg", "trees"),
+    Setting("rankboost", "trees"),
+    Setting("lambdamart(leaves=4)", "trees"),
+    Setting("lambdarank", "network"),
+    Setting("approxndcg", "linear"),
+    Setting("coordinate-ascent(measure=NDCG@10)", "linear"),
 )
 _ALIKE = 0.9  # correlation above which a feature says what another has said
 _FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
@@ -101,6 +102,9 @@ class Auto(Ranker):
     budget: float | None = parameter(None, "seconds that training may take; None: until all settings are tried")
     trials: int = parameter(len(SETTINGS), "settings that are tried at most, in their order")
     folds: int = parameter(5, "inner folds")
+    kinds: str = parameter(
+        "all", 'what is tried: "all", or only "linear" or "trees", so that any engine can take the blend'
+    )
     rounds: int = parameter(1000, "rounds of a part at most")
     measure: str = parameter("NDCG@10", "what settings and blends are judged by")
     convention: str | Convention = parameter("official", "the convention of that measure")
@@ -108,6 +112,7 @@ class Auto(Ranker):
     verbose: bool = parameter(False, "shows progress")
 
     def _check(self) -> None:
+        one_of(self, kinds=("all", "linear", "trees"))
         at_least(self, trials=1, folds=_FEWEST, rounds=1, seed=0)
         if self.budget is not None and not self.budget > 0:
             raise DataError(f"{self.name}: budget is a number of seconds above 0, not {self.budget}")
@@ -142,6 +147,8 @@ class Auto(Ranker):
         """Whether this data can be given to that ranker."""
         from pippin.rankers import ranker
 
+        if self.kinds not in ("all", setting.kind):
+            return False
         narrow = setting.features is not None and setting.features >= pool.features.shape[1]
         return not narrow and (ranker(setting.written).takes_null or not np.isnan(pool.features).any())
 

@@ -62,7 +62,7 @@ $(VENV)/.base: constraints.txt
 # Not editable: what runs is what a user gets.
 $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 	@echo "pippin: building the kernels …"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[train,tables]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pippin

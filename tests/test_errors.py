@@ -50,7 +50,7 @@ def test_unknown_names_get_a_hint_whatever_the_case() -> None:
 
 
 def test_a_missing_extra_says_what_to_type() -> None:
-    assert str(ALL[3]) == "a data frame needs the package pandas: pip install 'pippin[pandas]'"
+    assert str(ALL[3]) == "a data frame needs pandas: pip install 'pippin[pandas]'"
 
 
 @pytest.mark.parametrize("error", ALL, ids=lambda e: type(e).__name__)

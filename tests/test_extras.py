@@ -7,17 +7,33 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.test_examples import arguments, examples
+from tests.cli.workshop import furnish, make_things
 
 import pippin
+from pippin.cli.main import COMMANDS
 from pippin.errors import MissingExtra
+from pippin.extras import PACKAGES
 from pippin.report.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
-BESIDE_NUMPY = (
-    "scipy", "polars", "pyarrow", "sklearn", "lightgbm", "threadpoolctl", "safetensors", "Stemmer", "selectolax",
-    "fastwarc", "torch", "vl_convert", "pandas", "ir_datasets", "dask", "distributed",
-)  # fmt: skip
-EXTRAS = ("torch", "vl_convert", "pandas", "ir_datasets", "dask", "distributed")
+EXTRAS = (*PACKAGES, "torch")
+BESIDE_NUMPY = (*EXTRAS, "threadpoolctl", "safetensors", "Stemmer", "selectolax", "fastwarc")
+# The examples that a plain install cannot run, by how they begin, with the extras that they ask for.
+ASKING = {
+    "train train.txt --ranker lambdamart": "train",
+    "rank model.json parts/": "tables",
+    "bench": "tables",
+    "bench plan.toml": "tables,train",
+    "leaderboard": "tables",
+    "report": "tables",
+    "study": "tables",
+    "links pages/ --top": "train",
+    "links pages/ --files": "train",
+    "convert test.txt": "tables",
+    "convert train.txt parts/": "tables",
+    "demo": "tables,train",
+}
 
 
 def without(packages: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,6 +54,69 @@ def test_eval_needs_numpy_alone(files: tuple[str, str]) -> None:
     done = without(BESIDE_NUMPY, "eval", *files, "--tool", "official,letor4", "--measure", "NDCG@10,MAP")
     assert done.returncode == 0, done.stderr
     assert "0.7500" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = furnish(tmp_path_factory.mktemp("workshop"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        make_things()
+    return folder
+
+
+COMMAND_LINES = [(name, line) for name in COMMANDS for line in examples(name)]
+
+
+@pytest.mark.parametrize(("name", "line"), COMMAND_LINES)
+def test_a_plain_install_runs_every_command_or_says_at_once_what_to_type(
+    name: str, line: str, workshop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workshop)
+    before = sorted(workshop.rglob("*"))
+    words = arguments(line)
+    asked = [extra for start, extra in ASKING.items() if f"{' '.join(words)} ".startswith(f"{start} ")]
+    done = without(EXTRAS, *words)
+    if not asked:
+        assert done.returncode == 0, done.stderr
+        return
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith(f"pip install 'pippin[{asked[-1]}]'\n"), done.stderr
+    assert not done.stdout
+    assert sorted(workshop.rglob("*")) == before, "something was begun"
+
+
+def test_what_asks_for_extras_is_still_there() -> None:
+    lines = [" ".join(arguments(line)) + " " for _, line in COMMAND_LINES]
+    assert [start for start in ASKING if not any(line.startswith(f"{start} ") for line in lines)] == []
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"])
+def test_every_test_of_significance_needs_numpy_alone(test: str, workshop: Path) -> None:
+    matrix = str(workshop / "matrix.csv")
+    done = without(BESIDE_NUMPY, "compare", "--scores", matrix, "--test", test, "--samples", "500", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert '"p"' in done.stdout
+
+
+def test_scores_as_lists_are_checked_without_scikit_learn() -> None:
+    code = (f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r}))\nimport pippin\n"
+            "model = pippin.rankers.RankSVM()\n"
+            "for bad in (lambda: model.predict([[1.0]]),\n"
+            "            lambda: model.fit([[0.0], [1.0]], [0, 1], qid=[1, 1]).predict([[1.0, 2.0]]),\n"
+            "            lambda: model.predict([['a']]), lambda: model.predict([[float('nan')]])):\n"
+            "    try:\n        bad()\n    except (ValueError, AttributeError) as error:\n        print(error)\n"
+            "print(model.predict([[0.0], [1.0]]).argmax())")  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "This RankSVM instance is not fitted yet. Call fit first.",
+        "X has 2 features, and the model was trained on 1",
+        "features are a table of numbers, a row a document",
+        "ranksvm cannot take NULL (NaN) features; fill them first, as LETOR does (the query's minimum)",
+        "1",
+    ]
 
 
 def test_eval_without_numpy_fails(files: tuple[str, str]) -> None:
@@ -77,6 +156,8 @@ def test_the_extras_named_in_sentences_are_those_of_the_package() -> None:
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
-    named = set(re.findall(r"pippin\[(\w+)\]", source))
+    named = set(re.findall(r"pippin\[(\w+)\]", source)) | {extra for _, extra in PACKAGES.values()}
     assert named <= set(extras)
+    for package, extra in PACKAGES.values():
+        assert any(re.split("[<>=]", needed)[0] == package for needed in extras[extra]), package
     assert f"pippin[{','.join(k for k in extras if k not in ('all', 'test'))}]" in extras["all"]

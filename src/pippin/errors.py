@@ -59,10 +59,10 @@ class UnknownName(PippinError):
 
 
 class MissingExtra(PippinError):
-    """An optional package that is not installed."""
+    """An optional package that is not installed; `pippin.extras` knows which are."""
 
     def __init__(self, package: str, purpose: str, install: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}: pip install {install!r}")
+        super().__init__(f"{purpose} needs {package}: pip install {install!r}")
 
 
 class PluginError(PippinError, ValueError):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO, cast
 
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.limits import check_size
 
 MAGIC = {
@@ -51,6 +52,7 @@ def _xz(file: BinaryIO) -> BinaryIO:
 
 
 def _zstd(file: BinaryIO) -> BinaryIO:
+    need("a file packed by zstd", "pyarrow")
     from pyarrow import CompressedInputStream
 
     return cast(BinaryIO, CompressedInputStream(file, "zstd"))

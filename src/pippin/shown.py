@@ -11,6 +11,8 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from pippin.extras import need
+
 if TYPE_CHECKING:
     import polars
 
@@ -74,18 +76,16 @@ class Shown:
 
     def to_polars(self) -> polars.DataFrame:
         """The data of the result as a Polars frame, numbers in full."""
+        need("a Polars frame", "polars")
         import polars
 
         return polars.DataFrame(self.to_dict())
 
     def to_pandas(self) -> Any:
         """The data of the result as a pandas frame, numbers in full."""
-        from pippin.errors import MissingExtra
+        need("a pandas frame", "pandas")
+        import pandas
 
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "a pandas frame", "pippin[pandas]") from None
         return pandas.DataFrame(self.to_dict())
 
     def __repr__(self) -> str:

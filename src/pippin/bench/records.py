@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.manifest import Format, checksum, fits, read_sealed, seal
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class Cell:
         return self._table("scores.parquet", "query", "document", "label", "score")
 
     def _table(self, name: str, *columns: str) -> polars.DataFrame:
+        need("reading benchmark results", "polars")
         import polars
 
         try:

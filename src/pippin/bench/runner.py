@@ -21,6 +21,7 @@ from pippin.bench.records import Cell
 from pippin.bench.store import Results
 from pippin.bench.survey import SurveyedFold, audit_folds, survey
 from pippin.data.folds import Folds
+from pippin.extras import need
 from pippin.machine import cpu_count
 from pippin.progress import Bar
 
@@ -79,6 +80,7 @@ def run(
     executor: Executor | None = None,
 ) -> Outcome:
     """Compute every cell of the experiment that is not there yet. `executor` runs them elsewhere than here."""
+    need("this benchmark", "polars", "pyarrow", *_needs(experiment))
     results = Results.create(output)
     with results.locked() as lock:
         cache = results.path / "collections"
@@ -102,6 +104,13 @@ def run(
         failed = _record(results, experiment, todo, run_jobs, verbose)
     tasks = tuple(job.task for job in all_jobs)
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
+
+
+def _needs(experiment: Experiment) -> list[str]:
+    """The modules that training the rankers imports."""
+    from pippin.rankers import ranker
+
+    return list(dict.fromkeys(module for name in experiment.rankers for module in ranker(name).needs))
 
 
 def _keep_data(results: Results, data: Folds, folds: Sequence[SurveyedFold]) -> None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.records import COSTS, FORMAT, KEY, Cell, is_whole, read_record
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.files import open_lock, refuse_links, remove, write_new
 from pippin.machine import try_lock
 from pippin.manifest import seal
@@ -353,6 +354,7 @@ _TYPES: Mapping[type, Callable[[Any], Any]] = {
 
 def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> polars.DataFrame:
     """Rows that begin with a cell's key, as a table."""
+    need("reading benchmark results", "polars")
     import polars
 
     kinds = {**dict.fromkeys(KEY[:-1], str), "seed": int, **columns}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pippin.cli.options import flag, old, shared
 from pippin.cli.output import write
+from pippin.extras import need
 from pippin.tables import Heading, Part, Prose, together
 
 HELP = """Do the main job on data that every machine has, from documents to a leaderboard and a page.
@@ -37,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     from pippin.report.bench_data import Gathered
     from pippin.report.leaderboard import gap_notes, letor_tables, record, winning_table
 
+    need("the demo", "polars", "pyarrow", "lightgbm", "scipy")
     folder = Path(options.output)
     experiment = Experiment(("stdlib",), sample=options.sample, rankers=tuple(options.ranker), quick=not options.full)
     if options.format == "table":

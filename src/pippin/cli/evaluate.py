@@ -14,6 +14,7 @@ from pippin.evaluation.convention import AXES, parse_overrides
 from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
 from pippin.evaluation.notation import parse
 from pippin.evaluation.tools import TOOLS, Tool
+from pippin.extras import need
 from pippin.report.evaluation import Ranges, as_record, evaluation_table, per_query_table
 
 HELP = """Evaluate scores or runs exactly as a tool would.
@@ -59,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     check_measures(measures)
     tools = chosen_tools(options.tool)
     overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
+    if options.format == "parquet":
+        need("a Parquet file", "polars")
     if options.stream or options.dask is not None:
         from pippin.cli.evaluate_parts import evaluate_parts
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pippin.cli.links_record import Record, overview_record, page_record
 from pippin.cli.options import flag, old, printing, shared
 from pippin.cli.output import write
+from pippin.extras import need
 from pippin.tables import Table
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do it; the exit status."""
+    if not options.around:
+        need("the hubs and authorities of a collection", "scipy")
     web = load_web(options.collection, options.reader, options.jobs)
     if options.files:
         from pippin.collection.link_files import write_link_files

@@ -90,12 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (PippinError, OSError, UnicodeDecodeError, MemoryError, KeyboardInterrupt) as error:
             return _ended(error)
         except Exception as error:
+            from pippin.extras import explained
             from pippin.plugins import blamed
 
-            plugin = blamed(error)
-            if plugin is None:
+            known = (isinstance(error, ImportError) and explained(error)) or blamed(error)
+            if not known:
                 raise
-            return _ended(plugin)
+            return _ended(known)
         return status
 
 

@@ -53,9 +53,11 @@ def run(options: argparse.Namespace) -> int:
     """Train and write."""
     from pippin.data.store import digest
     from pippin.rankers import Auto, models
+    from pippin.rankers import ranker as find_ranker
 
     for name in ("ranker", "measure", "convention"):
         setattr(options, name, only(getattr(options, name), f"--{name}"))
+    find_ranker(options.ranker).check_packages()
     if options.dask is not None:
         return run_on_dask(options)
     train = read_data(options.data, options.absent)

@@ -52,6 +52,7 @@ from pippin.data.store import write_store
 from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
 from pippin.machine import try_lock
@@ -107,6 +108,8 @@ def build(
     features = choose_features(recipe.features, collection)
     collection = _with_extracted_title(collection, features)
     _check(collection, features, recipe.query_field)
+    if any(bound.stream is None for bound in features):
+        need("features of links and addresses", "scipy")
     collection, unjudged = _judged_queries(collection, recipe)
     target = Path(os.path.normpath(folder))
     recover(target)

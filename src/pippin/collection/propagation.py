@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pippin.collection.graph import Graph, Ints, gather, index_dtype
 from pippin.collection.sitemap import Sitemap
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.kernels.links import propagate as propagate_rounds
 from pippin.kernels.neighbourhood import PageSet, inner_links
 
@@ -59,6 +60,7 @@ def propagate(
 
 def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Any:
     """The mean over children, among `pages` (ascending, with all below them): 1/|Child(p)| where c is a child of p."""
+    need("the features of a sitemap", "scipy")
     from scipy.sparse import csr_array
 
     parent = sitemap.parent[pages]
@@ -89,6 +91,7 @@ class Neighbourhood:
         (self._offsets, self._columns), self._weighted = inner_links(*out, inside, self.pages, *scored)
 
     def _matrix(self, offsets: Ints, columns: NDArray[np.int32], data: Floats) -> Any:
+        need("the features of links", "scipy")
         from scipy.sparse import csr_array
 
         size = len(self.pages)

@@ -124,8 +124,6 @@ def hostrank(
     of 10³. `distributed` shares it out among the pages (our simplification of the paper's model): in proportion to
     (θ·(1+links from other hosts)/Σ + (1−θ)·(1+links from its own)/Σ)·½^depth, the depth being that in the sitemap.
     """
-    from scipy.sparse import csr_array
-
     home: Ints = np.asarray(hosts, np.int64)
     number = int(home.max()) + 1 if len(home) else 0
     edge = home[graph.out_targets] * number + np.repeat(home, graph.outdegree)
@@ -134,8 +132,11 @@ def hostrank(
     count[target == source] = 0  # links inside a host do not count
     total = np.bincount(source, count, number)
     share = count / np.maximum(total, 1.0)[source]
-    weights = csr_array((share, (target, source)), shape=(number, number))
-    rank = _stationary(weights.dot, total == 0, damping, tolerance, rounds, "HostRank")
+
+    def received(x: Floats) -> Floats:
+        return np.bincount(target, share * x[source], number).astype(np.float64, copy=False)
+
+    rank = _stationary(received, total == 0, damping, tolerance, rounds, "HostRank")
     values = rank.values[home]
     if distributed:
         if sitemap is None:

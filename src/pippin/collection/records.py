@@ -18,6 +18,7 @@ from typing import Any
 
 from pippin.collection.files import files_under, lines, open_stream
 from pippin.errors import DataError
+from pippin.extras import need
 
 PACKED = (".gz", ".zst")
 ID_FIELDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "pid")
@@ -182,6 +183,7 @@ def _named(columns: list[str], cells: list[str], path: Path, line: int) -> dict[
 
 
 def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    need("a Parquet file", "pyarrow")
     from pyarrow import parquet
 
     def batches() -> Iterator[Any]:
@@ -193,6 +195,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _arrow(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Arrow's stream form, as Hugging Face's `datasets` keeps it, or its file form."""
+    need("an Arrow file", "pyarrow")
     import pyarrow
     from pyarrow import ipc
 

@@ -17,6 +17,7 @@ from pippin.collection.candidates import Floats, Ints
 from pippin.data.buffers import open_buffer
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.extras import need
 from pippin.files import atomic_write
 
 Weighting = Literal["tf_idf", "bm25", "jaccard"]
@@ -52,6 +53,7 @@ class Forward(Protocol):
 
 def similarity(index: Forward, numbers: Ints, *, stream: str = "whole", weighting: Weighting = "tf_idf") -> Floats:
     """[n, n] how alike documents are, by their words in one stream: from 0 to 1, symmetric."""
+    need("the similarity of documents", "scipy")
     from scipy.sparse import csr_array
 
     if weighting not in WEIGHTINGS:

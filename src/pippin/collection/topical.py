@@ -22,6 +22,7 @@ from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
 from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, restless
 from pippin.errors import DataError
+from pippin.extras import need
 
 CHUNK = 1 << 14  # pages classified at once
 SAMPLE = 10_000  # pages, evenly spread, that the temperature is chosen on
@@ -143,6 +144,7 @@ def _count_words(index: Forward, stream: str, labelled: Ints, known: Numbers, ca
 
 def _classify(index: Forward, stream: str, numbers: Ints, logs: Floats) -> Floats:
     """The topics of pages by naive Bayes."""
+    need("topics by naive Bayes", "scipy")
     from scipy.sparse import csr_array
 
     votes = np.empty((len(numbers), logs.shape[1]))

@@ -38,6 +38,7 @@ from pippin.data.tables import Sheet, float_array, form_of, from_texts, read_she
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.kernels.rank import find_duplicate
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ def _list_features(sheet: Sheet, dtype: DTypeLike | None) -> tuple[tuple[str, ..
 
 def to_arrow(data: Data | Scores) -> Any:
     """Any ranking data as a PyArrow table, with a note in its metadata on which column is what."""
+    need("a table of columns (Parquet, CSV, Arrow)", "pyarrow")
     import pyarrow
 
     arrays: dict[str, Any]
@@ -306,6 +308,7 @@ def to_arrow(data: Data | Scores) -> Any:
 
 def to_polars(data: Data | Scores) -> polars.DataFrame:
     """Any ranking data as a Polars frame."""
+    need("a Polars frame", "polars", "pyarrow")
     import polars
 
     return polars.DataFrame(to_arrow(data))
@@ -313,12 +316,7 @@ def to_polars(data: Data | Scores) -> polars.DataFrame:
 
 def to_pandas(data: Data | Scores) -> Any:
     """Any ranking data as a pandas frame."""
-    from pippin.errors import MissingExtra
-
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        raise MissingExtra("pandas", "a pandas frame", "pippin[pandas]") from None
+    need("a pandas frame", "pandas", "pyarrow")
     return to_arrow(data).to_pandas()
 
 

@@ -32,6 +32,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, Scores
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError, UnknownName
+from pippin.extras import need
 
 FORMS = ("letor", "qrels", "run", "scores", "parquet", "csv", "arrow", "store")
 INPUTS = (*FORMS, "irds")
@@ -232,6 +233,8 @@ def convert(
 ) -> tuple[Anything, str]:
     """Read one form, write another; what was written, and its form. Nothing is written unless all was read."""
     asked = target_form or _ending_form(target)
+    if (asked or tables.form_of(target)) in TABLES:
+        need("a table of columns (Parquet, CSV, Arrow)", "polars", "pyarrow")
     data = read_any(
         source, source_form, absent=absent, dtype=dtype, merge_queries=merge_queries, scored=asked in {"run", "scores"}
     )

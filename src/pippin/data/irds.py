@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pippin.data.trec import Judgements, Run
-from pippin.errors import DataError, MissingExtra, PippinError
+from pippin.errors import DataError, PippinError
+from pippin.extras import need
 
 PREFIX = "irds:"
 
@@ -44,10 +45,9 @@ def read_scored(name: str) -> Run:
 
 def _nested(name: str, entity: str, word: str, value: Callable[[Any], Any]) -> dict[str, dict[str, Any]]:
     """Query to document to value, from the rows of one entity of a data set."""
-    try:
-        import ir_datasets
-    except ImportError:
-        raise MissingExtra("ir_datasets", f"reading {name}", "pippin[datasets]") from None
+    need(f"reading {name}", "ir_datasets")
+    import ir_datasets
+
     nested: dict[str, dict[str, Any]] = {}
     try:
         dataset = ir_datasets.load(name.removeprefix(PREFIX))

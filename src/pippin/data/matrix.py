@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pippin.data.buffers import open_buffer
 from pippin.errors import DataError
+from pippin.extras import need
 
 _QUERY_NAMES = {"", "query", "query_id", "qid", "topic", "topic_id"}
 
@@ -65,6 +66,7 @@ def _number(text: str, path: str, line: int) -> float:
 
 
 def _parquet(path: str) -> tuple[list[str], list[list[str]]]:
+    need("a Parquet file", "polars")
     import polars
 
     try:

@@ -27,6 +27,7 @@ from pippin.data.parquet_claims import extents
 from pippin.data.stretches import Places, letor_stretches, letor_width
 from pippin.data.tables import first_line
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.manifest import Blocks, Format, Manifest
 
 FORMAT = Format("pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`")
@@ -78,6 +79,7 @@ class Partitions:
 
     def open(self, part: Partition, column: str) -> Any:
         """One partition as PyArrow's `ParquetFile`, of which the footer and one column are verified."""
+        need("a folder of partitions", "pyarrow")
         import pyarrow
         from pyarrow import parquet
 
@@ -142,6 +144,7 @@ class Writer:
     def __init__(self, folder: Path, rows: int) -> None:
         if rows < 1:
             raise DataError(f"a partition has at least one document, not {rows}")
+        need("a folder of partitions", "pyarrow")
         self.folder, self.rows = folder, rows
         self.parts: list[Partition] = []
         self.lowest, self.highest = 2**31, -(2**31)

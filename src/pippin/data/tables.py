@@ -25,6 +25,7 @@ from pippin.data.packing import CHUNK, pack
 from pippin.data.table_files import read_arrow, read_parquet, write_sealed
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.files import atomic_write
 
 # file name ending -> form
@@ -193,6 +194,7 @@ def form_of(path: str | os.PathLike[str]) -> str | None:
 
 def read_sheet(path: Readable, form: str | None = None) -> Sheet:
     """The table in a Parquet, CSV or Arrow file; `form` overrides the ending of the name."""
+    need("a table of columns (Parquet, CSV, Arrow)", "pyarrow")
     import pyarrow
 
     name = path.name if isinstance(path, Buffer) else os.fspath(path)
@@ -312,6 +314,7 @@ def line_of_row(text: memoryview, row: int) -> int:
 
 def sheet_of(frame: Any, name: str = "table") -> Sheet:
     """A data frame as a sheet: pandas, Polars, PyArrow, a dict of columns, or anything that exports Arrow."""
+    need("a table of columns", "pyarrow")
     import pyarrow
 
     try:
@@ -343,6 +346,7 @@ def write_table(table: Any, path: str | os.PathLike[str], form: str | None = Non
     form = form or form_of(path)
     if form is None:
         raise DataError(f"not a table by its name; tables end in {', '.join(ENDINGS)}", file)
+    need(f"writing {form} files", "polars", "pyarrow")
     with atomic_write(path) as out:
         if form in ("parquet", "arrow"):
             write_sealed(table, out, form)

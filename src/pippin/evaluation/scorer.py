@@ -15,6 +15,7 @@ from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.evaluation.notation import parse, text_of
 from pippin.evaluation.tools import TOOLS, Tool
+from pippin.extras import need
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
     >>> scores.shape, bool(np.isfinite(scores).all())
     ((3,), True)
     """
+    need("a scorer of scikit-learn", "sklearn")
     import sklearn
     from sklearn.metrics import make_scorer as scorer_of
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, PluginError
 from pippin.evaluation.objective import Judge
-from pippin.rankers.parts.estimator import Estimator
+from pippin.extras import need
+from pippin.rankers.parts.estimator import Estimator, not_fitted
 from pippin.rankers.parts.finite import check_learned, explained
 from pippin.rankers.parts.inputs import as_table, labelled, validation
 from pippin.rankers.parts.parameters import check_kinds
@@ -54,6 +55,7 @@ class Ranker(Estimator):
     quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
     milliseconds: ClassVar[float] = 5  # of a round (of a training, where there are none) on 3/5 of OHSUMED, for a guess
     in_study: ClassVar[bool] = False  # whether the study of conventions trains it (Busa-Fekete et al. 2012)
+    needs: ClassVar[tuple[str, ...]] = ()  # modules beyond the base install that training imports
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
     takes_weights: ClassVar[bool] = False  # whether queries can count more or less in training
 
@@ -80,6 +82,7 @@ class Ranker(Estimator):
         eval_qid, eval_group : the queries of the validation set, in the form of qid or group, or a list of one such
         """
         self.check_parameters()
+        self.check_packages()
         train = labelled(self, X, y, qid, group, reset=True)
         self.n_features_in_ = train.features.shape[1]
         valid = validation(self, eval_set, eval_qid, eval_group)
@@ -148,6 +151,11 @@ class Ranker(Estimator):
         check_kinds(self.name, self.parameters, vars(self))
         self._check()
 
+    @classmethod
+    def check_packages(cls) -> None:
+        """Raise MissingExtra where what training needs is not installed."""
+        need(f"training {cls.name}", *cls.needs)
+
     def _check(self) -> None:
         """Raise where a parameter has a value without meaning."""
 
@@ -191,6 +199,4 @@ class Ranker(Estimator):
 
     def _check_fitted(self) -> None:
         if "feature_names_" not in vars(self):
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call fit first.")
+            raise not_fitted(f"This {type(self).__name__} instance is not fitted yet. Call fit first.")

@@ -22,6 +22,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Judge
+from pippin.extras import need
 from pippin.rankers.base import Ranker
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Relations:
 
     def matrix(self) -> scipy.sparse.csr_array:
         """W: each row sums to 1; a document related to nobody is related to itself."""
+        need("spreading scores along relations", "scipy")
         import scipy.sparse
 
         count = len(self.data)

@@ -44,6 +44,7 @@ def train(
     {'NDCG@3': 1.0}
     """
     learner = _made(ranker, convention, select, parameters)
+    learner.check_packages()
     train_set = as_dataset(data)
     valid_set = None if valid is None else as_dataset(valid)
     if select is None:

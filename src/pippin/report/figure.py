@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pippin.errors import ConventionError, MissingExtra
+from pippin.extras import need
 from pippin.files import atomic_write
 
 Spec = dict[str, Any]
@@ -62,10 +63,9 @@ class Figure:
 
 def drawn(spec: Spec, kind: str) -> bytes:
     """A figure of the page as a file for a paper: black on white."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("vl-convert-python", "drawing figures", "pippin[report]") from None
+    need("drawing figures", "vl_convert")
+    import vl_convert
+
     paper = on_paper(spec)
     if kind == "svg":
         return str(vl_convert.vegalite_to_svg(paper)).encode()

@@ -20,7 +20,8 @@ from pippin.bench.plan import Experiment, Task
 from pippin.bench.provenance import modules_for
 from pippin.bench.runner import Executor, Job, RunJobs
 from pippin.bench.store import Results
-from pippin.errors import DataError, MissingExtra
+from pippin.errors import DataError
+from pippin.extras import need
 from pippin.machine import cpu_count
 from pippin.plugins import load_modules, loaded_modules
 
@@ -45,10 +46,9 @@ def on_dask(address: str, jobs: int | None = None, memory: int | None = None) ->
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtra("distributed", "a Dask cluster", "pippin[scale]") from None
+    need("a Dask cluster", "dask", "distributed")
+    import distributed
+
     return distributed
 
 

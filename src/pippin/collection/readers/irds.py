@@ -14,14 +14,14 @@ from pippin.collection.readers.base import READERS, Reader, Wanted
 from pippin.collection.readers.fields import Row, Table, collect_table
 from pippin.collection.topics import query_of
 from pippin.data.irds import PREFIX, is_id, read_judged
-from pippin.errors import DataError, MissingExtra, PippinError
+from pippin.errors import DataError, PippinError
+from pippin.extras import need
 
 
 def _load(name: str) -> Any:
-    try:
-        import ir_datasets
-    except ImportError:
-        raise MissingExtra("ir_datasets", f"reading {name}", "pippin[datasets]") from None
+    need(f"reading {name}", "ir_datasets")
+    import ir_datasets
+
     try:
         return ir_datasets.load(name.removeprefix(PREFIX))
     except KeyError:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.rankers.parts.estimator import unfinished_warning
 from pippin.rankers.parts.quadratic import maximise_capped
 from pippin.rankers.parts.watch import Watch
 
@@ -148,11 +149,9 @@ def _best_step(loss: Loss, C: float, start: F64, scores: F64, step: F64, step_sc
 
 def warn_unfinished(rounds: int, reached: float, tolerance: float) -> None:
     """Say that the optimum was not reached."""
-    from sklearn.exceptions import ConvergenceWarning
-
     warnings.warn(
         f"stopped after {rounds} rounds at a precision of {reached:.2g}, not {tolerance:.2g}; "
         "more rounds, a smaller C or features normalised by query help",
-        ConvergenceWarning,
+        unfinished_warning(),
         stacklevel=2,
     )

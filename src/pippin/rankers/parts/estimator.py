@@ -8,10 +8,35 @@ from __future__ import annotations
 
 import copy
 import inspect
+from importlib.util import find_spec
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from pippin.errors import UnknownName
 from pippin.rankers.parts.parameters import Parameter, constructor, declared, documented
+
+
+class NotFitted(ValueError, AttributeError):
+    """A model that has learned nothing yet is asked for scores; scikit-learn's own error where that is installed."""
+
+
+def not_fitted(sentence: str) -> Exception:
+    """The error that people who know scikit-learn catch."""
+    if find_spec("sklearn") is None:
+        return NotFitted(sentence)
+    from sklearn.exceptions import NotFittedError
+
+    error: Exception = NotFittedError(sentence)
+    return error
+
+
+def unfinished_warning() -> type[Warning]:
+    """The warning that people who know scikit-learn filter."""
+    if find_spec("sklearn") is None:
+        return UserWarning
+    from sklearn.exceptions import ConvergenceWarning
+
+    kind: type[Warning] = ConvergenceWarning
+    return kind
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

@@ -7,6 +7,7 @@ through scikit-learn's own validation, which knows them and whose sentences peop
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,8 @@ def _refuse_null(model: Any) -> DataError:
 
 
 def _validated(model: Estimator, X: Any, reset: bool) -> Features:
+    if find_spec("sklearn") is None:
+        return _plain_table(model, X, reset)
     from sklearn.utils.validation import validate_data
 
     finite = "allow-nan" if model.takes_null else True
@@ -83,6 +86,22 @@ def _validated(model: Estimator, X: Any, reset: bool) -> Features:
             raise _refuse_null(model) from None
         raise
     return np.asarray(table, np.float64)
+
+
+def _plain_table(model: Estimator, X: Any, reset: bool) -> Features:
+    """The same where scikit-learn is not installed."""
+    try:
+        table = np.ascontiguousarray(X, np.float64)
+    except (TypeError, ValueError):
+        raise DataError("features are a table of numbers, a row a document") from None
+    if table.ndim != 2 or not table.size:
+        raise DataError(f"features are a table, a row a document, not of the shape {table.shape}")
+    if not reset and table.shape[1] != _width(model):
+        raise DataError(f"X has {table.shape[1]} features, and the model was trained on {_width(model)}")
+    if not _usable(table, model.takes_null):
+        raise DataError("X holds an infinite feature") if not np.isnan(table).any() else _refuse_null(model)
+    vars(model).pop("feature_names_in_", None)
+    return table
 
 
 def labelled(model: Estimator, X: Any, y: Any, qid: Any, group: Any, reset: bool) -> Dataset:

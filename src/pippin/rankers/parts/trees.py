@@ -52,6 +52,7 @@ _LEAST_WEIGHT = 1e-3
 class BoostedRanker(Ranker):
     """A sum of regression trees, each one fitted to the gradient at the scores so far (Friedman 2001)."""
 
+    needs = ("lightgbm", "scipy")
     takes_null = True
     takes_weights = True
     by_rounds = True

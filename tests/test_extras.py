@@ -22,6 +22,7 @@ BESIDE_NUMPY = (*EXTRAS, "threadpoolctl", "safetensors", "Stemmer", "selectolax"
 # The examples that a plain install cannot run, by how they begin, with the extras that they ask for.
 ASKING = {
     "train train.txt --ranker lambdamart": "train",
+    "train train.txt --ranker auto": "train",
     "rank model.json parts/": "tables",
     "bench": "tables",
     "bench plan.toml": "tables,train",

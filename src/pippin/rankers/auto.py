@@ -94,6 +94,7 @@ class Auto(Ranker):
     same model again. Without one, the same data give the same model.
     """
 
+    needs = ("lightgbm", "scipy")
     source = "Caruana, Niculescu-Mizil, Crew & Ksikes 2004 (ensemble selection); Wolpert 1992 (stacking)"
     takes_null = True
     milliseconds = 30_000

@@ -10,6 +10,7 @@ import numpy as np
 
 from pippin.deploy.target import F64, Engine, Files, Request, Target, register
 from pippin.errors import DataError
+from pippin.extras import need
 from pippin.forms.form import Tree
 
 _DEFAULT_LEFT, _NAN = 2, 8
@@ -70,6 +71,7 @@ def _words(value: Any) -> str:
 
 def run(base: Path, table: F64, request: Request) -> tuple[str, F64]:
     """LightGBM's own prediction."""
+    need("LightGBM's own prediction", "lightgbm", "scipy")
     import lightgbm
 
     booster = lightgbm.Booster(model_str=base.read_text(encoding="utf-8"))

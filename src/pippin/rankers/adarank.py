@@ -49,19 +49,19 @@ class AdaRank(LinearRanker):
     """
 
     source = "Xu & Li 2007; cumulative weights as RankLib"
-    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"directions": ("descending", "both")}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"directions": ("both", "descending")}
     by_rounds = True
     takes_weights = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
     milliseconds = 1
     in_study = True
 
-    measure: str = parameter("MAP", "any measure between 0 and 1: trained for, and watched on the validation set")
+    measure: str = parameter("NDCG@10", "any measure between 0 and 1: trained for, and watched on the validation set")
     convention: str | Convention = parameter("official", "of that measure")
     rounds: int = parameter(500, "weak rankers at most; a validation set chooses how many")
     weighting: str = parameter("cumulative", 'of queries: "cumulative" or "paper"')
     directions: str = parameter(
-        "descending", '"descending" (a feature speaks for a document, as in the paper) or "both"'
+        "both", '"both", or "descending": a feature only ever speaks for a document, as in the paper'
     )
     stop: str = parameter("patience", '"patience", or "ranklib": also where the training measure falls by 0.002')
     patience: int | None = parameter(100, "rounds without a better validation measure before stopping; None: never")

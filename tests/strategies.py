@@ -63,12 +63,17 @@ FREE: dict[type, tuple[Any, ...]] = {
     GainTable: (*GAINS[2:], UNSORTED_GAIN),
     type(None): (),
 }
-SETTLED: dict[str, Any] = {"ties": "input"}  # what tests set themselves
+# what tests set themselves: all that looks at scores and ids, which definitions do not know
+SETTLED: dict[str, Any] = {"ties": "input", "order": "score", "score_floor": "none", "own_document": "keep"}
 
 
 def values_of(name: str) -> list[Any]:
     """Values of an axis, the named ones and some of the others; labels go up to 4, so ERR's top grade is no less."""
     drawn = [*AXES[name].named.values(), *FREE[type(AXES[name].free)]]
+    if name == "held":  # a value that lies between two short decimals goes up or down by its last bit
+        return ["float64", "float32", 5]
+    if name == "unjudged":  # a label that no pool knows has no meaning where a measure counts the pool
+        return ["zero", "drop"]
     return [value for value in drawn if name != "err_top" or value not in (1, 2)]
 
 
@@ -138,10 +143,11 @@ def unlike_their_twins(
 ) -> dict[str, tuple[str, float, float]]:
     """Kinds whose value differs from their definition's, with an example: what was asked, ours, the twin's."""
     found = per_query(drawn, convention, [text for text, *_ in asked])
+    top = max((label for query in drawn for label in query.judged), default=0)
     unlike = {}
     for text, kind, cutoff, own in asked:
         for query, ours in zip(drawn, found[text], strict=True):
-            theirs = value(kind, query.ranked, query.judged, convention, cutoff, **own)
+            theirs = value(kind, query.ranked, query.judged, convention, cutoff, max(top, 0), **own)
             if not near(ours, theirs):
                 unlike[kind] = (text, ours, theirs)
     return unlike

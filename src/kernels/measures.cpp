@@ -8,68 +8,17 @@
 #include <functional>
 #include <utility>
 
+#include "library_measures.hpp"
+#include "lists.hpp"
 #include "parallel.hpp"
 #include "trec_measures.hpp"
 
 namespace pippin {
 namespace {
 
-using Position = std::int64_t;
-
-// End of the group of tied documents that starts at `first`.
-Position group_end(const List& list, Position first) {
-    Position end = first + 1;
-    if (!list.tied.empty()) {
-        while (end < list.size() && list.tied[static_cast<std::size_t>(end)]) ++end;
-    }
-    return end;
-}
-
-std::int32_t label_at(const List& list, Position i) { return list.labels[static_cast<std::size_t>(i)]; }
-
-// Relevant documents in [first, last).
-Position count_relevant(const List& list, const Rules& rules, Position first, Position last) {
-    Position count = 0;
-    for (Position i = first; i < last; ++i) count += rules.relevant(label_at(list, i));
-    return count;
-}
-
-// Relevant documents among all judged ones.
-Position pool_relevant(const List& list, const Rules& rules) {
-    return std::count_if(list.pool.begin(), list.pool.end(), [&](std::int32_t l) { return rules.relevant(l); });
-}
-
-// Expected number of relevant documents among the first `depth`: exact where the order is settled; a group of ties cut
-// by `depth` contributes its share.
-double expected_relevant(const List& list, const Rules& rules, Position depth) {
-    if (list.tied.empty()) return static_cast<double>(count_relevant(list, rules, 0, std::min(depth, list.size())));
-    double total = 0;
-    for (Position first = 0; first < std::min(depth, list.size());) {
-        const Position last = group_end(list, first);
-        const double inside = static_cast<double>(count_relevant(list, rules, first, last));
-        total += last <= depth ? inside : inside * static_cast<double>(depth - first) / static_cast<double>(last - first);
-        first = last;
-    }
-    return total;
-}
-
-// scratch[i] = gain of the document at position i, averaged inside each group of ties: every measure that is linear in
-// the gains has its expectation there.
+// Gains in rank order, averaged inside each group of ties.
 void fill_gains(const List& list, const Rules& rules, Position depth, Scratch& scratch) {
-    scratch.resize(static_cast<std::size_t>(depth));
-    for (Position first = 0; first < depth;) {
-        const Position last = group_end(list, first);
-        double value = 0;
-        for (Position i = first; i < last; ++i) value += rules.gain(label_at(list, i));
-        if (last - first > 1) value /= static_cast<double>(last - first);
-        for (Position i = first; i < std::min(last, depth); ++i) scratch[static_cast<std::size_t>(i)] = value;
-        first = last;
-    }
-}
-
-double discounted(double gain, const Rules& rules, Position i) {
-    const auto at = static_cast<std::size_t>(i);
-    return gain * rules.multipliers[at] / rules.divisors[at];
+    fill_worth(list, depth, scratch, [&](std::int32_t label) { return rules.signed_gain(label); });
 }
 
 // DCG = Σ gain(label at r) · discount(r), r up to the cutoff.
@@ -79,7 +28,7 @@ double dcg_value(const List& list, const Rules& rules, Scratch& scratch) {
     if (list.tied.empty()) {
         for (Position i = 0; i < depth; ++i) {
             const std::int32_t label = label_at(list, i);
-            if (label > 0) sum += discounted(rules.gain(label), rules, i);
+            if (label > 0 || rules.negative_gains) sum += discounted(rules.signed_gain(label), rules, i);
         }
         return sum;
     }
@@ -93,8 +42,8 @@ void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
     scratch.clear();
     const auto source = rules.ideal_from_list ? list.labels : list.pool;
     for (const std::int32_t label : source) {
-        const double gain = rules.gain(label);
-        if (gain > 0) scratch.push_back(gain);
+        const double gain = rules.signed_gain(label);
+        if (gain > 0 || rules.negative_gains) scratch.push_back(gain);
     }
     if (!std::is_sorted(scratch.begin(), scratch.end(), std::greater<>()))
         std::sort(scratch.begin(), scratch.end(), std::greater<>());
@@ -104,10 +53,17 @@ void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
 
 double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch) {
     fill_ideal(list, rules, scratch);
-    const Position depth = rules.depth(static_cast<Position>(scratch.size()));
+    const Position depth = ideal_depth(list, rules, static_cast<Position>(scratch.size()));
     double sum = 0;
     for (Position i = 0; i < depth; ++i) sum += discounted(scratch[static_cast<std::size_t>(i)], rules, i);
     return sum;
+}
+
+double chance_of(Position h, Position n, Position m, Position places) {
+    const auto choose = [](Position a, Position b) {
+        return std::lgamma(static_cast<double>(a) + 1) - std::lgamma(static_cast<double>(b) + 1) - std::lgamma(static_cast<double>(a - b) + 1);
+    };
+    return std::exp(choose(m, h) + choose(n - m, places - h) - choose(n, places));
 }
 
 bool too_short(const List& list, const Rules& rules) { return rules.short_is_zero && rules.cutoff > list.size(); }
@@ -121,7 +77,12 @@ double dcg(const List& list, const Rules& rules, Scratch& scratch) {
 double ndcg(const List& list, const Rules& rules, Scratch& scratch) {
     if (too_short(list, rules)) return 0.0;
     const double ideal = list.ideal > 0 ? list.ideal : ideal_dcg(list, rules, scratch);
-    return ideal > 0 ? dcg_value(list, rules, scratch) / ideal : kUndefined;
+    if (!rules.negative_gains) return ideal > 0 ? dcg_value(list, rules, scratch) / ideal : kUndefined;
+    // With labels below 0, nothing is to gain where all labels sum up to nothing (torchmetrics).
+    double sum = 0;
+    for (const std::int32_t label : rules.ideal_from_list ? list.labels : list.pool) sum += rules.signed_gain(label);
+    if (sum == 0) return kUndefined;
+    return ideal != 0 ? dcg_value(list, rules, scratch) / ideal : 0.0;
 }
 
 // Mean of NDCG@1 … NDCG@n, as LETOR 4.0 and MSLR print it.
@@ -153,8 +114,9 @@ double precision(const List& list, const Rules& rules, Scratch&) {
 }
 
 double recall(const List& list, const Rules& rules, Scratch&) {
-    const Position relevant = pool_relevant(list, rules);
+    Position relevant = pool_relevant(list, rules);
     if (relevant == 0) return kUndefined;
+    if (rules.recall_denominator == RecallDenominator::cutoff) relevant = rules.depth(relevant);
     return expected_relevant(list, rules, rules.depth(list.size())) / static_cast<double>(relevant);
 }
 
@@ -186,8 +148,12 @@ double ap_denominator(const List& list, const Rules& rules) {
     if (rules.undefined_at_cutoff && count_relevant(list, rules, 0, rules.depth(size)) == 0) return 0.0;
     if (rules.denominator == Denominator::list) return static_cast<double>(count_relevant(list, rules, 0, size));
     const Position relevant = pool_relevant(list, rules);
-    if (rules.denominator == Denominator::judged || rules.cutoff == 0) return static_cast<double>(relevant);
-    return static_cast<double>(std::min(relevant, rules.cutoff));
+    if (rules.denominator == Denominator::judged) return static_cast<double>(relevant);
+    // Nothing found is no hit of nothing: the sum is 0 either way, unless nothing is relevant at all.
+    if (rules.denominator == Denominator::found)
+        return static_cast<double>(std::max(count_relevant(list, rules, 0, rules.depth(size)), std::min<Position>(relevant, 1)));
+    if (rules.denominator == Denominator::shortest && size > 0) return static_cast<double>(std::min(relevant, rules.depth(size)));
+    return static_cast<double>(rules.depth(relevant));
 }
 
 double err_top(const List& list, const Rules& rules) {
@@ -200,6 +166,41 @@ double err_top(const List& list, const Rules& rules) {
 
 namespace {
 
+// Σ over the places of [first, first + places), which hold m relevant documents in an open order, of the expected
+// precision where one stands, with `hits` of them above.
+double expected_precisions(Position first, Position places, Position m, Position hits) {
+    if (m == 0) return 0;
+    const double share = static_cast<double>(m) / static_cast<double>(places);
+    const double slope = places > 1 ? static_cast<double>(m - 1) / static_cast<double>(places - 1) : 0.0;
+    double sum = 0;
+    for (Position i = 0; i < places; ++i)
+        sum += share * (static_cast<double>(hits + 1) + static_cast<double>(i) * slope) / static_cast<double>(first + i + 1);
+    return sum;
+}
+
+// AP over the hits above the cutoff. A group of ties that reaches over it shows h of its relevant documents with a
+// hypergeometric chance, and given h their places are as open as in a group that ends there.
+double average_precision_of_found(const List& list, const Rules& rules) {
+    const Position depth = rules.depth(list.size());
+    double sum = 0;
+    Position hits = 0;
+    for (Position first = 0; first < depth;) {
+        const Position last = group_end(list, first), n = last - first, m = count_relevant(list, rules, first, last);
+        if (last > depth) {
+            const Position places = depth - first;
+            double expected = 0;
+            for (Position h = std::max<Position>(0, places - (n - m)); h <= std::min(m, places); ++h)
+                if (hits + h > 0)
+                    expected += chance_of(h, n, m, places) * (sum + expected_precisions(first, places, h, hits)) / static_cast<double>(hits + h);
+            return expected;
+        }
+        sum += expected_precisions(first, n, m, hits);
+        hits += m;
+        first = last;
+    }
+    return hits > 0 ? sum / static_cast<double>(hits) : 0.0;
+}
+
 // AP = Σ over relevant ranks r of (relevant up to r) / r. In a group of n ties after s documents and h hits, with m
 // relevant ones, position s + i holds a relevant one with probability m/n and then expects h + 1 + (i−1)(m−1)/(n−1)
 // hits (McSherry & Najork 2008, §3).
@@ -207,6 +208,7 @@ double average_precision(const List& list, const Rules& rules, Scratch&) {
     const double denominator = ap_denominator(list, rules);
     if (denominator == 0) return kUndefined;
     const Position depth = rules.depth(list.size());
+    if (rules.denominator == Denominator::found && !list.tied.empty()) return average_precision_of_found(list, rules);
     double sum = 0;
     Position hits = 0;
     for (Position first = 0; first < depth;) {
@@ -221,6 +223,23 @@ double average_precision(const List& list, const Rules& rules, Scratch&) {
             hits += m;
         }
         first = last;
+    }
+    return sum / denominator;
+}
+
+// AP where every tied document stands at the last rank of its group: Σ over groups that end within the cutoff of their
+// relevant documents times the precision there (scikit-learn's average_precision_score).
+double average_precision_of_groups(const List& list, const Rules& rules, Scratch&) {
+    const double denominator = ap_denominator(list, rules);
+    if (denominator == 0) return kUndefined;
+    const Position depth = rules.depth(list.size());
+    double sum = 0;
+    Position hits = 0;
+    for (Position first = 0, last = 0; first < depth; first = last) {
+        last = group_end(list, first);
+        const Position here = count_relevant(list, rules, first, last);
+        hits += here;
+        if (last <= depth) sum += static_cast<double>(here) * (static_cast<double>(hits) / static_cast<double>(last));
     }
     return sum / denominator;
 }
@@ -265,18 +284,19 @@ double success(const List& list, const Rules& rules, Scratch&) {
 // Probability that a user stops at a document: gain / top (Chapelle et al. 2009).
 double stopping(const Rules& rules, std::int32_t label, double top) { return top > 0 ? rules.gain(label) / top : 0.0; }
 
-// ERR = Σ 1/r · R_r · Π_{i<r} (1 − R_i). Over all orders of a group of n ties, the chance to pass i of them is
+// ERR = Σ 1/r · R_r · Π_{i<r} (1 − R_i), and other sums over where a user stops. Over all orders of a group of n ties, the chance to pass i of them is
 // m_i = e_i(1 − R) / C(n, i), with e_i the elementary symmetric polynomial; the chance to stop at place i is
 // m_{i−1} − m_i. Adding the t-th document: m_i ← (t−i)/t · m_i + i/t · (1−R_t) · m_{i−1}, all within [0, 1].
-double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& scratch) {
+template <typename Worth>
+double worth_of_stopping(const List& list, const Rules& rules, Scratch& scratch, Worth&& worth) {
     const Position depth = rules.depth(list.size());
     const double top = err_top(list, rules);
     double sum = 0, passed = 1;
-    for (Position first = 0; first < depth && passed > 0;) {
+    for (Position first = 0; first < depth && passed != 0;) {
         const Position last = group_end(list, first);
         if (last - first == 1) {
             const double stop = stopping(rules, label_at(list, first), top);
-            sum += passed * stop / static_cast<double>(first + 1);
+            sum += worth(passed * stop, first + 1);
             passed *= 1 - stop;
         } else {
             const auto kept = static_cast<std::size_t>(std::min(last, depth) - first);
@@ -290,12 +310,23 @@ double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& s
                 }
             }
             for (std::size_t i = 1; i <= kept; ++i)
-                sum += passed * (scratch[i - 1] - scratch[i]) / static_cast<double>(first + static_cast<Position>(i));
+                sum += worth(passed * (scratch[i - 1] - scratch[i]), first + static_cast<Position>(i));
             passed *= scratch[kept];
         }
         first = last;
     }
     return sum;
+}
+
+double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& scratch) {
+    return worth_of_stopping(list, rules, scratch, [](double chance, Position rank) { return chance / static_cast<double>(rank); });
+}
+
+// PFound = Σ decay^(r−1) · R_r · Π_{i<r} (1 − R_i): a user who also gives up after each document (Yandex; CatBoost).
+double found_by_user(const List& list, const Rules& rules, Scratch& scratch) {
+    return worth_of_stopping(list, rules, scratch, [&](double chance, Position rank) {
+        return chance * std::pow(rules.parameter, static_cast<double>(rank - 1));
+    });
 }
 
 // RBP = (1 − p) Σ p^(r−1) over relevant ranks r (Moffat & Zobel 2008).
@@ -361,11 +392,11 @@ double relevant_retrieved(const List& list, const Rules& rules, Scratch&) {
     return static_cast<double>(count_relevant(list, rules, 0, list.size()));
 }
 
-constexpr std::array<std::pair<std::string_view, Measure>, 17> kMeasures{{
+constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
     {"ndcg", ndcg}, {"dcg", dcg}, {"mean_ndcg", mean_ndcg}, {"ap", average_precision}, {"p", precision},
-    {"recall", recall}, {"r_precision", r_precision}, {"rr", reciprocal_rank}, {"err", expected_reciprocal_rank},
+    {"recall", recall}, {"r_precision", r_precision}, {"rr", reciprocal_rank}, {"err", expected_reciprocal_rank}, {"pfound", found_by_user},
     {"rbp", rank_biased_precision}, {"rbp_of_gains", rank_biased_gain}, {"hits", hits}, {"bpref", bpref}, {"success", success}, {"f", f_measure},
-    {"num_ret", retrieved}, {"num_rel_ret", relevant_retrieved},
+    {"ap_grouped", average_precision_of_groups}, {"num_ret", retrieved}, {"num_rel_ret", relevant_retrieved},
 }};
 
 }  // namespace
@@ -374,6 +405,7 @@ Measure find_measure(std::string_view name) {
     for (const auto& [known, measure] : kMeasures)
         if (known == name) return measure;
     if (name == "num_rel") return relevant_judged;
+    if (const Measure measure = find_library_measure(name)) return measure;
     return find_trec_measure(name);
 }
 

@@ -24,7 +24,9 @@ struct List {
 };
 
 enum class ShortPrecision : int { over_cutoff = 0, over_list = 1, zero = 2 };
-enum class Denominator : int { judged = 0, list = 1, judged_at_cutoff = 2 };
+enum class Denominator : int { judged = 0, list = 1, judged_at_cutoff = 2, found = 3, shortest = 4 };
+enum class IdealCut : int { cutoff = 0, list = 1, none = 2 };
+enum class RecallDenominator : int { judged = 0, cutoff = 1 };
 enum class RecallCut : int { up = 0, nearest = 1 };
 
 // What a convention and a measure's own parameters come down to.
@@ -43,9 +45,15 @@ struct Rules {
     double parameter = 0.0;               // the measure's own number: persistence, recall level, beta
     std::span<const double> numbers;      // the measure's own list of numbers, where it has one
     RecallCut recall_cut = RecallCut::up; // which relevant document reaches a recall level
+    IdealCut ideal_cut = IdealCut::cutoff;  // how deep the ideal ranking of NDCG goes
+    RecallDenominator recall_denominator = RecallDenominator::judged;
+    bool negative_gains = false;          // in DCG and NDCG a label below 0 gains what it is
 
     bool relevant(std::int32_t label) const { return label >= relevant_at; }
     double gain(std::int32_t label) const { return label > 0 ? gains[static_cast<std::size_t>(label)] : 0.0; }
+    double signed_gain(std::int32_t label) const {
+        return negative_gains && label < 0 && label != kUnjudged ? static_cast<double>(label) : gain(label);
+    }
     std::int64_t depth(std::int64_t size) const { return cutoff > 0 && cutoff < size ? cutoff : size; }
 };
 

@@ -23,6 +23,7 @@ double rounded(double value, int digits) {
 double settle(double value, const Settling& settling) {
     if (std::isnan(value)) value = settling.empty;
     if (settling.held == kHeldDouble || !std::isfinite(value)) return value;
+    if (settling.held == kHeldHalfUp) return std::floor(value * 100.0 + 0.5) / 100.0;
     return settling.held == kHeldSingle ? static_cast<double>(static_cast<float>(value)) : rounded(value, settling.held);
 }
 

@@ -10,6 +10,7 @@ namespace pippin {
 // How a value is held before the mean: in double, in single precision, or rounded to so many digits.
 inline constexpr int kHeldDouble = -1;
 inline constexpr int kHeldSingle = -2;
+inline constexpr int kHeldHalfUp = -3;  // two digits, halves up, as Java rounds
 
 struct Settling {
     double empty = 0.0;       // value where the measure is undefined; NaN: left undefined

@@ -79,7 +79,7 @@ _HOMES = {
     "Reconciliations": "pippin.evaluation.reconcile",
     "Results": "pippin.bench.store",
     "Run": "pippin.data.trec",
-    "Tool": "pippin.evaluation.tools",
+    "Tool": "pippin.evaluation.tool",
     "UnknownName": "pippin.errors",
     "audit": "pippin.evaluation.audit",
     "build": "pippin.collection.built",

@@ -26,7 +26,7 @@ def over_all_orders(query: Drawn, convention: Convention) -> dict[str, list[floa
     """Every measure's value in every order of tied documents."""
     orders = list(reference.arrangements(reference.tie_groups(query.labels, query.scores)))
     return {
-        text: [value(kind, order, query.judged, convention, cutoff, **own) for order in orders]
+        text: [value(kind, order, query.judged, convention, cutoff, None, **own) for order in orders]
         for text, kind, cutoff, own in OPEN
     }
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from tests.twins.query import UNDEFINED, Query, twin
+from tests.twins.query import UNDEFINED, Label, Query, twin
 
 
 def discount(query: Query, rank: int) -> float:
     """What a gain counts at this rank (from 1)."""
     if query.convention.discount == "log2":
         return 1 / math.log2(1 + rank)
+    if query.convention.discount == "log10":
+        return 1 / math.log10(1 + rank)
     if query.convention.discount == "letor":
         return 1 / max(1.0, math.log2(rank))
     return 1 / rank
@@ -21,10 +23,19 @@ def _discounted(query: Query, gains: Iterable[float]) -> float:
     return sum(gain * discount(query, r) for r, gain in enumerate(gains, 1))
 
 
-def _ideal(query: Query, depth: int | None) -> float:
+def best_dcg(query: Query, depth: int | None, gain: Callable[[Label], float] | None = None) -> float:
     labels = query.ranked if query.convention.ideal == "list" else query.judged
-    gains = sorted(map(query.gain, labels), reverse=True)
+    gains = sorted(map(gain or query.gain, labels), reverse=True)
     return _discounted(query, gains[:depth])
+
+
+def ideal_depth(query: Query) -> int | None:
+    """How many documents of the ideal ranking count in NDCG@k."""
+    if query.convention.ideal_cut == "none":
+        return None
+    if query.convention.ideal_cut == "list":
+        return query.depth
+    return query.cutoff
 
 
 @twin("DCG")
@@ -32,7 +43,7 @@ def dcg(query: Query) -> float:
     """Sum of gain times discount over the first k."""
     if query.short and query.convention.short == "zero":
         return 0.0
-    return _discounted(query, query.gains[: query.depth])
+    return _discounted(query, map(query.signed_gain, query.ranked[: query.depth]))
 
 
 @twin("NDCG")
@@ -40,16 +51,21 @@ def ndcg(query: Query) -> float:
     """DCG over the ideal DCG; nothing to gain: undefined. A rule that zeroes short lists never looks inside them."""
     if query.short and query.convention.short == "zero":
         return 0.0
-    ideal = _ideal(query, query.cutoff)
+    ideal = best_dcg(query, ideal_depth(query), query.signed_gain)
+    if query.convention.negative == "label":
+        labels = query.ranked if query.convention.ideal == "list" else query.judged
+        if sum(map(query.signed_gain, labels)) == 0:
+            return UNDEFINED
+        return dcg(query) / ideal if ideal else 0.0
     return dcg(query) / ideal if ideal > 0 else UNDEFINED
 
 
 @twin("MeanNDCG")
 def mean_ndcg(query: Query) -> float:
     """The mean of NDCG@1 .. NDCG@n."""
-    if _ideal(query, None) == 0:
+    if best_dcg(query, None) == 0:
         return UNDEFINED
-    at = [_discounted(query, query.gains[:k]) / _ideal(query, k) for k in range(1, query.n + 1)]
+    at = [_discounted(query, query.gains[:k]) / best_dcg(query, k) for k in range(1, query.n + 1)]
     return sum(at) / query.n if query.n else 0.0
 
 
@@ -66,6 +82,10 @@ def ap(query: Query) -> float:
         over = query.found_relevant
     elif convention.ap_denominator == "cutoff" and query.cutoff is not None:
         over = min(over, query.cutoff)
+    elif convention.ap_denominator == "found":
+        over = query.hits() or min(over, 1)
+    elif convention.ap_denominator == "shortest":
+        over = min([over, *([query.cutoff] if query.cutoff else []), *([query.n] if query.n else [])])
     return total / over if over else UNDEFINED
 
 
@@ -81,7 +101,10 @@ def precision(query: Query) -> float:
 @twin("Recall")
 def recall(query: Query) -> float:
     """Hits over all relevant."""
-    return query.hits() / query.all_relevant if query.all_relevant else UNDEFINED
+    over = query.all_relevant
+    if query.convention.recall_denominator == "cutoff" and query.cutoff is not None:
+        over = min(over, query.cutoff)
+    return query.hits() / over if over else UNDEFINED
 
 
 @twin("Rprec")
@@ -100,16 +123,24 @@ def rr(query: Query) -> float:
 @twin("ERR")
 def err(query: Query) -> float:
     """Expected reciprocal rank: the user stops at a document with probability (2^label - 1) / 2^top."""
+    return sum(chance / r for r, chance in enumerate(stops(query), 1))
+
+
+def stops(query: Query) -> list[float]:
+    """The chance of a user to stop at each document."""
     top = query.convention.err_top
     if top == "query":
         top = max([0, *query.judged])
-    going_on, total = 1.0, 0.0
-    for r, label in enumerate(query.ranked[: query.depth], 1):
+    going_on, chances = 1.0, []
+    for label in query.ranked[: query.depth]:
         grade = max(0, label or 0)
-        stops = float(grade) if top == "probability" else (2**grade - 1) / 2 ** int(top)
-        total += going_on * stops / r
-        going_on *= 1 - stops
-    return total
+        if top == "gain":
+            stop = query.gain(label)
+        else:
+            stop = float(grade) if top == "probability" else (2**grade - 1) / 2 ** int(top)
+        chances.append(going_on * stop)
+        going_on *= 1 - stop
+    return chances
 
 
 @twin("RBP", {"p": 0.5}, {"p": 1.0}, {"p": 0.0})
@@ -154,7 +185,7 @@ def found(query: Query) -> float:
 @twin("F1", {"beta": 2.0})
 def f_measure(query: Query, beta: float = 1.0) -> float:
     """The weighted harmonic mean of precision and recall."""
-    p, r = precision(query), recall(query)
+    p, r = precision(query), query.hits() / query.all_relevant if query.all_relevant else UNDEFINED
     if math.isnan(r):
         return UNDEFINED
     return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0.0

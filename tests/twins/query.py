@@ -23,14 +23,35 @@ class Query:
     """A list of labels with its pool and the rules in force; ranks count from 1."""
 
     def __init__(
-        self, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None
-    ) -> None:
+        self, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None,
+        top: int | None = None,
+    ) -> None:  # fmt: skip
         self.convention = convention
         self.ranked = [_capped(label, convention) for label in ranked]
         self.judged = [label for x in judged if (label := _capped(x, convention)) is not None]
+        self.top = max([0, *judged]) if top is None else top
+        self._settle()
+        ranked = self.ranked
         self.cutoff = cutoff if convention.cut else None
         self.n = len(ranked)
         self.depth = self.n if self.cutoff is None else min(self.cutoff, self.n)
+
+    def _settle(self) -> None:
+        """What the convention says of judgements that are none, of documents without one, and of levels."""
+        if self.convention.negative == "unjudged":
+            self.ranked = [None if label is not None and label < 0 else label for label in self.ranked]
+            self.judged = [label for label in self.judged if label >= 0]
+        if self.convention.unjudged == "drop":
+            self.ranked = [label for label in self.ranked if label is not None]
+        if self.convention.pool == "list":
+            self.judged = [label for label in self.ranked if label is not None]
+        if isinstance(self.convention.unjudged, int):
+            self.ranked = [self.convention.unjudged if label is None else label for label in self.ranked]
+        if self.convention.relevance == "percentile" and self.judged:
+            ordered = sorted(self.judged)
+            least = max(ordered[-1] / 2, ordered[math.ceil(0.9 * len(ordered)) - 1])
+            self.ranked = [label if label is None or label >= least else min(label, 0) for label in self.ranked]
+            self.judged = [label if label >= least else min(label, 0) for label in self.judged]
 
     def relevant(self, label: Label) -> bool:
         return label is not None and label >= self.convention.relevant_at
@@ -69,7 +90,19 @@ class Query:
             return 0.0
         if convention.gain == "label":
             return float(label)
+        if convention.gain == "binary":
+            return 1.0
+        if convention.gain == "share":
+            return label / max(self.top, 1)
+        if convention.gain == "exp2-from":
+            return float(2 ** (label - max(convention.gain_at, 1) + 1) - 1)
         return float(2**label - 1) if convention.gain == "exp2" else float(convention.gain[label])
+
+    def signed_gain(self, label: Label) -> float:
+        """The same in DCG and NDCG, where a label below 0 may count as it is."""
+        if self.convention.negative == "label" and label is not None and label < 0:
+            return float(label)
+        return self.gain(label)
 
     @property
     def gains(self) -> list[float]:
@@ -112,15 +145,30 @@ def twin(name: str, *tried: dict[str, float]) -> Callable[[Callable[..., float]]
 
 def value(
     kind: str, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None,
-    **parameters: float,
+    top: int | None = None, **parameters: float,
 ) -> float:  # fmt: skip
     """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
-    query = Query(ranked, judged, convention, cutoff)
+    query = Query(ranked, judged, convention, cutoff, top)
     if (convention.empty is None or convention.queries == "relevant") and not query.all_relevant:
+        return math.nan
+    if query.n < convention.least:
+        return math.nan
+    if convention.queries == "relevant-or-lost" and not query.all_relevant and query.n:
         return math.nan
     found: Any = TWINS[kind].define(query, **parameters)
     if math.isnan(found):
         found = math.nan if convention.empty is None else convention.empty
+    if convention.zeros == "drop" and _held(found, convention) == 0:
+        return math.nan
+    return _held(found, convention)
+
+
+def _held(found: float, convention: Convention) -> float:
+    """A value as it is kept."""
+    if math.isnan(found):
+        return found
+    if convention.held == "half-up-2":
+        return math.floor(found * 100 + 0.5) / 100
     if convention.held == "float32":
         return float(np.float32(found))
     return float(found) if convention.held == "float64" else float(f"{found:.{convention.held}f}")

@@ -21,7 +21,8 @@ void bind_rules(nb::module_& m) {
         .def("__init__",
              [](BoundRules* self, In<double> gains, In<double> multipliers, In<double> divisors, std::int64_t cutoff,
                 std::int32_t relevant_at, bool ideal_from_list, bool short_is_zero, int short_precision, int denominator,
-                bool undefined_at_cutoff, double top_gain, double parameter, In<double> numbers, int recall_cut) {
+                bool undefined_at_cutoff, double top_gain, double parameter, In<double> numbers, int recall_cut,
+                int ideal_cut, int recall_denominator, bool negative_gains) {
                  const Rules rules{.gains = view(gains),
                                    .multipliers = view(multipliers),
                                    .divisors = view(divisors),
@@ -35,18 +36,23 @@ void bind_rules(nb::module_& m) {
                                    .top_gain = top_gain,
                                    .parameter = parameter,
                                    .numbers = view(numbers),
-                                   .recall_cut = static_cast<RecallCut>(recall_cut)};
+                                   .recall_cut = static_cast<RecallCut>(recall_cut),
+                                   .ideal_cut = static_cast<IdealCut>(ideal_cut),
+                                   .recall_denominator = static_cast<RecallDenominator>(recall_denominator),
+                                   .negative_gains = negative_gains};
                  new (self) BoundRules{gains, multipliers, divisors, numbers, rules};
              },
              nb::arg("gains").noconvert(), nb::arg("multipliers").noconvert(), nb::arg("divisors").noconvert(),
              nb::arg("cutoff"), nb::arg("relevant_at"), nb::arg("ideal_from_list"), nb::arg("short_is_zero"),
              nb::arg("short_precision"), nb::arg("denominator"), nb::arg("undefined_at_cutoff"), nb::arg("top_gain"),
-             nb::arg("parameter"), nb::arg("numbers").noconvert(), nb::arg("recall_cut"));
+             nb::arg("parameter"), nb::arg("numbers").noconvert(), nb::arg("recall_cut"), nb::arg("ideal_cut"),
+             nb::arg("recall_denominator"), nb::arg("negative_gains"));
 }
 
 void bind_settling(nb::module_& m) {
     m.attr("HELD_DOUBLE") = kHeldDouble;
     m.attr("HELD_SINGLE") = kHeldSingle;
+    m.attr("HELD_HALF_UP") = kHeldHalfUp;
     nb::class_<Settling>(m, "Settling")
         .def("__init__",
              [](Settling* self, double empty, bool skip_empty, int held) { new (self) Settling{empty, skip_empty, held}; },

@@ -13,7 +13,7 @@ from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.convention import AXES, parse_overrides
 from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
 from pippin.evaluation.notation import parse
-from pippin.evaluation.tools import TOOLS, Tool
+from pippin.evaluation.tools import TOOLS, Tool, named
 from pippin.extras import need
 from pippin.report.evaluation import Ranges, as_record, evaluation_table, per_query_table
 
@@ -57,8 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate every scored file under every tool and print."""
     measures = options.measure
-    check_measures(measures)
     tools = chosen_tools(options.tool)
+    check_measures(measures, tools)
     overrides = parse_overrides({axis: getattr(options, axis) for axis in AXES})
     if options.format == "parquet":
         need("a Parquet file", "polars")
@@ -80,22 +80,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def check_measures(measures: Sequence[str]) -> None:
-    """Name every bad measure before anything is computed."""
-    wrong = []
+def check_measures(measures: Sequence[str], tools: Sequence[Tool] = ()) -> None:
+    """Name every bad measure before anything is computed; a tool's own names are understood under it."""
+    wrong: dict[str, None] = {}
     for text in measures:
-        try:
-            parse(text)
-        except PippinError as error:
-            wrong.append(str(error))
+        for read in [tool.measure for tool in tools] or [parse]:
+            try:
+                read(text)
+            except PippinError as error:
+                wrong[str(error)] = None
     if wrong:
         raise ConventionError("; ".join(wrong))
 
 
 def chosen_tools(names: Sequence[str]) -> list[Tool]:
-    """The tools of these names, each once; `all` is every tool, after those that are named before it."""
-    flat = dict.fromkeys(each for name in names for each in (list(TOOLS) if name == "all" else [name]))
-    return [TOOLS[name] for name in flat]
+    """The tools of these names, each once; `all` is every tool, after those that are named before it, and the name of
+    a group all of that group.
+    """
+    flat = {tool.name: tool for name in names for tool in (TOOLS.values() if name == "all" else named(name))}
+    return list(flat.values())
 
 
 def load(

@@ -14,9 +14,9 @@ import numpy as np
 
 from pippin.errors import ConventionError
 
-# Where an axis is settled: by `rank`; by the kinds of measure that name it; by `evaluate` for each value; when a number
-# is printed. Axes of `rank` and of values bear on every measure.
-Stage = Literal["rank", "measure", "value", "print"]
+# Where an axis is settled: by `rank`; by the kinds of measure that name it; by `evaluate` for each value, and for the
+# mean; when a number is printed. Axes of `rank` and of values bear on every measure.
+Stage = Literal["rank", "measure", "value", "mean", "print"]
 
 
 class Form(Protocol):

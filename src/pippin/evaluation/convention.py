@@ -26,8 +26,9 @@ class Convention:
     gain: str | tuple[float, ...] = axis(
         "exp2",
         "gain",
-        "what a label is worth: the label, 2^label - 1, or a table",
-        ("label", "exp2"),
+        "what a label is worth: the label, 2^label - 1, 1 where it gains at all, 2^(label - gain_at + 1) - 1, its "
+        "share of the largest label of the data, or a table",
+        ("label", "exp2", "binary", "exp2-from", "share"),
         GainTable(),
         heading="gain",
     )
@@ -40,11 +41,18 @@ class Convention:
         stage="rank",
     )
     gain_at: int = axis(1, "gain threshold", "labels below it gain nothing", free=Whole())
+    negative: str = axis(
+        "zero",
+        "labels below 0",
+        "a label below 0: gains nothing, gains what it is in DCG and NDCG, or is no judgement at all",
+        ("zero", "label", "unjudged"),
+        stage="rank",
+    )
     discount: str = axis(
         "log2",
         "discount",
-        "1/log2(1+r), LETOR's 1, 1, 1/log2 r, or 1/r",
-        ("log2", "letor", "reciprocal"),
+        "1/log2(1+r), LETOR's 1, 1, 1/log2 r, 1/r, or 1/log10(1+r)",
+        ("log2", "letor", "reciprocal", "log10"),
         heading="discount",
     )
     ideal: str = axis(
@@ -53,6 +61,13 @@ class Convention:
         "the ideal ranking is made from the list or from all judged documents",
         ("list", "judged"),
         heading="ideal",
+    )
+    ideal_cut: str = axis(
+        "cutoff",
+        "depth of the ideal",
+        "how many documents of the ideal ranking count in NDCG@k: k, no more than the list has, or all",
+        ("cutoff", "list", "none"),
+        heading="ideal cut",
     )
     short: str = axis(
         "keep",
@@ -79,18 +94,33 @@ class Convention:
     queries: str = axis(
         "judged",
         "queries counted",
-        "which queries count: retrieved and judged, all judged, all judged with a relevant document",
-        ("both", "judged", "relevant"),
+        "which queries count: retrieved and judged, all judged, all judged with a relevant document (or for which "
+        "nothing was retrieved), all retrieved",
+        ("both", "judged", "relevant", "relevant-or-lost", "run"),
         stage="rank",
         heading="queries",
+    )
+    least: int = axis(
+        0,
+        "shortest list that counts",
+        "queries with fewer retrieved documents are left out",
+        free=Whole(placeholder="DOCUMENTS"),
+        stage="rank",
     )
     ties: str = axis(
         "expected",
         "ties",
         "the order of documents with equal scores",
-        ("input", "reversed", "id-descending", "id-ascending", "expected", "best", "worst"),
+        ("input", "reversed", "id-descending", "id-ascending", "expected", "best", "worst", "grouped"),
         stage="rank",
         heading="ties",
+    )
+    order: str = axis(
+        "score",
+        "order of the list",
+        "documents stand by score, or as they were given, whatever their scores",
+        ("score", "given"),
+        stage="rank",
     )
     precision: str = axis(
         "float64",
@@ -99,6 +129,43 @@ class Convention:
         ("float32", "float64"),
         stage="rank",
         heading="scores",
+    )
+    unjudged: str | int = axis(
+        "zero",
+        "unjudged documents",
+        "a document that nobody judged: is not relevant, is dropped from the list (condensed), or has this label",
+        ("zero", "drop"),
+        Whole(),
+        stage="rank",
+    )
+    own_document: str = axis(
+        "keep",
+        "documents that are the query",
+        "a document whose id is the query's: stays in the list, or is dropped",
+        ("keep", "drop"),
+        stage="rank",
+    )
+    score_floor: str = axis(
+        "none",
+        "floor of scores",
+        "whether a document with a score of 0 or less counts as not relevant",
+        ("none", "zero"),
+        stage="rank",
+    )
+    relevance: str = axis(
+        "fixed",
+        "relevance by query",
+        "labels that count as 0: none, or those below the larger of half the query's largest and the 90th percentile "
+        "of its judged labels",
+        ("fixed", "percentile"),
+        stage="rank",
+    )
+    pool: str = axis(
+        "judged",
+        "documents that there are",
+        "what is known to be relevant: all that was judged, or what was judged and retrieved",
+        ("judged", "list"),
+        stage="rank",
     )
     relevant_at: int = axis(
         1,
@@ -111,14 +178,20 @@ class Convention:
     ap_denominator: str = axis(
         "judged",
         "AP denominator",
-        "AP divides by all relevant, those in the list, or min(R, k)",
-        ("judged", "list", "cutoff"),
+        "AP divides by all relevant, those in the list, min(R, k), those found above the cutoff, or min(R, k, n)",
+        ("judged", "list", "cutoff", "found", "shortest"),
     )
     ap_undefined: str = axis(
         "pool",
         "AP without hits above the cutoff",
         "AP is undefined without a relevant document at all, or above the cutoff",
         ("pool", "cutoff"),
+    )
+    recall_denominator: str = axis(
+        "judged",
+        "recall denominator",
+        "recall divides by all relevant, or by min(R, k)",
+        ("judged", "cutoff"),
     )
     recall_cut: str = axis(
         "up",
@@ -129,8 +202,8 @@ class Convention:
     err_top: int | str = axis(
         4,
         "ERR's top grade",
-        "ERR's top grade: fixed, the query's own, or labels are probabilities",
-        ("query", "probability"),
+        "ERR's top grade: fixed, the query's own, or labels are probabilities, or gains are",
+        ("query", "probability", "gain"),
         Whole(),
     )
     rbp_weight: str = axis(
@@ -144,9 +217,31 @@ class Convention:
         "float64",
         "rounding per query",
         "what a query's value is held in before the mean",
-        ("float64", "float32"),
+        ("float64", "float32", "half-up-2"),
         Whole(placeholder="DIGITS"),
         stage="value",
+    )
+    zeros: str = axis(
+        "keep",
+        "values of 0",
+        "whether a value of 0 is one, or no value at all",
+        ("keep", "drop"),
+        stage="value",
+    )
+    average: str = axis(
+        "queries",
+        "weights of queries",
+        "a mean counts every query with a value once, by what the measure divides it by, or queries without one as 0",
+        ("queries", "weighted", "counted"),
+        stage="mean",
+    )
+    mean_digits: int | None = axis(
+        None,
+        "rounding of the mean",
+        "decimals to which a mean is rounded",
+        {"all": None},
+        Whole(placeholder="DIGITS"),
+        stage="mean",
     )
     digits: int = axis(4, "rounding", "decimals printed", free=Whole(placeholder="DIGITS"), stage="print")
 
@@ -180,8 +275,8 @@ class Convention:
         pairs = {f.name: (getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
         return {axis: pair for axis, pair in pairs.items() if pair[0] != pair[1]}
 
-    def gains(self, largest: int) -> NDArray[np.float64]:
-        """Gain by label, up to the largest label of the data.
+    def gains(self, largest: int, top: int | None = None) -> NDArray[np.float64]:
+        """Gain by label, up to the largest label of a ranking; `top` is that of all the data, where it is more.
 
         >>> Convention(gain="exp2").gains(3).tolist()
         [0.0, 1.0, 3.0, 7.0]
@@ -195,10 +290,17 @@ class Convention:
             gains = np.array(self.gain[: max(largest, 0) + 1], np.float64)
         elif self.gain == "exp2":
             gains = exponential_gains(largest)
+        elif self.gain == "exp2-from":
+            below = max(self.gain_at - 1, 0)
+            gains = np.concatenate((np.zeros(below), exponential_gains(largest - below)))[: max(largest, 0) + 1]
         else:
             if largest > _LARGEST_LABEL:
                 raise ConventionError(f"label {largest} is too large for a table of gains")
             gains = np.arange(max(largest, 0) + 1, dtype=np.float64)
+            if self.gain == "binary":
+                gains = np.minimum(gains, 1.0)
+            elif self.gain == "share":
+                gains /= max(largest if top is None else top, 1)
         gains[: self.gain_at] = 0.0
         return gains
 
@@ -211,6 +313,8 @@ class Convention:
         ones = np.ones_like(ranks)
         if self.discount == "log2":
             return ones, np.log2(ranks + 1)
+        if self.discount == "log10":
+            return ones, np.log10(ranks + 1)
         if self.discount == "reciprocal":
             return ones, ranks
         multipliers = np.full_like(ranks, np.log(2.0))

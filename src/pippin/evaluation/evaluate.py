@@ -21,8 +21,8 @@ from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.notation import parse, text_of, texts_of
-from pippin.evaluation.ranking import Ranking, rank
+from pippin.evaluation.notation import text_of, texts_of
+from pippin.evaluation.ranking import Ranking, order, order_key, settled
 from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
 from pippin.kernels.measures import Settling, settle_values
 from pippin.shown import ByTool, Drawn
@@ -41,6 +41,7 @@ class Column:
     query_ids: tuple[str, ...]
     values: Values
     mean: float
+    weights: Values | None = None  # what each query counts in the mean; None: one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +70,7 @@ class Evaluation(Drawn):
 
     def __getitem__(self, measure: Any) -> float:
         text = text_of(measure)
-        wanted = parse(text)
+        wanted = self.tool.measure(text)
         for column in self.columns:
             if column.asked == text or column.measure == wanted:
                 return column.mean
@@ -100,15 +101,18 @@ class Evaluations(ByTool[Evaluation]):
         return {"tool": tools, **joined, "value": np.concatenate([part["value"] for part in parts])}
 
 
-def aggregate(values: Values, how: str) -> float:
+def aggregate(values: Values, how: str, weights: Values | None = None) -> float:
     """Mean over the queries that count (NaN does not), summed from the first query to the last.
 
     >>> aggregate(np.array([1.0, np.nan, 0.0]), "mean")
     0.5
     """
-    counted = values[~np.isnan(values)]
+    counted = np.nan_to_num(values, nan=0.0) if how == "counted" else values[~np.isnan(values)]
     if not len(counted):
         return float("nan")
+    if weights is not None:
+        each = weights[~np.isnan(values)]
+        return _sum(counted * each) / _sum(each) if each.any() else 0.0
     if how == "geometric":
         # trec_eval: every value at least 0.00001, so that one zero does not erase the rest.
         return float(np.exp(_sum(np.log(np.maximum(counted, 1e-5))) / len(counted)))
@@ -119,6 +123,23 @@ def aggregate(values: Values, how: str) -> float:
 def _sum(values: Values) -> float:
     """Left to right, as the tools add; NumPy's pairwise sum differs in the last digit."""
     return float(np.cumsum(values)[-1])
+
+
+def weights_of(ranking: Ranking, measure: Measure, convention: Convention) -> Values | None:
+    """What each query counts in the mean of a measure; None: all the same."""
+    weigh = KINDS[measure.kind].weights
+    return weigh(ranking, convention, measure) if convention.average == "weighted" and weigh is not None else None
+
+
+def aggregate_of(measure: Measure, convention: Convention) -> str:
+    """How the values of a measure become one number: mean, counted (without a value: 0), sum or geometric."""
+    how = KINDS[measure.kind].aggregate
+    return "counted" if how == "mean" and convention.average == "counted" else how
+
+
+def rounded_mean(mean: float, convention: Convention) -> float:
+    """The mean as a tool that rounds it gives it."""
+    return mean if convention.mean_digits is None else float(f"{mean:.{convention.mean_digits}f}")
 
 
 def settling(convention: Convention) -> Settling:
@@ -138,12 +159,15 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     kind = KINDS[measure.kind]
     if ranking.expected and not kind.expected and ranking.tied.any():
         raise ConventionError(f"{measure} has no closed form over tied documents; choose another rule for ties")
+    if ranking.grouped and not kind.grouped and ranking.tied.any():
+        raise ConventionError(f"{measure} has no value where tied documents share a rank; choose another rule for ties")
     values = np.asarray(kind.function(ranking, convention, measure))
     queries = len(ranking.query_ids)
     if values.shape != (queries,) or values.dtype.kind not in "biuf":
         raise PluginError(f"{kind.name} must give a number per query, {queries}, not {values.dtype}{values.shape}")
     values = np.ascontiguousarray(values, np.float64)
-    return settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, settling(convention))
+    values = settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, settling(convention))
+    return np.where(values == 0, np.nan, values) if convention.zeros == "drop" else values
 
 
 class Rankings:
@@ -154,13 +178,23 @@ class Rankings:
     ) -> None:
         self.judged, self.scored, self.allow_infinite = judged, scored, allow_infinite
         self._made: dict[tuple[Any, ...], Ranking] = {}
+        self._ordered: dict[tuple[Any, ...], Ranking] = {}  # sorted once for all conventions that agree on the order
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """All queries that some convention counts: the judged ones, then those of the run alone."""
+        judged = dict.fromkeys(self.judged.query_ids)
+        return tuple(dict.fromkeys((*judged, *getattr(self.scored, "query_ids", ()))))
 
     def under(self, convention: Convention) -> Ranking:
         """The ranking under a convention's rules of order."""
         level = convention.relevant_at if convention.queries == "relevant" else None
         key = (level, *(getattr(convention, name) for name in _RANK_AXES))
         if key not in self._made:
-            self._made[key] = rank(self.judged, self.scored, convention, allow_infinite=self.allow_infinite)
+            same = order_key(convention)
+            if same not in self._ordered:
+                self._ordered[same] = order(self.judged, self.scored, convention, allow_infinite=self.allow_infinite)
+            self._made[key] = settled(self._ordered[same], convention)
         return self._made[key]
 
 
@@ -184,12 +218,18 @@ def evaluate_rankings(
         raise ConventionError("no measure was asked for")
     columns = []
     for asked in measures:
-        measure = parse(asked)
+        measure = tool.measure(asked)
         convention = tool.convention_for(measure, **overrides)
         ranking = rankings.under(convention)
         values = measure_values(ranking, measure, convention)
-        mean = aggregate(values, KINDS[measure.kind].aggregate)
-        columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean))
+        weights = weights_of(ranking, measure, convention)
+        kind = KINDS[measure.kind]
+        if kind.whole is None:
+            mean = aggregate(values, aggregate_of(measure, convention), weights)
+        else:
+            mean = kind.whole(ranking, convention, measure, values)
+        mean = rounded_mean(mean, convention)
+        columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean, weights))
     first = rankings.under(columns[0].convention)
     return Evaluation(tool, dict(overrides), name, tuple(columns), summary(first, columns))
 

@@ -81,10 +81,16 @@ class Kind:
     aggregate: str = "mean"  # "mean", "sum", or "geometric"
     expected: bool = True  # whether the expectation over tied documents is known in closed form
     range: tuple[float, float] = (0.0, 1.0)  # within which the value of a query lies
+    better: str = "higher"  # which of two values speaks for a ranking: "higher", "lower", or "" where neither does
+    grouped: bool = False  # whether it has a value where every tied document stands at the last rank of its group
+    weights: Function | None = None  # what a query counts in a weighted mean; None: there is none
+    whole: Callable[[Ranking, Convention, Measure, Values], float] | None = None  # where the number of a run is no mean
 
     def native(self, convention: Convention) -> Native | None:
         """The kernel that alone computes this kind under a convention; None: only `function` does."""
-        if not isinstance(self.function, Native) or not self.function.computes(convention):
+        if not isinstance(self.function, Native) or not self.function.computes(convention) or self.whole is not None:
+            return None
+        if convention.ties == "grouped" or any(getattr(convention, axis) != plain for axis, plain in _BY_SCORE.items()):
             return None
         return self.function if self.expected or convention.ties != "expected" else None
 
@@ -93,6 +99,8 @@ class Kind:
         return axis in self.axes or AXES[axis].everywhere
 
 
+# What asks for more of a list than the order of its labels; a training loop has no more.
+_BY_SCORE = {"order": "score", "own_document": "keep", "score_floor": "none"}
 KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
 COUNT = (0.0, math.inf)  # the range of counts and of sums of gains
 
@@ -109,7 +117,7 @@ def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter:
     depth = ranking.longest if "discount" in kind.axes else 0
     multipliers, divisors = convention.discounts(depth)
     return kernel.Rules(
-        gains=convention.gains(ranking.largest_label) if uses_gain else np.zeros(1),
+        gains=convention.gains(ranking.largest_label, ranking.top) if uses_gain else np.zeros(1),
         multipliers=multipliers,
         divisors=divisors,
         cutoff=(measure.cutoff or 0) if convention.cut else 0,
@@ -120,6 +128,9 @@ def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter:
         denominator=convention.ap_denominator,
         undefined_at_cutoff=convention.ap_undefined == "cutoff",
         recall_cut=convention.recall_cut,
+        ideal_cut=convention.ideal_cut,
+        recall_denominator=convention.recall_denominator,
+        negative_gains=convention.negative == "label" and kind.name in ("NDCG", "DCG"),
         parameter=parameter,
     )
 
@@ -155,12 +166,12 @@ class Native:
         return values if math.isnan(self.undefined) else np.nan_to_num(values, nan=self.undefined)
 
 
-class _ERR(Native):
-    """ERR has its own gain, whatever NDCG's."""
+class Stopping(Native):
+    """Measures of a user who stops at a document with a chance of its own, whatever NDCG's gain is."""
 
     def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
         """The tables and flags that the kernel needs."""
-        return err_rules(ranking, convention, measure)
+        return err_rules(ranking, convention, measure, measure.parameter(self.parameter) if self.parameter else 0.0)
 
 
 class _RBP(Native):
@@ -195,6 +206,8 @@ class _AP(Native):
     def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
         """A value per query; in the orders without a hit above the cutoff it is that of an empty query."""
         ruling = self.rules(ranking, convention, measure)
+        if ranking.grouped:
+            return compute("ap_grouped", ranking, ruling)
         if convention.ap_undefined != "cutoff" or not ranking.expected or not ranking.tied.any():
             return compute(self.name, ranking, ruling)
         if convention.empty is None:
@@ -205,10 +218,12 @@ class _AP(Native):
         return values + (1 - compute("success", ranking, ruling)) * convention.empty
 
 
-def err_rules(ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
-    """ERR's gain: (2^label - 1) / 2^top."""
+def err_rules(ranking: Ranking, convention: Convention, measure: Measure, parameter: float = 0.0) -> kernel.Rules:
+    """The chance to stop at a document as its gain: (2^label - 1) / 2^top, or what the convention says."""
     largest = ranking.largest_label
-    if convention.err_top == "probability":
+    if convention.err_top == "gain":
+        gains, top = convention.gains(largest, ranking.top), 1.0
+    elif convention.err_top == "probability":
         if largest > 1:
             raise ConventionError(f"ERR takes labels as probabilities here, and label {largest} is none")
         gains, top = np.arange(max(largest, 0) + 1, dtype=np.float64), 1.0
@@ -218,7 +233,7 @@ def err_rules(ranking: Ranking, convention: Convention, measure: Measure) -> ker
         if largest > int(convention.err_top):
             raise ConventionError(f"label {largest} is above ERR's top grade {convention.err_top}; set err_top")
         gains, top = exponential_gains(largest), 2.0 ** int(convention.err_top)
-    return replace(rules(ranking, convention, measure), gains=gains, top_gain=top)
+    return replace(rules(ranking, convention, measure, parameter), gains=gains, top_gain=top)
 
 
 _GAIN = ("gain", "gain_at")
@@ -226,7 +241,8 @@ _JK = "Järvelin & Kekäläinen 2002"
 
 register(Kind(
     "NDCG", "discounted gain of the list over that of the ideal list", "DCG@k / ideal DCG@k", _JK, Native("ndcg"),
-    (*_GAIN, "discount", "ideal", "short", "empty", "cut"), aliases=("ndcg_cut", "ndcg_burges"),
+    (*_GAIN, "discount", "ideal", "ideal_cut", "short", "empty", "cut"),
+    aliases=("ndcg_cut", "ndcg_burges"),
 ))  # fmt: skip
 register(Kind(
     "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, Native("dcg"),
@@ -239,7 +255,7 @@ register(Kind(
 register(Kind(
     "AP", "average precision; its mean is MAP", "sum of P@r over relevant ranks r / relevant documents",
     "Buckley & Voorhees 2000", _AP("ap"), ("relevant_at", "ap_denominator", "ap_undefined", "empty", "cut"),
-    aliases=("map", "map_cut", "average_precision"),
+    aliases=("map", "map_cut", "average_precision"), grouped=True,
 ))  # fmt: skip
 register(Kind(
     "P", "precision: the share of relevant documents in the first k", "hits@k / k", "Salton & McGill 1983",
@@ -247,7 +263,8 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "Recall", "the share of the relevant documents found in the first k", "hits@k / R", "Salton & McGill 1983",
-    Native("recall"), ("relevant_at", "empty", "cut"), aliases=("R", "set_recall", "SetR"),
+    Native("recall"), ("relevant_at", "recall_denominator", "empty", "cut", "average"),
+    aliases=("R", "set_recall", "SetR"), weights=Native("most_hits"),
 ))  # fmt: skip
 register(Kind(
     "Rprec", "precision at rank R, the number of relevant documents", "hits@R / R", "trec_eval",
@@ -260,7 +277,7 @@ register(Kind(
 register(Kind(
     "ERR", "expected reciprocal rank of the document at which a user stops",
     "sum of 1/r * R_r * prod_{i<r} (1 - R_i), R = (2^label - 1) / 2^top", "Chapelle, Metzler, Zhang & Grinspan 2009",
-    _ERR("err"), ("err_top", "cut"),
+    Stopping("err"), (*_GAIN, "err_top", "cut"),
 ))  # fmt: skip
 register(Kind(
     "RBP", "rank-biased precision of a user who goes on with probability p", "(1 - p) * sum of p^(r-1) over relevant "

@@ -1,18 +1,21 @@
 """Where data and scores meet: labels in rank order plus the pool of judged labels, per query.
 
 Everything a convention says about order (ties, precision of scores), about documents nobody judged and about which
-queries count is settled here, once; the measures after it are short pure functions.
+queries count is settled here, once; the measures after it are short pure functions. `order` sorts, `settled` says what
+the sorted labels count under a convention, so that conventions that agree on the order share one sort.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset, rows_of
+from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
@@ -35,6 +38,10 @@ class Ranking:
     pool: NDArray[np.int32]  # all judged labels, highest first
     pool_offsets: NDArray[np.int64]
     expected: bool  # the order of ties is open: measures take the expectation
+    grouped: bool = False  # every tied document stands at the last rank of its group
+    top: int | None = None  # the largest label of all the judged data, where it may be more than the ranking's
+    missing: NDArray[np.bool_] | None = None  # queries that were judged, and that the run does not have
+    score: Callable[[], NDArray[np.float64]] | None = None  # makes the scores in rank order
 
     @cached_property
     def largest_label(self) -> int:
@@ -47,9 +54,16 @@ class Ranking:
         """The length of the longest list or pool."""
         return max(int(np.diff(o).max(initial=0)) for o in (self.offsets, self.pool_offsets))
 
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores in rank order."""
+        if self.score is None:
+            raise ConventionError("this ranking has no scores, only an order")
+        return self.score()
+
     def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
         """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
-        tied = self.tied if self.expected else np.empty(0, np.uint8)
+        tied = self.tied if self.expected or self.grouped else np.empty(0, np.uint8)
         return measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
 
     def sizes(self) -> NDArray[np.int64]:
@@ -66,12 +80,27 @@ class Ranking:
 
     def select(self, queries: NDArray[np.int64]) -> Ranking:
         """The ranking of these queries, in this order."""
+        if len(queries) == len(self.query_ids) and np.array_equal(queries, np.arange(len(queries))):
+            return self
         rows, pool_rows = rows_of(self.offsets, queries), rows_of(self.pool_offsets, queries)
-        return Ranking(
-            tuple(self.query_ids[q] for q in queries),
-            self.labels[rows], _offsets(self.sizes()[queries]), self.tied[rows],
-            self.pool[pool_rows], _offsets(np.diff(self.pool_offsets)[queries]), self.expected,
+        return replace(
+            self, query_ids=tuple(self.query_ids[q] for q in queries),
+            labels=self.labels[rows], offsets=_offsets(self.sizes()[queries]), tied=self.tied[rows],
+            pool=self.pool[pool_rows], pool_offsets=_offsets(np.diff(self.pool_offsets)[queries]),
+            missing=None if self.missing is None else self.missing[queries],
+            score=None if self.score is None else lambda: self.scores[rows],
         )  # fmt: skip
+
+    def without(self, rows: NDArray[np.bool_]) -> Ranking:
+        """The same lists without these documents; the ranks close up."""
+        kept = ~rows
+        query = np.repeat(np.arange(len(self.query_ids)), self.sizes())[kept]
+        group = np.cumsum(self.tied == 0)[kept]
+        tied = np.zeros(len(group), np.uint8)
+        tied[1:] = group[1:] == group[:-1]
+        sizes = np.bincount(query, minlength=len(self.query_ids)).astype(np.int64)
+        score = None if self.score is None else lambda: self.scores[kept]
+        return replace(self, labels=self.labels[kept], offsets=_offsets(sizes), tied=tied, score=score)
 
 
 def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -95,16 +124,44 @@ def rank(
     allow_infinite: bool = False,
 ) -> Ranking:
     """Labels in rank order under a convention, from (data set, scores), (data set, run) or (judgements, run)."""
+    return settled(order(judged, scored, convention, allow_infinite=allow_infinite), convention)
+
+
+def order_key(convention: Convention) -> tuple[object, ...]:
+    """What `order` looks at: conventions with the same key share one sort."""
+    names = ("ties", "precision", "order", "own_document", "top_label")
+    return (*(getattr(convention, name) for name in names), convention.queries == "run")
+
+
+def order(
+    judged: Dataset | Judgements,
+    scored: NDArray[np.float64] | Run,
+    convention: Convention,
+    *,
+    allow_infinite: bool = False,
+) -> Ranking:
+    """All judged queries, and where the convention counts them those of the run alone, in rank order."""
     if isinstance(judged, Dataset) and isinstance(scored, Run):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
-        ranking = _rank_dataset(judged, scored, convention, allow_infinite)
-    elif isinstance(judged, Judgements) and isinstance(scored, Run):
-        ranking = _rank_run(judged, scored, convention, allow_infinite)
-    else:
-        raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
-    if convention.queries == "relevant":
-        ranking = ranking.select(np.flatnonzero(ranking.relevant_queries(convention.relevant_at)))
+        return _rank_dataset(judged, scored, convention, allow_infinite)
+    if isinstance(judged, Judgements) and isinstance(scored, Run):
+        return _rank_run(judged, scored, convention, allow_infinite)
+    raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
+
+
+def settled(ranking: Ranking, convention: Convention) -> Ranking:
+    """What ranked labels count under a convention, and for which queries."""
+    if ranking.missing is not None and convention.queries in ("both", "run"):
+        ranking = ranking.select(np.flatnonzero(~ranking.missing))
+    ranking = relabelled(ranking, convention)
+    if convention.least:
+        ranking = ranking.select(np.flatnonzero(ranking.sizes() >= convention.least))
+    if convention.queries.startswith("relevant"):
+        counted = ranking.relevant_queries(convention.relevant_at)
+        if convention.queries == "relevant-or-lost":
+            counted |= ranking.sizes() == 0
+        ranking = ranking.select(np.flatnonzero(counted))
     return ranking
 
 
@@ -123,9 +180,27 @@ def _cap(labels: NDArray[np.int32], convention: Convention) -> NDArray[np.int32]
     return np.where(labels > top, 0, labels).astype(np.int32)
 
 
-def _ties(convention: Convention) -> tuple[str, bool]:
-    expected = convention.ties == "expected"
-    return ("input" if expected else convention.ties), expected
+def _ties(convention: Convention) -> str:
+    """The rule by which kernels sort: where an order is open or given, as it stands."""
+    return "input" if convention.ties in ("expected", "grouped") or convention.order == "given" else convention.ties
+
+
+def _open(convention: Convention) -> tuple[bool, bool]:
+    """What a ranking says of ties that are not settled: that they are open, that they share a rank."""
+    ties = convention.ties if convention.order == "score" else "input"
+    return ties == "expected", ties == "grouped"
+
+
+def _as_given(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Scores that put every list in the order in which it was given."""
+    return -(np.arange(len(scores)) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.float64)
+
+
+def _descending(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Each query's scores, highest first."""
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    highest: NDArray[np.float64] = scores[np.lexsort((-scores, query))]
+    return highest
 
 
 def _unfit(scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.int64]:
@@ -147,44 +222,91 @@ def check_scores(data: Dataset, scores: NDArray[np.float64], allow_infinite: boo
 def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool) -> Ranking:
     scores = check_scores(data, scores, allow_infinite)
     labels = _cap(data.labels, convention)
-    ties, expected = _ties(convention)
+    given = convention.order == "given"
+    ties = _ties(convention)
     ids = data.document_ids
     needs_ids = ties.startswith("id-")
     if needs_ids and ids is None:
         ties = "input"
     float32 = convention.precision == "float32"
-    ranked, tied = kernel.rank_lists(scores, labels, data.offsets, ids if needs_ids else None, ties, float32)
+    by = _as_given(scores, data.offsets) if given else scores
+    ranked, tied = kernel.rank_lists(by, labels, data.offsets, ids if needs_ids else None, ties, float32)
     if needs_ids and ids is None and tied.any():
         raise ConventionError(f"ties={convention.ties} needs document ids, and {data.name} has none")
     queries = np.arange(data.queries)
     pool = kernel.sort_pools(labels, data.offsets, queries, data.offsets)
-    return Ranking(data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected)
+    ranking = Ranking(
+        data.query_ids, ranked, data.offsets, tied, pool, data.offsets, *_open(convention),
+        score=lambda: scores if given else _descending(scores, np.diff(data.offsets)),
+    )  # fmt: skip
+    return ranking if convention.own_document == "keep" else ranking.without(_own(data, by, ties, float32))
+
+
+def _own(data: Dataset, scores: NDArray[np.float64], ties: str, float32: bool) -> NDArray[np.bool_]:
+    """Where in rank order the documents stand that bear their query's id."""
+    if data.document_ids is None:
+        return np.zeros(len(data), np.bool_)
+    ids = data.document_ids if ties.startswith("id-") else None
+    rows = kernel.order_lists(scores, data.labels, data.offsets, ids, ties, float32)
+    return _named_as_query(data.document_ids, data.query_ids, data.offsets)[rows]
+
+
+def _named_as_query(documents: Texts, queries: tuple[str, ...], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Rows whose document has the id of its query."""
+    same = np.zeros(len(documents), np.bool_)
+    lengths = np.array([len(query.encode()) for query in queries], np.int32)
+    for row in np.flatnonzero(documents.lengths == np.repeat(lengths, np.diff(offsets))):  # most differ already here
+        query = int(np.searchsorted(offsets, row, side="right")) - 1
+        same[row] = documents.at(int(row)) == queries[query]
+    return same
 
 
 def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infinite: bool) -> Ranking:
     position = {query: i for i, query in enumerate(run.query_ids)}
-    if not position.keys() & set(judged.query_ids):
+    known = set(judged.query_ids)
+    if known and not position.keys() & known:
         raise DataError(f"{judged.name} and {run.name} have no query in common")
     unfit = _unfit(run.scores, allow_infinite)
     if len(unfit):
         raise _not_finite(run, int(unfit[0]))
-    keep = [q for q, query in enumerate(judged.query_ids) if convention.queries != "both" or query in position]
-    judged_of = np.array(keep, np.int64)
-    run_of = np.array([position.get(judged.query_ids[q], -1) for q in keep], np.int64)
+    if convention.own_document == "drop":
+        run = _without_own(run)
+    extra = [q for q, query in enumerate(run.query_ids) if query not in known] if convention.queries == "run" else []
+    judged_of = np.array([*range(len(judged.query_ids)), *[-1] * len(extra)], np.int64)
+    run_of = np.array([*(position.get(query, -1) for query in judged.query_ids), *extra], np.int64)
+    given = convention.order == "given"
     run_sizes = np.append(np.diff(run.offsets), 0)  # query -1, missing from the run, has none
     offsets = _offsets(run_sizes[run_of])
-    pool_offsets = _offsets(np.diff(judged.offsets)[judged_of])
+    pool_offsets = _offsets(np.append(np.diff(judged.offsets), 0)[judged_of])
     labels = _cap(judged.labels, convention)
-    ties, expected = _ties(convention)
+    scores = _as_given(run.scores, run.offsets) if given else run.scores
     ranked, tied, (first, second) = kernel.judge_and_rank(
-        (run.document_ids, run.scores, run.offsets),
+        (run.document_ids, scores, run.offsets),
         (judged.document_ids, labels, judged.offsets),
-        run_of, judged_of, offsets, ties, convention.precision == "float32",
+        run_of, judged_of, offsets, _ties(convention), convention.precision == "float32",
     )  # fmt: skip
     if second >= 0:
         raise _duplicate(run, first, second)
     pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
-    return Ranking(tuple(judged.query_ids[q] for q in keep), ranked, offsets, tied, pool, pool_offsets, expected)
+    ids = (*judged.query_ids, *(run.query_ids[q] for q in extra))
+
+    def score() -> NDArray[np.float64]:
+        found = run.scores[rows_of(run.offsets, run_of[run_of >= 0])]
+        return found if given else _descending(found, np.diff(offsets))
+
+    return Ranking(
+        ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
+        missing=run_of < 0, score=score,
+    )  # fmt: skip
+
+
+def _without_own(run: Run) -> Run:
+    """The run without documents that bear their query's id."""
+    kept = ~_named_as_query(run.document_ids, run.query_ids, run.offsets)
+    counts = np.concatenate(([0], np.cumsum(kept)))[run.offsets].astype(np.int64)
+    return replace(
+        run, offsets=counts, document_ids=run.document_ids.take(np.flatnonzero(kept)), scores=run.scores[kept]
+    )
 
 
 def _query_of(run: Run, row: int) -> str:
@@ -206,4 +328,63 @@ def _duplicate(run: Run, first: int, second: int) -> DataError:
     return DataError(f"{message}; the first time in line {run.line_of(first)}", run.file, line)
 
 
-__all__ = ["UNJUDGED", "Ranking", "as_judgements", "rank"]
+def relabelled(ranking: Ranking, convention: Convention) -> Ranking:
+    """The labels of a ranking as a convention counts them: unjudged documents, levels by query, a floor of scores."""
+    if convention.negative == "unjudged":
+        ranking = _without_negatives(ranking)
+    if convention.unjudged == "drop" and (ranking.labels == UNJUDGED).any():
+        ranking = ranking.without(ranking.labels == UNJUDGED)
+    if convention.pool == "list":
+        ranking = _with_pool(ranking, ranking.labels, ranking.offsets)
+    labels, pool = ranking.labels, ranking.pool
+    if isinstance(convention.unjudged, int):
+        labels = np.where(labels == UNJUDGED, np.int32(convention.unjudged), labels)
+        labels = _in_ties(labels, ranking.tied, convention.ties)
+    if convention.relevance != "fixed":
+        least = _levels(ranking)
+        labels = np.where(labels < np.repeat(least, ranking.sizes()), np.minimum(labels, 0), labels)
+        pool = np.where(pool < np.repeat(least, np.diff(ranking.pool_offsets)), np.minimum(pool, 0), pool)
+    if convention.score_floor == "zero":
+        scores = ranking.scores.astype(np.float32) if convention.precision == "float32" else ranking.scores
+        labels = np.where(scores <= 0, np.minimum(labels, 0), labels)
+    if labels is ranking.labels and pool is ranking.pool:
+        return ranking
+    return replace(ranking, labels=labels.astype(np.int32), pool=pool.astype(np.int32))
+
+
+def _in_ties(labels: NDArray[np.int32], tied: NDArray[np.uint8], ties: str) -> NDArray[np.int32]:
+    """Labels in the best or worst order of their groups of ties, after unjudged documents were given one."""
+    if ties not in ("best", "worst"):
+        return labels
+    ordered: NDArray[np.int32] = labels[np.lexsort((-labels if ties == "best" else labels, np.cumsum(tied == 0)))]
+    return ordered
+
+
+def _with_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:
+    """The ranking with a pool of these labels, but for those that nobody gave."""
+    judged = labels != UNJUDGED
+    kept = np.concatenate(([0], np.cumsum(judged)))[offsets].astype(np.int64)
+    pool = kernel.sort_pools(labels[judged], kept, np.arange(len(kept) - 1), kept)
+    return replace(ranking, pool=pool, pool_offsets=kept)
+
+
+def _without_negatives(ranking: Ranking) -> Ranking:
+    """The ranking as if nobody had given a label below 0."""
+    if not (ranking.pool < 0).any():
+        return ranking
+    pool = np.where(ranking.pool < 0, UNJUDGED, ranking.pool).astype(np.int32)
+    labels = np.where(ranking.labels < 0, UNJUDGED, ranking.labels).astype(np.int32)
+    return replace(_with_pool(ranking, pool, ranking.pool_offsets), labels=labels)
+
+
+def _levels(ranking: Ranking) -> NDArray[np.float64]:
+    """By query, the larger of half its largest label and the 90th percentile (nearest rank) of its judged ones."""
+    judged = np.diff(ranking.pool_offsets)
+    first = ranking.pool_offsets[:-1]
+    padded = np.append(ranking.pool, 0)  # for a query without judgements behind the last one
+    largest = np.where(judged > 0, padded[np.minimum(first, len(ranking.pool))], 0).astype(np.float64)
+    at = first + judged - (9 * judged + 9) // 10
+    return np.maximum(largest / 2, np.where(judged > 0, padded[np.minimum(at, len(ranking.pool))], 0))
+
+
+__all__ = ["UNJUDGED", "Ranking", "as_judgements", "order", "order_key", "rank", "settled"]

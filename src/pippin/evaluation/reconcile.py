@@ -8,7 +8,7 @@ kept per query, so that one sees which queries carry each part.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, overload
 
@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.evaluate import Rankings, aggregate, measure_values, read_rankings
+from pippin.evaluation.evaluate import (
+    Rankings,
+    aggregate,
+    aggregate_of,
+    measure_values,
+    read_rankings,
+    rounded_mean,
+    weights_of,
+)
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.notation import parse, text_of
+from pippin.evaluation.notation import text_of
 from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_by
 from pippin.shown import ByTool, Drawn, in_columns
 
@@ -158,10 +166,15 @@ def reconcile(
 
 def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: Tool) -> Reconciliation:
     """Share out the difference between what two tools say over the choices that differ."""
-    asked = parse(measure)
-    if KINDS[asked.kind].aggregate != "mean":
+    asked = source.measure(measure)
+    other = target.measure(measure)
+    if asked.kind != other.kind:
+        raise ConventionError(f"{measure} is {asked} in {source.name} and {other} in {target.name}: two measures")
+    if KINDS[asked.kind].aggregate != "mean" or KINDS[asked.kind].whole is not None:
         raise ConventionError(f"{measure} is no mean over queries, so its difference has no shares")
-    first, last = source.convention_for(asked), target.convention_for(asked)
+    # What only one of them says in its own name of the measure is a choice like any other.
+    first, last = source.convention_for(asked), target.convention_for(other)
+    asked = replace(asked, overrides=())
     axes = _axes(asked, first, last)
     query_ids, amounts, (before, after) = _shapley(rankings, asked, first, last, axes)
     shares = [
@@ -169,7 +182,8 @@ def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: T
              _fact(rankings, asked, axis, first, last), amounts[i])
         for i, axis in enumerate(axes)
     ]  # fmt: skip
-    printed = round_as_printed(before, first.digits), round_as_printed(after, last.digits)
+    printed = (round_as_printed(rounded_mean(before, first), first.digits),
+               round_as_printed(rounded_mean(after, last), last.digits))  # fmt: skip
     rounding = (printed[1] - after) - (printed[0] - before)
     if rounding:
         shares.append(Share("digits", first.digits, last.digits, rounding, "", np.zeros(len(query_ids))))
@@ -197,7 +211,7 @@ def _shapley(
     is Σ_T w(T) c(T), w = (|T|−1)! (d−|T|)! / d! where i is in T and −|T|! (d−|T|−1)! / d! where it is not.
     """
     d = len(axes)
-    query_ids = rankings.judged.query_ids
+    query_ids = rankings.query_ids
     position = {query: i for i, query in enumerate(query_ids)}
     amounts = [np.zeros(len(query_ids)) for _ in axes]
     means = {}
@@ -221,12 +235,14 @@ def _contributions(
     """What each query adds to the mean, and the mean."""
     ranking = rankings.under(convention)
     values = measure_values(ranking, measure, convention)
-    counted = ~np.isnan(values)
+    weights, how = weights_of(ranking, measure, convention), aggregate_of(measure, convention)
+    counted = np.ones(len(values), np.bool_) if how == "counted" else ~np.isnan(values)
+    each = np.where(counted, 1.0 if weights is None else weights, 0.0)
     out = np.zeros(len(position))
-    if counted.any():
+    if each.any():
         at = np.array([position[q] for q in ranking.query_ids], np.int64)
-        out[at] = np.where(counted, values, 0.0) / int(counted.sum())
-    return out, aggregate(values, "mean")
+        out[at] = np.nan_to_num(values, nan=0.0) * each / each.sum()
+    return out, aggregate(values, how, weights)
 
 
 def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, last: Convention) -> str:
@@ -266,7 +282,10 @@ def _top_fact(rankings: Rankings, measure: Measure, first: Convention, last: Con
 def _queries_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
     known = set(getattr(rankings.scored, "query_ids", rankings.judged.query_ids))
     missing = sum(query not in known for query in rankings.judged.query_ids)
-    return f"{missing} of {len(rankings.judged.query_ids)} judged queries are not in the run"
+    fact = f"{missing} of {len(rankings.judged.query_ids)} judged queries are not in the run"
+    if "run" not in (first.queries, last.queries):
+        return fact
+    return fact + f", {len(rankings.query_ids) - len(rankings.judged.query_ids)} of the run are not judged"
 
 
 _FACTS = {

@@ -24,9 +24,17 @@ from pippin.data.stretches import SIZE, Places, ScoreLines, letor_stretches, run
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements
-from pippin.errors import DataError
+from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import Column, Evaluation, Rankings, aggregate, evaluate_rankings
+from pippin.evaluation.evaluate import (
+    Column,
+    Evaluation,
+    Rankings,
+    aggregate,
+    aggregate_of,
+    evaluate_rankings,
+    rounded_mean,
+)
 from pippin.evaluation.measures import KINDS
 from pippin.evaluation.ranking import Ranking
 from pippin.evaluation.tools import Tool
@@ -59,13 +67,17 @@ def join(parts: Sequence[Evaluation], order: Mapping[str, int] | None = None) ->
 
 def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> Column:
     ids = [query for part in parts for query in part.query_ids]
-    values = np.concatenate([part.values for part in parts])
+    rows = np.arange(len(ids))
     if order is not None:
         rows = np.argsort(np.array([order[query] for query in ids], np.int64), kind="stable")
-        ids, values = [ids[row] for row in rows], values[rows]
+    ids, values = [ids[row] for row in rows], np.concatenate([part.values for part in parts])[rows]
     first = parts[0]
-    mean = aggregate(values, KINDS[first.measure.kind].aggregate)
-    return Column(first.asked, first.measure, first.convention, tuple(ids), values, mean)
+    if KINDS[first.measure.kind].whole is not None:
+        raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
+    each = [part.weights for part in parts if part.weights is not None]
+    weights = np.concatenate(each)[rows] if each else None
+    mean = rounded_mean(aggregate(values, aggregate_of(first.measure, first.convention), weights), first.convention)
+    return Column(first.asked, first.measure, first.convention, tuple(ids), values, mean, weights)
 
 
 def evaluate_stream(
@@ -89,7 +101,7 @@ def evaluate_stream(
     elif judging == "judgements" and scoring == "run":
         judgements = read_judgements(judged)
         order = {query: i for i, query in enumerate(judgements.query_ids)}
-        parts = _with_run(judgements, scored, places, size)
+        parts = _with_run(judgements, scored, order, places, size)
     else:
         raise DataError(
             "a stream is LETOR text or partitions with a file of scores, or judgements with a run, and not "
@@ -132,19 +144,33 @@ def _datasets(judged: str | os.PathLike[str], places: Places, size: int) -> Iter
     return (whole.read(part) for part in whole.parts)
 
 
-def _with_run(judged: Judgements, path: str | os.PathLike[str], places: Places, size: int) -> Iterator[Rankings]:
-    """Stretches of the run with their judgements; at the end the judged queries that the run does not have."""
-    place = {query: i for i, query in enumerate(judged.query_ids)}
-    missing = np.ones(len(place), np.bool_)
+def _with_run(
+    judged: Judgements, path: str | os.PathLike[str], order: dict[str, int], places: Places, size: int
+) -> Iterator[Rankings]:
+    """Stretches of the run with their judgements; at the end the judged queries that the run does not have.
+
+    Queries that nobody judged take their place in `order` behind the judged ones.
+    """
+    missing = np.ones(len(judged.query_ids), np.bool_)
     for run in run_stretches(path, places, size):
-        common = np.array(sorted(place[query] for query in run.query_ids if query in place), np.int64)
-        if len(common):
-            missing[common] = False
-            yield Rankings(_select(judged, common), run)
+        rows = [order.setdefault(query, len(order)) for query in run.query_ids]
+        common = np.array(sorted(row for row in rows if row < len(missing)), np.int64)
+        missing[common] = False
+        yield (Rankings if len(common) else _Unjudged)(_select(judged, common), run)
     if missing.all():
         raise DataError(f"{judged.name} and {Path(path).name} have no query in common")
     if missing.any():
         yield _Unretrieved(_select(judged, np.flatnonzero(missing)))
+
+
+class _Unjudged(Rankings):
+    """Queries of the run that nobody judged, under conventions where they count."""
+
+    def under(self, convention: Convention) -> Ranking:
+        """The ranking under a convention's rules of order."""
+        if convention.queries == "run":
+            return super().under(convention)
+        return super().under(convention.replace(queries="run")).select(np.empty(0, np.int64))
 
 
 class _Unretrieved(Rankings):
@@ -157,7 +183,7 @@ class _Unretrieved(Rankings):
     def under(self, convention: Convention) -> Ranking:
         """The ranking under a convention's rules of order."""
         ranking = super().under(convention)
-        return ranking.select(np.empty(0, np.int64)) if convention.queries == "both" else ranking
+        return ranking.select(np.empty(0, np.int64)) if convention.queries in ("both", "run") else ranking
 
 
 def _select(judged: Judgements, queries: NDArray[np.int64]) -> Judgements:

@@ -1,104 +1,26 @@
-"""The evaluation tools of the field as named conventions.
+"""The evaluation tools of the field as named conventions: here the classic ones, the families in `tool_families`.
 
-A tool is a convention, the version and source it was read in, and its traps. Where a tool treats some measures by
-other rules than the rest, a `Variant` says which and how. To add a tool, register it here.
+A tool is a convention, the version and source it was read in, and its traps. To add a tool, register it here or in
+the file of its family.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
-
-from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import Measure
+from pippin.evaluation.tool import (
+    GROUPS,
+    TOOLS,
+    Several,
+    Tool,
+    Variant,
+    chosen,
+    is_one,
+    kinds,
+    named,
+    register,
+    said_by,
+)
 from pippin.evaluation.trec_measures import LEGACY
-from pippin.registry import Registry
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Measures for which a tool departs from its own convention."""
-
-    applies: Callable[[Measure], bool]
-    changes: dict[str, Any]
-    why: str
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A named convention with its source."""
-
-    name: str
-    title: str
-    version: str
-    source: str
-    convention: Convention
-    prints: tuple[str, ...]  # kinds of measure that the tool itself gives; others are an extension by its rules
-    traps: tuple[str, ...] = ()
-    variants: tuple[Variant, ...] = ()
-
-    def convention_for(self, measure: Measure, **overrides: Any) -> Convention:
-        """The convention under which this tool computes `measure`; overrides win over the tool, the measure's own
-        arguments over both.
-        """
-        convention = self.convention
-        for variant in self.variants:
-            if variant.applies(measure):
-                convention = convention.replace(**variant.changes)
-        return measure.under(convention.replace(**overrides))
-
-
-T = TypeVar("T")
-Several = Literal["all"] | list[str] | list[Tool] | tuple[str | Tool, ...]
-TOOLS: Registry[Tool] = Registry("tool", "pippin.tools", Tool)
-
-
-def register(tool: Tool) -> Tool:
-    """Put a tool on the shelf."""
-    return TOOLS.register(tool.name, tool)
-
-
-def is_one(tool: str | Tool | Several) -> bool:
-    """Whether one tool is asked for, by itself or by its name, and not a list of them."""
-    return isinstance(tool, Tool) or (isinstance(tool, str) and tool != "all")
-
-
-def chosen(tool: str | Tool | Several) -> list[Tool]:
-    """The tools of these names, or of this one; `all` is every tool.
-
-    >>> [tool.name for tool in chosen(["letor4", "yahoo"])], len(chosen("all")) == len(TOOLS)
-    (['letor4', 'yahoo'], True)
-    """
-    asked = [tool] if isinstance(tool, (str, Tool)) else list(tool)
-    if "all" in asked:
-        return TOOLS.values()
-    if not asked:
-        raise ConventionError("no tool was asked for")
-    return [TOOLS[one] if isinstance(one, str) else one for one in asked]
-
-
-def said_by(tools: Iterable[Tool], say: Callable[[Tool], T], *, leave_out: bool) -> tuple[dict[str, T], dict[str, str]]:
-    """What each tool says, and, with `leave_out`, which tools cannot and why. That none can is an error either way."""
-    found: dict[str, T] = {}
-    why: dict[str, ConventionError] = {}
-    for tool in tools:
-        try:
-            found[tool.name] = say(tool)
-        except ConventionError as error:
-            if not leave_out:
-                raise
-            why[tool.name] = error
-    if why and not found:
-        raise next(iter(why.values()))
-    return found, {name: str(error) for name, error in why.items()}
-
-
-def kinds(*names: str) -> Callable[[Measure], bool]:
-    """Applies to measures of these kinds."""
-    return lambda measure: measure.kind in names
-
 
 OFFICIAL = Convention()
 _LIST = OFFICIAL.replace(ideal="list", queries="both", ties="input", ap_denominator="list")
@@ -218,30 +140,41 @@ register(Tool(
 register(Tool(
     "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",
     _LIST.replace(gain="label", ties="expected"),
-    ("NDCG", "DCG"),
-    ("gain is what you pass: labels, unless you exponentiate them", "a query of one document raises an error there"),
+    ("NDCG", "DCG", "AP", "CoverageError", "RankingLoss"),
+    ("gain is what you pass: labels, unless you exponentiate them", "a query of one document raises an error there",
+     "average_precision_score and LRAP count tied documents at the last rank of their group"),
+    (Variant(kinds("AP"), {"ties": "grouped"}, "ties are one threshold"),
+     Variant(kinds("CoverageError", "RankingLoss"), {"ties": "worst"}, "ties count against the ranking")),
+    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "lightgbm", "LightGBM", "4.7.0", "rank_metric.hpp, map_metric.hpp",
     _LIST.replace(empty=1.0, ap_denominator="cutoff"), ("NDCG", "AP"),
     ("an empty query counts 1.0, and query weights do not apply to it",),
+    group="libraries",
 ))  # fmt: skip
 _XGBOOST = _LIST.replace(empty=1.0, precision="float32", ap_denominator="cutoff", short_precision="list")
 register(Tool(
     "xgboost", "XGBoost", "3.2.0", "rank_metric.cc", _XGBOOST, ("NDCG", "AP", "P"),
     ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only"),
+    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "xgboost-", "XGBoost, measures with the suffix “-”", "3.2.0", "rank_metric.cc", _XGBOOST.replace(empty=0.0),
     ("NDCG", "AP", "P"),
+    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "catboost", "CatBoost", "1.2.10", "NDCG, MAP, PrecisionAt, MRR, ERR",
     _LIST.replace(gain="label", empty=1.0, ties="worst", ap_denominator="cutoff", short_precision="list",
                   err_top="probability"),
-    ("NDCG", "AP", "P", "RR", "ERR"),
-    ("ties are settled pessimistically, lowest label first", "type=Base takes the label as gain, type=Exp 2^label - 1"),
-    (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),),
+    ("NDCG", "DCG", "AP", "P", "Recall", "RR", "ERR", "PFound", "AUC", "OPA", "AverageGain"),
+    ("ties are settled pessimistically, lowest label first", "type=Base takes the label as gain, type=Exp 2^label - 1",
+     "an empty query counts 1 in NDCG and RecallAt, 0 in MAP, MRR and QueryAUC",
+     "ERR and PFound take labels above 1 as probabilities, and give numbers far below 0 (--err-top gain)"),
+    (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),
+     Variant(kinds("AUC", "OPA"), {"empty": 0.0, "ties": "expected"}, "a tied pair is half right; one class counts 0")),
+    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "rankeval", "rankeval", "0.8.2", "rankeval.metrics",
@@ -251,3 +184,11 @@ register(Tool(
     ("ties in reverse input order up to 16 documents, arbitrary above",
      "MAP@k is 1.0 where all relevant documents stand below the cutoff", "ERR's top grade is the query's own"),
 ))  # fmt: skip
+
+# The families stand in files of their own, which know what is above.
+from pippin.evaluation.tool_families import engines, libraries, recommenders, retrieval  # noqa: E402
+
+__all__ = [
+    "GROUPS", "OFFICIAL", "TOOLS", "Several", "Tool", "Variant", "chosen", "engines", "is_one", "kinds", "libraries",
+    "named", "recommenders", "register", "retrieval", "said_by",
+]  # fmt: skip

@@ -12,8 +12,10 @@ from pippin.kernels import native, threads_for
 UNJUDGED: int = native.UNJUDGED
 
 _SHORT_PRECISION = {"cutoff": 0, "list": 1, "zero": 2}
-_DENOMINATOR = {"judged": 0, "list": 1, "cutoff": 2}
+_DENOMINATOR = {"judged": 0, "list": 1, "cutoff": 2, "found": 3, "shortest": 4}
 _RECALL_CUT = {"up": 0, "nearest": 1}
+_IDEAL_CUT = {"cutoff": 0, "list": 1, "none": 2}
+_RECALL_DENOMINATOR = {"judged": 0, "cutoff": 1}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Rules:
     parameter: float = 0.0
     numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     recall_cut: str = "up"
+    ideal_cut: str = "cutoff"
+    recall_denominator: str = "judged"
+    negative_gains: bool = False
 
     def bound(self) -> native.Rules:
         """The rules as native functions take them."""
@@ -41,10 +46,11 @@ class Rules:
             self.gains, self.multipliers, self.divisors, self.cutoff, self.relevant_at, self.ideal_from_list,
             self.short_is_zero, _SHORT_PRECISION[self.short_precision], _DENOMINATOR[self.denominator],
             self.undefined_at_cutoff, self.top_gain, self.parameter, self.numbers, _RECALL_CUT[self.recall_cut],
+            _IDEAL_CUT[self.ideal_cut], _RECALL_DENOMINATOR[self.recall_denominator], self.negative_gains,
         )  # fmt: skip
 
 
-_HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE}
+_HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE, "half-up-2": native.HELD_HALF_UP}
 
 
 @dataclass(frozen=True)

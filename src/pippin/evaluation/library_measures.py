@@ -1,0 +1,104 @@
+"""The measures that machine-learning libraries, recommenders and evaluators of retrieval added to those of the field.
+
+Pairs in their right order (AUC, OPA, ranking loss), ranks of relevant documents (ARP, coverage error, NCRR), users who
+give up (PFound), averages over cutoffs, and what an order by chance would give.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.measures import COUNT, Kind, Measure, Native, Stopping, Values, register
+from pippin.evaluation.ranking import Ranking
+
+_GAIN = ("gain", "gain_at")
+_LIST = "torchmetrics 1.9"
+_RECOMMENDERS = "cornac"
+
+register(Kind(
+    "FallOut", "the share of the documents that are not relevant found in the first k", "others@k / others in the list",
+    _LIST, Native("fall_out"), ("relevant_at", "empty", "cut"), aliases=("fallout", "fall_out"), better="lower",
+))  # fmt: skip
+register(Kind(
+    "AUC", "pairs of a relevant and another document in their right order", "right pairs / pairs, in the first k",
+    "torchmetrics 1.9; pyltr 0.2.6", Native("auc"), ("relevant_at", "empty", "cut"), aliases=("auroc",), better="",
+))  # fmt: skip
+register(Kind(
+    "RankingLoss", "pairs of a relevant and another document in the wrong order", "wrong pairs / pairs",
+    "scikit-learn label_ranking_loss", Native("ranking_loss"), ("relevant_at", "empty"), cutoff="never",
+    aliases=("label_ranking_loss",), better="lower",
+))  # fmt: skip
+register(Kind(
+    "OPA", "ordered pair accuracy: pairs of documents in the order of their labels", "right pairs / pairs of different "
+    "labels", "Rax; TensorFlow Ranking", Native("opa"), ("empty", "average"), cutoff="never",
+    weights=Native("graded_pairs"),
+))  # fmt: skip
+register(Kind(
+    "ARP", "average relevance position: the mean rank of a document, counted by its label", "sum of r * label / sum of "
+    "labels", "Zhu 2004; TensorFlow Ranking", Native("arp"), ("empty", "average"), cutoff="never", range=COUNT,
+    better="lower", weights=Native("label_sum"),
+))  # fmt: skip
+register(Kind(
+    "NCRR", "normalised cumulative reciprocal rank", "sum of 1/r over hits / the same with all relevant first",
+    _RECOMMENDERS, Native("ncrr"), ("relevant_at", "ideal_cut", "empty", "cut"),
+))  # fmt: skip
+register(Kind(
+    "HitsRR", "mean reciprocal rank of all hits in the first k", "mean of 1/r over hits", "LlamaIndex (granular MRR)",
+    Native("rr_hits"), ("relevant_at", "cut"), better="",
+))  # fmt: skip
+register(Kind(
+    "PFound", "chance that a user finds what is relevant before giving up", "sum of decay^(r-1) * R_r * prod_{i<r} "
+    "(1 - R_i)", "Gulin et al. 2009; CatBoost", Stopping("pfound", "decay"), (*_GAIN, "err_top", "cut"),
+    parameters={"decay": 0.85},
+))  # fmt: skip
+register(Kind(
+    "CG", "cumulative gain", "sum of gain(label at r), r = 1..k", "Järvelin & Kekäläinen 2000", Native("cg"),
+    (*_GAIN, "cut"), range=COUNT,
+))  # fmt: skip
+register(Kind(
+    "AverageGain", "the mean gain of the first k", "CG@k / min(k, n)", "CatBoost", Native("average_gain"),
+    (*_GAIN, "cut"), range=COUNT,
+))  # fmt: skip
+register(Kind(
+    "MeanP", "precision averaged over all cutoffs up to k", "mean of P@1 .. P@k", "Elliot (its MAP)", Native("mean_p"),
+    ("relevant_at", "cut"),
+))  # fmt: skip
+register(Kind(
+    "MeanRecall", "recall averaged over all cutoffs up to k", "mean of Recall@1 .. Recall@k", "Elliot (its MAR)",
+    Native("mean_recall"), ("relevant_at", "empty", "cut"),
+))  # fmt: skip
+register(Kind(
+    "CoverageError", "how far down one must go to have all relevant documents", "rank of the last relevant document",
+    "scikit-learn coverage_error", Native("coverage_error"), ("relevant_at",), cutoff="never", range=COUNT,
+    aliases=("coverage_error",), better="lower",
+))  # fmt: skip
+register(Kind(
+    "RandomNDCG", "NDCG of a random order of the list", "mean gain * sum of discounts / ideal DCG@k",
+    "Yggdrasil Decision Forests", Native("random_ndcg"),
+    (*_GAIN, "discount", "ideal", "ideal_cut", "empty", "cut"), aliases=("default_ndcg",), better="",
+))  # fmt: skip
+register(Kind(
+    "nRBP", "rank-biased precision over that of the best list of its length", "RBP@k / RBP of all relevant first",
+    "LensKit", Native("normalised_rbp", "p"), ("relevant_at", "empty", "cut"), parameters={"p": 0.85},
+))  # fmt: skip
+register(Kind(
+    "num_success", "queries with a relevant document among the first k", "a count, summed over queries", "MTEB",
+    Native("success"), ("relevant_at", "cut"), aggregate="sum",
+))  # fmt: skip
+
+
+def _of_batch(ranking: Ranking, convention: Convention, measure: Measure, values: Values) -> float:
+    """allRank's mean of a batch: a query without any gain counts 1, for its first document has the largest label,
+    unless no query of the batch has any.
+    """
+    empty = ~ranking.relevant_queries()
+    batch = values if empty.all() else np.where(empty, 1.0, values)
+    return float(np.mean(batch)) if len(batch) else float("nan")
+
+
+register(Kind(
+    "TopRR", "reciprocal rank of the first document with the query's largest label",
+    "1 / rank of the first largest label",
+    "allRank (its mrr)", Native("top_rr"), ("cut",), expected=False, whole=_of_batch,
+))  # fmt: skip

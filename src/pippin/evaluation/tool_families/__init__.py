@@ -1,0 +1,1 @@
+"""Tools by family: what libraries, evaluators of retrieval, recommenders and search engines compute."""

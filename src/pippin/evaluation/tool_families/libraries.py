@@ -1,0 +1,74 @@
+"""Machine-learning libraries that train rankers and evaluate them: what they compute for lists of labels and scores."""
+
+from __future__ import annotations
+
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.tool import Tool, Variant, kinds, register
+
+LIST = Convention(ideal="list", queries="both", ties="input", ap_denominator="list")
+SINGLE = LIST.replace(precision="float32", held="float32", short_precision="list")
+
+register(Tool(
+    "rax", "Rax", "0.4.0", "google/rax, rax/_src/metrics.py", SINGLE,
+    ("NDCG", "DCG", "AP", "P", "Recall", "RR", "OPA"),
+    ("equal scores are a wrong pair in OPA, and stand in input order elsewhere", "all is single precision"),
+    (Variant(kinds("OPA"), {"ties": "worst"}, "a pair of equal scores is wrong"),),
+    group="libraries",
+    spellings=((r"mrr(@\d+)?", r"RR\1"), (r"ap(@\d+)?", r"AP\1")),
+    inexpressible=("all measures with key=: ties in a random order",),
+))  # fmt: skip
+register(Tool(
+    "allrank", "allRank", "1.4.3", "allegro/allRank, allrank/models/metrics.py, c884756",
+    SINGLE.replace(empty=1.0), ("NDCG", "DCG", "TopRR"),
+    ("MRR looks for the first document with the query's largest label, not for the first relevant one",
+     "MRR of a query with nothing relevant is 1 where another query of the batch has something, and else 0"),
+    group="libraries", spellings=((r"mrr(@\d+)?", r"TopRR\1"),),
+    inexpressible=("tied scores in lists of more than 16 documents: torch.sort leaves them in an arbitrary order",
+                   "MRR of an empty query in a batch: alone it is 0, and 1 beside others, which the mean has"),
+))  # fmt: skip
+register(Tool(
+    "tf-ranking", "TensorFlow Ranking", "0.5.5", "tensorflow_ranking/python/metrics_impl.py",
+    SINGLE.replace(ties="expected", average="weighted"),
+    ("NDCG", "DCG", "AP", "P", "Recall", "RR", "Success", "ARP", "OPA"),
+    ("tied documents are shuffled on every call: here their expectation stands",
+     "the means of ARP and OPA weigh a query by its labels and by its pairs", "labels below 0 are padding"),
+    (Variant(kinds("OPA"), {"ties": "worst"}, "a pair of equal scores is wrong"),
+     Variant(kinds("Recall"), {"average": "queries"}, "all means but those of ARP and OPA are plain")),
+    group="libraries",
+    spellings=((r"(NDCG|DCG|ARP|OPA)Metric(@\d+)?", r"\1\2"), (r"MRRMetric(@\d+)?", r"RR\1"),
+               (r"MeanAveragePrecisionMetric(@\d+)?", r"AP\1"), (r"PrecisionMetric(@\d+)?", r"P\1"),
+               (r"RecallMetric(@\d+)?", r"Recall\1"), (r"HitsMetric(@\d+)?", r"Success\1")),
+    inexpressible=("one draw of shuffled ties: the expectation over all draws is given",),
+))  # fmt: skip
+register(Tool(
+    "pyltr", "pyltr", "0.2.6", "pyltr/metrics", LIST.replace(ties="worst"),
+    ("NDCG", "DCG", "AP", "ERR", "AUC"),
+    ("NDCG keeps the ideal of a query in the metric object, and uses it again for another data set with the same ids",
+     "ERR wants the top grade, and stops at a label above it", "AUCROC of a query with one class is 0"),
+    group="libraries",
+    spellings=((r"(NDCG|DCG|AP)\(k=(\d+)\)", r"\1@\2"), (r"NDCG\(k=(\d+),gain_type='identity'\)",
+    r"NDCG(gain=label)@\1"),
+               (r"AP\(k=(\d+),cutoff=1.5\)", r"AP(rel=2)@\1"), (r"ERR\((\d),k=(\d+)\)", r"ERR(err_top=\1)@\2"),
+               (r"AUCROC\(\)", r"AUC")),
+    inexpressible=("KendallTau: a correlation, see pippin correlate",),
+))  # fmt: skip
+register(Tool(
+    "fastrank", "fastrank", "0.8.0", "jjfiv/fastrank, src/evaluators.rs", LIST.replace(ties="worst",
+    precision="float32"),
+    ("NDCG", "AP", "RR"),
+    ("map@5 and mrr@5 are taken, and not cut", "scores are features, which are single precision"),
+    (Variant(kinds("AP", "RR"), {"cut": False}, "k is ignored"),),
+    group="libraries", spellings=((r"mrr(@\d+)?|rr", r"RR"),),
+))  # fmt: skip
+register(Tool(
+    "ydf", "Yggdrasil Decision Forests", "0.16.1", "google/yggdrasil-decision-forests, metric/ranking_*.cc, fb9c52b",
+    LIST.replace(ties="expected", precision="float32"),
+    ("NDCG", "AP", "RR", "RandomNDCG"),
+    ("MAP divides by the hits above the cutoff: one hit at rank 1 gives 1, whatever else is relevant",
+     "ties are averaged in NDCG, and come out best first in MRR and MAP", "all truncations are 5 by default"),
+    (Variant(kinds("AP", "RR"), {"ties": "best", "ap_denominator": "found"}, "sorted by label before by score"),),
+    group="libraries",
+    spellings=((r"mrr(@\d+)?", r"RR\1"), (r"default_ndcg(@\d+)?", r"RandomNDCG\1")),
+    inexpressible=("precision_at_1: hangs on the order in which the top labels were given",
+                   "MRR and MAP with ties in lists of more than 16 documents: std::sort leaves them as they fall"),
+))  # fmt: skip

@@ -1,0 +1,112 @@
+"""Evaluators of recommenders: users are queries, items are documents, and most of them know no grades."""
+
+from __future__ import annotations
+
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.tool import Tool, Variant, kinds, register
+
+BINARY = Convention(gain="binary", ties="input", queries="both", digits=6)
+USERS = BINARY.replace(empty=None)
+
+register(Tool(
+    "spark", "Spark MLlib (PySpark)", "4.3.0", "mllib/evaluation/RankingMetrics.scala and its Python bridge",
+    BINARY.replace(queries="run"), ("NDCG", "AP", "P", "Recall"),
+    ("PySpark takes a column of relevance and drops it in silence: NDCG is binary; Scala computes 2^label - 1",
+     "with a column of relevance Scala takes the ideal in the order given, unsorted, so that NDCG can exceed 1",
+     "the caller ranks: ties are his"),
+    (Variant(lambda m: m.kind == "AP" and m.cutoff is not None, {"ap_denominator": "cutoff"},
+     "At(k) divides by min(R, k)"),),
+    group="recommenders",
+    spellings=((r"ndcgAt\((\d+)\)", r"NDCG@\1"), (r"precisionAt\((\d+)\)", r"P@\1"), (r"recallAt\((\d+)\)",
+    r"Recall@\1"),
+               (r"meanAveragePrecision", r"AP"), (r"meanAveragePrecisionAt\((\d+)\)", r"AP@\1")),
+))  # fmt: skip
+register(Tool(
+    "spark-scala", "Spark MLlib (Scala, with relevance)", "4.3.0", "mllib/evaluation/RankingMetrics.scala",
+    BINARY.replace(queries="run", gain="exp2"), ("NDCG",),
+    ("the ideal is the ground truth in the order given: only a sorted one gives NDCG",), group="recommenders",
+    spellings=((r"ndcgAt\((\d+)\)", r"NDCG@\1"),),
+))  # fmt: skip
+register(Tool(
+    "recommenders", "Recommenders (Microsoft)", "1.2.1", "recommenders/evaluation/python_evaluation.py",
+    BINARY.replace(empty=None), ("NDCG", "AP", "P", "Recall", "Rprec"),
+    ("NDCG divides by all users with a true item, the others by users in both frames",
+     "any row of rating_true is relevant, whatever its rating", "gain is binary unless score_type says otherwise"),
+    (Variant(kinds("NDCG"), {"queries": "relevant"}, "an outer merge: a user without predictions counts 0"),
+     Variant(lambda m: m.kind == "AP" and m.cutoff is not None, {"ap_denominator": "cutoff"}, "map_at_k: min(R, k)")),
+    group="recommenders",
+    spellings=((r"ndcg_at_k\(k=(\d+)\)", r"NDCG@\1"), (r"precision_at_k\(k=(\d+)\)", r"P@\1"),
+               (r"recall_at_k\(k=(\d+)\)", r"Recall@\1"), (r"map_at_k\(k=(\d+)\)", r"AP@\1"),
+               (r"map\(k=(\d+)\)", r"AP(ap_denominator=judged)@\1"), (r"r_precision_at_k\(k=(\d+)\)", r"Rprec"),
+               (r"ndcg_at_k\(k=(\d+),score_type='exp'\)", r"NDCG(gain=exp2)@\1"),
+               (r"ndcg_at_k\(k=(\d+),score_type='raw'\)", r"NDCG(gain=label)@\1")),
+    inexpressible=("r_precision_at_k: averages only users with a hit within rank R",),
+))  # fmt: skip
+register(Tool(
+    "lenskit", "LensKit", "2025.8.1", "lenskit.metrics", BINARY.replace(
+        discount="letor", precision="float32", short_precision="list", queries="run", recall_denominator="cutoff",
+        ap_denominator="shortest"),
+    ("NDCG", "DCG", "P", "Recall", "AP", "RR", "RBP", "nRBP", "Success"),
+    ("the discount of NDCG is LETOR's: ranks 1 and 2 count the same", "recall divides by min(R, k)",
+     "AveragePrecision raises ZeroDivisionError on a user without test items, which ends the analysis"),
+    group="recommenders",
+    spellings=((r"AveragePrecision(@\d+)?( users with test items)?", r"AP\1"), (r"Hit(@\d+)?", r"Success\1"),
+               (r"(NDCG|DCG)(@\d+)? gain=rating( users with test items)?", r"\1(gain=label)\2"),
+               (r"(NDCG)(@\d+)? weight=LogRankWeight\(offset=1\)", r"\1(discount=log2)\2"),
+               (r"RBP(@\d+)?", r"RBP(p=0.85)\1"), (r"RBP(@\d+)? patience=(0\.\d+)", r"RBP(p=\2)\1"),
+               (r"RBP(@\d+)? normalize=True", r"nRBP(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
+               (r"Precision(@\d+)?", r"P\1")),
+    inexpressible=("tied scores in lists of more than 16 documents: they come in an arbitrary order",),
+))  # fmt: skip
+register(Tool(
+    "implicit", "implicit", "0.7.3", "implicit/evaluation.pyx", USERS.replace(queries="relevant",
+        ap_denominator="cutoff", recall_denominator="cutoff", average="weighted"),
+    ("NDCG", "AP", "Recall"),
+    ("what it calls precision is all hits over the sum of min(K, R) of all users: a quotient of sums, like recall",
+     "AUC supposes that positives beyond the cutoff are spread evenly"),
+    group="recommenders", spellings=((r"precision@(\d+)", r"Recall@\1"),),
+))  # fmt: skip
+register(Tool(
+    "recbole", "RecBole", "1.2.1", "recbole/evaluator/metrics.py",
+    USERS.replace(precision="float32", ap_denominator="cutoff", mean_digits=4),
+    ("NDCG", "AP", "P", "Recall", "RR", "Success"),
+    ("the mean is rounded to 4 digits", "items without a score still fill the top k"),
+    group="recommenders", spellings=((r"hit(@\d+)?", r"Success\1"), (r"mrr(@\d+)?", r"RR\1"), (r"precision(@\d+)?",
+    r"P\1")),
+    inexpressible=("tied scores: torch.topk leaves them in an arbitrary order",),
+))  # fmt: skip
+register(Tool(
+    "cornac", "cornac", "4db147d", "cornac/metrics/ranking.py", USERS,
+    ("NDCG", "NCRR", "P", "Recall", "F1", "Success", "RR", "AUC", "AP"),
+    ("MAP counts tied items at the last rank of their group, the others in an arbitrary order",
+     "AUC: a pair of equal scores is wrong", "MRR stops where nothing relevant is in the list"),
+    (Variant(kinds("AP"), {"ties": "grouped", "cut": False, "ap_denominator": "list"}, "scikit-learn's LRAP"),
+     Variant(kinds("AUC"), {"ties": "worst"}, "a pair of equal scores is wrong"),
+     Variant(kinds("NCRR"), {"ideal_cut": "list"}, "the ideal is no longer than the list")),
+    group="recommenders",
+    spellings=((r"HitRatio@(\d+)", r"Success@\1"), (r"(NDCG|NCRR)@-1", r"\1"), (r"MRR", r"RR"), (r"MAP", r"AP"),
+               (r"Precision@(\d+)", r"P@\1")),
+    inexpressible=("tied scores in all measures but MAP and AUC: NumPy's argsort leaves them in an arbitrary order",),
+))  # fmt: skip
+register(Tool(
+    "recpack", "RecPack", "0.3.6", "recpack/metrics", USERS,
+    ("NDCG", "DCG", "P", "Recall", "RR", "Hits"),
+    ("HitK is the number of hits", "CalibratedRecallK divides by min(R, k)"),
+    group="recommenders",
+    spellings=((r"CalibratedRecallK\((\d+)\)", r"Recall(recall_denominator=cutoff)@\1"), (r"(NDCG|DCG)K\((\d+)\)",
+    r"\1@\2"),
+               (r"HitK\((\d+)\)", r"Hits@\1"), (r"PrecisionK\((\d+)\)", r"P@\1"), (r"RecallK\((\d+)\)", r"Recall@\1"),
+               (r"ReciprocalRankK\((\d+)\)", r"RR@\1")),
+    inexpressible=("tied scores: np.argpartition leaves them in an arbitrary order",),
+))  # fmt: skip
+register(Tool(
+    "elliot", "Elliot", "0.3.1", "sisinflab/elliot, elliot/evaluation/metrics/accuracy, fc27efe",
+    USERS.replace(gain="exp2-from"),
+    ("NDCG", "P", "Recall", "F1", "RR", "Success", "MeanP", "MeanRecall"),
+    ("its MAP is the mean of P@1 … P@k, relevant or not", "a threshold of relevance t shifts the gain to 2^(l-t+1) - 1",
+     "the default threshold is 0: every judged item is relevant"),
+    group="recommenders",
+    spellings=((r"HR@(\d+)", r"Success@\1"), (r"MAP@(\d+)", r"MeanP@\1"), (r"MAR@(\d+)", r"MeanRecall@\1"),
+               (r"nDCG@(\d+)", r"NDCG@\1"), (r"nDCGRendle2020@(\d+)", r"NDCG(gain=binary)@\1"),
+               (r"MRR@(\d+)", r"RR@\1"), (r"Precision@(\d+)", r"P@\1")),
+))  # fmt: skip

@@ -1,0 +1,202 @@
+"""Evaluators of embeddings, of retrieval and of language models with retrieval."""
+
+from __future__ import annotations
+
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.tool import Tool, Variant, kinds, register
+
+TREC = Convention(gain="label", queries="both", ties="id-descending", precision="float32")
+BINARY = Convention(gain="binary", ties="input")
+
+_PYTREC = ("NDCG", "AP", "Recall", "P", "Success", "RR")
+register(Tool(
+    "mteb", "MTEB", "2.26.24", "mteb/_evaluators/retrieval_metrics.py",
+    TREC.replace(mean_digits=5, digits=5), (*_PYTREC, "num_success", "NumQ"),
+    ("NDCG sorts by scores in single precision, MRR in double: near-ties give two rankings in one table",
+     "a topic of the run without judgements is a KeyError", "accuracy is recall@1",
+     "top_k_accuracy has an entry per success and none per failure: its mean is always 1"),
+    (Variant(kinds("RR", "num_success"), {"precision": "float64", "mean_digits": None}, "sorted by (score, id) itself"),
+     Variant(lambda m: dict(m.overrides).get("recall_denominator") == "cutoff",
+             {"precision": "float64", "mean_digits": None, "empty": None},
+             "its own count; None without a relevant one")),
+    group="retrieval",
+    spellings=((r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"), (r"MRR@(\d+)", r"RR@\1"),
+               (r"success_(\d+)", r"Success@\1"), (r"R_cap_at_(\d+)", r"Recall(recall_denominator=cutoff)@\1"),
+               (r"accuracy", r"Recall@1"), (r"len\(Accuracy@(\d+)\)", r"num_success@\1"),
+               (r"n_scored_by_pytrec_eval", r"NumQ")),
+))  # fmt: skip
+register(Tool(
+    "mteb-2.26.23", "MTEB before #5136", "until August 2026", "mteb/_evaluators/retrieval_metrics.py",
+    TREC.replace(mean_digits=5, digits=5), _PYTREC,
+    ("MRR left ties in input order: a constant scorer with the positive listed first had MRR 1 and NDCG 0",),
+    (Variant(kinds("RR"), {"precision": "float64", "ties": "input", "mean_digits": None}, "a stable sort by score"),),
+    group="retrieval",
+    spellings=((r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"),),
+))  # fmt: skip
+_BEIR_OWN = {"precision": "float64", "ties": "input", "queries": "judged", "own_document": "keep"}
+register(Tool(
+    "beir", "BEIR", "2.2.0", "beir/retrieval/evaluation.py and custom_metrics.py",
+    TREC.replace(mean_digits=5, digits=5, own_document="drop"), (*_PYTREC,),
+    ("MRR, R_cap, Hole and Accuracy sort stably by score: a constant scorer can have MRR 1",
+     "these divide by all judged topics, NDCG and the others by those that were retrieved, too",
+     "documents with the id of their query are removed first", "R_cap divides by 0 where nothing is relevant"),
+    (Variant(kinds("RR"), {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator"),
+     Variant(lambda m: m.kind == "Success" or dict(m.overrides).get("recall_denominator") == "cutoff",
+             {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator")),
+    group="retrieval",
+    spellings=((r"Accuracy@(\d+)", r"Success@\1"), (r"MRR@(\d+)", r"RR@\1"), (r"MAP@(\d+)", r"AP@\1"),
+               (r"R_cap@(\d+)", r"Recall(recall_denominator=cutoff)@\1")),
+))  # fmt: skip
+_SETS = (
+    (r"accuracy@(\d+)", r"Success@\1"), (r"precision@(\d+)", r"P@\1"), (r"mrr@(\d+)", r"RR@\1"), (r"map@(\d+)",
+     r"AP@\1"),
+)  # fmt: skip
+register(Tool(
+    "sentence-transformers", "sentence-transformers InformationRetrievalEvaluator", "6.2.0",
+    "sentence_transformers/evaluation/InformationRetrievalEvaluator.py",
+    BINARY.replace(ties="id-ascending", queries="relevant", empty=None, ap_denominator="cutoff"),
+    ("NDCG", "AP", "Recall", "P", "Success", "RR"),
+    ("everything is binary", "map@k divides by min(k, R)", "queries without a relevant document are left out"),
+    group="retrieval", spellings=_SETS,
+))  # fmt: skip
+_RERANK = BINARY.replace(ideal="list", queries="both", precision="float32", ties="expected", ap_denominator="list")
+register(Tool(
+    "sentence-transformers-rerank", "sentence-transformers RerankingEvaluator", "6.2.0",
+    "sentence_transformers/evaluation/RerankingEvaluator.py",
+    _RERANK.replace(empty=None), ("NDCG", "AP", "RR"),
+    ("candidates stand positives first, so that ties favour MRR: a constant scorer has MRR 1",
+     "map is scikit-learn's average_precision_score: tied documents stand at the last rank of their group"),
+    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"), Variant(kinds("RR"), {"ties": "best"},
+     "a stable sort")),
+    group="retrieval", spellings=((r"bi:(ndcg@\d+)", r"\1"), (r"bi:mrr@(\d+)", r"RR@\1"), (r"bi:map", r"AP")),
+    inexpressible=("MRR with ties in longer lists: torch.argsort leaves them in an arbitrary order",),
+))  # fmt: skip
+register(Tool(
+    "sentence-transformers-ce", "sentence-transformers CrossEncoderRerankingEvaluator", "6.2.0",
+    "sentence_transformers/cross_encoder/evaluation/reranking.py",
+    _RERANK, ("NDCG", "AP", "RR"),
+    ("scores are sorted upwards and reversed: ties put the positives last in MRR, a constant scorer has the least",
+     "one candidate ends the whole evaluation with a ValueError",
+     "always_rerank_positives (the default) adds positives that were not retrieved"),
+    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"), Variant(kinds("RR"), {"ties": "worst"}, "reversed")),
+    group="retrieval", spellings=((r"ce.negative:(ndcg@\d+)", r"\1"), (r"ce.negative:mrr@(\d+)", r"RR@\1"),
+                                  (r"ce.negative:map", r"AP")),
+))  # fmt: skip
+_TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "input"}
+register(Tool(
+    "torchmetrics", "torchmetrics (retrieval)", "1.9.0", "torchmetrics/functional/retrieval",
+    Convention(gain="label", negative="label", pool="list", ideal="list", queries="both", precision="float32",
+    held="float32"),
+    ("NDCG", "AP", "RR", "P", "Recall", "Success", "FallOut", "Rprec", "AUC"),
+    ("a document with a score of 0 or less is never relevant in MAP, MRR, Precision and Recall",
+     "labels below 0 enter NDCG as they are, which leaves 0 to 1", "MAP divides by the hits above the cutoff",
+     "AUROC passes scores through a sigmoid unless all are in 0 to 1, and large ones saturate into ties"),
+    (Variant(kinds("AP", "RR", "P", "Recall"), _TORCH_HITS, "scores of 0 or less are masked"),
+     Variant(kinds("Success", "FallOut", "Rprec"), {"ties": "input"}, "a plain sort"),
+     Variant(kinds("FallOut"), {"empty": 1.0}, "empty_target_action is pos here")),
+    group="retrieval",
+    spellings=((r"RetrievalNormalizedDCG(@\d+)?", r"NDCG\1"), (r"RetrievalMAP(@\d+)?", r"AP\1"),
+               (r"RetrievalMRR(@\d+)?", r"RR\1"), (r"RetrievalPrecision(@\d+)?", r"P\1"),
+               (r"RetrievalPrecision(@\d+)?\(adaptive_k=True\)", r"P(short_precision=list)\1"),
+               (r"RetrievalRecall(@\d+)?", r"Recall\1"), (r"RetrievalHitRate(@\d+)?", r"Success\1"),
+               (r"RetrievalFallOut(@\d+)?", r"FallOut\1"), (r"RetrievalRPrecision", r"Rprec"),
+               (r"RetrievalAUROC(@\d+)?", r"AUC\1"),
+               (r"RetrievalNormalizedDCG(@\d+)?\(empty_target_action=neg\)", r"NDCG(empty=0)\1"),
+               (r"RetrievalNormalizedDCG(@\d+)?\(empty_target_action=pos\)", r"NDCG(empty=1)\1"),
+               (r"RetrievalNormalizedDCG(@\d+)?\(empty_target_action=skip\)", r"NDCG(empty=skip)\1"),
+               (r"RetrievalMAP(@\d+)?\(empty_target_action=neg\)", r"AP(empty=0)\1"),
+               (r"RetrievalMAP(@\d+)?\(empty_target_action=pos\)", r"AP(empty=1)\1"),
+               (r"RetrievalMAP(@\d+)?\(empty_target_action=skip\)", r"AP(empty=skip)\1"),
+               (r"RetrievalFallOut(@\d+)?\(empty_target_action=neg\)", r"FallOut(empty=0)\1"),
+               (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1")),
+    inexpressible=("tied scores in all measures but NDCG: topk and argsort are not stable",
+                   "RetrievalFallOut(empty_target_action=skip): leaves out queries where all is relevant"),
+))  # fmt: skip
+_TRECTOOLS = TREC.replace(precision="float64", queries="run", negative="unjudged", empty=None, average="counted")
+register(Tool(
+    "trectools", "trectools", "0.0.50", "joaopalotti/trectools, trec_eval.py", _TRECTOOLS.replace(ties="id-ascending"),
+    ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rprec", "RBP", "unj", "gm_map", "rbp_resid", "NumQ"),
+    ("NDCG and RBP settle ties by document id upwards, all else downwards",
+     "means divide by the topics of the run, judged or not", "negative judgements are deleted",
+     "RBP averages ties, and a group of ties runs on into the next topic: RBP can exceed 1"),
+    (Variant(kinds("P", "Recall", "AP", "RR", "Bpref", "Rprec", "unj", "gm_map"), {"ties": "id-descending"},
+     "sorted again"),
+     Variant(kinds("NDCG"), {"zeros": "drop"}, "a topic without a hit above the cutoff has no value, and counts 0"),
+     Variant(kinds("P", "RR", "RBP"), {"empty": 0.0}, "0 where nothing is relevant")),
+    group="retrieval",
+    spellings=((r"MAP@(\d+)", r"AP@\1"), (r"R@(\d+)", r"Recall@\1"), (r"recip_rank@(\d+)", r"RR@\1"),
+               (r"UNJ@(\d+)", r"unj@\1"), (r"RPrec@(\d+)", r"Rprec"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q", r"NumQ"),
+               (r"gm_map@1000", r"gm_map")),
+))  # fmt: skip
+register(Tool(
+    "hf-evaluate", "Hugging Face evaluate, trec_eval", "0.4.6", "evaluate/metrics/trec_eval/trec_eval.py",
+    TREC, ("NDCG", "P", "AP", "RR", "Bpref", "Rprec", "gm_map", "num_ret", "num_rel", "num_rel_ret", "NumQ"),
+    ("NDCG is computed in the order of the rows: the scores are not looked at", "scores become single precision",
+     "a topic of the run without judgements is a KeyError"),
+    (Variant(kinds("NDCG"), {"order": "given"}, "rows are never sorted"),
+     Variant(kinds("num_rel"), {"queries": "judged"}, "counted in the judgements alone")),
+    group="retrieval", spellings=((r"num_q", r"NumQ"),),
+))  # fmt: skip
+register(Tool(
+    "haystack", "Haystack", "3.4.0", "haystack/components/evaluators",
+    BINARY.replace(ideal_cut="none"), ("NDCG", "AP", "RR", "Recall", "Success"),
+    ("the ideal of NDCG is all of the ground truth, however short the list: a perfect top 10 can have less than 1",
+     "Recall counts a query with any hit as 1 unless multi_hit is asked for", "documents are compared by content"),
+    group="retrieval",
+    spellings=((r"DocumentMAPEvaluator", r"AP"), (r"DocumentMAPEvaluator\[:(\d+)\]", r"AP@\1"),
+               (r"DocumentMRREvaluator", r"RR"), (r"DocumentMRREvaluator\[:(\d+)\]", r"RR@\1"),
+               (r"DocumentNDCGEvaluator", r"NDCG"), (r"DocumentNDCGEvaluator\[:(\d+)\]", r"NDCG@\1"),
+               (r"DocumentNDCGEvaluator\(score=label\)", r"NDCG(gain=label)"),
+               (r"DocumentNDCGEvaluator\(score=label\)\[:(\d+)\]", r"NDCG(gain=label)@\1"),
+               (r"DocumentRecallEvaluator\(multi_hit\)", r"Recall"),
+               (r"DocumentRecallEvaluator\(multi_hit\)\[:(\d+)\]", r"Recall@\1"),
+               (r"DocumentRecallEvaluator\(single_hit\)", r"Success"),
+               (r"DocumentRecallEvaluator\(single_hit\)\[:(\d+)\]", r"Success@\1")),
+))  # fmt: skip
+register(Tool(
+    "haystack-3.3", "Haystack before #12255", "until August 2026", "haystack/components/evaluators",
+    BINARY.replace(ideal_cut="none", ap_denominator="found"), ("NDCG", "AP", "RR", "Recall", "Success"),
+    ("MAP divides by the hits found, so that documents that were missed cost nothing",), group="retrieval",
+    spellings=((r"DocumentMAPEvaluator", r"AP"), (r"DocumentMAPEvaluator\[:(\d+)\]", r"AP@\1")),
+))  # fmt: skip
+register(Tool(
+    "llama-index", "LlamaIndex", "0.14.25", "llama_index/core/evaluation/retrieval/metrics.py",
+    BINARY.replace(ideal_cut="none", short_precision="list", queries="both", empty=None, least=1),
+    ("NDCG", "AP", "RR", "Recall", "P", "Success", "HitsRR"),
+    ("the ideal of NDCG is all expected ids, whatever the length of the list",
+     "no expected or no retrieved id is a ValueError"),
+    group="retrieval",
+    spellings=tuple(
+        spelling for own, ours in (("ap", "AP"), ("hit_rate", "Success"), (r"hit_rate\(granular\)", "Recall"), ("mrr",
+        "RR"),
+                                   (r"mrr\(granular\)", "HitsRR"), ("ndcg", "NDCG"), ("precision", "P"), ("recall",
+                                    "Recall"))
+        for spelling in ((own, ours), (rf"{own}\[:(\d+)\]", rf"{ours}@\1"))
+    ),
+))  # fmt: skip
+register(Tool(
+    "ragas", "ragas (without a language model)", "0.4.3", "ragas/metrics/_context_precision.py, _context_recall.py",
+    BINARY.replace(ap_denominator="found", short_precision="list", empty=None), ("AP", "P", "Recall"),
+    ("context precision divides by the hits found plus 1e-10: it is never exactly 1",
+     "a text is relevant where its similarity to a reference is 0.5 or more, in recall more than 0.5"),
+    (Variant(kinds("P"), {"empty": 0.0, "least": 1}, "not a number without a retrieved document"),
+     Variant(kinds("AP"), {"empty": 0.0, "queries": "relevant-or-lost"},
+     "an error without a reference, unless nothing was "
+             "retrieved either")),
+    group="retrieval",
+    spellings=((r"non_llm_context_precision_with_reference", r"AP"),
+    (r"non_llm_context_precision_with_reference\[:(\d+)\]", r"AP@\1"),
+               (r"id_based_context_recall", r"Recall"), (r"id_based_context_recall\[:(\d+)\]", r"Recall@\1"),
+               (r"non_llm_context_recall", r"Recall(least=1)"), (r"non_llm_context_recall\[:(\d+)\]",
+                r"Recall(least=1)@\1"),
+               (r"id_based_context_precision", r"P"), (r"id_based_context_precision\[:(\d+)\]", r"P@\1")),
+))  # fmt: skip
+register(Tool(
+    "pyvespa", "pyvespa VespaEvaluator", "1.2.9", "vespa/evaluation.py",
+    BINARY.replace(queries="relevant", empty=None, ap_denominator="cutoff"),
+    ("NDCG", "AP", "Recall", "P", "Success", "RR"),
+    ("with graded judgements (0 to 1) only NDCG is returned, and queries with nothing relevant stay, as 0",),
+    (Variant(lambda m: m.kind == "NDCG" and dict(m.overrides).get("gain") == "share", {"queries": "judged",
+     "empty": 0.0}, "graded"),),
+    group="retrieval", spellings=(*_SETS, (r"graded:ndcg@(\d+)", r"NDCG(gain=share)@\1")),
+))  # fmt: skip

@@ -1,0 +1,145 @@
+"""The measures of libraries and recommenders."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from tests.twins.field import best_dcg, discount, ideal_depth, stops
+from tests.twins.query import UNDEFINED, Query, twin
+
+
+def _grades(query: Query) -> list[int]:
+    return [max(label or 0, 0) for label in query.ranked]
+
+
+@twin("FallOut")
+def fall_out(query: Query) -> float:
+    """Documents above the cutoff that are not relevant, over all of the list."""
+    others = query.n - query.found_relevant
+    return (query.depth - query.hits()) / others if others else UNDEFINED
+
+
+@twin("AUC")
+def auc(query: Query) -> float:
+    """Pairs of a relevant and another document in their right order, above the cutoff."""
+    if query.found_relevant in (0, query.n):
+        return UNDEFINED
+    seen = [query.relevant(label) for label in query.ranked[: query.depth]]
+    pairs = [(first, second) for first, second in combinations(seen, 2) if first != second]
+    return sum(first for first, _ in pairs) / len(pairs) if pairs else 0.0
+
+
+@twin("RankingLoss")
+def ranking_loss(query: Query) -> float:
+    """Pairs in the wrong order."""
+    flags = [query.relevant(label) for label in query.ranked]
+    pairs = [(first, second) for first, second in combinations(flags, 2) if first != second]
+    return sum(second for _, second in pairs) / len(pairs) if pairs else UNDEFINED
+
+
+@twin("OPA")
+def opa(query: Query) -> float:
+    """Pairs of different labels in their order."""
+    pairs = [(first, second) for first, second in combinations(_grades(query), 2) if first != second]
+    return sum(first > second for first, second in pairs) / len(pairs) if pairs else UNDEFINED
+
+
+@twin("ARP")
+def arp(query: Query) -> float:
+    """The mean rank, counted by label."""
+    grades = _grades(query)
+    return sum(r * grade for r, grade in enumerate(grades, 1)) / sum(grades) if sum(grades) else UNDEFINED
+
+
+@twin("NCRR")
+def ncrr(query: Query) -> float:
+    """Reciprocal ranks of hits over those of the ideal."""
+    if not query.all_relevant:
+        return UNDEFINED
+    ideal = query.all_relevant
+    depth = ideal_depth(query)
+    if depth is not None:
+        ideal = min(ideal, depth)
+    best = sum(1 / r for r in range(1, ideal + 1))
+    return sum(1 / r for r in query.relevant_ranks if r <= query.depth) / best if best else 0.0
+
+
+@twin("HitsRR")
+def hits_rr(query: Query) -> float:
+    """The mean reciprocal rank of hits."""
+    ranks = [r for r in query.relevant_ranks if r <= query.depth]
+    return sum(1 / r for r in ranks) / len(ranks) if ranks else 0.0
+
+
+@twin("PFound", {"decay": 0.5}, {"decay": 1.0})
+def pfound(query: Query, decay: float = 0.85) -> float:
+    """The chance to find, of a user who gives up."""
+    return sum(chance * decay**i for i, chance in enumerate(stops(query)))
+
+
+@twin("CG")
+def cg(query: Query) -> float:
+    """The sum of gains."""
+    return sum(query.gains[: query.depth])
+
+
+@twin("AverageGain")
+def average_gain(query: Query) -> float:
+    """Their mean."""
+    return cg(query) / query.depth if query.depth else 0.0
+
+
+@twin("MeanP")
+def mean_p(query: Query) -> float:
+    """Precision at every cutoff up to k."""
+    last = query.cutoff or query.n
+    return sum(query.hits(min(r, query.n)) / r for r in range(1, last + 1)) / last if last else 0.0
+
+
+@twin("MeanRecall")
+def mean_recall(query: Query) -> float:
+    """Recall at every cutoff up to k."""
+    if not query.all_relevant:
+        return UNDEFINED
+    last = query.cutoff or query.n
+    return sum(query.hits(min(r, query.n)) for r in range(1, last + 1)) / query.all_relevant / last if last else 0.0
+
+
+@twin("CoverageError")
+def coverage_error(query: Query) -> float:
+    """The rank of the last relevant document."""
+    return float(max([0, *query.relevant_ranks]))
+
+
+@twin("RandomNDCG")
+def random_ndcg(query: Query) -> float:
+    """The mean gain at every rank, over the ideal."""
+    ideal = best_dcg(query, ideal_depth(query))
+    if ideal <= 0:
+        return UNDEFINED
+    if not query.n:
+        return 0.0
+    return sum(query.gains) / query.n * sum(discount(query, r) for r in range(1, query.depth + 1)) / ideal
+
+
+@twin("nRBP", {"p": 0.5})
+def normalised_rbp(query: Query, p: float = 0.85) -> float:
+    """RBP over that of the best list of its length."""
+    if not query.all_relevant:
+        return UNDEFINED
+    best = sum(p**i for i in range(min(query.depth, query.all_relevant)))
+    return sum(p ** (r - 1) for r in query.relevant_ranks if r <= query.depth) / best if best else 0.0
+
+
+@twin("num_success")
+def num_success(query: Query) -> float:
+    """1 where the first k hold a relevant document."""
+    return float(query.hits() > 0)
+
+
+@twin("TopRR")
+def top_rr(query: Query) -> float:
+    """The reciprocal rank of the first document with the largest label."""
+    largest = max([0, *_grades(query)])
+    at = [r for r, label in enumerate(query.ranked[: query.depth], 1) if label == largest]
+    return 1 / at[0] if largest and at else 0.0

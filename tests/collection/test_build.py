@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from pippin.collection import build as room
-from pippin.collection.build import Recipe, build, choose_features
+from pippin.collection import extraction
+from pippin.collection.build import build, choose_features
 from pippin.collection.collection import Collection, Document, Link, Query
 from pippin.collection.features import extract, extract_many
 from pippin.collection.meta import read_meta
+from pippin.collection.recipe import Recipe
 from pippin.collection.sampling import How
 from pippin.data.audit_files import load_audited
 from pippin.data.dataset import Dataset
@@ -317,7 +319,7 @@ def test_resume_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
         return extract_many(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(room, "extract_many", dying)
+    monkeypatch.setattr(extraction, "extract_many", dying)
     with pytest.raises(KeyboardInterrupt):
         build(orchard(), tmp_path / "out", SMALL)
     assert not (tmp_path / "out").exists()
@@ -334,7 +336,7 @@ def test_resume_does_not_trust_other_documents_or_another_recipe(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(room, "extract_many", fail)
+        patch.setattr(extraction, "extract_many", fail)
         with pytest.raises(KeyboardInterrupt):
             build(orchard(), tmp_path / "out", SMALL)
     changed = [replace(page(n), streams={**page(n).streams, "body": "apple"}) for n in range(40)]

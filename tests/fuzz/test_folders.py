@@ -16,9 +16,10 @@ from tests.fuzz.harness import COUNT
 
 from pippin.bench.store import Results
 from pippin.collection.analysis import Analysis
-from pippin.collection.build import Recipe, build, manifest_of
+from pippin.collection.build import build, manifest_of
 from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.index import build_index, open_index
+from pippin.collection.recipe import Recipe
 from pippin.collection.web import Web
 from pippin.data import built
 from pippin.data.dataset import Dataset

@@ -256,8 +256,9 @@ def _plain(text: str) -> str:
 
 def built(path: str, options: InputOptions) -> dict[str, Path]:
     """The data sets of a collection: name to folder with folds. What is not built yet, is built in the cache."""
-    from pippin.collection.build import Recipe, build, identity, is_built, manifest_of, usual
+    from pippin.collection.build import build, identity, is_built, manifest_of, usual
     from pippin.collection.named import open_collection
+    from pippin.collection.recipe import Recipe
 
     folder = Path(path)
     if not is_built(folder):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from pippin.cli.index import add_analysis, analysis_of
 from pippin.cli.options import flag, hint, old, shared
 from pippin.cli.output import say
 from pippin.errors import DataError
+
+if TYPE_CHECKING:
+    from pippin.collection.sharded import Spread
 
 HELP = """Build a learning-to-rank data set from a collection of documents.
 
@@ -53,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_analysis(parser)
     flag(parser, "memory", "more of the index is gathered on disk", default="512M")
     parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
-    shared(parser, "jobs", "quiet")
+    shared(parser, "dask", "jobs", "quiet")
     old(parser, "--output", "--out")
     old(parser, "--format", "--reader")
     old(parser, "--queries", "--topics")
@@ -61,8 +65,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build, and say what there is now."""
-    from pippin.collection.build import Recipe, build, usual
+    from pippin.collection.build import build, usual
     from pippin.collection.named import is_named, open_collection
+    from pippin.collection.recipe import Recipe
     from pippin.machine import cpu_count, parse_size
 
     named = {"format": options.reader, "queries": options.topics, "judgements": options.judgements,
@@ -72,7 +77,9 @@ def run(options: argparse.Namespace) -> int:
 
         say(explain(options.collection, **named))
         return 0
-    collection = open_collection(options.collection, **named)
+    if options.dask is not None and options.dask != "local":
+        named["jobs"] = cpu_count()  # pages are parsed here
+    collection = open_collection(options.collection, anchors=options.dask is None, **named)
     if options.explain:
         say(str(collection))
         return 0
@@ -92,14 +99,24 @@ def run(options: argparse.Namespace) -> int:
         meta=not options.no_meta,
         similarity=options.similarity,
     )
-    manifest = build(
-        collection, options.output, recipe,
-        memory=parse_size(options.memory), resume=options.resume, verbose=not options.quiet,
-    )  # fmt: skip
+    with _spread(options) as spread:
+        manifest = build(
+            collection, options.output, recipe,
+            memory=parse_size(options.memory), resume=options.resume, verbose=not options.quiet, spread=spread,
+        )  # fmt: skip
     for note in collection.notes:
         hint(note)
     say(summary(manifest, options.output))
     return 0
+
+
+def _spread(options: argparse.Namespace) -> AbstractContextManager[Spread | None]:
+    """The workers of the cluster that is asked for."""
+    if options.dask is None:
+        return nullcontext()
+    from pippin.bench.dask.building import workers
+
+    return workers(options.dask, options.jobs)
 
 
 def summary(manifest: dict[str, Any], folder: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pippin.collection.collection import Collection, Link
+from pippin.collection.collection import Collection, Document, Link
 from pippin.collection.urls import canonical, directory, follow, is_index
 from pippin.errors import DataError
 
@@ -78,16 +78,18 @@ class Addresses:
             number = self._by_url.get(directory(url) if is_index(url) else url + "/")
         return -1 if number is None else number
 
-    def links(self, collection: Collection) -> Iterator[tuple[int, str, Link, int]]:
-        """Each link that could lead to a page: source, its canonical url, the link, target (−1 outside)."""
-        number = -1
-        for number, document in enumerate(collection):
+    def links(
+        self, documents: Iterable[Document], first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[int, str, Link, int]]:
+        """Each link of the documents `first` up to `last`: source, its canonical url, the link, target (−1 outside)."""
+        number = first - 1
+        for number, document in enumerate(documents, first):
             if number >= len(self.ids) or document.id != self.ids[number]:
                 raise DataError("the collection gives other documents when it is read again")
             page = self.urls[number]
             for link in document.links:
                 yield number, page, link, self.find(page, link.target)
-        if number + 1 != len(self.ids):
+        if number + 1 != (len(self.ids) if last is None else last):
             raise DataError("the collection gives fewer documents when it is read again")
 
 

@@ -13,34 +13,37 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from io import BytesIO
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pippin import __version__
 from pippin.collection.analysis import Analysis
+from pippin.collection.anchors import with_anchors
 from pippin.collection.card import data_card
-from pippin.collection.collection import Collection, Document, Query
+from pippin.collection.collection import Collection, Query
+from pippin.collection.extraction import Extracted, Sampled, Stretch, extract_stretch
 from pippin.collection.features import (
     FEATURES,
     SETS,
     BoundFeature,
     check_streams,
-    extract_many,
     parse_features,
     sets_of,
 )
 from pippin.collection.findings import ceilings, find_useless, sampling
+from pippin.collection.fingerprint import Fingerprint
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
-from pippin.collection.meta import INFO, CollectionInfo, query_file, write_info, write_query
+from pippin.collection.meta import INFO, CollectionInfo, write_info
 from pippin.collection.readers.base import READERS
-from pippin.collection.sampling import WAYS, How, Sample, labels_by_query, sample
+from pippin.collection.recipe import Recipe
+from pippin.collection.sampling import How, labels_by_query
+from pippin.collection.sharded import Spread, extract_on, index_on
 from pippin.collection.similarity import similarity, write_similarity
+from pippin.collection.spool import spooled
 from pippin.collection.topics import field_name
 from pippin.collection.web import Web
 from pippin.data.built import FORMAT
@@ -53,40 +56,17 @@ from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
 from pippin.extras import need
-from pippin.files import atomic_write, link_error, open_lock, recover, refuse_links, remove, take_place
+from pippin.files import link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
 from pippin.machine import try_lock
-from pippin.manifest import CHECKSUMS, seal_bytes, unseal_bytes
+from pippin.manifest import CHECKSUMS
 from pippin.progress import progress
 from pippin.registry import Registry, digests_of
 
 CARD = "README.md"
-SCRATCH = ("plan.json", "documents.txt", "parts", ".lock")  # what only the build itself needs
+SCRATCH = ("plan.json", "documents.txt", "parts", "shards", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
 STRETCH = 64  # queries whose features are kept together while the build goes on
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Every choice of a build. Two builds of equal documents by equal recipes are equal, byte for byte."""
-
-    features: str = "auto"  # a set, or features one by one; auto: gov where there are urls, else ohsumed
-    how: How = "top"
-    size: int = 1000
-    folds: int = 5
-    seed: int | None = None  # None: parts are stretches of the queries in their order, as LETOR's
-    stream: str = "whole"  # what is searched when documents are sampled
-    query_field: str | None = None  # which field of the topic is the query; None: the query's own text
-    unjudged: Literal["drop", "keep"] = "drop"  # queries that nobody judged
-    drop_useless: bool = False  # leave out features with one value only, and copies of others
-    min_rule: Literal["letor", "min"] = "letor"
-    analysis: Analysis = Analysis()  # noqa: RUF009 - frozen
-    meta: bool = True
-    similarity: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """The recipe as JSON can hold it."""
-        return {**asdict(self), "analysis": self.analysis.record(), "sampling": f"{WAYS[self.how]} (N = {self.size})"}
 
 
 def build(
@@ -97,12 +77,17 @@ def build(
     memory: int = 512 << 20,
     resume: bool = False,
     verbose: bool = False,
+    spread: Spread | None = None,
 ) -> dict[str, Any]:
     """Build the data set of a collection in `folder`; its manifest. An older data set there stays until the end.
+
+    With `spread` the work is done in shards by the workers of a cluster; the data set has the same bytes.
 
     The anchor stream is what the collection says; `named.open_collection` and `anchors.with_anchors` gather it.
     """
     recipe = recipe or Recipe(how=usual(collection))
+    if not collection.anchored and spread is None:
+        collection = with_anchors(spooled(collection))
     if recipe.query_field is not None:
         recipe = replace(recipe, query_field=field_name(recipe.query_field))
     features = choose_features(recipe.features, collection)
@@ -117,11 +102,15 @@ def build(
     strangers = plugins(collection, recipe)
     facts = {"collection": _facts(collection), "recipe": recipe.record(), "plugins": strangers}
     with _workplace(target, facts, resume) as work:
-        index, documents = _index(collection, work, recipe.analysis, memory, verbose)
+        linked = any(bound.stream is None for bound in features)
+        if spread is None:
+            index, documents = _index(collection, work, recipe.analysis, memory, verbose)
+            web = _web(collection, index, work) if linked else None
+        else:
+            index, documents, web = index_on(spread, collection, work, recipe.analysis, memory, linked, verbose)
         _check_judged_documents(collection, index)
-        web = _web(collection, index, work) if any(bound.stream is None for bound in features) else None
         job = _Job(collection, recipe, features, index, web, work, unjudged)
-        samples = {task: job.extract_all(task, verbose) for task in collection.tasks}
+        samples = {task: job.extract_all(task, spread, verbose) for task in collection.tasks}
         useless = find_useless([found.features for found in samples.values()], features)
         if recipe.drop_useless:
             job, samples = job.without(useless, samples)
@@ -242,7 +231,7 @@ def _digest(thing: Any) -> str:
 @contextmanager
 def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator[Path]:
     """The folder where a build goes on: empty, or as an equal build left it when `resume`. One build at a time."""
-    work = target.with_name(f"{target.name}.building")
+    work = target.with_name(f"{target.name}.building").absolute()  # as workers elsewhere see it, too
     plan = work / "plan.json"
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -265,24 +254,6 @@ def _clear(work: Path) -> None:
     for entry in work.iterdir():
         if entry.name != ".lock":
             remove(entry)
-
-
-class Fingerprint:
-    """The digest of all documents, taken while somebody reads them."""
-
-    def __init__(self, collection: Collection) -> None:
-        self.collection, self.digest = collection, ""
-
-    def read(self) -> Iterator[Document]:
-        """The documents, one after the other; the digest is there after the last."""
-        total = hashlib.sha256()
-        for document in self.collection.read():
-            links = [part for link in document.links for part in (link.target, link.text)]
-            streams = [part for pair in document.streams.items() for part in pair]
-            said = "\x1f".join([document.id, document.url, *streams, "\x1e", *links, "\x1d"])
-            total.update(said.encode("utf-8", "surrogatepass"))
-            yield document
-        self.digest = total.hexdigest()
 
 
 def _index(collection: Collection, work: Path, analysis: Analysis, memory: int, verbose: bool) -> tuple[Index, str]:
@@ -312,14 +283,6 @@ def _web(collection: Collection, index: Index, work: Path) -> Web:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
-    """The samples of one query set, and their features in one table."""
-
-    samples: tuple[Sample, ...]
-    features: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class _Job:
     """One build under way."""
 
@@ -330,6 +293,11 @@ class _Job:
     web: Web | None
     work: Path
     unjudged: tuple[Query, ...]
+
+    @property
+    def features_text(self) -> tuple[str, ...]:
+        """The features as they are written."""
+        return tuple(bound.text for bound in self.features)
 
     def unjudged_of(self, task: str) -> list[str]:
         """The queries of a set that nobody judged."""
@@ -347,54 +315,36 @@ class _Job:
         """Where the files of a query set go: a folder of its own where there are several."""
         return self.work / task if len(self.collection.tasks) > 1 else self.work
 
-    def extract_all(self, task: str, verbose: bool) -> Sampled:
+    def extract_all(self, task: str, spread: Spread | None, verbose: bool) -> Sampled:
         """Sample and extract every query of a set, stretch by stretch; a stretch that is there is read."""
-        recipe, judged = self.recipe, labels_by_query(self.collection.judgements)
+        judged = labels_by_query(self.collection.judgements)
         queries = [query for query in self.collection.queries if query.task == task]
-        meta = self.place(task) / "Meta"
-        (self.work / "parts").mkdir(exist_ok=True)
-        if recipe.meta:
+        parts, meta = self.work / "parts", self.place(task) / "Meta"
+        parts.mkdir(exist_ok=True)
+        if self.recipe.meta:
             meta.mkdir(parents=True, exist_ok=True)
             write_info(CollectionInfo.of(self.index), meta / INFO)
-        samples: list[Sample] = []
-        tables = []
+        stretches = [
+            Stretch(
+                tuple(some), tuple(judged.get(query.id, {}) for query in some), self.recipe, self.features_text,
+                parts / f"{task or 'all'}-{start:06}.npy", meta if self.recipe.meta else None,
+            )
+            for start in range(0, len(queries), STRETCH) if (some := queries[start : start + STRETCH])
+        ]  # fmt: skip
+        found: list[Extracted] = []
         with progress(len(queries) if verbose else 0, f"features {task}".rstrip()) as bar:
-            for start in range(0, len(queries), STRETCH):
-                stretch = [
-                    sample(
-                        self.index,
-                        query,
-                        judged.get(query.id, {}),
-                        recipe.how,
-                        recipe.size,
-                        recipe.stream,
-                        recipe.query_field,
-                    )
-                    for query in queries[start : start + STRETCH]
-                ]
-                tables.append(self._stretch(stretch, self.work / "parts" / f"{task or 'all'}-{start:06}.npy", meta))
-                samples += stretch
+            for done in self._extracted(stretches, spread):
+                found.append(done)
                 if verbose:
-                    bar.step(stretch[-1].query.id, len(stretch))
-        return Sampled(tuple(samples), np.concatenate(tables))
+                    bar.step(done.samples[-1].query.id, len(done.samples))
+        for left in meta.glob(".*.part"):  # of a worker that was killed
+            left.unlink()
+        return Sampled(tuple(one for done in found for one in done.samples), np.concatenate([t.table for t in found]))
 
-    def _stretch(self, samples: Sequence[Sample], kept: Path, meta: Path) -> NDArray[np.float64]:
-        """The features of some queries, and their meta-information beside them."""
-        if kept.is_file() and (content := unseal_bytes(kept.read_bytes())) is not None:
-            table: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False)
-            return table
-        queries = [
-            self.index.candidates(one.query, one.numbers, one.labels, words=one.words, web=self.web) for one in samples
-        ]
-        table = np.concatenate([np.empty((0, len(self.features))), *extract_many(queries, self.features)])
-        if self.recipe.meta:
-            info = CollectionInfo.of(self.index)
-            for found in filter(len, queries):
-                write_query(found, info, query_file(meta, found.query.id))
-        with atomic_write(kept) as file:  # after the meta-information, so that a stretch that is there is whole
-            np.save(packed := BytesIO(), table, allow_pickle=False)
-            file.write(seal_bytes(packed.getvalue()))
-        return table
+    def _extracted(self, stretches: Sequence[Stretch], spread: Spread | None) -> Iterator[Extracted]:
+        if spread is None:
+            return (extract_stretch(self.index, self.web, stretch) for stretch in stretches)
+        return extract_on(spread, self.work, self.web is not None, stretches)
 
     def finish(self, task: str, found: Sampled, verbose: bool) -> dict[str, Dataset]:
         """The versions in their folds, the features in full precision, and the similarity of a query set."""

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pippin.collection.analysis import Analysis
-from pippin.collection.build import Recipe, manifest_of, usual
 from pippin.collection.build import build as build_collection
+from pippin.collection.build import manifest_of, usual
 from pippin.collection.collection import Collection
 from pippin.collection.named import open_collection
+from pippin.collection.recipe import Recipe
 from pippin.collection.sampling import How
+from pippin.collection.sharded import Spread
 from pippin.errors import UnknownName
 from pippin.shown import Shown, in_columns
 
@@ -81,6 +83,7 @@ def build(
     memory: int = 512 << 20,
     resume: bool = False,
     verbose: bool = False,
+    spread: Spread | None = None,
 ) -> Built:
     """Build a learning-to-rank data set from documents, as LETOR did: index, samples, features, versions, folds.
 
@@ -100,6 +103,7 @@ def build(
     meta, similarity     whether meta-information, and how alike documents are, is written
     memory               bytes for the index while it is built
     resume               go on where a build of the same data was stopped
+    spread               the workers of a cluster (`pippin.bench.dask.building.workers`); the bytes are the same
 
     >>> import pippin, tempfile
     >>> from pathlib import Path
@@ -115,12 +119,14 @@ def build(
     """
     source = collection
     if not isinstance(source, Collection):
-        named = {"queries": queries, "judgements": judgements, "format": format}
-        source = open_collection(source, **{key: value for key, value in named.items() if value is not None})
+        named: dict[str, Any] = {"queries": queries, "judgements": judgements, "format": format}
+        source = open_collection(
+            source, anchors=spread is None, **{key: value for key, value in named.items() if value is not None}
+        )
     recipe = Recipe(
         features=features, how=documents or usual(source), size=sample, folds=folds, seed=seed, query_field=field,
         unjudged=unjudged, drop_useless=drop_useless, min_rule=min_rule, analysis=analysis or Analysis(), meta=meta,
         similarity=similarity,
     )  # fmt: skip
-    manifest = build_collection(source, folder, recipe, memory=memory, resume=resume, verbose=verbose)
+    manifest = build_collection(source, folder, recipe, memory=memory, resume=resume, verbose=verbose, spread=spread)
     return Built(Path(folder), manifest)

@@ -75,6 +75,7 @@ class Collection:
     files: Mapping[str, Path] = field(default_factory=dict)  # queries, judgements → where they were found
     notes: Sequence[str] = ()  # what the reader took for what, and what it left out, a sentence each
     reader: str = ""  # the name of the format that it was read in
+    anchored: bool = True  # False: the anchor stream is still to be gathered from the links of all documents
     judged_as: str = "sparse"  # "sparse": what is not judged is not relevant (Gov); "complete": only judged count
 
     def __iter__(self) -> Iterator[Document]:

@@ -7,6 +7,7 @@ to itself give no edge, and several links from one page to another count once (s
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pippin.collection.addresses import Addresses
 from pippin.collection.collection import Collection
-from pippin.collection.urls import follow
+from pippin.collection.linked import Links, gather_links
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -69,20 +70,22 @@ class Graph:
     @classmethod
     def of_collection(cls, collection: Collection, addresses: Addresses | None = None) -> Graph:
         """The links of a collection's documents; reads it once, and once more for addresses not given."""
-        from array import array
-
         addresses = Addresses.of(collection) if addresses is None else addresses
-        sources, targets = array("i"), array("i")
-        outside = np.zeros(len(addresses.ids), np.int32)
+        return cls.of_links(len(addresses.ids), [gather_links(addresses, collection)])
+
+    @classmethod
+    def of_links(cls, pages: int, parts: Iterable[Links]) -> Graph:
+        """The graph of links that were gathered stretch by stretch."""
+        sources, targets = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        outside = np.zeros(pages, np.int32)
         elsewhere: Counter[str] = Counter()
-        for source, page, link, target in addresses.links(collection):
-            if target >= 0:
-                sources.append(source)
-                targets.append(target)
-            elif place := _elsewhere(page, link.target):
-                outside[source] += 1
-                elsewhere[place] += 1
-        graph = cls.of(len(addresses.ids), np.frombuffer(sources, np.int32), np.frombuffer(targets, np.int32))
+        for part in parts:
+            sources.append(part.sources)
+            targets.append(part.targets)
+            for page, count in part.outside.items():
+                outside[page] = count
+            elsewhere.update(part.elsewhere)
+        graph = cls.of(pages, np.concatenate(sources), np.concatenate(targets))
         most = sorted(elsewhere.items(), key=lambda item: (-item[1], item[0]))
         return cls(
             graph.out_offsets, graph.out_targets, graph.in_offsets, graph.in_sources, graph.self_links, graph.repeats,
@@ -160,9 +163,3 @@ def gather(offsets: Ints, columns: Numbers, rows: Ints, limit: int | None = None
     place = np.repeat(first - (ends - counts), counts)
     place += np.arange(len(place))
     return position, columns[place]
-
-
-def _elsewhere(page: str, target: str) -> str:
-    """What a link that leads outside is counted under; empty where it leads to no page (mail, scripts, a fragment)."""
-    place = follow(page, target) if page else target.strip()
-    return "" if place == page else place

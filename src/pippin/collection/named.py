@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from pippin.collection.spool import spooled
 STDLIB = "stdlib"
 
 
-def open_collection(name: str | os.PathLike[str], **options: Any) -> Collection:
-    """The collection of that name or path, with its anchor texts gathered; options are those of `read_collection`."""
+def open_collection(name: str | os.PathLike[str], *, anchors: bool = True, **options: Any) -> Collection:
+    """The collection of that name or path, with its anchor texts gathered; options are those of `read_collection`.
+
+    Without `anchors` that is left to whoever builds from it: a cluster gathers them shard by shard.
+    """
     if is_named(name):
         from pippin.collection.standard_library import stdlib
 
@@ -23,7 +27,9 @@ def open_collection(name: str | os.PathLike[str], **options: Any) -> Collection:
         from pippin.collection.readers import read_collection
 
         collection = read_collection(name, **options)
-    return with_anchors(spooled(collection)) if ANCHOR in collection.streams else collection
+    if ANCHOR not in collection.streams:
+        return collection
+    return with_anchors(spooled(collection)) if anchors else replace(collection, anchored=False)
 
 
 def is_named(name: str | os.PathLike[str]) -> bool:

@@ -22,6 +22,7 @@ from pippin.data.trec import Judgements
 
 if TYPE_CHECKING:
     from pippin.collection.index import Index
+    from pippin.collection.shards import Shards
 
 How = Literal["top", "judged", "both"]
 WAYS: Mapping[str, str] = {
@@ -60,7 +61,13 @@ def labels_by_query(judgements: Judgements | None) -> dict[str, dict[str, int]]:
 
 
 def sample(
-    index: Index, query: Query, judged: Mapping[str, int], how: How, size: int, stream: str, fields: str | None = None
+    index: Index | Shards,
+    query: Query,
+    judged: Mapping[str, int],
+    how: How,
+    size: int,
+    stream: str,
+    fields: str | None = None,
 ) -> Sample:
     """The documents for one query; `judged` maps document ids to labels."""
     words = tuple(index.analyse(query.text if fields is None else query.fields.get(fields, "")))

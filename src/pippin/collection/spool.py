@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 from weakref import finalize
@@ -47,6 +48,18 @@ class _Spool:
                 finalize(self, file.close)
             else:
                 file.close()
+
+
+def write_documents(file: BinaryIO, documents: Iterable[Document]) -> None:
+    """Put documents into a file, one behind the other."""
+    for document in documents:
+        file.write(_packed(document))
+
+
+def read_documents(path: Path) -> Iterator[Document]:
+    """The documents of a file that `write_documents` wrote."""
+    with path.open("rb") as file:
+        yield from _unpacked(file)
 
 
 def _packed(document: Document) -> bytes:

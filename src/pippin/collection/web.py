@@ -66,12 +66,17 @@ class Web:
         topic_alpha: float = 0.5,
         distributed: bool = False,
         super_domains: bool = False,
+        addresses: Addresses | None = None,
+        graph: Graph | None = None,
     ) -> Web:
-        """The web of a collection; the index is needed to classify pages where only some have a topic."""
-        addresses = Addresses.of(collection)
+        """The web of a collection; the index is needed to classify pages where only some have a topic.
+
+        The collection is read for addresses and links that are not given.
+        """
+        addresses = Addresses.of(collection) if addresses is None else addresses
         if index is not None and tuple(index.ids) != addresses.ids:
             raise DataError("the index is of other documents, or has them in another order")
-        graph = Graph.of_collection(collection, addresses)
+        graph = Graph.of_collection(collection, addresses) if graph is None else graph
         given = collection.topics if topical else {}
         topics = learn_topics(given, addresses.ids, index, stream=stream)
         return cls.build(

@@ -62,6 +62,7 @@ def search(folder: Path) -> object:
         found += [part.tobytes() for part in index.postings(stream, "pear")]
         found += [part.tobytes() for part in index.tokens(stream, [0, 7, 19])]
         found += [index.bm25(["quinc"], stream=stream).tobytes(), index.total(stream), index.terms(stream)]
+    found += [index.texts(number) for number in (0, 7, 19)]
     candidates = index.candidates(Query("q", "apple pear"), [3, 1, 12], [0, 1, 0])
     for counts in candidates.streams.values():
         found += [getattr(counts, name).tobytes() for name in ("df", "cf", "tf", "length", "unique")]

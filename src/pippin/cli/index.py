@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "out", "an index that is there is replaced", metavar="FOLDER", required=True)
     shared(parser, "reader", "jobs", "quiet")
     add_analysis(parser)
+    parser.add_argument("--no-texts", action="store_true", help="keep no texts of documents, which results show")
     flag(parser, "memory", "more is gathered on disk", default="512M")
     old(parser, "--output", "--out")
     old(parser, "--format", "--reader")
@@ -60,13 +61,15 @@ def run(options: argparse.Namespace) -> int:
     memory, analysis = parse_size(options.memory), analysis_of(options)
     collection = open_collection(options.collection, format=options.reader, documents_only=True,
                                  jobs=options.jobs or cpu_count())  # fmt: skip
-    index = build_index(collection, options.output, analysis=analysis, memory=memory, verbose=not options.quiet)
+    index = build_index(collection, options.output, analysis=analysis, memory=memory, texts=not options.no_texts,
+                        verbose=not options.quiet)  # fmt: skip
     for note in collection.notes:
         hint(note)
-    size = sum(record["bytes"] for record in index.manifest["files"].values())
+    size, texts = index.bytes()
+    beside = f" and {texts / 1e6:,.1f} MB of texts" if texts else ""
     seconds = time.perf_counter() - started
-    say(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB "
-        f"in {options.output}, {seconds:.1f} s")  # fmt: skip
+    say(f"{index.name}: {index.documents:,} documents, {index.manifest['terms']:,} terms, {size / 1e6:,.1f} MB"
+        f"{beside} in {options.output}, {seconds:.1f} s")  # fmt: skip
     width = max(map(len, index.streams))
     for stream in index.streams:
         members = index.manifest["streams"][stream]["union"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pippin.cli.options import flag, hint, old, printing, shared
@@ -10,6 +11,7 @@ from pippin.cli.output import write
 from pippin.collection.collection import WHOLE, Query
 from pippin.errors import DataError
 from pippin.tables import Part, Prose, Table
+from pippin.terminal import screen
 
 if TYPE_CHECKING:
     from pippin.collection.index import Index
@@ -22,8 +24,6 @@ EXAMPLES = (
     "pippin search cacm.index time sharing --top 20 --in title --k1 0.9 --b 0.4",
     'pippin search cacm.index --topics topics.tsv --out lm.run --model "lm-dirichlet(mu=500)"',
 )
-
-SHOWN_WORDS = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +79,8 @@ def model_of(options: argparse.Namespace) -> str:
 
 def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
     """The words as they are looked for, and the documents that were found."""
+    from pippin.collection.snippets import show
+
     stream = options.stream or ("whole" if "whole" in index.streams else index.streams[-1])
     text = " ".join(options.words)
     words = index.analyse(text)
@@ -88,7 +90,12 @@ def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
     answer = index.search([Query("words", text)], model=model_of(options), top=options.top or 10, stream=stream)
     numbers, scores = answer.numbers[0], answer.scores[0]
     hits = [
-        {"rank": rank, "score": score, "document": index.ids.at(number), "about": about(index, stream, number)}
+        {
+            "rank": rank,
+            "score": score,
+            "document": index.ids.at(number),
+            **asdict(show(index, number, words, stream=stream)),
+        }
         for rank, (number, score) in enumerate(zip(numbers.tolist(), scores.tolist(), strict=True), 1)
     ]
     return {
@@ -98,23 +105,42 @@ def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def parts(found: dict[str, Any]) -> list[Part]:
-    """What was looked for, and a row a document."""
+    """What was looked for, and what was found."""
     shown = ", ".join(f"{word['word']} ({word['documents']:,})" for word in found["words"])
     none = Prose("no document holds any of these words")
-    return [Prose(f"{found['index']}, {found['stream']}: {shown}"), table(found) if found["hits"] else none]
+    return [Prose(f"{found['index']}, {found['stream']}: {shown}"), Hits(found) if found["hits"] else none]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The documents that were found, best first."""
+
+    found: dict[str, Any]
+
+    def render(self, form: str = "table") -> str:
+        """A few lines a document, for reading; a table in the other forms."""
+        if form != "table":
+            return table(self.found).render(form)
+        hits = self.found["hits"]
+        ranks, scores = len(str(len(hits))), max(len(f"{hit['score']:.4f}") for hit in hits)
+        return "\n\n".join(self._lines(hit, ranks, scores) for hit in hits)
+
+    def _lines(self, hit: dict[str, Any], ranks: int, scores: int) -> str:
+        head = screen().paint(
+            screen().text(f"{hit['rank']:>{ranks}}  {hit['score']:>{scores}.4f}  {hit['document']}"), "heading"
+        )
+        left = " " * (ranks + scores + 4)
+        said = [hit["title"] if hit["title"] != hit["document"] else "", hit["snippet"], hit["url"]]
+        return "\n".join(
+            [
+                screen().paint(screen().text(head), "heading"),
+                *(Prose(left + text, left).render() for text in said if text),
+            ]
+        )
 
 
 def table(found: dict[str, Any]) -> Table:
     """A row a document, best first."""
-    rows = [[str(hit["rank"]), f"{hit['score']:.4f}", hit["document"], hit["about"]] for hit in found["hits"]]
-    return Table(["rank", "score", "document", "about"], rows, names=0, remarks=2)
-
-
-def about(index: Index, stream: str, number: int) -> str:
-    """The url of a document or, where it has none, its first words as indexed."""
-    url = index.urls.at(number)
-    if url:
-        return url
-    _, tokens = index.tokens(stream, [number])
-    first = " ".join(index.vocabulary.at(term) for term in tokens[:SHOWN_WORDS].tolist())
-    return first + (" …" if len(tokens) > SHOWN_WORDS else "")
+    rows = [[str(hit["rank"]), f"{hit['score']:.4f}", hit["document"], hit["title"], hit["url"], hit["snippet"]]
+            for hit in found["hits"]]  # fmt: skip
+    return Table(["rank", "score", "document", "title", "url", "snippet"], rows, names=0, remarks=4)

@@ -20,6 +20,7 @@ from pippin.collection.candidates import Candidates, Positions, StreamCounts
 from pippin.collection.collection import Collection, Query, only_stream
 from pippin.collection.index_build import write_index
 from pippin.collection.index_files import FORMAT, Arrays
+from pippin.collection.index_texts import StoredTexts
 from pippin.data.texts import Texts
 from pippin.errors import DataError, UnknownName
 from pippin.kernels import index as kernel
@@ -42,9 +43,12 @@ def build_index(
     *,
     analysis: Analysis | None = None,
     memory: int = MEMORY,
+    texts: bool = True,
     verbose: bool = False,
 ) -> Index:
     """Index a collection into a folder, in one pass and with about `memory` bytes, and open it.
+
+    The documents' own texts are kept beside it, packed, unless `texts` is False.
 
     >>> import tempfile
     >>> from pippin.collection.collection import Document
@@ -55,7 +59,7 @@ def build_index(
     ...     print(index, [index.ids.at(number) for number in numbers])
     Index('fruit': 3 documents, 4 terms; text) ['a']
     """
-    write_index(collection, Path(os.path.normpath(os.fspath(path))), analysis or Analysis(), memory, verbose)
+    write_index(collection, Path(os.path.normpath(os.fspath(path))), analysis or Analysis(), memory, texts, verbose)
     return open_index(path)
 
 
@@ -65,13 +69,14 @@ def open_index(path: str | os.PathLike[str], *, verify: bool = False) -> Index:
     with FORMAT.described(path):
         if verify:
             manifest.verify()
-        return Index(manifest.record, Arrays(manifest), os.fspath(path))
+        texts = Arrays(manifest, "texts") if manifest["texts"] else None
+        return Index(manifest.record, Arrays(manifest), os.fspath(path), texts)
 
 
 class Index:
     """The inverted file of a collection. Words are given as analysed; `analyse` makes them from text."""
 
-    def __init__(self, manifest: dict[str, Any], arrays: Arrays, path: str) -> None:
+    def __init__(self, manifest: dict[str, Any], arrays: Arrays, path: str, texts: Arrays | None = None) -> None:
         self.manifest, self.path = manifest, path
         self.name = str(manifest["name"])
         self.documents = int(manifest["documents"])
@@ -85,6 +90,8 @@ class Index:
         self._number = {stream: number for number, stream in enumerate(self.streams)}
         self._opened: dict[str, kernel.Stream] = {}
         self._check_sizes()
+        read = [stream for stream, record in manifest["streams"].items() if record["union"] is None]
+        self._stored = None if texts is None else StoredTexts(texts, read, self.documents, path)
 
     def _check_sizes(self) -> None:
         """Raise unless every array is there and as long as the counts say; looks at no number."""
@@ -191,6 +198,16 @@ class Index:
         from pippin.collection.retrieval import search
 
         return search(self, queries, **how)
+
+    def texts(self, number: int) -> dict[str, str] | None:
+        """What each stream of a document says in its own words; None where the index keeps no texts."""
+        self._checked([number])
+        return None if self._stored is None else self._stored.of(number)
+
+    def bytes(self) -> tuple[int, int]:
+        """How large it is on disk, and how large the texts beside it are."""
+        sizes = [sum(record["bytes"] for record in self.manifest[part].values()) for part in ("files", "texts")]
+        return sizes[0], sizes[1]
 
     def analyse(self, text: str) -> list[str]:
         """The words of a text, as the documents were analysed."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index_files import FORMAT, ArrayWriter, write_manifest
+from pippin.collection.index_texts import TextWriter
 from pippin.errors import DataError
 from pippin.kernels import index as kernel
 from pippin.progress import progress
@@ -32,23 +33,31 @@ LEAST_MEMORY = 16 << 20
 RUN_ARRAYS = ("sizes", "documents", "counts")
 
 
-def write_index(collection: Collection, target: Path, analysis: Analysis, memory: int, verbose: bool) -> None:
+def write_index(
+    collection: Collection, target: Path, analysis: Analysis, memory: int, texts: bool, verbose: bool
+) -> None:
     """Build the index of a collection at `target`; one that stands there stays until the new one is complete."""
     if memory < LEAST_MEMORY:
         raise DataError(f"an index is built in at least {LEAST_MEMORY >> 20}M of memory, not {memory:,} bytes")
     with (
         FORMAT.new_folder(target) as folder,
         ArrayWriter(folder) as files,
+        ArrayWriter(folder, named=False) as text_files,
         progress(0, f"indexing {collection.name}") if verbose else nullcontext() as bar,
     ):
         build = _Build(collection, analysis, folder, files, memory)
+        written = TextWriter(text_files, collection.streams) if texts else None
         for batch in _batches(collection):
             build.add(batch)
+            if written is not None:
+                written.add(batch)
             if bar is not None:
                 bar.step("documents", len(batch))
         manifest = build.finish()
+        if written is not None:
+            written.close()
         manifest["files"] = files.close()
-        write_manifest(folder, manifest)
+        write_manifest(folder, manifest, text_files.close())
 
 
 def _batches(collection: Collection) -> Iterator[list[Document]]:

@@ -26,10 +26,10 @@ FORMAT = Format("pippin index", 3, "index", "index the collection again", "index
 
 
 class ArrayWriter:
-    """Array files of one folder that grow piece by piece."""
+    """Array files of one folder that grow piece by piece; `named`: their contents count to the index's identity."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, named: bool = True) -> None:
+        self.folder, self.named = folder, named
         self._files: dict[str, IO[bytes]] = {}
         self._hashes: dict[str, Any] = {}
         self._dtypes: dict[str, np.dtype[Any]] = {}
@@ -46,15 +46,16 @@ class ArrayWriter:
             self._dtypes[name] = array.dtype
         plain = np.ascontiguousarray(array, self._dtypes[name].newbyteorder("<"))
         self._files[name].write(plain.data)
-        self._hashes[name].update(plain.data)
+        if self.named:
+            self._hashes[name].update(plain.data)
 
     def close(self) -> dict[str, dict[str, Any]]:
         """Finish all files; what the manifest says of them."""
         records = {}
         for name, file in sorted(self._files.items()):
-            records[name] = {
-                "dtype": self._dtypes[name].name, "bytes": file.tell(), "sha256": self._hashes[name].hexdigest(),
-            }  # fmt: skip
+            records[name] = {"dtype": self._dtypes[name].name, "bytes": file.tell()}
+            if self.named:
+                records[name]["sha256"] = self._hashes[name].hexdigest()
             file.close()
         return records
 
@@ -73,10 +74,10 @@ def _abandon(file: IO[bytes]) -> None:
         file.close()
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write `index.json` with its digest: from then on the folder opens."""
+def write_manifest(folder: Path, manifest: dict[str, Any], texts: dict[str, dict[str, Any]]) -> None:
+    """Write `index.json` with its digest, to which the files of the texts do not count: from then on it opens."""
     identity = json.dumps(manifest, sort_keys=True, ensure_ascii=False).encode()
-    FORMAT.write(folder, {**manifest, "digest": hashlib.sha256(identity).hexdigest()})
+    FORMAT.write(folder, {**manifest, "texts": texts, "digest": hashlib.sha256(identity).hexdigest()})
 
 
 def is_index(path: str | os.PathLike[str]) -> bool:
@@ -87,9 +88,9 @@ def is_index(path: str | os.PathLike[str]) -> bool:
 class Arrays:
     """The arrays of an index by name, mapped."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, which: str = "files") -> None:
         self._columns: dict[str, Column] = {
-            name: manifest.open(f"{name}.bin").array(record["dtype"]) for name, record in manifest["files"].items()
+            name: manifest.open(f"{name}.bin").array(record["dtype"]) for name, record in manifest[which].items()
         }
         self._wide: dict[str, NDArray[Any]] = {}
         self._ends: dict[str, NDArray[np.int64]] = {}

@@ -37,15 +37,22 @@ class Bar:
             self._draw(what, now)
         elif now - self.shown >= _EVERY and not self.silent:
             place = screen_of(self.stream)
-            self.stream.write(place.text(f"{self.title}: {self.done} of {self.total} {what}") + "\n")
+            line = f"{self.title}: {self.done} of {self.total}, {self._left(now)} left {what}"
+            self.stream.write(place.text(line.rstrip()) + "\n")
             self.shown = now
+
+    def _left(self, now: float) -> str:
+        """How long the rest takes if it goes on like this."""
+        seconds = (now - self.started) / max(1, self.done) * (self.total - self.done)
+        if seconds < 100:
+            return f"{seconds:.0f} s"
+        return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
     def _draw(self, what: str, now: float) -> None:
         place = screen_of(self.stream)
         full = round(_WIDTH * self.done / max(1, self.total))
-        left = (now - self.started) / max(1, self.done) * (self.total - self.done)
         bar = "█" * full + "░" * (_WIDTH - full)
-        line = place.text(f"{self.title} {bar} {self.done}/{self.total} {left:.0f} s left {what}")
+        line = place.text(f"{self.title} {bar} {self.done}/{self.total} {self._left(now)} left {what}")
         while width(line) >= (place.columns or 80):  # the last column stays free: a full line would break
             line = line[:-1]
         self.stream.write(f"\r\x1b[K{line}")

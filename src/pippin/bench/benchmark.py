@@ -27,6 +27,7 @@ def bench(
     select: str | None = None,
     folds: int | None = None,
     sample: int | None = None,
+    vali: float | None = None,
     seeds: int | None = None,
     quick: bool = False,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
@@ -49,6 +50,7 @@ def bench(
     measures        what is evaluated
     select          the measure that chooses hyper-parameters on validation
     folds, sample   folds of a plain file or a collection; documents per query of a collection
+    vali            share of the training queries to validate on, where a folder has no validation part
     seeds           how many
     quick           small grids and few rounds, for a first look
     parameters      ranker → parameter → value: fixed
@@ -70,7 +72,7 @@ def bench(
     """
     given = {
         "rankers": _names(rankers), "conventions": _names(conventions), "tools": _names(tools),
-        "measures": _names(measures), "select": select, "folds": folds, "sample": sample,
+        "measures": _names(measures), "select": select, "folds": folds, "sample": sample, "vali": vali,
         "seeds": None if seeds is None else first_seeds(seeds), "quick": quick or None, "parameters": parameters,
         "grids": grids, "imports": _names(imports),
     }  # fmt: skip

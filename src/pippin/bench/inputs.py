@@ -21,11 +21,13 @@ from pippin.data.fold_store import is_fold_store, open_fold_store, text_of, writ
 from pippin.data.fold_text import FoldTexts, index_texts
 from pippin.data.folders import STORE
 from pippin.data.folds import PARTS, Folds, make_folds, rotated
+from pippin.data.grouped import WEIGHT, weights_beside
 from pippin.data.sources import SOURCES
 from pippin.errors import DataError
 from pippin.files import remove
 
 VERSIONS = ("QueryLevelNorm", "Feature-min", "Feature-null")  # folders of one data set, which do not tell its name
+VALI_SEED = 1  # of the queries that are drawn to validate on
 Form = Literal["folder", "fifths", "file", "store"]
 
 
@@ -46,6 +48,7 @@ class Input:
     path: str
     folds: int = 5  # how many are made of a file
     check: bool = True  # compare with the counts that a published data set declares
+    vali: float | None = None  # the share of training queries that is cut off to validate on
 
     def read(self) -> Folds:
         """The folds, from what stands there."""
@@ -117,7 +120,19 @@ def _read_folder(source: Input) -> Read:
     from pippin.data.folders import index_folder, read_texts, text_digest
 
     texts, known = index_folder(source.path, check=source.check)
-    return text_digest(texts, known), lambda: read_texts(texts, known)
+    for file in (file for files in texts.files.values() for file in files.values()):
+        if weights_beside(file) is not None:
+            raise DataError("a bench weighs all queries alike; take this file away to go on", f"{file}{WEIGHT}")
+    digest = text_digest(texts, known)
+    if all("vali" in parts for parts in texts.parts.values()):
+        if source.vali is not None:
+            raise DataError("there is a validation part already, so that none is cut off", source.path)
+        return digest, lambda: read_texts(texts, known)
+    if source.vali is None:
+        raise DataError("there is no validation part; --vali 0.25 takes a quarter of the training queries", source.path)
+    share = source.vali
+    cut = hashlib.sha256(f"{digest} vali {share!r} {VALI_SEED}".encode()).hexdigest()
+    return cut, lambda: read_texts(texts, known).with_validation(share, VALI_SEED)
 
 
 def _read_fifths(source: Input) -> Read:
@@ -170,6 +185,7 @@ class InputOptions:
     check: bool = True
     sample: int = 1000  # documents per query of a collection
     cache: Path = Path("collections")
+    vali: float | None = None  # share of the training queries to validate on, where a folder has no such part
     verbose: bool = False
 
 
@@ -205,7 +221,9 @@ def _input(path: Path, name: str, options: InputOptions) -> Input:
     form = _form(whole)
     if form in ("file", "store") and options.folds < 3:
         raise DataError(f"{options.folds} folds cannot be made: one part trains, one validates and one tests", whole)
-    return Input(name or _name(whole, form), form, str(whole), options.folds, options.check)
+    if options.vali is not None and form != "folder":
+        raise DataError("folds are made of this, with a part to validate on; no share is cut off", whole)
+    return Input(name or _name(whole, form), form, str(whole), options.folds, options.check, options.vali)
 
 
 def is_collection(path: str) -> bool:

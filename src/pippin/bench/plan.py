@@ -5,6 +5,7 @@ A plan file has these keys, all but `data` optional:
     data = ["OHSUMED", "mine=folder/with/folds", "all.txt"]   # paths from the plan's folder, or names of collections
     folds = 5                        # how many are made of a plain file or a collection
     sample = 1000                    # documents per query of a collection that is built
+    vali = 0.25                      # share of the training queries to validate on, of folders without such a part
     rankers = "all"                  # or a list of names
     conventions = ["official"]       # whose measures training and selection look at
     tools = "all"                    # under whose conventions results are evaluated, or a list
@@ -96,6 +97,7 @@ class Experiment:
     data: tuple[str, ...]
     folds: int = 5
     sample: int = 1000
+    vali: float | None = None  # share of the training queries to validate on, where a folder has no validation part
     rankers: tuple[str, ...] = ("all",)
     conventions: tuple[str, ...] = ("official",)
     tools: tuple[str, ...] = ("all",)
@@ -233,8 +235,8 @@ def _fitted(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 _KINDS: Mapping[str, tuple[type, str]] = {
-    "folds": (int, "a whole number"), "sample": (int, "a whole number"), "select": (str, "a measure"),
-    "quick": (bool, "true or false"),
+    "folds": (int, "a whole number"), "sample": (int, "a whole number"), "vali": (float, "a number such as 0.25"),
+    "select": (str, "a measure"), "quick": (bool, "true or false"),
     "parameters": (dict, "tables [parameters.RANKER]"), "grids": (dict, "tables [grids.RANKER]"),
 }  # fmt: skip
 

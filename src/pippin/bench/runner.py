@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 
 from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
 from pippin.bench.plan import Experiment, Task
@@ -84,7 +85,7 @@ def run(
     results = Results.create(output)
     with results.locked() as lock:
         cache = results.path / "collections"
-        options = InputOptions(experiment.folds, check, experiment.sample, cache, verbose)
+        options = InputOptions(experiment.folds, check, experiment.sample, cache, experiment.vali, verbose)
         inputs = find_inputs(experiment.data, options)
         folds: list[SurveyedFold] = []
         for data, surveyed in survey(
@@ -101,7 +102,7 @@ def run(
         else:
             modules = modules_for(experiment, [job.task for job in todo])
             run_jobs = Pool(results, modules, cpu_count() if jobs is None else jobs, memory, lock).run
-        failed = _record(results, experiment, todo, run_jobs, verbose)
+        failed = _record(results, experiment, all_jobs, todo, run_jobs, verbose)
     tasks = tuple(job.task for job in all_jobs)
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
 
@@ -137,12 +138,16 @@ def _jobs(experiment: Experiment, folds: Sequence[SurveyedFold]) -> list[Job]:
 
 
 def _record(
-    results: Results, experiment: Experiment, todo: Sequence[Job], run_jobs: RunJobs, verbose: bool
+    results: Results, experiment: Experiment, jobs: Sequence[Job], todo: Sequence[Job], run_jobs: RunJobs, verbose: bool
 ) -> dict[str, str]:
     """Run, show how far it is, and keep the reasons of what failed."""
     failed: dict[str, str] = {}
     bar = Bar(len(todo), "bench") if verbose else None
-    leader = FoldLeader(results, experiment)
+    leader = Leader(results, experiment, jobs)
+    finished = {job.task.address for job in jobs} - {job.task.address for job in todo}
+    for job in jobs:
+        if job.task.address in finished:
+            leader.after(job.task, done=True)
     try:
         for job, reason in run_jobs(todo):
             if reason is not None:
@@ -156,24 +161,36 @@ def _record(
     return failed
 
 
-class FoldLeader:
-    """Which ranker leads on a fold so far, to be shown while a run goes on; means come when all folds are there."""
+class Leader:
+    """Who leads while a run goes on: over the folds on which every ranker is done, and over no others."""
 
-    def __init__(self, results: Results, experiment: Experiment) -> None:
+    def __init__(self, results: Results, experiment: Experiment, jobs: Sequence[Job]) -> None:
         self.results = results
         self.tool = "official" if "official" in experiment.tools else experiment.tools[0]
         self.measure = "MAP" if "MAP" in experiment.measures else experiment.measures[0]
-        self._best: dict[tuple[str, str], tuple[float, str]] = {}
+        self._left: dict[str, dict[str, int]] = {}  # data → fold → cells to come
+        self._values: dict[str, dict[tuple[str, str], dict[str, list[float]]]] = {}  # → trained so → fold → by seed
+        for job in jobs:
+            folds = self._left.setdefault(job.task.data, {})
+            folds[job.task.fold] = folds.get(job.task.fold, 0) + 1
 
     def after(self, task: Task, done: bool) -> str:
-        """What to show now that a cell is done: the leader on its fold."""
-        fold = task.data, task.fold
+        """What to show now that a cell is done or failed: the leader on its data set."""
+        folds = self._left[task.data]
+        folds[task.fold] -= 1
         if done:
             record = Cell.open(self.results.path / "cells" / task.address).record
             value = record["means"].get(self.tool, {}).get(self.measure)
             if value is not None:
-                self._best[fold] = max(self._best.get(fold, (-math.inf, "")), (value, task.ranker))
-        if fold not in self._best:
+                own = self._values.setdefault(task.data, {}).setdefault((task.ranker, task.convention), {})
+                own.setdefault(task.fold, []).append(value)
+        whole = [fold for fold, left in folds.items() if not left]
+        means = {
+            named: fmean(fmean(own[fold]) for fold in whole)
+            for named, own in self._values.get(task.data, {}).items() if whole and own.keys() >= set(whole)
+        }  # fmt: skip
+        if not means:
             return ""
-        value, ranker = self._best[fold]
-        return f"best on {task.data} {task.fold}: {ranker} {self.measure} {value:.4f}"
+        best = max(means, key=means.__getitem__)
+        over = f"{len(whole)} of {len(folds)} folds"
+        return f"{best[0]} leads on {task.data}: {self.measure} {means[best]:.4f} ({over})"

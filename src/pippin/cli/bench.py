@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(grid, "measure", "(default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10)")
     flag(grid, "folds", "of a plain file or a collection (default: 5)")
     flag(grid, "sample", "(default: 1000)")
+    grid.add_argument("--vali", metavar="SHARE", type=float, help="cut this share of the training queries off to "
+                      "validate on, where a folder has no validation part: 0.25")  # fmt: skip
     flag(grid, "select", "(default: MAP)")
     flag(grid, "seeds", "(default: 1)")
     shared(grid, "set", "quick")
@@ -89,7 +91,7 @@ def experiment(options: argparse.Namespace) -> Experiment:
     for name in ("ranker", "convention", "tool", "measure"):
         if getattr(options, name) is not None:
             given[f"{name}s"] = tuple(getattr(options, name))
-    for name in ("folds", "sample", "select"):
+    for name in ("folds", "sample", "vali", "select"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
     if options.imports:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pippin.cli.compare import testing
 from pippin.cli.options import Several, flag, old, only, printing, shared
-from pippin.cli.output import write
+from pippin.cli.output import say, write
 from pippin.errors import DataError
 from pippin.evaluation.compare import Comparison, TestPlan
 from pippin.evaluation.corrections import CORRECTIONS
@@ -46,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "convention", "here one (default: official)")
     shared(parser, "published", "per_query")
     parser.add_argument("--per-fold", action="store_true", help="with a column per fold")
+    parser.add_argument("--watch", action="store_true", help="show them again each time that a running bench has "
+                        "finished a cell, until it ends")  # fmt: skip
     testing(parser)
     printing(parser)
     old(parser, "--form", "--format")
@@ -55,15 +58,41 @@ def run(options: argparse.Namespace) -> int:
     """Show."""
     TESTS[options.test], CORRECTIONS[options.correct]  # an unknown name is found before anything is read
     from pippin.bench.store import Results
+
+    if options.watch:
+        return run_watching(options)
+    show(Results.open(options.results), options)
+    return 0
+
+
+def run_watching(options: argparse.Namespace) -> int:
+    """Show the leaderboards again each time that a cell was finished, until all are there."""
+    from pippin.bench.watching import watch
+
+    if options.output != "-" or options.format != "table":
+        raise DataError("--watch shows tables on the terminal; leave out --out and --format")
+    for results in watch(options.results):
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[H")
+        done, left = len(results.cells), len(results.missing())
+        if done:
+            show(results, options)
+        say(f"{done} of {done + left} cells are there" + (", Ctrl-C ends" if left else ""))
+        sys.stdout.flush()
+    return 0
+
+
+def show(results: Results, options: argparse.Namespace) -> None:
+    """Print everything, or the values per query."""
     from pippin.report import leaderboard as report
 
-    gathered = gather(Results.open(options.results), options)
+    gathered = gather(results, options)
     chosen = {key: board for key, board in gathered.boards.items() if key.measure in options.measure}
     if options.per_query:
         write(options.format, options.output, lambda: [report.values_table(b) for b in chosen.values()],
               lambda: [report.record(b, per_query=True) for b in chosen.values()],
               lambda: report.values_csv(chosen))  # fmt: skip
-        return 0
+        return
     csv = (
         report.csv_table(gathered.boards, options.per_fold)
         if not gathered.beside
@@ -72,7 +101,6 @@ def run(options: argparse.Namespace) -> int:
     write(
         options.format, options.output, lambda: parts(gathered, options), lambda: record(gathered, options), lambda: csv
     )
-    return 0
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pippin.cli.options import flag, old, only, shared
 from pippin.cli.output import say
 from pippin.data.dataset import Dataset
+from pippin.data.grouped import WEIGHT, weights_beside
 from pippin.errors import DataError, UnknownName
 
 if TYPE_CHECKING:
@@ -62,10 +63,15 @@ def run(options: argparse.Namespace) -> int:
         return run_on_dask(options)
     train = read_data(options.data, options.absent)
     valid = None if options.valid is None else read_data(options.valid, options.absent)
-    ranker = make(options)
+    ranker, weights = make(options), weights_beside(options.data)
     if options.select is not None:
         if valid is None:
             raise DataError("--select needs a validation set, --valid FILE")
+        if weights is not None:
+            raise DataError(
+                "--select weighs all queries alike; train with chosen parameters to use these",
+                f"{options.data}{WEIGHT}",
+            )
         from pippin.rankers.selection import select
 
         chosen = select(
@@ -76,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         shown = ", ".join(f"{k}={v}" for k, v in chosen.parameters.items()) or "its defaults"
         say(f"selected {shown}: {options.select} {chosen.value:.4f} on {valid.name}")
     else:
-        ranker.fit(train, eval_set=valid)
+        ranker.fit(train, eval_set=valid, sample_weight=weights)
     if options.relations is not None:
         say(choose_weight(ranker, valid, options))
     models.save(ranker, options.output, digest(train))

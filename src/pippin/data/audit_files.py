@@ -6,9 +6,13 @@ and parts may differ in width.
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.trec import Judgements
@@ -39,6 +43,7 @@ def load_audited(paths: Sequence[str], *, merge_queries: bool = False) -> tuple[
     if len(files) == 1:
         return as_judged(next(iter(files.values())), merge_queries=merge_queries), None
     layout: dict[str, dict[str, AuditedFile]] = {}
+    known: dict[str, dict[bytes, str]] = {}
 
     def parts() -> Iterator[Dataset]:
         for (fold, name), file in files.items():
@@ -46,11 +51,28 @@ def load_audited(paths: Sequence[str], *, merge_queries: bool = False) -> tuple[
             if not isinstance(part, Dataset):
                 raise DataError("several files are audited as one data set, and this one holds judgements", file)
             layout.setdefault(fold, {})[name] = AuditedFile(part.query_ids, part.features.shape[1])
-            yield part
+            yield replace(part, query_ids=_told_apart(part, known))
 
     places = {path if len(paths) == 1 else path.parent for path in map(Path, paths)}
     name = places.pop().resolve().name if len(places) == 1 else f"{len(files)} files"
     return replace(concatenate(parts()), name=name), layout
+
+
+def _told_apart(part: Dataset, known: dict[str, dict[bytes, str]]) -> tuple[str, ...]:
+    """The query ids of a part; one that an earlier part had with other documents is numbered, so that all count.
+
+    `known` holds for every id what its documents were, and what they are called. The same query in another fold keeps
+    its id.
+    """
+    names = []
+    for query, (first, last) in zip(part.query_ids, itertools.pairwise(part.offsets.tolist()), strict=True):
+        features = part.features[first:last]
+        row, column = np.nonzero(features)  # files may differ in their number of features
+        contents = (part.labels[first:last], row, column, features[row, column].astype(np.float64))
+        digest = hashlib.sha256(b"".join(array.tobytes() for array in contents)).digest()
+        before = known.setdefault(query, {})
+        names.append(before.setdefault(digest, f"{query} ({len(before) + 1})" if before else query))
+    return tuple(names)
 
 
 def _files(path: str) -> dict[tuple[str, str], str]:

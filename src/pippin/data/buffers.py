@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.built import check_built
+from pippin.data.grouped import has_queries_beside, with_queries
 from pippin.errors import DataError
 from pippin.packed import LONGEST, packing_of, unpack
 
@@ -33,7 +34,10 @@ Readable: TypeAlias = str | os.PathLike[str] | Buffer
 
 
 def open_buffer(source: Readable) -> Buffer:
-    """The bytes of a file: mapped if it is plain, unpacked where its first bytes say so; `-` is standard input."""
+    """The bytes of a file: mapped if it is plain, unpacked where its first bytes say so; `-` is standard input.
+
+    Where the sizes of its queries stand beside a file, as LightGBM has them, its lines come with their queries.
+    """
     if isinstance(source, Buffer):
         return source
     name = os.fspath(source)
@@ -52,7 +56,7 @@ def open_buffer(source: Readable) -> Buffer:
         data = np.frombuffer(unpack(data.data, packing, name), np.uint8)
         if not len(data):
             raise DataError("the file is empty", name)
-    return Buffer(data, name)
+    return Buffer(with_queries(data, name) if has_queries_beside(name) else data, name)
 
 
 def _read_standard_input() -> tuple[NDArray[np.uint8], str]:

@@ -26,6 +26,12 @@ from pippin.data.sources import SOURCES, Count, Source
 from pippin.errors import DataError
 from pippin.kernels.text import find_queries
 
+# Layouts that no published data set has: files named as in LightGBM's examples, with `rank.train.query` beside them.
+_RANK_FILES = {"train": ("rank.train",), "vali": ("rank.vali", "rank.valid"), "test": ("rank.test",)}
+PLAIN = tuple(
+    Source("folder", "LightGBM's layout", None, (), "", ("",), {part: _RANK_FILES[part] for part in parts})
+    for parts in (("train", "vali", "test"), ("train", "test"))
+)
 STORE = "folds.pippin"  # the folds of a folder as a store, beside their text
 _GO_ON = " (check=False goes on without looking)"
 
@@ -138,7 +144,7 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 def is_laid_out(folder: Path) -> bool:
     """Whether a folder has the files of some known layout."""
-    return any(layout(folder, source) is not None for source in SOURCES.values())
+    return any(layout(folder, source) is not None for source in (*SOURCES.values(), *PLAIN))
 
 
 def recognise(folder: Path) -> tuple[Source, dict[str, dict[str, Path]]]:
@@ -148,7 +154,10 @@ def recognise(folder: Path) -> tuple[Source, dict[str, dict[str, Path]]]:
     most = max((len(next(iter(files.values()))) for files in fitting.values()), default=0)
     fitting = {name: files for name, files in fitting.items() if len(next(iter(files.values()))) == most}
     if not fitting:
-        wanted = dict.fromkeys(_expected(source) for source in SOURCES.values())
+        for plain in PLAIN:
+            if (files := layout(folder, plain)) is not None:
+                return replace(plain, title=folder.resolve().name), files
+        wanted = dict.fromkeys(_expected(source) for source in (*SOURCES.values(), *PLAIN))
         raise DataError(f"no known layout of files in this folder; known are {'; '.join(wanted)}", folder)
     names = [name for name in fitting if _is_named(folder, SOURCES[name])]
     if not names:

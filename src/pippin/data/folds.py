@@ -130,6 +130,23 @@ class Folds:
         """What it is called for people."""
         return self.source.title if self.source is not None else self.name
 
+    def with_validation(self, share: float, seed: int = 1) -> Folds:
+        """The same with a share of each fold's training queries, drawn by the seed, as its validation part."""
+        if not 0 < share < 1:
+            raise DataError(f"the share of queries to validate on lies between 0 and 1, not {share:g}")
+        queries: dict[str, dict[str, I64]] = {}
+        for number, (fold, parts) in enumerate(self.queries.items()):
+            if "vali" in parts:
+                raise DataError(f"{self.title} has a validation part already")
+            train = parts["train"]
+            size = round(share * len(train))
+            if not 0 < size < len(train):
+                raise DataError(f"{len(train)} training queries leave none to train or to validate on at {share:g}")
+            drawn = np.random.default_rng([seed, number]).permutation(len(train))
+            queries[fold] = {"train": train[np.sort(drawn[size:])], "vali": train[np.sort(drawn[:size])],
+                             **{part: held for part, held in parts.items() if part != "train"}}  # fmt: skip
+        return replace(self, queries=queries, digests={})
+
     def digest(self, fold: str, part: str) -> str:
         """The digest of a part, kept by a store or computed now."""
         from pippin.data.packing import digest

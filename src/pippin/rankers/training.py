@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.data.grouped import WEIGHT, weights_beside
 from pippin.data.load import as_judged
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.rankers import ranker as find_ranker
@@ -47,10 +48,13 @@ def train(
     learner.check_packages()
     train_set = as_dataset(data)
     valid_set = None if valid is None else as_dataset(valid)
+    weights = weights_beside(data) if isinstance(data, (str, os.PathLike)) else None
     if select is None:
-        return learner.fit(train_set, eval_set=valid_set)
+        return learner.fit(train_set, eval_set=valid_set, sample_weight=weights)
     if valid_set is None:
         raise ConventionError("select chooses by a validation set; give one as valid=")
+    if weights is not None:
+        raise DataError("select weighs all queries alike; train with chosen parameters to use these", f"{data}{WEIGHT}")
     from pippin.evaluation.notation import text_of
     from pippin.rankers.selection import select as choose
 

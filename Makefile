@@ -1,5 +1,5 @@
 # Everything from a fresh clone: `make demo` sets up and runs the main job, `make test` sets up and runs the tests.
-# Needs python3 (3.11 or newer), its venv module, and g++; all else comes into .venv.
+# Needs python3 (3.11 or newer), its headers and venv module, and g++; all else comes into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -54,6 +54,7 @@ src/pippin/_native.pyi: $(VENV)/.test
 $(VENV)/.base: constraints.txt
 	@command -v g++ >/dev/null || { echo "pippin: no C++ compiler; install g++ (Debian: apt-get install g++)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pippin: Python 3.11 or newer is needed, $$($(PYTHON) --version) is here; say which with make PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' || { echo "pippin: $(PYTHON) has no headers here; install them (Debian: apt-get install python3-dev)" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "pippin: $(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@echo "pippin: installing into $(VENV) …"
 	@$(PIP) scikit-build-core nanobind cmake ninja vl-convert-python

@@ -12,6 +12,8 @@ from pippin.cli.main import main
 from pippin.data.letor import write_letor
 from pippin.data.scores import write_scores
 from pippin.data.synthetic import scorers
+from pippin.deploy.targets.lightgbm import text as lightgbm_text
+from pippin.forms.form import tree
 
 WORDS = ["time", "sharing", "operating", "systems", "compress", "files", "sort", "lists", "tree", "search", "disk"]
 PAGES = {
@@ -35,6 +37,10 @@ def furnish(folder: Path) -> Path:
         write_letor(whole(9 + number, seed=10 + number), folder / f"S{number}.txt")
     write_folds(folder / "mine", data, 3)
     (folder / "plan.toml").write_text(PLAN)
+    names = tuple(f"f{i}" for i in range(1, data.features.shape[1] + 1))
+    stump = tree([0], [0.5], [-1], [-2], [True], [0.0, 1.0])
+    (folder / "lightgbm.txt").write_text(lightgbm_text(data.feature_names, [stump], []))
+    (folder / "names.txt").write_text("\n".join(names) + "\n")
     _judged(folder)
     _matrices(folder)
     _collections(folder)

@@ -62,7 +62,8 @@ def _taking_part(task: Task) -> Iterator[tuple[Registry[Any], str]]:
     from pippin.rankers.written import plain_name
 
     usual = ranker(task.ranker)().get_params()
-    yield RANKERS, plain_name(task.ranker)
+    if plain_name(task.ranker) != "imported":  # whose file's digest is among its parameters
+        yield RANKERS, plain_name(task.ranker)
 
     def named(parameter: str) -> Iterator[str]:
         for value in (usual.get(parameter), task.parameters.get(parameter), *task.grid.get(parameter, ())):

@@ -44,6 +44,7 @@ GROUPS = {
     },
     "deploy": {
         "export": ("export", "write a model as another engine reads it, with a certificate"),
+        "import": ("import_model", "make another program's model one of Pippin's"),
     },
     "make data": {
         "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),

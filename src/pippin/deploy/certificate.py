@@ -91,7 +91,8 @@ def scored(target: Target, request: Request, table: F64, base: Path) -> tuple[st
             return by, np.asarray(found, np.float64).reshape(-1), True
         except NotHere as error:
             request.notes.append(f"not checked by {target.engine.name} itself: {error}")
-    return "the interpreter in the engine's precision", score(request.form, table), False
+    form = request.form if target.reread is None else target.reread(base, request)
+    return "the interpreter in the engine's precision", score(form, table), False
 
 
 def changed_sides(form: Form, other: Form, table: F64) -> tuple[int, list[dict[str, Any]]]:

@@ -80,6 +80,7 @@ class Target:
         None  # where options or forms change the convention
     )
     keeps_normalisers: bool = False
+    reread: Callable[[Path, Request], Form] | None = None  # the form that stands in a file, for the interpreter
 
     def words(self) -> str:
         """How the engine scores, for each kind of model that it takes, with the default options."""
@@ -112,11 +113,12 @@ class Target:
             raise ConventionError(f"{self.name} cannot take {_WORDS[form.kind]}: {why}")
         scoring = self.by_option(options, form) if self.by_option is not None else self.scoring
         notes: list[str] = []
-        if any(form.normalisers) and not self.keeps_normalisers:
-            if not isinstance(form, Linear):
-                raise ConventionError(f"{self.name} cannot normalise features as this model does")
+        if isinstance(form, Linear) and not (any(form.normalisers) and self.keeps_normalisers):
+            if any(form.normalisers):
+                notes.append("the normalisation of features is in the weights")
             form = folded(form)
-            notes.append("the normalisation of features is in the weights")
+        if any(form.normalisers) and not self.keeps_normalisers:
+            raise ConventionError(f"{self.name} cannot normalise features as this model does")
         if isinstance(form, Trees):
             found = fitted(form, scoring)
             return Fitted(found.form, (*notes, *found.notes))
@@ -136,6 +138,18 @@ EXAMPLES: Mapping[str, Form] = {
     "network": Network(("x",), (Layer(np.zeros((1, 1)), _NONE),), _NONE, _NONE),
 }  # fmt: skip
 TARGETS: Registry[Target] = Registry("target", "pippin.targets", Target)
+
+
+def rereader(format: str) -> Callable[[Path, Request], Form]:
+    """A target's file as the importer of a format reads it, over the features of the export."""
+
+    def reread(base: Path, request: Request) -> Form:
+        from pippin.forms.importers import read_form
+        from pippin.rankers.imported import placed
+
+        return placed(read_form(base.read_bytes(), base, format)[1], request.form.names)
+
+    return reread
 
 
 def register(target: Target) -> Target:

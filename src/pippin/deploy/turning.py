@@ -14,6 +14,7 @@ from pippin.forms.importers.lightgbm import read_text
 from pippin.rankers.auto import Auto
 from pippin.rankers.base import Ranker
 from pippin.rankers.best_feature import BestFeature
+from pippin.rankers.imported import Imported
 from pippin.rankers.mart import MART
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.network import NetworkRanker
@@ -40,6 +41,11 @@ def turned(model: Any) -> Form:
     """The form of a ranker by its class; a plug-in adds its own with `turned.register`."""
     name = getattr(model, "name", type(model).__name__)
     raise DataError(f"{name} is no weighted sum, no trees and no network, so that no engine can take it")
+
+
+@turned.register
+def _imported(model: Imported) -> Form:
+    return model.form_
 
 
 @turned.register

@@ -62,10 +62,10 @@ def _trees(form: Trees, table: F64) -> F64:
         sums = np.full(len(table), rounded(np.array(form.start), kinds.sums))
         for one, leaves in zip(bag, _leaves(bag, table, kinds), strict=True):
             sums = rounded(sums + rounded(one.value, kinds.values)[leaves], kinds.sums)
-        total = rounded(total + sums, kinds.sums)
-    total = rounded(total * form.scale, kinds.sums) if form.scale != 1 else total
-    total = rounded(total / form.divisor, kinds.sums) if form.divisor != 1 else total
-    return rounded(total + form.base, kinds.sums) if form.base else total
+        total = rounded(total + sums, kinds.totals)
+    total = rounded(total * form.scale, kinds.totals) if form.scale != 1 else total
+    total = rounded(total / form.divisor, kinds.totals) if form.divisor != 1 else total
+    return rounded(total + form.base, kinds.totals) if form.base else total
 
 
 def leaves(form: Trees, features: NDArray[np.floating[Any]]) -> Iterator[NDArray[np.int64]]:
@@ -108,9 +108,11 @@ def decided(one: Tree, node: NDArray[np.int64], values: F64, thresholds: F64, op
 
 def _linear(form: Linear, table: F64) -> F64:
     kinds = form.scoring
-    weights, total = rounded(form.weights, kinds.values), np.zeros(len(table))
-    for column in np.flatnonzero(weights):
-        product = rounded(table[:, column] * weights[column], kinds.sums)
+    total = np.full(len(table), rounded(np.array(form.start), kinds.sums))
+    terms = form.terms or tuple((i, float(form.weights[i])) for i in form.used())
+    weights = rounded(np.array([weight for _, weight in terms]), kinds.values)
+    for (column, _), weight in zip(terms, weights, strict=True):
+        product = rounded(table[:, column] * weight, kinds.sums)
         total = rounded(total + product, kinds.sums)
     return rounded(total + rounded(np.array(form.bias), kinds.values), kinds.sums) if form.bias else total
 

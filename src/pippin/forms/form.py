@@ -33,9 +33,10 @@ class Scoring:
     operator: str = "<="  # which the engine asks of a threshold as it stands in its file
     slack: float = 0.0  # which the engine adds to a threshold, in its own precision
     missing: str = "direction"  # NULL goes where its node says, or is 0
+    totals: str = "float64"  # what bags' sums, and what is done to them, are rounded to; float32 where sums are
 
     def __post_init__(self) -> None:
-        precisions = (self.features, self.thresholds, self.values, self.sums)
+        precisions = (self.features, self.thresholds, self.values, self.sums, self.totals)
         if any(one not in PRECISIONS for one in precisions) or self.operator not in ("<=", "<"):
             raise ValueError("this is no scoring convention")
         if self.missing not in MISSING:
@@ -64,7 +65,7 @@ class Scoring:
 
 
 DOUBLE = Scoring()  # Pippin's own: as LightGBM
-SINGLE = Scoring("float32", "float32", "float32", "float32")
+SINGLE = Scoring("float32", "float32", "float32", "float32", totals="float32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +196,12 @@ def _scaled(values: F64, scale: float, divisor: float) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class Linear(Form):
-    """score = Σ weight · x + bias, added up in the order of the features."""
+    """score = start + Σ weight · x + bias, added up in the order of the features or, if there are some, of `terms`."""
 
     weights: F64
     bias: float = 0.0
+    start: float = 0.0
+    terms: tuple[tuple[int, float], ...] = ()  # features and weights in the order of the sum; some may come again
 
     kind = "linear"
 
@@ -237,11 +240,22 @@ class Network(Form):
         return (Layer(matrix, first.bias - self.mean @ matrix, first.activation), *rest)
 
 
+def linear_of(names: tuple[str, ...], terms: list[tuple[int, float]], scoring: Scoring, start: float = 0.0) -> Linear:
+    """A weighted sum of terms whose features may come again."""
+    weights = np.zeros(len(names))
+    for feature, weight in terms:
+        weights[feature] += weight
+    return Linear(names, weights, start=start, terms=tuple(terms), scoring=scoring)
+
+
 def folded(form: Any) -> Any:
-    """A linear form without normalisers, which are in its weights then; other forms have them as they are."""
-    if not isinstance(form, Linear) or not any(form.normalisers):
+    """A linear form that is weights and a bias alone, in the features' order; other forms are as they were."""
+    if not isinstance(form, Linear):
         return form
+    if not any(form.normalisers):
+        return replace(form, bias=form.bias + form.start, start=0.0, terms=())
     shifts = np.array([0.0 if one is None else one.shift for one in form.normalisers])
     scales = np.array([1.0 if one is None else one.scale for one in form.normalisers])
     weights = form.weights / scales
-    return replace(form, weights=weights, bias=float(form.bias - weights @ shifts), normalisers=())
+    bias = float(form.start + form.bias - weights @ shifts)
+    return replace(form, weights=weights, bias=bias, start=0.0, terms=(), normalisers=())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pippin.rankers.best_feature import BestFeature
     from pippin.rankers.coordinate_ascent import CoordinateAscent
     from pippin.rankers.frank import FRank
+    from pippin.rankers.imported import Imported
     from pippin.rankers.lambdamart import LambdaMART
     from pippin.rankers.lambdarank import LambdaRank
     from pippin.rankers.listmle import ListMLE
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "Auto": "auto", "BestFeature": "best_feature",
-    "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "LambdaMART": "lambdamart", "LambdaRank": "lambdarank",
-    "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base", "RankBoost": "rankboost",
-    "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
+    "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "Imported": "imported", "LambdaMART": "lambdamart",
+    "LambdaRank": "lambdarank", "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base",
+    "RankBoost": "rankboost", "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
     "Relational": "relational", "SVMMAP": "svmmap", "XENDCG": "xendcg", "parameter": "parts.parameters",
     "register": "base", "select": "selection",
 }  # fmt: skip
@@ -56,6 +57,7 @@ __all__ = [
     "BestFeature",
     "CoordinateAscent",
     "FRank",
+    "Imported",
     "LambdaMART",
     "LambdaRank",
     "ListMLE",
@@ -94,8 +96,13 @@ def ranker(name: str) -> type[Ranker]:
     from pippin.rankers.base import RANKERS
     from pippin.rankers.written import plain_name
 
+    plain = plain_name(name)
+    if plain == "imported":  # on no shelf, as there is nothing to train
+        from pippin.rankers.imported import Imported
+
+        return Imported
     _load_all()
-    return RANKERS[plain_name(name)]
+    return RANKERS[plain]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import Convention
 from pippin.files import atomic_write
+from pippin.forms.importers import read_form, recognised
 from pippin.manifest import fits
 from pippin.rankers import ranker
 from pippin.rankers.base import RANKERS, Ranker
@@ -41,6 +42,9 @@ _SHAPE = {
     "ranker": str, "pippin": str, "parameters": {str: object}, "features": [str], "data": str,
     "curve": [(float, int, None)], "state": {str: object},
 }  # fmt: skip
+
+if TYPE_CHECKING:
+    from pippin.rankers.imported import Imported
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -154,7 +158,7 @@ def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
-    """Read a model; a damaged or newer file is an error that says so.
+    """Read a model, Pippin's own or another program's; a damaged or newer file is an error that says so.
 
     >>> import pippin, tempfile
     >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
@@ -163,7 +167,21 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     >>> load(file).C
     0.5
     """
-    return from_bytes(_bytes(path), path)
+    content = _bytes(path)
+    return from_bytes(content, path) if _is_own(content) else imported(content, path)
+
+
+def _is_own(content: bytes) -> bool:
+    """Whether a file is none of another program's; what nobody knows is told to be no model of Pippin."""
+    return FORMAT.encode() in content[:4096] or recognised(content) is None
+
+
+def imported(content: bytes, path: str | os.PathLike[str], format: str | None = None) -> Imported:
+    """The model of another program's file; its features have the names that stand there, or numbers from 1 on."""
+    from pippin.rankers.imported import Imported
+
+    origin, form = read_form(content, path, format)
+    return Imported.of(form, origin)
 
 
 def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from pippin.deploy.nested import single
-from pippin.deploy.target import Files, Request, Target, register
+from pippin.deploy.target import Files, Request, Target, register, rereader
 from pippin.deploy.targets.elasticsearch_ltr import _json
 from pippin.forms.form import Scoring, Tree
 
@@ -69,4 +69,5 @@ register(Target(
     "elasticsearch", "Elasticsearch's own learning to rank",
     "elastic/eland 02e9eb5; Elasticsearch 8.16, x-pack inference TreeNode.java, WeightedSum.java", ("trees",), write,
     SCORING, refused={"linear": "its regression models are trees", "network": "its regression models are trees"},
+    reread=rereader("elasticsearch"),
 ))  # fmt: skip

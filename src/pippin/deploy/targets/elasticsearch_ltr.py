@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from pippin.deploy.nested import depths, nested, single
-from pippin.deploy.target import Files, Option, Request, Target, register
+from pippin.deploy.target import Files, Option, Request, Target, register, rereader
 from pippin.deploy.targets.ranklib import write as ranklib_text
 from pippin.forms.form import Form, Linear, Normaliser, Scoring, Tree, Trees
 
-_PLUGIN = Scoring("float32", "float32", "float32", "float32", operator="<")
-_RANKLIB = Scoring("float32", "float32", "float32", "float32", missing="zero")
+_PLUGIN = Scoring("float32", "float32", "float32", "float32", totals="float32", operator="<")
+_RANKLIB = Scoring("float32", "float32", "float32", "float32", totals="float32", missing="zero")
 FEATURE_SET = ".featureset.json"
 
 
@@ -28,10 +28,10 @@ def opensearch(options: Mapping[str, str], form: Form) -> Scoring:
 
 def _scoring(options: Mapping[str, str], form: Form, missing: str) -> Scoring:
     if not isinstance(form, Trees):
-        return Scoring("float32", "float32", "float32", "float32", missing="zero")
+        return Scoring("float32", "float32", "float32", "float32", totals="float32", missing="zero")
     if options["type"] == "ranklib":
         return _RANKLIB
-    return Scoring("float32", "float32", "float32", "float32", operator="<", missing=missing)
+    return Scoring("float32", "float32", "float32", "float32", totals="float32", operator="<", missing=missing)
 
 
 def write(request: Request) -> Files:
@@ -111,6 +111,7 @@ register(Target(
     "o19s/elasticsearch-learning-to-rank 1dfed57, NaiveAdditiveDecisionTree.java, LinearRanker.java",
     ("linear", "trees"), write, _PLUGIN, options={"type": _TYPE}, refused=_REFUSED, by_option=elasticsearch,
     keeps_normalisers=True,
+    reread=rereader("elasticsearch"),
 ))  # fmt: skip
 register(Target(
     "opensearch-ltr", "the learning-to-rank plugin of OpenSearch",
@@ -119,4 +120,5 @@ register(Target(
     options={"type": _TYPE, "missing": Option(
         ("as-zero", "plain"), "as-zero: NULL is 0 from 3.6 on; plain: nothing is written of it, for up to 3.1")},
     refused=_REFUSED, by_option=opensearch, keeps_normalisers=True,
+    reread=rereader("elasticsearch"),
 ))  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pippin.deploy.target import F64, Engine, Files, NotHere, Request, Target, register
+from pippin.deploy.target import F64, Engine, Files, NotHere, Request, Target, register, rereader
 from pippin.errors import ConventionError
 from pippin.forms.form import Form, Linear, Scoring, Tree, Trees
 
@@ -89,4 +89,5 @@ def run(base: Path, table: F64, request: Request) -> tuple[str, F64]:
 register(Target(
     "ranklib", "RankLib's model text", "RankLib 2.18, tree/Ensemble.java and tree/Split.java", ("trees", "linear"),
     write, engine=Engine("RankLib", run), by_option=scoring, refused={"network": "its networks have one fixed shape"},
+    reread=rereader("ranklib"),
 ))  # fmt: skip

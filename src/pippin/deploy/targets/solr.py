@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pippin.deploy.nested import nested, single
-from pippin.deploy.target import KINDS, Files, Option, Request, Target, register
+from pippin.deploy.target import KINDS, Files, Option, Request, Target, register, rereader
 from pippin.deploy.targets.elasticsearch_ltr import _json
 from pippin.forms.form import Form, Linear, Network, Normaliser, Scoring, Tree, Trees
 
@@ -18,7 +18,7 @@ def scoring(options: Mapping[str, str], form: Form) -> Scoring:
     """float32 throughout; a threshold is held with 1e-6 added to it."""
     slack = 1e-6 if isinstance(form, Trees) else 0.0
     missing = options["missing"] if isinstance(form, Trees) else "zero"
-    return Scoring("float32", "float32", "float32", "float32", slack=slack, missing=missing)
+    return Scoring("float32", "float32", "float32", "float32", totals="float32", slack=slack, missing=missing)
 
 
 def write(request: Request) -> Files:
@@ -100,4 +100,5 @@ register(Target(
         "store": Option(("_DEFAULT_", ""), "the feature store"),
         "missing": Option(("zero", "direction"), "what NULL is; direction needs a Solr that knows isNullSameAsZero"),
     },
+    reread=rereader("solr"),
 ))  # fmt: skip

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pippin.deploy.nested import nested
@@ -15,6 +17,8 @@ from pippin.deploy.target import KINDS, Files, Option, Request, Target, register
 from pippin.deploy.targets.elasticsearch_ltr import _json, tree
 from pippin.errors import DataError
 from pippin.forms.form import DOUBLE, Form, Layer, Linear, Network, Scoring, Tree, Trees
+from pippin.forms.importers import read_form
+from pippin.rankers.imported import placed
 
 _FOREST = Scoring("float32", "float32", "float64", "float64", operator="<")
 _NAME = re.compile(r"[A-Za-z_][\w.]*(\(.*\))?(\.[A-Za-z_]\w*)*")
@@ -56,6 +60,20 @@ def write(request: Request) -> Files:
         }  # fmt: skip
     call = f'{request.options["format"]}("{request.name}.json")'
     return {"": _json(body), PROFILE: _profile(request, names, {}, call).encode("utf-8", "surrogatepass")}
+
+
+def reread(base: Path, request: Request) -> Form:
+    """What Vespa makes of the file: every node is `x < t`, whatever the file calls it."""
+    if not isinstance(request.form, Trees):
+        return request.form
+    names = dict(zip(names_of(request), request.form.names, strict=True))
+    if request.options["format"] == "lightgbm":
+        form: Any = read_form(base.read_bytes(), base, "lightgbm_json")[1]
+        form = replace(form, scoring=request.form.scoring)
+    else:
+        form = read_form(base.read_bytes(), base, "elasticsearch")[1]
+        form = replace(form, scoring=replace(request.form.scoring, operator="<="))
+    return placed(form.renamed([names[name] for name in form.names]), request.form.names)
 
 
 def _structure(one: Tree) -> Any:
@@ -116,4 +134,5 @@ def _function(name: str, expression: str) -> list[str]:
 register(Target(
     "vespa", "Vespa's rank profiles", "vespa-engine/vespa, LightGBMParser.java, XGBoostParser.java, fast_forest.cpp",
     KINDS, write, by_option=scoring, options={"format": Option(("lightgbm", "xgboost"), "of trees")},
+    reread=reread,
 ))  # fmt: skip

@@ -14,7 +14,7 @@ from pippin.forms.form import Scoring, Tree, Trees
 
 _ENDS = 2147483647  # what a child or a parent is that is none (a root's parent)
 _VERSION = [2, 1, 0]
-SCORING = Scoring("float32", "float32", "float32", "float32", operator="<")
+SCORING = Scoring("float32", "float32", "float32", "float32", totals="float32", operator="<")
 
 
 def siblings(one: Tree) -> list[tuple[int, int, int]]:

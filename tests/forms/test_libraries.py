@@ -1,0 +1,178 @@
+"""Models of other libraries score here as they do there, bit for bit, whichever file they come in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import pippin
+from pippin.errors import DataError
+from pippin.forms.importers import recognised
+from pippin.rankers import models
+from pippin.rankers.imported import Imported
+
+RANDOM = np.random.default_rng(5)
+X = RANDOM.random((240, 5))
+X[:, 2] = np.round(X[:, 2], 1)
+Y = np.digitize(X[:, 0] + X[:, 1] + 0.2 * X[:, 2], [0.8, 1.2]).astype(np.int32)
+SIZES = [12] * 20
+NULLS = X.copy()
+NULLS[RANDOM.random(X.shape) < 0.2] = np.nan
+TABLES = {"plain": X, "with NULL": NULLS}
+
+
+def scores(file: Path, table: NDArray[np.float64], format: str) -> NDArray[np.float64]:
+    assert recognised(file.read_bytes()) == format
+    model = pippin.load(file)
+    again = file.with_suffix(".pippin")
+    pippin.save(model, again)
+    found = model.predict(table)
+    assert (pippin.load(again).predict(table) == found).all()
+    return found
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"zero_as_missing": True}, {"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1}, {"boosting": "dart"},
+])  # fmt: skip
+@pytest.mark.parametrize("table", TABLES)
+def test_lightgbm(table: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lightgbm.Dataset(TABLES[table], Y, group=SIZES)
+    usual = {"objective": "lambdarank", "verbosity": -1, "min_data_in_leaf": 2, "num_leaves": 8, "num_threads": 1}
+    booster = lightgbm.train({**usual, **settings}, data, 20)
+    booster.save_model(tmp_path / "model.txt")
+    for given in TABLES.values():
+        wanted = booster.predict(given)
+        assert (scores(tmp_path / "model.txt", given, "lightgbm") == wanted).all()
+    if "zero_as_missing" not in settings:
+        import json
+
+        (tmp_path / "model.json").write_text(json.dumps(booster.dump_model()))
+        wanted = booster.predict(TABLES[table])
+        assert (scores(tmp_path / "model.json", TABLES[table], "lightgbm_json") == wanted).all()
+
+
+def test_lightgbm_with_categories_is_refused(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    table = X.copy()
+    table[:, 2] = np.round(table[:, 2] * 10)
+    data = lightgbm.Dataset(table, Y, group=SIZES, categorical_feature=[2])
+    settings = {"objective": "lambdarank", "verbosity": -1, "min_data_in_leaf": 2, "cat_smooth": 0,
+                "min_data_per_group": 1, "max_cat_to_onehot": 1, "feature_contri": [0, 0, 1, 0, 0]}  # fmt: skip
+    lightgbm.train(settings, data, 5).save_model(tmp_path / "model.txt")
+    with pytest.raises(DataError, match="splits by categories"):
+        pippin.load(tmp_path / "model.txt")
+
+
+@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "reg:squarederror", "binary:logistic"])
+@pytest.mark.parametrize("format", ["json", "ubj"])
+@pytest.mark.parametrize("table", TABLES)
+def test_xgboost(table: str, format: str, objective: str, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    labels = Y > 1 if objective == "binary:logistic" else Y
+    data = xgboost.DMatrix(TABLES[table], labels, qid=np.repeat(np.arange(20), SIZES))
+    booster = xgboost.train({"objective": objective, "max_depth": 4, "nthread": 1}, data, 15)
+    booster.save_model(tmp_path / f"model.{format}")
+    for given in TABLES.values():
+        wanted = booster.predict(xgboost.DMatrix(given), output_margin=True)
+        found = scores(tmp_path / f"model.{format}", given, "xgboost")
+        if objective == "binary:logistic":  # the logarithm of the base score is the system's own
+            assert np.allclose(found, wanted, rtol=0, atol=2e-6)
+        else:
+            assert (found == wanted).all()
+
+
+def test_xgboost_dump(tmp_path: Path) -> None:
+    """The list of trees that Vespa and the plugins read has no base score, and a decimal of each float32."""
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(X, Y, qid=np.repeat(np.arange(20), SIZES), feature_names=[*"abcde"])
+    booster = xgboost.train({"objective": "rank:ndcg", "max_depth": 4, "base_score": 0.0, "nthread": 1}, data, 10)
+    booster.dump_model(tmp_path / "dump.json", dump_format="json")
+    model = pippin.load(tmp_path / "dump.json")
+    wanted = booster.predict(xgboost.DMatrix(X, feature_names=[*"abcde"]), output_margin=True)
+    order = [*"abcde"]
+    found = model.predict(X[:, [order.index(name) for name in model.feature_names_]])
+    assert np.allclose(found, wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+@pytest.mark.parametrize("mode", ["Min", "Max"])
+@pytest.mark.parametrize("table", TABLES)
+def test_catboost(table: str, mode: str, policy: str, tmp_path: Path) -> None:
+    catboost = pytest.importorskip("catboost")
+    pool = catboost.Pool(TABLES[table], Y, group_id=np.repeat(np.arange(20), SIZES))
+    model = catboost.CatBoost({"loss_function": "YetiRank" if policy == "SymmetricTree" else "RMSE", "iterations": 12,
+                               "depth": 4, "verbose": 0, "thread_count": 1, "nan_mode": mode, "grow_policy": policy,
+                               "allow_writing_files": False})  # fmt: skip
+    model.fit(pool)
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    wanted = model.predict(TABLES[table], prediction_type="RawFormulaVal")
+    found = scores(tmp_path / "model.json", TABLES[table], "catboost")
+    assert (found == wanted).all()
+
+
+def estimators() -> dict[str, Any]:
+    from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor, RandomForestRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.svm import LinearSVR
+    from sklearn.tree import DecisionTreeRegressor
+
+    return {
+        "ridge": Ridge(), "svr": LinearSVR(), "logistic": LogisticRegression(), "tree": DecisionTreeRegressor(),
+        "forest": RandomForestRegressor(9, random_state=0), "extra": ExtraTreesRegressor(5, random_state=0),
+        "boosting": GradientBoostingRegressor(n_estimators=20, random_state=0),
+        "network": MLPRegressor(hidden_layer_sizes=(4, 3), max_iter=20, random_state=0),
+        "scaled": make_pipeline(StandardScaler(), Ridge()), "ranged": make_pipeline(MinMaxScaler(), LinearSVR()),
+        "scaled network": make_pipeline(
+            StandardScaler(), MLPRegressor(hidden_layer_sizes=(4,), activation="tanh", max_iter=20)
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [*estimators()])
+def test_scikit_learn(name: str, tmp_path: Path) -> None:
+    estimator = estimators()[name].fit(X, Y > 1 if name == "logistic" else Y)
+    wanted = estimator.decision_function(X) if name == "logistic" else estimator.predict(X)
+    model = Imported.from_estimator(estimator)
+    found = model.predict(X)
+    if name in ("tree", "forest", "extra", "boosting"):
+        assert (found == wanted).all()
+    assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+    pippin.save(model, tmp_path / "model.json")
+    assert (pippin.load(tmp_path / "model.json").predict(X) == found).all()
+
+
+def test_what_is_not_public_of_an_estimator_is_not_read() -> None:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    with pytest.raises(DataError, match="has not the public attributes"):
+        Imported.from_estimator(HistGradientBoostingRegressor(max_iter=2).fit(X, Y))
+
+
+@pytest.mark.parametrize("name", ["ridge", "tree", "forest", "boosting", "network"])
+@pytest.mark.filterwarnings("ignore")
+def test_onnx_of_a_converter(name: str, tmp_path: Path) -> None:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    estimator = estimators()[name].fit(X.astype(np.float32), Y)
+    content = skl2onnx.to_onnx(estimator, X[:1].astype(np.float32)).SerializeToString()
+    (tmp_path / "model.onnx").write_bytes(content)
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    wanted = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})[0].ravel()
+    assert np.allclose(scores(tmp_path / "model.onnx", X, "onnx"), wanted, rtol=0, atol=1e-5)
+
+
+def test_an_unknown_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(b"hello")
+    with pytest.raises(DataError, match="no model file"):
+        pippin.load(tmp_path / "model")
+    with pytest.raises(DataError, match="no model that Pippin can read"):
+        models.imported(b"hello", "model")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,7 +149,7 @@ class Form:
 
     kind = ""
 
-    def renamed(self, names: Sequence[str]) -> Any:
+    def renamed(self, names: Sequence[str]) -> Self:
         """The same with other names of the features."""
         return replace(self, names=tuple(names))
 

@@ -97,10 +97,10 @@ def _row(values: Any, length: int) -> Any:
 
 def _grown(one: Any) -> Tree:
     threshold = [np.inf if value is None else real(value) for value in one["threshold"]]
-    nodes = [[_child(child) for child in one[side]] for side in ("left", "right")]
+    left, right = ([_child(child) for child in one[side]] for side in ("left", "right"))
     feature = [whole(value) for value in one["feature"]]
     value = [real(value) for value in one["value"]]
-    return tree(feature, threshold, *nodes, one["null_left"], value, one.get("zero_null"))
+    return tree(feature, threshold, left, right, one["null_left"], value, one.get("zero_null"))
 
 
 def _child(value: Any) -> int:

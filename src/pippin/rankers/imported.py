@@ -93,7 +93,7 @@ class Imported(Ranker):
         return dict(zip(self.feature_names_, sizes.tolist(), strict=True))
 
 
-def placed(form: Any, names: tuple[str, ...]) -> Form:
+def placed(form: Form, names: tuple[str, ...]) -> Form:
     """The same form over other features, which its own are among: each by its name."""
     if form.names == names:
         return form
@@ -103,21 +103,22 @@ def placed(form: Any, names: tuple[str, ...]) -> Form:
     for name, one in zip(form.names, form.normalisers, strict=False):
         if one is not None:
             normalisers[place[name]] = one
-    given = {"names": names, "normalisers": tuple(normalisers)}
     if isinstance(form, Trees):
         bags = tuple(tuple(replace(one, feature=moved[one.feature]) for one in bag) for bag in form.bags)
-        return replace(form, bags=bags, **given)
+        return replace(form, bags=bags, names=names, normalisers=tuple(normalisers))
     if isinstance(form, Linear):
         terms = form.terms or tuple((i, float(form.weights[i])) for i in form.used())
         made = linear_of(names, [(int(moved[i]), weight) for i, weight in terms], form.scoring, form.start)
         return replace(made, bias=form.bias, normalisers=tuple(normalisers))
+    if not isinstance(form, Network):
+        raise TypeError(f"{type(form).__name__} is no form")
     matrix = np.zeros((len(names), form.layers[0].matrix.shape[1]))
     mean, factor = np.zeros(len(names)), np.ones(len(names))
     used = form.used()
     matrix[moved[used]] = form.layers[0].matrix[used]
     mean[moved[used]], factor[moved[used]] = form.mean[used], form.factor[used]
     layers = (Layer(matrix, form.layers[0].bias, form.layers[0].activation), *form.layers[1:])
-    return replace(form, layers=layers, mean=mean, factor=factor, **given)
+    return replace(form, layers=layers, mean=mean, factor=factor, names=names, normalisers=tuple(normalisers))
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:

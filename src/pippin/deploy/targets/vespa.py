@@ -68,7 +68,7 @@ def reread(base: Path, request: Request) -> Form:
         return request.form
     names = dict(zip(names_of(request), request.form.names, strict=True))
     if request.options["format"] == "lightgbm":
-        form: Any = read_form(base.read_bytes(), base, "lightgbm_json")[1]
+        form = read_form(base.read_bytes(), base, "lightgbm_json")[1]
         form = replace(form, scoring=request.form.scoring)
     else:
         form = read_form(base.read_bytes(), base, "elasticsearch")[1]

@@ -52,7 +52,7 @@ class Chain:
 
     def _on_trees(self, kind: str, values: list[Any], constants: list[F64]) -> Trees:
         """Sums of ensembles, and what they are multiplied by, divided by and shifted by afterwards."""
-        first = values[0]
+        first: Trees = values[0]
         if kind in ("Add", "Sum") and not constants and all(isinstance(one, Trees) for one in values):
             if any((one.base, one.scale, one.divisor) != (0.0, 1.0, 1.0) for one in values):
                 raise ValueError("ensembles are added up after they were scaled")

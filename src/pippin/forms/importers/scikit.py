@@ -39,7 +39,7 @@ def from_estimator(estimator: Any, features: tuple[str, ...] = ()) -> Form:
     return checked(form.renamed(numbered(len(form.names), names)))
 
 
-def _scaled(form: Any, step: Any) -> Form:
+def _scaled(form: Form, step: Any) -> Form:
     """The form behind a scaler."""
     width = len(form.names)
     if hasattr(step, "mean_") and hasattr(step, "scale_"):
@@ -81,8 +81,9 @@ def _form(one: Any) -> Any:
     raise ValueError("no coef_, no tree_ and no estimators_")
 
 
-def _trees(one: Any, grown: list[Tree], **numbers: float) -> Trees:
-    return Trees(numbered(int(one.n_features_in_)), (tuple(grown),), scoring=SCORING, **numbers)
+def _trees(one: Any, grown: list[Tree], divisor: float = 1.0, start: float = 0.0) -> Trees:
+    names = numbered(int(one.n_features_in_))
+    return Trees(names, (tuple(grown),), divisor=divisor, start=start, scoring=SCORING)
 
 
 def _first(one: Any) -> float:

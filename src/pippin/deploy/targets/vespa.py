@@ -64,8 +64,9 @@ def write(request: Request) -> Files:
 
 def reread(base: Path, request: Request) -> Form:
     """What Vespa makes of the file: every node is `x < t`, whatever the file calls it."""
-    if not isinstance(request.form, Trees):
-        return request.form
+    written: Form = request.form
+    if not isinstance(written, Trees):
+        return written
     names = dict(zip(names_of(request), request.form.names, strict=True))
     if request.options["format"] == "lightgbm":
         form = read_form(base.read_bytes(), base, "lightgbm_json")[1]

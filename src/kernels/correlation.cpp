@@ -10,35 +10,70 @@
 #include <stdexcept>
 #include <vector>
 
+#include "radix.hpp"
+
 namespace pippin {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-// Counts of inserted positions, by prefix: a bit a position and a tree (Fenwick 1994) over words of 64, so that a million
-// positions take a quarter of a megabyte, which a core's own cache holds, and not eight.
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+// A number whose order is that of the doubles, and back.
+std::uint64_t ascending_bits(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    return bits & kSign ? ~bits : bits | kSign;
+}
+
+double of_ascending_bits(std::uint64_t bits) { return std::bit_cast<double>(bits & kSign ? bits & ~kSign : ~bits); }
+
+// 64 numbers that are 0 up to any place and 1 after it, wherever they are cut out.
+template <typename Count>
+constexpr std::array<Count, 128> kAfter = [] {
+    std::array<Count, 128> steps{};
+    std::fill(steps.begin() + 64, steps.end(), Count{1});
+    return steps;
+}();
+
+// Counts of inserted positions, by prefix: a bit a position, and for every word of 64, group of 64 words and block of 64
+// groups how many were inserted before it in the group, the block, or at all. Asking takes four numbers, and inserting
+// adds to whole rows of 64, which vectors do in a few steps; a million positions take a fifth of a megabyte.
 class PrefixCounts {
 public:
-    explicit PrefixCounts(std::int64_t size) : words_(at(size) / 64 + 1, 0), tree_(words_.size() + 1, 0) {}
+    explicit PrefixCounts(std::int64_t size)
+        : whole_(at(size) / (kFan * kFan * kFan) + 1, 0),
+          groups_(whole_.size() * kFan, 0),
+          words_(groups_.size() * kFan, 0),
+          bits_(words_.size(), 0) {}
 
     void insert(std::int64_t position) {
-        const std::size_t word = at(position) / 64;
-        words_[word] |= std::uint64_t{1} << (at(position) % 64);
-        for (std::size_t node = word + 1; node < tree_.size(); node += node & (~node + 1)) ++tree_[node];
+        const std::size_t word = at(position) / kFan, group = word / kFan, block = group / kFan;
+        bits_[word] |= std::uint64_t{1} << (at(position) % kFan);
+        count_after(&words_[group * kFan], word % kFan);
+        count_after(&groups_[block * kFan], group % kFan);
+        for (std::size_t b = block + 1; b < whole_.size(); ++b) ++whole_[b];
     }
 
     // How many inserted positions are below `end`.
     std::int64_t before(std::int64_t end) const {
-        const std::size_t word = at(end) / 64;
-        const std::uint64_t below = (std::uint64_t{1} << (at(end) % 64)) - 1;
-        std::int64_t count = std::popcount(words_[word] & below);
-        for (std::size_t node = word; node > 0; node &= node - 1) count += tree_[node];
-        return count;
+        const std::size_t word = at(end) / kFan, group = word / kFan;
+        const std::uint64_t below = (std::uint64_t{1} << (at(end) % kFan)) - 1;
+        return whole_[group / kFan] + groups_[group] + words_[word] + std::popcount(bits_[word] & below);
     }
 
 private:
-    std::vector<std::uint64_t> words_;
-    std::vector<std::int64_t> tree_;
+    static constexpr std::size_t kFan = 64;
+
+    template <typename Count>
+    static void count_after(Count* counts, std::size_t place) {
+        const Count* const steps = &kAfter<Count>[kFan - 1 - place];
+        for (std::size_t i = 0; i < kFan; ++i) counts[i] = static_cast<Count>(counts[i] + steps[i]);
+    }
+
+    std::vector<std::int64_t> whole_;
+    std::vector<std::int32_t> groups_;
+    std::vector<std::uint16_t> words_;
+    std::vector<std::uint64_t> bits_;
 };
 
 std::vector<std::int64_t> positions(const TiedRanking& ranking) {
@@ -47,16 +82,34 @@ std::vector<std::int64_t> positions(const TiedRanking& ranking) {
     return position;
 }
 
-// Calls visit(item, tree) for the items of y from the top, when the tree holds exactly the items clearly above it. That
-// set is always a prefix of y's order and only grows on the way down, so every item is inserted once.
+// What both rankings say of one item.
+struct Standing {
+    std::int64_t position, above, through;  // in x
+    std::int64_t above_in_y;
+};
+
+// The items of y from the top. They lie anywhere in x: all are fetched before any is used, so that the processor waits
+// for many at once.
+std::vector<Standing> standings(const TiedRanking& x, const TiedRanking& y) {
+    const std::vector<std::int64_t> position = positions(x);
+    std::vector<Standing> found(y.order.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const std::size_t item = at(y.order[i]);
+        found[i] = {position[item], x.above[item], x.through[item], y.above[item]};
+    }
+    return found;
+}
+
+// Calls visit(i, standing, tree) for the items of y from the top, when the tree holds exactly the items clearly above the
+// one at hand. That set is always a prefix of y's order and only grows on the way down, so every item is inserted once.
 template <typename Visit>
 void sweep(const TiedRanking& x, const TiedRanking& y, Visit&& visit) {
-    const std::vector<std::int64_t> position = positions(x);
+    const std::vector<Standing> items = standings(x, y);
     PrefixCounts tree(x.size());
-    std::int64_t inserted = 0;
-    for (const std::int64_t item : y.order) {
-        for (; inserted < y.above[at(item)]; ++inserted) tree.insert(position[at(y.order[at(inserted)])]);
-        visit(item, tree);
+    std::size_t inserted = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        for (; inserted < at(items[i].above_in_y); ++inserted) tree.insert(items[inserted].position);
+        visit(i, items[i], tree);
     }
 }
 
@@ -96,7 +149,7 @@ double group_share(const TiedRanking& x, const TiedRanking& y, std::span<const s
     const double above = static_cast<double>(first);
     const double members = static_cast<double>(last - first);
     std::int64_t outside = 0;
-    for (std::int64_t i = first; i < last; ++i) outside += concordant[at(y.order[at(i)])];
+    for (std::int64_t i = first; i < last; ++i) outside += concordant[at(i)];
     if (last - first == 1) return first == 0 ? 0.0 : static_cast<double>(outside) / above;
     const double inside_share =
         tied_pair == TiedPair::half
@@ -175,31 +228,28 @@ double agreement(const StateCounts& counts, const DepthWalk& x, const DepthWalk&
 
 void rank_with_ties(std::span<const double> values, bool high, double tolerance, std::span<std::int64_t> order,
                     std::span<std::int64_t> above, std::span<std::int64_t> through) {
-    struct Keyed {
-        double key;  // ascending from the top
-        std::int64_t item;
-    };
-    std::vector<Keyed> sorted(values.size());
+    std::vector<KeyedItem> entries(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (std::isnan(values[i])) throw std::invalid_argument("NaN cannot be ranked");
-        sorted[i] = {high ? -values[i] : values[i], static_cast<std::int64_t>(i)};
+        const double key = (high ? -values[i] : values[i]) + 0.0;  // ascending from the top; −0 is 0
+        entries[i] = {ascending_bits(key), static_cast<std::int64_t>(i)};
     }
-    std::sort(sorted.begin(), sorted.end(),
-              [](const Keyed& a, const Keyed& b) { return a.key < b.key || (a.key == b.key && a.item < b.item); });
+    radix_sort(entries);
+    std::vector<double> sorted(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) sorted[i] = of_ascending_bits(entries[i].key);
     // A rounded difference never decreases as its ends move apart, so the items tied with one are its neighbours and
     // both ends of that neighbourhood only move down.
-    const auto apart = [tolerance](const Keyed& a, const Keyed& b) {
-        return a.key < b.key && !(b.key - a.key < tolerance);
-    };
+    const auto apart = [tolerance](double a, double b) { return a < b && !(b - a < tolerance); };
     std::size_t first = 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         while (apart(sorted[first], sorted[i])) ++first;
         last = std::max(last, i + 1);
         while (last < sorted.size() && !apart(sorted[i], sorted[last])) ++last;
-        order[i] = sorted[i].item;
-        above[at(sorted[i].item)] = static_cast<std::int64_t>(first);
-        through[at(sorted[i].item)] = static_cast<std::int64_t>(last);
+        const std::int64_t item = entries[i].item;
+        order[i] = item;
+        above[at(item)] = static_cast<std::int64_t>(first);
+        through[at(item)] = static_cast<std::int64_t>(last);
     }
 }
 
@@ -220,14 +270,12 @@ void check_rankings(const TiedRanking& x, const TiedRanking& y) {
 PairCounts count_pairs(const TiedRanking& x, const TiedRanking& y) {
     PairCounts counts;
     std::int64_t tied_only_in_x = 0;
-    sweep(x, y, [&](std::int64_t item, const PrefixCounts& tree) {
-        const std::int64_t first = x.above[at(item)];
-        const std::int64_t last = x.through[at(item)];
-        const std::int64_t concordant = tree.before(first);
+    sweep(x, y, [&](std::size_t, const Standing& item, const PrefixCounts& tree) {
+        const std::int64_t concordant = tree.before(item.above);
         // The item itself is never in the tree, so a neighbourhood of one needs no second question.
-        const std::int64_t tied = last - first > 1 ? tree.before(last) - concordant : 0;
+        const std::int64_t tied = item.through - item.above > 1 ? tree.before(item.through) - concordant : 0;
         counts.concordant += concordant;
-        counts.discordant += y.above[at(item)] - concordant - tied;
+        counts.discordant += item.above_in_y - concordant - tied;
         tied_only_in_x += tied;
     });
     counts.tied_x = tied_pairs(x);
@@ -239,19 +287,18 @@ PairCounts count_pairs(const TiedRanking& x, const TiedRanking& y) {
 double share_above(const TiedRanking& x, const TiedRanking& y) {
     double total = 0.0;
     std::int64_t pivots = 0;
-    sweep(x, y, [&](std::int64_t item, const PrefixCounts& tree) {
-        const std::int64_t above = y.above[at(item)];
-        if (above == 0) return;
-        total += static_cast<double>(tree.before(x.above[at(item)])) / static_cast<double>(above);
+    sweep(x, y, [&](std::size_t, const Standing& item, const PrefixCounts& tree) {
+        if (item.above_in_y == 0) return;
+        total += static_cast<double>(tree.before(item.above)) / static_cast<double>(item.above_in_y);
         ++pivots;
     });
     return pivots == 0 ? std::numeric_limits<double>::quiet_NaN() : total / static_cast<double>(pivots);
 }
 
 double share_above_in_orders(const TiedRanking& x, const TiedRanking& y, TiedPair tied_pair) {
-    std::vector<std::int64_t> concordant(x.order.size());
-    sweep(x, y, [&](std::int64_t item, const PrefixCounts& tree) {
-        concordant[at(item)] = tree.before(x.above[at(item)]);
+    std::vector<std::int64_t> concordant(x.order.size());  // by position in y
+    sweep(x, y, [&](std::size_t i, const Standing& item, const PrefixCounts& tree) {
+        concordant[i] = tree.before(item.above);
     });
     std::vector<std::int64_t> scratch;
     double total = 0.0;

@@ -24,9 +24,10 @@ from pippin.data import synthetic
 from pippin.data.letor import write_letor
 from pippin.evaluation.tools import TOOLS
 from pippin.manifest import seal
-from pippin.report.bench_data import Gathered, bench_data, pack, ten_thousandths
+from pippin.report.bench_data import Gathered, bench_data
 from pippin.report.bench_page import bench_page
 from pippin.report.bench_words import finding
+from pippin.report.packing import pack, ten_thousandths
 
 RANKERS = ("best-feature", "regression", "ranksvm")
 TOOLS_ASKED = "official,letor4,yahoo,gdeval,mslr"
@@ -74,8 +75,8 @@ class Seen:
         self.page.wait_for_selector("body[data-ready]")
         return self.page
 
-    def column(self, number: int) -> list[str]:
-        cells = f"#board tbody tr[data-ranker] > *:nth-child({number})"
+    def column(self, name: str) -> list[str]:
+        cells = f'#board tbody tr[data-ranker] > [data-id="{name}"]'
         return [text.strip() for text in self.page.locator(cells).all_inner_texts()]
 
 
@@ -94,7 +95,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def seen(browser: Any) -> Iterator[Seen]:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(120_000)  # a busy machine draws slowly
+    page.set_default_timeout(60_000)  # a busy machine draws slowly
     found = Seen(page)
     page.on("request", lambda request: found.requests.append(request.url))
     page.on("console", lambda message: found.said.append(message.text))
@@ -132,8 +133,8 @@ def test_switches_show_the_right_numbers(seen: Seen, file: Path, results: Result
         if cutoff:
             page.check(f'input[name=cutoff][value="{cutoff}"]', force=True)
         expected = means(results, data, tool, measure)
-        assert dict(zip(seen.column(2), seen.column(3), strict=True)) == expected
-        assert seen.column(2) == list(leaderboard(results, data, measure, tool).by_ranker)
+        assert dict(zip(seen.column("ranker"), seen.column("mean"), strict=True)) == expected
+        assert seen.column("ranker") == list(leaderboard(results, data, measure, tool).by_ranker)
         assert f"{measure} of 3 rankers on {data} under {tool}" in page.locator("#board-caption").inner_text()
         assert TOOLS[tool].title in page.locator("#convention-words").inner_text()
         assert page.locator("#finding").inner_text().startswith(f"On {data}, ")
@@ -143,17 +144,19 @@ def test_all_data_sets_together(seen: Seen, file: Path, results: Results) -> Non
     page = seen.open(file)
     page.select_option("#data", "")
     one, two = (means(results, data, "official", "NDCG@10") for data in ("one", "two"))
-    assert dict(zip(seen.column(2), seen.column(4), strict=True)) == one
-    assert dict(zip(seen.column(2), seen.column(5), strict=True)) == two
+    assert dict(zip(seen.column("ranker"), seen.column("on one"), strict=True)) == one
+    assert dict(zip(seen.column("ranker"), seen.column("on two"), strict=True)) == two
     wins = {r: sum(float(t[r]) > float(t[o]) for t in (one, two) for o in RANKERS) for r in RANKERS}
-    assert dict(zip(seen.column(2), seen.column(6), strict=True)) == {r: f"{w} of 4" for r, w in wins.items()}
+    assert dict(zip(seen.column("ranker"), seen.column("wins"), strict=True)) == {
+        r: f"{w} of 4" for r, w in wins.items()
+    }
 
 
 def test_training_conventions_can_be_switched(seen: Seen, file: Path, results: Results) -> None:
     page = seen.open(file, "#tool=letor4")
     page.select_option("#convention", "yahoo")
     expected = means(results, "one", "letor4", "NDCG@10", "yahoo")
-    assert dict(zip(seen.column(2), seen.column(3), strict=True)) == expected
+    assert dict(zip(seen.column("ranker"), seen.column("mean"), strict=True)) == expected
     assert "trained under yahoo" in page.locator("#board-words").inner_text()
     page.click("[data-open=regression]")
     assert "s to select and train" in page.locator("tr.more").inner_text()
@@ -184,16 +187,16 @@ def test_published_values_stand_beside_ours(seen: Seen, file: Path, results: Res
 def test_sorting_and_filtering(seen: Seen, file: Path) -> None:
     page = seen.open(file)
     page.click('[data-sort="ranker"]')
-    assert seen.column(2) == sorted(RANKERS)
+    assert seen.column("ranker") == sorted(RANKERS)
     assert page.locator("#board th[aria-sort]").get_attribute("aria-sort") == "ascending"
     page.click('[data-sort="ranker"]')
-    assert seen.column(2) == sorted(RANKERS, reverse=True)
+    assert seen.column("ranker") == sorted(RANKERS, reverse=True)
     page.click('[data-sort="mean"]')
-    assert seen.column(3) == sorted(seen.column(3), reverse=True)
+    assert seen.column("mean") == sorted(seen.column("mean"), reverse=True)
     page.fill("#filter", "SVM")
-    assert seen.column(2) == ["ranksvm"]
+    assert seen.column("ranker") == ["ranksvm"]
     page.fill("#filter", "nobody")
-    assert seen.column(2) == []
+    assert seen.column("ranker") == []
     assert "No ranker matches" in page.locator("#board").inner_text()
 
 
@@ -213,7 +216,7 @@ def test_the_keyboard_is_enough(seen: Seen, file: Path) -> None:
     assert {"theme", "data", "tool", "family", "cutoff", "filter"} <= reached
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
-    assert seen.column(2) == sorted(RANKERS)
+    assert seen.column("ranker") == sorted(RANKERS)
     page.focus("input[name=cutoff]:checked")
     page.keyboard.press("ArrowLeft")
     assert "NDCG@5 of 3 rankers" in page.locator("#board-caption").inner_text()
@@ -230,8 +233,8 @@ def test_the_address_keeps_what_was_chosen(seen: Seen, file: Path, results: Resu
     fragment = "#" + page.url.partition("#")[2]
     page = seen.open(file, fragment)
     assert page.locator("#data").input_value() == "two"
-    assert seen.column(2) == ["ranksvm"]
-    assert seen.column(3) == [means(results, "two", "mslr", "P@5")["ranksvm"]]
+    assert seen.column("ranker") == ["ranksvm"]
+    assert seen.column("mean") == [means(results, "two", "mslr", "P@5")["ranksvm"]]
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page = seen.open(file, "#tool=nobody&measure=NDCG%407")
     assert page.locator("#tool").input_value() == "official"
@@ -255,6 +258,7 @@ def test_light_and_dark(seen: Seen, file: Path) -> None:
 def test_nothing_is_wider_than_the_screen(seen: Seen, file: Path, width: int) -> None:
     seen.page.set_viewport_size({"width": width, "height": 800})
     page = seen.open(file, "#data=")
+    page.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
     page.wait_for_selector("#curves svg")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -325,13 +329,13 @@ def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp
     file = tmp_path / "page.html"
     file.write_text(bench_page(Gathered(Results.open(copied))), encoding="utf-8")
     page = seen.open(file)
-    assert set(seen.column(2)) == set(RANKERS) - {"ranksvm"}
+    assert set(seen.column("ranker")) == set(RANKERS) - {"ranksvm"}
     assert "Without a place on one: ranksvm (the memory <ran> out)." in page.locator("#board-notes").inner_text()
     assert "the memory <ran> out" in page.locator("#audit").inner_text()
     assert "1 failed" in page.locator("header .facts").inner_text()
     assert page.locator("h1").inner_text() == "Rankers on one and two"
     page.select_option("#data", "two")
-    assert set(seen.column(2)) == set(RANKERS)
+    assert set(seen.column("ranker")) == set(RANKERS)
     assert seen.said == []
 
 

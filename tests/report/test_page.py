@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pippin.report.page import Section, html_table, page
+from pippin.report.page import Drawing, Section, Shown, page
 from pippin.tables import Table
 
-FIGURE = {
-    "data": {"values": [{"a": 1, "b": 2}, {"a": 2, "b": 1}]},
-    "mark": "point",
-    "encoding": {"x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "quantitative"}},
-}
+FIGURE = Drawing("bars", [{"name": "a", "value": 1, "words": "1"}, {"name": "b", "value": 2, "words": "2"}], "Means")
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +35,9 @@ def rendered(chromium: str, file: Path, folder: Path) -> tuple[str, str]:
 
 
 def example() -> str:
-    table = html_table(Table(["system", "MAP"], [["a", "0.1"], ["b", "0.3"], ["<c>", "0.2"]]), [(1, 1)])
-    sections = [Section("Means", "Words & more.", FIGURE, "Means of a and b", table)]
-    return page("A <title>", "lead", sections, ["seed 1"])
+    table = Table(["system", "MAP"], [["a", "0.1"], ["b", "0.3"], ["<c>", "0.2"]], best={(1, 1)})
+    sections = [Section("Means", ["Words & more."], [FIGURE], [Shown(table, "Means of all", "means")])]
+    return page("Pippin", "A <title>", "lead", sections, ["seed 1"])
 
 
 def test_what_a_user_named_cannot_break_the_page() -> None:
@@ -61,14 +57,14 @@ def test_it_draws_without_errors(chromium: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(example(), encoding="utf-8")
     dom, log = rendered(chromium, file, tmp_path)
-    assert 'class="marks"' in dom
+    assert 'class="bar-fill"' in dom
     assert "data-error" not in dom
     assert "CONSOLE" not in log
 
 
 def test_a_click_on_a_header_sorts(chromium: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    click = '<script>document.querySelectorAll("thead th")[1].click()</script>'
+    click = '<script>addEventListener("load", () => document.querySelectorAll("thead button")[1].click())</script>'
     file.write_text(example().replace("</body>", click + "</body>"), encoding="utf-8")
     dom, _ = rendered(chromium, file, tmp_path)
     order = re.findall(r'<td class="name">([^<]+)</td>', dom)

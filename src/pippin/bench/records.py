@@ -37,6 +37,7 @@ SHAPES: Mapping[str, Any] = {
     },
     "cost": dict.fromkeys(COSTS, NUMBER),
     "failure": {"reason": str},
+    "places": {"places": {str: {str: str}}},
     "data": {
         "data": str, "fold": str, "digest": str, "features": int, "feature_names": [str], "parts": {str: _COUNTS},
         "digests": {str: str}, "audit": dict,

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
 
 from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
@@ -93,6 +94,7 @@ def run(
         ):
             _keep_data(results, data, surveyed)
             folds += surveyed
+        results.write_places({fold.ref.data: found_at(fold.ref) for fold in folds})
         all_jobs = _jobs(experiment, folds)
         digests = {(fold.ref.data, fold.ref.fold): fold.digest for fold in folds}
         results.write_plan(experiment, [job.task for job in all_jobs], digests, command)
@@ -120,6 +122,15 @@ def _keep_data(results: Results, data: Folds, folds: Sequence[SurveyedFold]) -> 
         audit = audit_folds(data)
         for fold in folds:
             results.write_data(fold.digest, fold.record(audit))
+
+
+def found_at(ref: FoldRef) -> dict[str, Path]:
+    """Where a data set was found: its store, and the data set that was built, if it was."""
+    from pippin.collection.build import is_built
+
+    source = Path(ref.source.path)
+    built = next((folder for folder in (source.parent, source.parent.parent) if is_built(folder)), None)
+    return {"store": Path(ref.store), **({} if built is None else {"built": built})}
 
 
 def _dealt(jobs: Sequence[Job]) -> list[Job]:

@@ -6,6 +6,7 @@
     data/DIGEST.json     one fold of one data set: counts, digests, audit
     costs/ADDRESS.json   seconds and memory, which differ from run to run
     failures/ADDRESS.json  why a cell is not there
+    places.json          where the data were found, for those who want to look at them again
 
 `cells` and `data` are the same bytes for the same plan on every run. A cell is known by everything its result depends
 on; where a later plan asks for another cell of the same name (data, fold, ranker, convention, seed), the later one is
@@ -134,6 +135,21 @@ class Results:
         """Keep what a fold is."""
         with _writing(self.path / "data"):
             self._put(f"data/{digest}.json", record)
+
+    def write_places(self, places: Mapping[str, Mapping[str, str | Path]]) -> None:
+        """Remember where the data were found: within this folder as it can be moved, elsewhere as it stands."""
+        here = self.path.resolve()
+        told = {
+            data: {what: _within(Path(path).resolve(), here) for what, path in own.items()}
+            for data, own in places.items()
+        }
+        with _writing(self.path / "places.json"):
+            self._put("places.json", {"places": {**self.places(), **told}})
+
+    def places(self) -> dict[str, dict[str, str]]:
+        """Data → where its store and its words were found, relative to this folder or absolute."""
+        file = self.path / "places.json"
+        return dict(read_record(file, "places")["places"]) if file.exists() else {}
 
     def has_data(self, digest: str) -> bool:
         """Whether a fold is known."""
@@ -320,6 +336,10 @@ class Results:
         for name, file in sorted((file.relative_to(self.path).as_posix(), file) for file in files):
             hashed.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
         return hashed.hexdigest()
+
+
+def _within(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
 def _rename_new(folder: Path, target: Path) -> None:

@@ -114,9 +114,8 @@ def render(comparisons: list[Comparison], options: argparse.Namespace, what: str
     if options.format == "csv":
         return (report.per_query_csv if options.per_query else report.csv_table)(comparisons).render("csv")
     if options.format == "html":
-        first = comparisons[0].first
-        tools = f", {len(comparisons[0].boards)} tools" if len(comparisons[0].boards) > 1 else ""
-        lead = f"{len(first.means)} systems, {len(first.table.query_ids)} queries{tools}."
-        return report.html(comparisons, lead, [f"data {what}", f"test {options.test}", f"seed {options.seed}"])
+        from pippin.report.compare_page import compare_page
+
+        return compare_page(comparisons, Path(what).name, [f"test {options.test}", f"seed {options.seed}"])
     shown = report.per_query_text if options.per_query else report.text
     return "\n\n\n".join(shown(c, options.format) for c in comparisons)

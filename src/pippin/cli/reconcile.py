@@ -89,7 +89,9 @@ def render(reconciled: list[Reconciliation], options: argparse.Namespace, proven
     if form == "csv":
         return (report.per_query_csv if options.per_query else report.csv_table)(reconciled).render("csv")
     if form == "html":
-        return report.html(reconciled, provenance)
+        from pippin.report.reconcile_page import reconcile_page
+
+        return reconcile_page(reconciled, provenance)
     if options.per_query:
         return "\n\n\n".join(report.per_query_text(r, form) for r in reconciled)
     if form == "table" and len(reconciled) == 1:

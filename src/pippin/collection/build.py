@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from pippin import __version__
+from pippin.collection import words
 from pippin.collection.analysis import Analysis
 from pippin.collection.anchors import with_anchors
 from pippin.collection.card import data_card
-from pippin.collection.collection import Collection, Query
+from pippin.collection.collection import Collection, Document, Query
 from pippin.collection.extraction import Extracted, Sampled, Stretch, extract_stretch
 from pippin.collection.features import (
     FEATURES,
@@ -64,7 +65,7 @@ from pippin.progress import progress
 from pippin.registry import Registry, digests_of
 
 CARD = "README.md"
-SCRATCH = ("plan.json", "documents.txt", "parts", "shards", ".lock")  # what only the build itself needs
+SCRATCH = (words.NOTES, "plan.json", "documents.txt", "parts", "shards", ".lock")  # what only the build itself needs
 EXTRACTED = "extracted_title"
 STRETCH = 64  # queries whose features are kept together while the build goes on
 
@@ -120,6 +121,8 @@ def build(
         manifest |= {"plugins": strangers} if strangers else {}
         card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
+        ranked = {name for versions in null.values() for name in versions.document_ids or ()}
+        words.write_words(work / words.NOTES, work / words.WORDS, collection.queries, ranked)
         if web is not None:
             write_link_files(web, work)
         return _move(work, target, manifest)
@@ -260,16 +263,18 @@ def _index(collection: Collection, work: Path, analysis: Analysis, memory: int, 
     """The index, and the digest of the documents; an index that is there is used if it is of these documents."""
     place, noted = work / "index", work / "documents.txt"
     fingerprint = Fingerprint(collection)
+
+    def read() -> Iterator[Document]:
+        return words.noted(fingerprint.read(), work / words.NOTES)
+
     if noted.is_file():
-        for _ in fingerprint.read():
+        for _ in read():
             pass
         if fingerprint.digest == noted.read_text():
             return open_index(place), fingerprint.digest
         for entry in (work / "parts", work / "web", noted):
             remove(entry)
-    index = build_index(
-        replace(collection, read=fingerprint.read), place, analysis=analysis, memory=memory, verbose=verbose
-    )
+    index = build_index(replace(collection, read=read), place, analysis=analysis, memory=memory, verbose=verbose)
     noted.write_text(fingerprint.digest)
     return index, fingerprint.digest
 

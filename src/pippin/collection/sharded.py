@@ -17,6 +17,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from pippin.collection import words
 from pippin.collection.addresses import Addresses
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import ANCHOR, Collection, Document
@@ -193,7 +194,7 @@ def index_shard(number: int | None, shard: Shard, analysis: Analysis, memory: in
     collection = shard.as_collection()
     fingerprint = Fingerprint(collection)
     if number is None:
-        collection = replace(collection, read=fingerprint.read)
+        collection = replace(collection, read=lambda: words.noted(fingerprint.read(), target.parent / words.NOTES))
     build_index(collection, target, analysis=analysis, memory=memory)
     return fingerprint.digest
 

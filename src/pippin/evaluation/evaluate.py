@@ -178,6 +178,7 @@ class Rankings:
     ) -> None:
         self.judged, self.scored, self.allow_infinite = judged, scored, allow_infinite
         self._made: dict[tuple[Any, ...], Ranking] = {}
+        self.mixtures: dict[Any, dict[Any, Any]] = {}  # what reconcile has computed of these rankings
         self._ordered: dict[tuple[Any, ...], Ranking] = {}  # sorted once for all conventions that agree on the order
 
     @cached_property

@@ -215,9 +215,13 @@ def _shapley(
     position = {query: i for i, query in enumerate(query_ids)}
     amounts = [np.zeros(len(query_ids)) for _ in axes]
     means = {}
+    known = rankings.mixtures.setdefault((measure, first), {})  # tools have many mixtures in common
     for subset in range(1 << d):
         switched = {axis: getattr(last, axis) for i, axis in enumerate(axes) if subset >> i & 1}
-        contributions, mean = _contributions(rankings, measure, first.replace(**switched), position)
+        mixture = frozenset(switched.items())
+        if mixture not in known:
+            known[mixture] = _contributions(rankings, measure, first.replace(**switched), position)
+        contributions, mean = known[mixture]
         size = subset.bit_count()
         for i in range(d):
             if subset >> i & 1:

@@ -1,53 +1,40 @@
 """Which numbers does the page of a benchmark hold?
 
 Everything that the page shows is computed here, once, from the leaderboards of `bench`: means, intervals, tests,
-agreement between tools, winning numbers, sentences. The page only selects, sorts and draws. Numbers travel as packed
-arrays; values per query as ten-thousandths, which is what the page prints, and once for all tools that agree on them.
+agreement between tools, winning numbers, sentences, why tools differ, the lists of every query. The page only selects,
+sorts and draws. Numbers travel packed; values per query as ten-thousandths, which is what the page prints, and once for
+all tools that agree on them.
 """
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pippin.bench.ceilings import MEASURE
 from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning_numbers import means_of, winning_numbers
 from pippin.errors import DataError
+from pippin.report import sheets as made
 from pippin.report.bench_words import finding, overall_finding
+from pippin.report.explained import explained
+from pippin.report.lists import lists_of
+from pippin.report.packing import pack, pack_texts
+from pippin.report.sheets import Names, Sheet
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
     from pippin.bench.store import Results
+    from pippin.evaluation.compare import Comparison
 
 Boards = Mapping[BoardKey, Leaderboard]
-ABSENT = 65_535  # a value per query that is not there
-NO_WAY = 255  # a tool that does not compute a measure
+Step = Callable[[str], None]
 SHOWN_FEATURES = 20
-
-
-@dataclass(frozen=True)
-class Names:
-    """What there is to choose from, in the order in which it is shown."""
-
-    data: tuple[str, ...]
-    tools: tuple[str, ...]
-    measures: tuple[str, ...]
-    rankers: tuple[str, ...]
-    conventions: tuple[str, ...]
-
-    @property
-    def tool(self) -> str:
-        """The tool that others are held against."""
-        return "official" if "official" in self.tools else self.tools[0]
+_CLUSTERED_BY = ("NDCG@10", "MAP", "P@10")  # the measures whose agreement orders the tools
 
 
 class Gathered:
@@ -58,6 +45,7 @@ class Gathered:
         if not self.names.tools:
             raise DataError(nothing_computed(results), results.path)
         self._boards: dict[str, Boards] = {}
+        self._compared: dict[tuple[str, str, str], Comparison | None] = {}
 
     def boards(self, convention: str) -> Boards:
         """Every leaderboard of rankers trained under a convention."""
@@ -67,6 +55,31 @@ class Gathered:
                 self.results, tools=names.tools, measures=names.measures, convention=convention
             )
         return self._boards[convention]
+
+    def compared(self, convention: str, data: str, measure: str) -> Comparison | None:
+        """What all tools say of one data set and measure; None with nothing to compare."""
+        key = convention, data, measure
+        if key not in self._compared:
+            boards = self.boards(convention)
+            own = [boards[p] for t in self.names.tools if (p := BoardKey(data, t, measure)) in boards]
+            self._compared[key] = agreement(own)
+        return self._compared[key]
+
+    def in_order(self) -> Names:
+        """The names with the tools so that those whose leaderboards agree stand together."""
+        names, found = self.names, []
+        known = [m for m in _CLUSTERED_BY if m in names.measures] or list(names.measures[:1])
+        for convention in names.conventions[:1]:
+            for data in names.data:
+                for measure in known:
+                    table = np.full((len(names.tools), len(names.tools)), np.nan)
+                    compared = self.compared(convention, data, measure)
+                    if compared is not None:
+                        at = [names.tools.index(b.name) for b in compared.boards]
+                        table[np.ix_(at, at)] = compared.agreement("tau_b")
+                    found.append(table)
+        tools = made.clustered(names.tools, found, names.tool)
+        return Names(names.data, tools, names.measures, names.rankers, names.conventions)
 
 
 def names_of(results: Results) -> Names:
@@ -103,74 +116,74 @@ def measure_order(measure: str) -> tuple[int, str, int]:
 
 
 def bench_data(
-    gathered: Gathered, published: Sequence[Published] = (), step: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
+    gathered: Gathered, published: Sequence[Published] = (), step: Step = lambda _: None
+) -> dict[str, Any]:  # fmt: skip
     """Everything that the page holds, as JSON can hold it."""
-    results, names = gathered.results, gathered.names
+    names = gathered.in_order()
     boards = {c: gathered.boards(c) for c in names.conventions}
+    first = next(iter(boards[names.conventions[0]].values()))
     return {
-        "data": names.data,
-        "tools": names.tools,
-        "tool": names.tool,
-        "measures": names.measures,
-        "families": families(names.measures),
-        "rankers": names.rankers,
-        "conventions": names.conventions,
-        "absent": ABSENT,
-        "panels": {
-            c: {d: _panel(results, names, boards[c], c, d, published, step) for d in names.data}
-            for c in names.conventions
-        },
+        "noun": "ranker",
+        **made.common(names),
+        "alpha": first.plan.alpha,
+        "notes": [],
+        "without_lists": WITHOUT_LISTS,
+        "panels": {c: {d: _panel(gathered, names, c, d, published, step) for d in names.data}
+                   for c in names.conventions},
         "overall": {c: _overall(names, boards[c]) for c in names.conventions} if len(names.data) > 1 else {},
-    }
+    }  # fmt: skip
 
 
-def families(measures: Sequence[str]) -> dict[str, list[int]]:
-    """Family → cutoffs; none where the measure has no cutoff.
-
-    >>> families(["NDCG@1", "NDCG@10", "MAP"])
-    {'NDCG': [1, 10], 'MAP': []}
-    """
-    found: dict[str, list[int]] = {}
-    for measure in measures:
-        family, _, cutoff = measure.partition("@")
-        found.setdefault(family, []).extend([int(cutoff)] if cutoff else [])
-    return found
-
-
-def pack(array: NDArray[Any]) -> dict[str, Any]:
-    """An array as text: little-endian bytes, deflated, in base 64.
-
-    >>> pack(np.zeros(3, np.uint16))["type"], pack(np.zeros((2, 3)))["shape"]
-    ('uint16', [2, 3])
-    """
-    plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
-    data = base64.b64encode(zlib.compress(plain.tobytes(), 9)).decode()
-    return {"type": array.dtype.name, "shape": list(array.shape), "data": data}
+WITHOUT_LISTS = (
+    "The lists of a query are not shown, for the data are not where the benchmark found them; the same `pippin bench` "
+    "into the same folder finds them again."
+)
 
 
 def _panel(
-    results: Results, names: Names, boards: Boards, convention: str, data: str, published: Sequence[Published],
-    step: Callable[[str], None],
-) -> dict[str, Any]:  # fmt: skip
+    gathered: Gathered, names: Names, convention: str, data: str, published: Sequence[Published], step: Step
+) -> dict[str, Any]:
     """All there is to say of one data set under one training convention."""
-    mine = {place: board for place, board in boards.items() if place.data == data}
+    results = gathered.results
+    mine = {place: board for place, board in gathered.boards(convention).items() if place.data == data}
     first = next(iter(mine.values()))
+    sheets = {(place.tool, place.measure): sheet_of(board) for place, board in mine.items()}
     by_measure = [[mine[p] for t in names.tools if (p := BoardKey(data, t, m)) in mine] for m in names.measures]
-    gaps = [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in first.gaps]
+    importance = importance_of(results, data, convention)
+    main = sheets.get((names.tool, "NDCG@10")) or sheets.get((names.tool, names.measures[0]))
+    leading = [] if main is None else list(main.means)
+    compared = []
+    for measure in names.measures:
+        compared.append(gathered.compared(convention, data, measure))
+        step(measure)
     return {
         "folds": first.folds,
-        "gaps": gaps,
-        **_agreements(names, by_measure, step),
-        **_standings(names, mine, first.folds),
-        **_query_values(names, mine, first.folds),
-        "findings": [finding(tools, names.tool) if tools else "" for tools in by_measure],
+        "gaps": [{"ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason} for g in first.gaps],
+        **made.agreements(names, compared),
+        **made.arrays(names, sheets, len(first.folds)),
+        **made.pairs(names, sheets),
+        "groups": made.all_groups(names, sheets),
+        "queries": [query for _, query in first.query_keys],
+        "fold_of": [first.folds.index(fold) for fold, _ in first.query_keys],
+        **made.query_values(names, sheets, len(first.query_keys)),
+        "findings": pack_texts([[finding(tools, t) if tools else "" for t in names.tools] for tools in by_measure]),
         "costs": costs_of(results, data, convention),
-        "importance": importance_of(results, data, convention),
+        "importance": importance,
         "chosen": _chosen(results, data, convention),
         "published": _published(mine, published, names.tool),
         "ceiling": _ceiling(results, mine, data, names.tool),
-    }
+        **explained(results, names, convention, data, first.query_keys, leading),
+        **lists_of(results, names, convention, data, first.query_keys, importance),
+    }  # fmt: skip
+
+
+def sheet_of(board: Leaderboard) -> Sheet:
+    """A leaderboard as the page takes it."""
+    return Sheet(
+        board.tool, board.measure, {s.ranker: s.mean for s in board.standings},
+        {s.ranker: (s.low, s.high) for s in board.standings}, board.board, board.rankers, board.values,
+        {s.ranker: [s.by_fold[fold] for fold in board.folds] for s in board.standings},
+    )  # fmt: skip
 
 
 def _ceiling(results: Results, boards: Boards, data: str, tool: str) -> dict[str, Any] | None:
@@ -188,90 +201,6 @@ def _under(frame: DataFrame, data: str, convention: str) -> DataFrame:
     return pl.concat([own, here.filter(~pl.col("ranker").is_in(own["ranker"].to_list()))])
 
 
-def _standings(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, Any]:
-    """Means, intervals, values by fold, and the corrected p of each ranker against the best; NaN: not there."""
-    shape = (len(names.tools), len(names.measures), len(names.rankers))
-    means, low, high, p = (np.full(shape, np.nan) for _ in range(4))
-    by_fold = np.full((*shape, len(folds)), np.nan)
-    worse = np.zeros(shape, np.uint8)
-    for place, board in boards.items():
-        for standing in board.standings:
-            at = (names.tools.index(place.tool), names.measures.index(place.measure),
-                  names.rankers.index(standing.ranker))  # fmt: skip
-            means[at], low[at], high[at] = standing.mean, standing.low, standing.high
-            by_fold[at] = [standing.by_fold[fold] for fold in folds]
-            worse[at] = board.worse_than_best(standing.ranker)
-            if board.board is not None and board.best is not None and standing.ranker != board.best:
-                p[at] = board.board.tested.pair(board.best, standing.ranker).p_adjusted
-    return {"means": pack(means), "low": pack(low), "high": pack(high), "by_fold": pack(by_fold),
-            "p": pack(p.astype(np.float32)), "worse": pack(worse)}  # fmt: skip
-
-
-def _agreements(
-    names: Names, by_measure: Sequence[Sequence[Leaderboard]], step: Callable[[str], None]
-) -> dict[str, Any]:
-    """tau_b and tau_ap_b between the leaderboards of every two tools, for each measure."""
-    shape = (len(names.measures), len(names.tools), len(names.tools))
-    found = {c: np.full(shape, np.nan, np.float32) for c in ("tau_b", "tau_ap_b")}
-    for m, boards in enumerate(by_measure):
-        comparison = agreement(boards)
-        if comparison is not None:
-            at = [names.tools.index(b.name) for b in comparison.boards]
-            for coefficient, table in found.items():
-                table[m][np.ix_(at, at)] = comparison.agreement(coefficient)
-        step(names.measures[m])
-    return {coefficient: pack(table) for coefficient, table in found.items()}
-
-
-def _query_values(names: Names, boards: Boards, folds: Sequence[str]) -> dict[str, Any]:
-    """The values of every query: for each measure one table ranker × query per way in which tools count it; `ways`
-    says which table is a tool's, `starts` where a measure's tables begin.
-    """
-    first = next(iter(boards.values()))
-    ways = np.full((len(names.measures), len(names.tools)), NO_WAY, np.uint8)
-    starts: list[int] = []
-    tables: list[NDArray[np.uint16]] = []
-    for m, measure in enumerate(names.measures):
-        starts.append(len(tables))
-        seen: dict[bytes, int] = {}
-        exact: dict[bytes, int] = {}  # most tools agree to the last bit: what was rounded once need not be again
-        for t, tool in enumerate(names.tools):
-            board = boards.get(BoardKey(first.data, tool, measure))
-            if board is None or np.isnan(board.values).all():
-                continue
-            table = _by_ranker(names, board)
-            known = exact.get(table.tobytes())
-            if known is None:
-                rounded = ten_thousandths(table)
-                known = exact[table.tobytes()] = seen.setdefault(rounded.tobytes(), len(seen))
-                if known == len(tables) - starts[m]:
-                    tables.append(rounded)
-            ways[m, t] = known
-    return {
-        "queries": [query for _, query in first.query_keys],
-        "fold_of": [folds.index(fold) for fold, _ in first.query_keys], "ways": pack(ways), "starts": starts,
-        "values": pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16)),
-    }  # fmt: skip
-
-
-def _by_ranker(names: Names, board: Leaderboard) -> NDArray[np.float64]:
-    """The values ranker by ranker, each over all queries; NaN where there is none."""
-    table = np.full((len(names.rankers), len(board.query_keys)), np.nan)
-    table[[names.rankers.index(ranker) for ranker in board.rankers]] = board.values.T
-    return table.ravel()
-
-
-def ten_thousandths(values: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """Values as four printed decimals hold them, in whole numbers; ABSENT where there is none.
-
-    >>> ten_thousandths(np.array([0.5, 0.12345, np.nan, 1.0])).tolist()
-    [5000, 1235, 65535, 10000]
-    """
-    distinct, at = np.unique(values, return_inverse=True)
-    printed = [ABSENT if np.isnan(v) else int(f"{v:.4f}".replace(".", "")) for v in distinct]
-    return np.array(printed, np.uint16)[at]
-
-
 def _overall(names: Names, boards: Boards) -> dict[str, Any]:
     """Over all data sets: the mean of the means, winning numbers and a sentence per measure."""
     shape = (len(names.tools), len(names.measures), len(names.rankers))
@@ -284,13 +213,14 @@ def _overall(names: Names, boards: Boards) -> dict[str, Any]:
         for measure, ranker, value, sets in _means_over_data(frame):
             if sets == len(names.data):
                 means[t, names.measures.index(measure), names.rankers.index(ranker)] = value
-    first = names.tools.index(names.tool)
-    by_measure = [[b for d in names.data if (b := boards.get(BoardKey(d, names.tool, m)))] for m in names.measures]
-    sentences = [
-        overall_finding(own, names.rankers, wins[first, i], pairs[first, i]) if own else ""
-        for i, own in enumerate(by_measure)
-    ]
-    return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": sentences}
+    sentences = []
+    for i, measure in enumerate(names.measures):
+        own = [[b for d in names.data if (b := boards.get(BoardKey(d, t, measure)))] for t in names.tools]
+        sentences.append([
+            overall_finding(found, names.rankers, wins[t, i], pairs[t, i], means[t, i]) if found else ""
+            for t, found in enumerate(own)
+        ])  # fmt: skip
+    return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": pack_texts(sentences)}
 
 
 def _means_over_data(frame: DataFrame) -> list[tuple[str, str, float, int]]:

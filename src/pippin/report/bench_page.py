@@ -1,27 +1,23 @@
 """The page of a benchmark: one self-contained file that opens from disk, where every switch moves every number.
 
-Python computes all numbers (`bench_data`) and writes what never changes: the data sets, failed cells, provenance.
+Python computes all numbers (`bench_data`) and writes what never changes: the data sets, failed cells, provenance. The
+page of a comparison and that of a reconciliation are the same page with fewer parts (`numbers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from string import Template
 from typing import TYPE_CHECKING, Any
 
-from pippin import __version__
-from pippin.evaluation.convention import AXES, changes_text
-from pippin.evaluation.tools import TOOLS
 from pippin.report.bench_data import Gathered, bench_data, parameters_text
-from pippin.report.bench_figures import page_figures
 from pippin.report.bench_words import listed
-from pippin.report.page import asset, embedded
-from pippin.report.vega import drawing_library
+from pippin.report.numbers import count, numbers_page
 
 if TYPE_CHECKING:
     from pippin.bench.published import Published
     from pippin.bench.store import Results
+
+_COUNTS = ("queries", "documents", "relevant", "features")
 
 
 def bench_page(
@@ -29,22 +25,13 @@ def bench_page(
     step: Callable[[str], None] = lambda _: None,
 ) -> str:  # fmt: skip
     """The whole page as one text."""
-    library = drawing_library()
     results = gathered.results
     data = bench_data(gathered, published, step)
-    data["conventions_of"] = {name: tool_record(name, data["tool"]) for name in data["tools"]}
-    return Template(asset("bench_page.html")).substitute(
-        title=escape(title or f"Rankers on {listed(data['data'])}"),
-        facts=escape(" · ".join(facts(data, results))),
-        style=asset("page.css") + asset("bench_page.css"),
-        theme=asset("theme.js"),
-        audit=audit_html(results),
-        provenance=provenance_html(results),
-        library=library,
-        data=embedded(data),
-        figures=embedded(page_figures(data["rankers"], data["tools"])),
-        script=asset("bench_page.js"),
-    )
+    return numbers_page(
+        "Pippin benchmark", title or f"Rankers on {listed(data['data'])}", data, facts(data, results),
+        ("board", "tools", "reconcile", "figures", "queries"), audit=audits(results), failures=failures(results),
+        provenance=provenance(results), without_script="The tables beside it hold the same.",
+    )  # fmt: skip
 
 
 def facts(data: Mapping[str, Any], results: Results) -> list[str]:
@@ -52,109 +39,90 @@ def facts(data: Mapping[str, Any], results: Results) -> list[str]:
     cells, failed = len(results.cells), len(results.failures())
     queries = sum(len(panel["queries"]) for panel in data["panels"][data["conventions"][0]].values())
     return [
-        f"Pippin {__version__}",
-        _count(len(data["rankers"]), "ranker"),
-        _count(len(data["data"]), "data set"),
-        _count(queries, "query", "queries"),
-        _count(len(data["tools"]), "evaluation tool"),
-        _count(cells, "cell") + (f", {failed} failed" if failed else ""),
+        count(len(data["rankers"]), "ranker"),
+        count(len(data["data"]), "data set"),
+        count(queries, "query", "queries"),
+        count(len(data["tools"]), "evaluation tool"),
+        count(cells, "cell") + (f", {failed} failed" if failed else ""),
     ]
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def tool_record(name: str, first: str) -> dict[str, Any]:
-    """A tool's convention, choice by choice: the axis, its value, what it decides, whether it differs from `first`."""
-    tool = TOOLS[name]
-    own, other = vars(tool.convention), vars(TOOLS[first].convention)
-    axes = [(name, axis.text(own[name]), axis.decides, own[name] != other[name]) for name, axis in AXES.items()]
-    variants = [f"{variant.why} ({changes_text(variant.changes)})" for variant in tool.variants]
-    return {"title": tool.title, "version": tool.version, "source": tool.source, "axes": axes, "traps": tool.traps,
-            "variants": variants}  # fmt: skip
-
-
-def audit_html(results: Results) -> str:
-    """The data sets in words and counts, and the cells that failed."""
-    parts = []
-    folds = results.datasets()
+def audits(results: Results) -> list[dict[str, Any]]:
+    """The data sets in words and counts; advice that was given for one is not repeated for the next."""
+    folds = results.datasets().to_dicts()
+    advised: dict[str, str] = {}
+    vain: dict[tuple[str, ...], str] = {}
+    found = []
     for data, audit in results.audits().items():
-        own = [row for row in folds.to_dicts() if row["data"] == data]
-        items = "".join(_finding(finding) for finding in audit["findings"])
-        findings = f'<ul class="findings">{items}</ul>' if items else "<p>Nothing that bears on a comparison.</p>"
-        clean = escape(", ".join(audit["clean"]))
-        vain = f'<p class="note">Looked for in vain: {clean}.</p>' if clean else ""
-        parts.append(f"<h3>{escape(data)}</h3><p>{escape(audit['about'])}.</p>{findings}{vain}{_folds(own, data)}")
-    return "".join(parts) + _failures(results)
+        clean = tuple(audit["clean"])
+        first = vain.setdefault(clean, data)
+        found.append({
+            "name": data, "about": audit["about"], "findings": [_finding(f, data, advised) for f in audit["findings"]],
+            "clean": clean if first == data else (), "folds": _folds([row for row in folds if row["data"] == data]),
+            "same": "" if first == data or not clean else f"Looked for in vain: the same as for {first}.",
+            **_sampled(results, data),
+        })  # fmt: skip
+    return found
 
 
-def _finding(finding: Mapping[str, Any]) -> str:
-    severity = escape(finding["severity"])
-    advice = f"<p>{escape(finding['recommendation'])}</p>" if finding["recommendation"] else ""
-    effects = "".join(f"<p>{escape(_effect(effect))}</p>" for effect in finding["effects"])
-    inside = f"<details><summary>What it does to which tool</summary>{effects}</details>" if effects else ""
-    sentence = finding["sentence"][:1].upper() + finding["sentence"][1:]
-    return f'<li><span class="kind {severity}">{severity}</span>{escape(sentence)}{advice}{inside}</li>'
+def _finding(finding: Mapping[str, Any], data: str, advised: dict[str, str]) -> dict[str, Any]:
+    advice = finding["recommendation"]
+    if advice:
+        first = advised.setdefault(advice, data)
+        advice = advice if first == data else f"Advice as for {first}."
+    return {"severity": finding["severity"], "sentence": finding["sentence"], "recommendation": advice, "parts": "",
+            "examples": "", "effects": [effect_row(e) for e in finding["effects"]]}  # fmt: skip
 
 
-def _effect(effect: Mapping[str, Any]) -> str:
-    amount = "" if effect["amount"] is None else f" ({effect['amount']:+.4f})".replace("-", "−")
-    return f"{effect['measure']}{amount}: {effect['does']}: {', '.join(effect['tools'])}"
+def effect_row(effect: Mapping[str, Any]) -> list[str]:
+    """Measure, amount, what the tool does, tools."""
+    amount = "" if effect["amount"] is None else f"{effect['amount']:+.4f}".replace("-", "−")
+    return [effect["measure"], amount, effect["does"], ", ".join(effect["tools"])]
 
 
-def _folds(rows: Sequence[Mapping[str, Any]], data: str) -> str:
+def _sampled(results: Results, data: str) -> dict[str, Any]:
+    """What the sample of a data set that was built lost, and what is left to be reached; nothing for other data."""
+    ceiling = results.ceilings().get(data)
+    if ceiling is None:
+        return {"facts": [], "ceilings": None}
+    measures = list(dict.fromkeys(measure for own in ceiling.best.values() for measure in own))
+    counted = {"sample": "relevant documents of the sample", "judged": "all that were judged relevant"}
+    rows = [[counted.get(over, over), *(f"{own[m]:.4f}" if m in own else "–" for m in measures)]
+            for over, own in ceiling.best.items()]  # fmt: skip
+    facts = [(f"{ceiling.relevant - ceiling.lost:,} of {ceiling.relevant:,}", "relevant documents are in the sample"),
+             (f"{ceiling.lost:,}", "were lost by sampling"),
+             (f"{len(ceiling.partial):,}", "queries lost some")]  # fmt: skip
+    return {"facts": facts, "ceilings": {"words": f"{ceiling.sentence()}.", "heads": ["counted are", *measures],
+                                         "rows": rows}}  # fmt: skip
+
+
+def _folds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The folds' counts and digests."""
-    counts = [k for k in ("queries", "documents", "relevant", "features") if rows and k in rows[0]]
+    counts = [k for k in _COUNTS if rows and k in rows[0]]
     parts = [k for k in (rows[0] if rows else ()) if k.endswith("_digest")]
-    heads = ["fold", *counts, "digest", *(p.replace("_digest", " part") for p in parts)]
-    body = [
-        [str(row["fold"]), *(f"{row[k]:,}" for k in counts), *(str(row[k])[:16] for k in ("digest", *parts))]
-        for row in rows
-    ]
-    table = plain_table(f"The folds of {data}: counts, and the first 16 digits of their SHA-256", heads, body)
-    return f"<details><summary>Folds and digests of {escape(data)}</summary>{table}</details>"
+    return {
+        "heads": ["fold", *counts, "digest", *(p.replace("_digest", " part") for p in parts)],
+        "rows": [[str(row["fold"]), *(f"{row[k]:,}" for k in counts), *(str(row[k])[:16] for k in ("digest", *parts))]
+                 for row in rows],
+    }  # fmt: skip
 
 
-def _failures(results: Results) -> str:
+def failures(results: Results) -> list[list[str]]:
     """Cells that are not there, with their reasons."""
-    rows = [[str(v) for v in row] for row in results.failures().iter_rows()]
-    if not rows:
-        return ""
-    heads = ["data set", "fold", "ranker", "trained under", "seed", "reason"]
-    return f"<h3>Failed cells</h3>{plain_table('Cells that failed, and why', heads, rows)}"
+    return [[str(v) for v in row] for row in results.failures().iter_rows()]
 
 
-def plain_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts."""
-    head = "".join(f'<th scope="col">{escape(h)}</th>' for h in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(c)}</td>" for c in row[1:])}</tr>'
-        for row in rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table class="plain"><caption class="hidden">{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def provenance_html(results: Results) -> str:
+def provenance(results: Results) -> dict[str, Any]:
     """Commands, versions, seeds, and every cell with its address, digest and chosen parameters."""
     plan = results.plan()
-    commands = "\n".join(plan["commands"])
-    versions = " · ".join(f"{name} {', '.join(found)}" for name, found in results.versions.items())
-    seeds = ", ".join(str(seed) for seed in plan["seed"])
-    select = ", ".join(str(name) for name in plan["select"])
-    rows = [_cell_row(cell.address, cell.record) for cell in results.cells]
-    heads = ["cell", "data set", "fold", "ranker", "trained under", "seed", "chosen", "validation", "test part"]
-    cells = plain_table("Every cell: its address, what was chosen on validation, and the digest of its test part",
-                        heads, rows)  # fmt: skip
-    return (
-        f"<h3>How to make it again</h3><pre>{escape(commands)}</pre>"
-        f"<p>Parameters were selected by {escape(select)} on the validation part. Seeds: {escape(seeds)}.</p>"
-        f"<h3>Versions</h3><p>{escape(versions)}</p>"
-        f"<details><summary>All {len(rows):,} cells, with parameters and digests</summary>{cells}</details>"
-    )
+    seeds, select = (", ".join(str(v) for v in plan[name]) for name in ("seed", "select"))
+    return {
+        "commands": "\n".join(plan["commands"]),
+        "words": f"Parameters were selected by {select} on the validation part. Seeds: {seeds}.",
+        "versions": " · ".join(f"{name} {', '.join(found)}" for name, found in results.versions.items()),
+        "heads": ["cell", "data set", "fold", "ranker", "trained under", "seed", "chosen", "validation", "test part"],
+        "rows": [_cell_row(cell.address, cell.record) for cell in results.cells],
+    }
 
 
 def _cell_row(address: str, record: Mapping[str, Any]) -> list[str]:

@@ -49,18 +49,24 @@ def _crowns(own: Leaderboard, others: Sequence[Leaderboard]) -> str:
 
 
 def overall_finding(
-    boards: Sequence[Leaderboard], rankers: Sequence[str], wins: NDArray[np.int32], pairs: NDArray[np.int32]
-) -> str:
-    """Who wins most comparisons over all data sets, and who leads on which; a board for each data set."""
+    boards: Sequence[Leaderboard], rankers: Sequence[str], wins: NDArray[np.int32], pairs: NDArray[np.int32],
+    means: NDArray[np.float64],
+) -> str:  # fmt: skip
+    """Who wins most comparisons over all data sets, and who leads on which; a board for each data set.
+
+    The winning number orders, and the mean over the data sets where that is equal, as in the page's table.
+    """
     measure, tool, sets = boards[0].measure, boards[0].tool, len(boards)
-    most = int(wins.max())
-    if most == 0:
+    placed = [i for i in range(len(rankers)) if not np.isnan(means[i])]
+    if not placed or int(max(wins[i] for i in placed)) == 0:
         return f"No ranker is ahead of another by {measure} under {tool}."
-    best = [r for r, w in zip(rankers, wins, strict=True) if w == most]
-    who = f"{listed(best)} {'wins' if len(best) == 1 else 'win'}"
-    of = int(pairs[wins == most][0])
+    first = min(placed, key=lambda i: (-wins[i], -means[i], i))
+    most = int(wins[first])
+    level = [rankers[i] for i in placed if i != first and wins[i] == most]
+    also = f" (as many as {listed(level)}, with a higher mean)" if level else ""
     leads = "; ".join(f"on {b.data} {b.best} leads with {b.standings[0].mean:.4f}" for b in boards if b.best)
-    summary = f"Over {sets} data sets by {measure} under {tool}, {who} most: {most} of {of} comparisons."
+    summary = (f"Over {sets} data sets by {measure} under {tool}, {rankers[first]} wins most: {most} of "
+               f"{int(pairs[first])} comparisons{also}.")  # fmt: skip
     return f"{summary} {leads[:1].upper()}{leads[1:]}."
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pippin.evaluation.compare import Board, Comparison, Verdict
-from pippin.report import compare_figures as figures
-from pippin.report.page import Section, html_table, page
 from pippin.tables import Heading, Part, Prose, Table, number, together
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -226,35 +224,3 @@ def _values_record(board: Board) -> dict[str, Any]:
 
 def _json(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def html(comparisons: Sequence[Comparison], lead: str, provenance: Sequence[str]) -> str:
-    """One self-contained page with interactive figures."""
-    sections = [section for comparison in comparisons for section in _sections(comparison)]
-    return page("Comparison of systems", lead, sections, provenance)
-
-
-def _sections(c: Comparison) -> list[Section]:
-    many = len(c.first.means) > 40
-    table = html_table(leaderboard(c), [(0, 2)])
-    found = [
-        Section(
-            c.measure, c.sentence(), figures.means(c), f"Means of {c.measure} with intervals", "" if many else table
-        )
-    ]
-    if many:
-        found.append(Section(f"{c.measure}: the table", table=table, folded=True))
-    words = "Colour: the difference of means, row minus column. A dot: significant after correction. Hover for numbers."
-    found.append(Section(f"{c.measure}: every pair", words, figures.pairs(c), f"Differences of {c.measure} by pair"))
-    if len(c.boards) == 1:
-        return found
-    label = f"{c.measure} under each tool"
-    found.append(Section(f"{c.measure}: what every tool says", "", figures.tools(c), label, html_table(*by_tool(c))))
-    flips = html_table(verdict_table(c, only_flips=True)) if c.flips else ""
-    words = "" if c.flips else "Every pair has the same winner under every tool."
-    found.append(Section(f"{c.measure}: pairs that flip", words, table=flips))
-    if len(c.first.means) > 2:
-        words = "Rank correlation between the tools' leaderboards: tau_b counts every pair, tau_ap_b the top more."
-        label = "Rank correlation between leaderboards"
-        found.append(Section(f"{c.measure}: do the leaderboards agree?", words, figures.agreement(c), label))
-    return found

@@ -19,8 +19,9 @@ from pippin.errors import ConventionError
 from pippin.files import atomic_write
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
-from pippin.report.bench_data import Gathered, Names, costs_of, importance_of
+from pippin.report.bench_data import Gathered, costs_of, importance_of
 from pippin.report.figure import DRAWINGS, drawn
+from pippin.report.sheets import Names
 from pippin.report.study import study_figures
 from pippin.tables import Heading, Part, together
 

@@ -47,9 +47,13 @@ class Figure:
         if kind == "json":
             content = (json.dumps(self.spec, indent=1) + "\n").encode()
         elif kind == "html":
-            from pippin.report.page import Section, page
+            from markupsafe import Markup
 
-            content = page(self.title, "", [Section("", figure=self.spec, label=self.title)], []).encode()
+            from pippin.report.page import embedded, render
+            from pippin.report.vega import drawing_library
+
+            library = Markup(drawing_library())
+            content = render("vega.html", title=self.title, spec=embedded(self.spec), library=library).encode()
         elif kind in DRAWINGS:
             content = drawn(self.spec, kind)
         else:

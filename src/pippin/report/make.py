@@ -94,16 +94,13 @@ def _page_of(result: Any) -> str:
         result = list(result.values())
     several: Any = [result] if isinstance(result, (Comparison, Reconciliation)) else result
     if isinstance(several, Sequence) and several and all(isinstance(one, Comparison) for one in several):
-        from pippin.report import compare
+        from pippin.report.compare_page import compare_page
 
-        first = several[0].first
-        tools = f", {len(several[0].boards)} tools" if len(several[0].boards) > 1 else ""
-        lead = f"{len(first.means)} systems, {len(first.table.query_ids)} queries{tools}."
-        return compare.html(several, lead, [f"test {first.tested.test}"])
+        return compare_page(several, "the data", [f"test {several[0].first.tested.test}"])
     if isinstance(several, Sequence) and several and all(isinstance(one, Reconciliation) for one in several):
-        from pippin.report import reconcile
+        from pippin.report.reconcile_page import reconcile_page
 
-        return reconcile.html(several, [])
+        return reconcile_page(several, [])
     if isinstance(several, (list, tuple)):
         raise ConventionError("a page shows several comparisons, or several reconciliations, and not a mixture")
     raise DataError(f"a report is made of results, comparisons or reconciliations, not of {type(result).__name__}")

@@ -1,96 +1,150 @@
-"""One self-contained HTML page: opens from disk, offline, light and dark, prints well.
+"""Self-contained HTML: pages that open from disk, offline, in light and dark, and print well; pieces for a notebook.
 
-Figures are Vega-Lite specifications (plain data); the library that draws them is put into the page, so that no request
-ever leaves it.
+Everything is written by the templates of this room, which escape what they are given. Figures are rows and the kind of
+drawing; `charts.js` draws them, on a page and in a notebook alike, so that no request ever leaves either.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pippin import __version__
-from pippin.report.vega import drawing_library
 from pippin.tables import Table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+SCRIPTS = tuple(f"app_{part}.js" for part in ("state", "board", "tools", "figures", "queries", "main"))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: rows, the kind of drawing in charts.js, and what it needs to know besides; `label` is for ears."""
+
+    kind: str
+    rows: Sequence[Mapping[str, Any]]
+    label: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    words: str = ""
+    wide: bool = False
+    id: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """As charts.js takes it."""
+        return {"kind": self.kind, "rows": list(self.rows), "options": {**self.options, "label": self.label}}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table with its name in the page and what it is called."""
+
+    table: Table
+    caption: str
+    id: str
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: words, then a figure, then a table."""
+    """A part of a page: words, findings of an audit, figures, tables."""
 
     title: str
-    words: str = ""
-    figure: dict[str, Any] | None = None
-    label: str = ""  # what a screen reader says of the figure
-    table: str = ""
+    paragraphs: Sequence[str] = ()
+    figures: Sequence[Drawing] = ()
+    tables: Sequence[Shown] = ()
+    findings: Sequence[Mapping[str, Any]] = ()
     folded: bool = False
+    id: str = ""
+    nav: str = ""
 
 
-def page(title: str, lead: str, sections: Sequence[Section], provenance: Sequence[str]) -> str:
-    """The whole page as one text."""
-    figures = {f"figure{i}": s.figure for i, s in enumerate(sections) if s.figure is not None}
-    body = "\n".join(_section(s, f"figure{i}") for i, s in enumerate(sections))
-    facts = " · ".join(escape(p) for p in (f"Pippin {__version__}", *provenance))
-    library = f"<script>{drawing_library()}</script>" if figures else ""
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">\n'
-        f"<style>{asset('page.css')}</style><script>{asset('theme.js')}</script></head>\n"
-        f"<body>\n<main><h1>{escape(title)}</h1>\n"
-        f'<p class="lead">{escape(lead)}</p>\n{body}\n</main>\n'
-        f"<footer>{facts}</footer>\n{library}\n"
-        f"<script>const FIGURES = {embedded(figures)};\n{asset('page.js')}</script>\n</body></html>\n"
-    )
+@cache
+def environment() -> Environment:
+    """The templates of this room; all they are given is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("pippin.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.globals["asset"] = asset
+    return made
 
 
-def _section(section: Section, identity: str) -> str:
-    parts = []
-    if section.words:
-        parts += [f"<p>{escape(paragraph)}</p>" for paragraph in section.words.split("\n\n")]
-    if section.figure is not None:
-        parts.append(f'<div class="figure" id="{identity}" role="img" aria-label="{escape(section.label)}"></div>')
-    if section.table:
-        parts.append(f'<div class="scroll" tabindex="0">{section.table}</div>')
-    inside = "\n".join(parts)
-    if section.folded:
-        return f"<section><details><summary><b>{escape(section.title)}</b></summary>\n{inside}</details></section>"
-    return f"<section><h2>{escape(section.title)}</h2>\n{inside}</section>"
+def asset(name: str) -> Markup:
+    """A style sheet or script of this room, to stand in a page as it is."""
+    from markupsafe import Markup
+
+    return Markup((files("pippin.report") / "assets" / name).read_text(encoding="utf-8"))
 
 
-def html_table(table: Table, bold: Sequence[tuple[int, int]] = ()) -> str:
-    """A table whose columns sort by a click; `bold` are (row, column) of the best cells."""
-    best = set(bold)
-    heads = "".join(f'<th scope="col"{_name(i, table)}>{escape(h)}</th>' for i, h in enumerate(table.headers))
-    rows = "\n".join(
-        "<tr>" + "".join(_cell(cell, r, c, table, best) for c, cell in enumerate(row)) + "</tr>"
-        for r, row in enumerate(table.rows)
-    )
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>{notes}"
-
-
-def _name(column: int, table: Table) -> str:
-    return ' class="name"' if table.is_text(column) else ""
-
-
-def _cell(cell: str, row: int, column: int, table: Table, best: set[tuple[int, int]]) -> str:
-    kind = ' class="best"' if (row, column) in best else _name(column, table)
-    return f"<td{kind}>{escape(cell)}</td>"
-
-
-def embedded(data: Any) -> str:
+def embedded(data: Any) -> Markup:
     """Data as JSON that a script element can hold, whatever texts are in it.
 
     >>> embedded({"a": "</script>"})
-    '{"a":"\\\\u003c/script>"}'
+    Markup('{"a":"\\\\u003c/script>"}')
     """
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
 
 
-def asset(name: str) -> str:
-    """The text of a style sheet, script or template of this room."""
-    return (files("pippin.report") / name).read_text(encoding="utf-8")
+def render(template: str, **given: Any) -> str:
+    """A template, filled."""
+    return environment().get_template(template).render(**given)
+
+
+def facts_of(*facts: str) -> list[str]:
+    """What stands under the headline and at the foot of every page."""
+    return [f"Pippin {__version__}", *facts]
+
+
+def page(brand: str, title: str, finding: str, sections: Sequence[Section], facts: Sequence[str]) -> str:
+    """A page of sections as one text."""
+    named = [_numbered(section, number) for number, section in enumerate(sections, 1)]
+    figures = {figure.id: figure.record() for section in named for figure in section.figures}
+    nav = [(section.id, section.nav or section.title) for section in named]
+    return render(
+        "sections.html", brand=brand, title=title, finding=finding, facts=facts_of(*facts), sections=named, nav=nav,
+        first=named[0].id, first_words=named[0].title, figures=embedded(figures),
+    )  # fmt: skip
+
+
+def _numbered(section: Section, number: int) -> Section:
+    """The section with names for itself and its figures."""
+    from dataclasses import replace
+
+    figures = [replace(f, id=f.id or f"figure{number}-{i}") for i, f in enumerate(section.figures, 1)]
+    return replace(section, figures=figures, id=section.id or f"part{number}")
+
+
+def html_table(table: Table, caption: str = "") -> str:
+    """A table whose columns sort by a click."""
+    module: Any = environment().get_template("pieces.html").module
+    return str(module.table(table, caption=caption))
+
+
+def piece(blocks: Sequence[str | Table | Drawing]) -> str:
+    """Paragraphs, tables and figures as a notebook shows them: the pieces of a page, with its style and its script.
+
+    The first paragraph stands out. Where a notebook runs no scripts, words and tables are there all the same.
+    """
+    identity = f"pippin-{uuid4().hex[:12]}"
+    figures: dict[str, Any] = {}
+    shown: list[tuple[str, Any]] = []
+    for block in blocks:
+        if isinstance(block, Drawing):
+            name = f"figure{len(figures)}"
+            figures[name] = block.record()
+            shown.append(("figure", name))
+        else:
+            shown.append(("words" if isinstance(block, str) else "table", block))
+    return render("piece.html", identity=identity, blocks=shown, figures=embedded(figures), drawn=bool(figures))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from pippin.errors import ConventionError, UnknownName
 from pippin.report.figure import Figure, Spec
-from pippin.report.page import html_table
+from pippin.report.page import Drawing, piece
 from pippin.tables import Table, number
 
 Blocks = Sequence[str | Table]  # paragraphs and tables
@@ -26,6 +25,7 @@ class Presenter:
     blocks: Callable[[Any], Blocks]
     text: Callable[[Any], str] | None = None  # where a terminal can do better than the blocks
     figures: Mapping[str, tuple[Callable[[Any], Spec], str]] = field(default_factory=dict)  # kind → picture, its title
+    pieces: Callable[[Any], Sequence[str | Table | Drawing]] | None = None  # in a notebook, where that shows more
 
 
 def text(result: Any) -> str:
@@ -38,8 +38,8 @@ def text(result: Any) -> str:
 
 def html(result: Any) -> str:
     """A result for a notebook."""
-    blocks = presenter_of(result).blocks(result)
-    return "\n".join(f"<p>{escape(b)}</p>" if isinstance(b, str) else html_table(b) for b in blocks)
+    presenter = presenter_of(result)
+    return piece((presenter.pieces or presenter.blocks)(result))
 
 
 def figure(result: Any, kind: str | None = None) -> Figure:

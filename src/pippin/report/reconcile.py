@@ -9,7 +9,6 @@ import numpy as np
 
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.reconcile import Reconciliation, Share, signed
-from pippin.report.page import Section, html_table, page
 from pippin.tables import Prose, Table, number, together
 from pippin.terminal import screen, width
 
@@ -147,18 +146,3 @@ def figure(reconciliations: Sequence[Reconciliation]) -> dict[str, Any]:
             },
         },
     }  # fmt: skip
-
-
-def html(reconciliations: Sequence[Reconciliation], provenance: Sequence[str]) -> str:
-    """One self-contained page."""
-    source, measure = reconciliations[0].source, reconciliations[0].measure
-    said = number(reconciliations[0].before, 4)
-    lead = f"The same ranking, {len(reconciliations) + 1} tools. {source.name} says {said}."
-    sentences = "\n\n".join(r.sentence() for r in reconciliations)
-    sections = [
-        Section("In words", sentences),
-        Section("From one number to the other", figure=figure(reconciliations),
-                label=f"Waterfall of {measure} from {source.name} to each tool"),
-        Section("All parts", table=html_table(table(reconciliations))),
-    ]  # fmt: skip
-    return page(f"Why do the tools disagree about {measure}?", lead, sections, provenance)

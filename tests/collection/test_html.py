@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pippin.collection.collection import Link
-from pippin.collection.html import decode, parse_html
+from pippin.collection.html import DEPTH, decode, flattened, parse_html
 
 PAGE = b"""<!DOCTYPE html><html><head><title>Apples &amp;
  pears</title><base href=" http://fruit.example/ "><style>p{}</style><script>if (a<p>b) hidden()</script></head>
@@ -124,3 +124,23 @@ def test_any_mark_up_is_a_page(parts: list[str]) -> None:
 
 def test_deep_nesting_survives() -> None:
     assert parse_html("<b>" * 50_000 + "deep").body == "deep"
+
+
+@pytest.mark.parametrize("opened", ["<div>", "<ul><li>", "<p><b>", "<A HREF=x>", "<div><br>"])
+def test_elements_are_opened_to_a_depth(opened: str) -> None:
+    deep = "start " + f"{opened}text " * 600 + "</div>" * 600 + "<i>end</i>"
+    flat = flattened(deep)
+    assert flat.count(opened) == DEPTH
+    page = parse_html(deep)
+    assert page.body.split() == ["start", *["text"] * 600, "end"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>a</div>" * 2000, "<p>a" * 2000, "<ul>" + "<li>a" * 2000, "a<br>" * 2000, "</div>" * 2000,
+        "<!-- -->" * 2000, "<div>" * DEPTH, "1 < 2 " * 2000, "<table>" + "<tr><td>a" * 1000,
+    ],
+)  # fmt: skip
+def test_what_is_not_deep_stays_as_it_is(text: str) -> None:
+    assert flattened(text) is text

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pippin.cli.links_record import Record, overview_record, page_record
-from pippin.cli.options import flag, old, printing, shared
+from pippin.cli.options import flag, hint, old, printing, shared
 from pippin.cli.output import write
 from pippin.extras import need
+from pippin.progress import Bar, progress
 from pippin.tables import Table
 
 if TYPE_CHECKING:
+    from pippin.collection.collection import Document
     from pippin.collection.web import Web
 
 HELP = "Show the links and the sitemap of a collection: sizes, degrees, hosts, top pages by every rank, neighbours."
@@ -61,21 +63,36 @@ def run(options: argparse.Namespace) -> int:
 
 def load_web(name: str, reader: str | None = None, jobs: int | None = None) -> Web:
     """The web of a collection, or one that was kept. Topics count where every page has one: no index is at hand."""
+    from dataclasses import replace
+
     from pippin.collection.addresses import Addresses
     from pippin.collection.graph import Graph
     from pippin.collection.named import open_collection
+    from pippin.collection.spool import spooled
     from pippin.collection.topical import Topics, learn_topics
     from pippin.collection.web import Web, is_web
     from pippin.machine import cpu_count
 
     if is_web(Path(name)):
         return Web.open(name)
-    collection = open_collection(name, format=reader, documents_only=True, jobs=jobs or cpu_count())
-    addresses = Addresses.of(collection)
+    opened = open_collection(
+        name, anchors=False, format=reader, documents_only=True, links_only=True, jobs=jobs or cpu_count()
+    )
+    collection = spooled(opened)
+    with progress(0, f"reading {collection.name}") as bar:
+        addresses = Addresses.of(replace(collection, read=lambda: _stepping(collection, bar)))
+    for note in opened.notes:
+        hint(note)
     pages = len(addresses.ids)
     known = collection.topics if len(collection.topics) == pages else {}
     topics = learn_topics(known, addresses.ids) if known else Topics.none(pages)
     return Web.build(collection.name, addresses, Graph.of_collection(collection, addresses), topics)
+
+
+def _stepping(documents: Iterable[Document], bar: Bar) -> Iterator[Document]:
+    for document in documents:
+        bar.step("pages")
+        yield document
 
 
 _SIZES = {

@@ -1,6 +1,8 @@
 """What does a web page say? Title, visible text, headings and links of HTML of any quality and encoding.
 
 The mark-up is read by selectolax (lexbor), which mends it as browsers do. Whatever the bytes, a page comes out.
+Elements more than `DEPTH` deep are opened no more, as in browsers: the time that lexbor takes grows with the square of
+depth.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from pippin.collection.collection import Link
 
@@ -22,6 +26,14 @@ INLINE = (
     "strong sub sup time tt u var wbr"
 )
 PARTING = re.compile(rf"<(?!!|/?(?:{'|'.join(f'{INLINE} {INLINE.upper()} {INLINE.title()}'.split())})[\s/>])")
+TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)[^>]*>?")
+# Elements without an end, and those whose end may be left out, since the next of their kind ends them.
+OPEN_ENDED = (
+    "area base body br caption col colgroup dd dt embed head hr html img input li link meta optgroup option p param rp "
+    "rt source tbody td tfoot th thead tr track wbr"
+)
+UNNESTED = frozenset(OPEN_ENDED.split())
+DEPTH = 512
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 META = re.compile(rb"<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 META_WITHIN = 4096  # bytes in which a declaration is looked for
@@ -55,7 +67,7 @@ def parse_html(data: bytes | str, *, encoding: str | None = None) -> Page:
     text, used = (data, "") if isinstance(data, str) else decode(data, encoding)
     # Lone surrogates cannot be handed over, and NUL would end a text.
     text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-    tree = LexborHTMLParser(PARTING.sub(" <", text))
+    tree = LexborHTMLParser(PARTING.sub(" <", flattened(text)))
     title = next((node for node in tree.css("title") if node.parent is None or node.parent.tag != "svg"), None)
     base = tree.css_first("base[href]")
     frames = [Link(_said(node, "src")) for node in tree.css("frame[src], iframe[src]") if _said(node, "src")]
@@ -69,6 +81,35 @@ def parse_html(data: bytes | str, *, encoding: str | None = None) -> Page:
         _said(base, "href") if base else "",
         used,
     )
+
+
+def flattened(text: str) -> str:
+    """The mark-up without the tags of elements more than `DEPTH` deep, whose text stays; the same object where none is.
+
+    >>> flattened("<div>" * 600 + "deep").count("<div>")
+    512
+    """
+    if text.count("<") <= DEPTH or _depth_at_most(text) <= DEPTH:
+        return text
+    pieces, depth, kept = [], 0, 0
+    for tag in TAG.finditer(text):
+        if tag[2].lower() in UNNESTED:
+            continue
+        too_deep = depth > DEPTH if tag[1] else depth >= DEPTH
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        if too_deep:
+            pieces += [text[kept : tag.start()], " "]
+            kept = tag.end()
+    return "".join([*pieces, text[kept:]]) if pieces else text
+
+
+def _depth_at_most(text: str) -> int:
+    """A bound on how deep elements stand, with every opening tag taken for one that must be closed."""
+    data = np.frombuffer(text.encode("utf-8", "replace") + b" ", np.uint8)
+    after = data[np.flatnonzero(data == ord("<")) + 1]
+    step = ((after | 32) - ord("a") < 26).astype(np.int64) - (after == ord("/"))
+    depth = np.cumsum(np.concatenate(([0], step)))
+    return int((depth - np.minimum.accumulate(depth)).max())
 
 
 def _said(node: Any, attribute: str) -> str:

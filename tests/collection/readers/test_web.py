@@ -276,3 +276,15 @@ def test_a_folder_of_pages(tmp_path: Path) -> None:
     urls.write_text("b.html http://x.org/b\n")
     with pytest.raises(DataError, match=r"urls.tsv:1: two columns"):
         read_collection(tmp_path)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pages_that_nest_absurdly_are_counted_and_quickly_read(tmp_path: Path, jobs: int) -> None:
+    (tmp_path / "deep.html").write_text("<title>Deep</title>" + "<ul><li>down " * 3000)
+    (tmp_path / "plain.html").write_text("<title>Plain</title><p>level " * 2000)
+    collection = read_collection(tmp_path, jobs=jobs)
+    deep, plain = list(collection)
+    assert (deep.streams["body"].split(), plain.streams["title"]) == (["down"] * 3000, "Plain")
+    assert list(collection.notes) == ["1 page nests elements more than 512 deep, which were opened no further"]
+    list(collection)
+    assert len(collection.notes) == 1  # counted anew

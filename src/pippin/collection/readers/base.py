@@ -54,6 +54,7 @@ class Wanted:
     query_field: str | None
     documents_only: bool = False  # neither queries nor judgements are looked for
     jobs: int = 1  # processes that parse pages
+    links_only: bool = False  # what documents say does not matter, but where they stand and lead to
 
     @property
     def folder(self) -> Path:
@@ -128,12 +129,13 @@ def read_collection(
     query_field: str | None = None,
     documents_only: bool = False,
     jobs: int = 1,
+    links_only: bool = False,
 ) -> Collection:
     """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
 
     `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
     are found, unless `documents_only`. `streams` chooses and orders the streams, `query_field` the part of the topics
-    that is searched; `jobs` processes parse web pages.
+    that is searched; `jobs` processes parse web pages, which with `links_only` have no text but their url.
     """
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
@@ -149,6 +151,7 @@ def read_collection(
         query_field,
         documents_only,
         jobs,
+        links_only,
     )
     format = format or recognise(place)
     return replace(READERS[format].open(wanted), reader=format)

@@ -13,7 +13,7 @@ from pathlib import Path
 from pippin.collection.collection import Collection
 from pippin.collection.files import LOOK, files_under, lines, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
-from pippin.collection.readers.web import RawPage, page_documents, web_streams
+from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 ENDINGS = (".html", ".htm", ".xhtml", ".shtml")
@@ -55,8 +55,10 @@ def _open(wanted: Wanted) -> Collection:
         pages = list(zip(names, names, strict=True))
     if not pages:
         raise DataError(f"the folder has no HTML file ({', '.join(ENDINGS)})", wanted.path)
-    streams = web_streams(wanted)
-    return collect(wanted, streams, lambda: page_documents(_pages(wanted.path, pages), streams, wanted.jobs))
+    streams, nested = web_streams(wanted), Nested()
+    return collect(
+        wanted, streams, lambda: page_documents(_pages(wanted.path, pages), streams, wanted.jobs, nested), notes=nested
+    )
 
 
 READERS.register("html", Reader("a folder of `.html` files, urls in `urls.tsv`", _recognise, _open))

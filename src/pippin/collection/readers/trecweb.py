@@ -9,7 +9,7 @@ from pathlib import Path
 from pippin.collection.collection import Collection
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
 from pippin.collection.readers.bundles import bundles, pieces, recogniser
-from pippin.collection.readers.web import RawPage, page_documents, web_streams
+from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 HEADER = re.compile(rb"<DOCHDR>(.*?)</DOCHDR>", re.DOTALL | re.IGNORECASE)
@@ -35,8 +35,8 @@ def _open(wanted: Wanted) -> Collection:
     files = bundles(wanted.path, web=True)
     if not files:
         raise DataError("no file begins with <DOC> and has a <DOCHDR>", wanted.path)
-    streams = web_streams(wanted)
-    return collect(wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs))
+    streams, nested = web_streams(wanted), Nested()
+    return collect(wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs, nested), notes=nested)
 
 
 LOOKS = "`<DOC><DOCNO><DOCHDR>` url, header, then HTML; files or folders, `.gz`"

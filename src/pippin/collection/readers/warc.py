@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 from pippin.collection.collection import Collection
 from pippin.collection.files import CHUNK, LOOK, files_under, open_stream
 from pippin.collection.readers.base import READERS, Reader, Wanted, collect
-from pippin.collection.readers.web import RawPage, page_documents, web_streams
+from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
 from pippin.limits import allowed, check_size
 
@@ -123,13 +123,15 @@ class _Told(Sequence[str]):
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.nested = Nested()
 
     def _sentences(self) -> list[str]:
         counts, records = self.counts, self.counts["record"]
         parts = [(counts["page"], "pages"), (counts["status"], "responses with another status than 200"),
                  (counts["type"], "responses that are no HTML"),
                  (records - counts["page"] - counts["status"] - counts["type"], "no responses")]  # fmt: skip
-        return [f"{records:,} records: " + ", ".join(f"{n:,} {what}" for n, what in parts if n)] if records else []
+        told = [f"{records:,} records: " + ", ".join(f"{n:,} {what}" for n, what in parts if n)] if records else []
+        return [*told, *self.nested]
 
     def __len__(self) -> int:
         return len(self._sentences())
@@ -234,7 +236,9 @@ def _open(wanted: Wanted) -> Collection:
     if not files:
         raise DataError("the folder has no .warc or .warc.gz file", wanted.path)
     streams, told = web_streams(wanted), _Told()
-    return collect(wanted, streams, lambda: page_documents(_pages(files, told), streams, wanted.jobs), notes=told)
+    return collect(
+        wanted, streams, lambda: page_documents(_pages(files, told), streams, wanted.jobs, told.nested), notes=told
+    )
 
 
 def _named(path: Path) -> bool:

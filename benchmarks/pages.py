@@ -1,0 +1,82 @@
+"""How much does it save that pages are parsed once, and by several processes?
+
+python benchmarks/pages.py FOLDER [--jobs 2]
+
+FOLDER holds HTML pages. `links` and the reading of a build are timed as they are, and once more with what they did
+before: every pass over the collection (addresses, anchor texts, links, index) parses every page again, in one process.
+Seconds of the clock and of the processor, children included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+from pippin.cli import links
+from pippin.collection import named
+from pippin.collection.addresses import Addresses
+from pippin.collection.anchors import with_anchors
+from pippin.collection.graph import Graph
+from pippin.collection.index import build_index
+from pippin.collection.named import open_collection
+from pippin.collection.readers import read_collection
+from pippin.collection.web import Web
+
+
+def spent(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of the clock and of the processor."""
+
+    def used() -> float:
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(one.ru_utime + one.ru_stime for one in both)
+
+    start, before = time.perf_counter(), used()
+    work()
+    return time.perf_counter() - start, used() - before
+
+
+def links_before(folder: Path) -> None:
+    """`links` with a parse for every pass: addresses and anchor texts, addresses and links."""
+    collection = with_anchors(read_collection(folder, documents_only=True))
+    Graph.of_collection(collection, Addresses.of(collection))
+
+
+def build_now(folder: Path, target: Path, jobs: int) -> None:
+    """What a build reads pages for: anchor texts, index, web."""
+    collection = open_collection(folder, documents_only=True, jobs=jobs)
+    Web.of(collection, build_index(collection, target))
+
+
+def build_before(folder: Path, target: Path) -> None:
+    """The same with a parse for every pass."""
+    with patch.object(named, "spooled", lambda collection: collection):
+        build_now(folder, target, 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    folder, jobs = options.folder, options.jobs
+    with TemporaryDirectory() as place:
+        pairs = {
+            "links": (lambda: links_before(folder), lambda: links.load_web(str(folder), jobs=jobs)),
+            "build, what pages are read for": (
+                lambda: build_before(folder, Path(place) / "before"),
+                lambda: build_now(folder, Path(place) / "now", jobs),
+            ),
+        }
+        print("| | a parse a pass: clock, processor | parsed once: clock, processor | times |\n|---|--:|--:|--:|")
+        for name, (before, now) in pairs.items():
+            (a, b), (c, d) = spent(before), spent(now)
+            print(f"| {name} | {a:.1f} s, {b:.1f} s | {c:.1f} s, {d:.1f} s | {a / c:.1f}, {b / d:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -23,6 +23,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
+from pippin.rankers.parts.parameters import parameter
 from pippin.rankers.selection import select
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # five rounds are few
@@ -259,3 +260,40 @@ def test_rankers_are_found_by_their_class_names() -> None:
     assert pippin.rankers.select is select
     with pytest.raises(AttributeError, match="no attribute 'LambdaMARTT'"):
         _ = pippin.rankers.LambdaMARTT
+
+
+class ByColumn(Ranker):
+    """Ranks by one column."""
+
+    name = "by-column"
+    cautious = True
+    column: int = parameter(0, "which one")
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        """Nothing to learn."""
+
+    def _predict(self, features: Any) -> Any:
+        return features[:, self.column]
+
+
+@pytest.mark.parametrize(("grid", "chosen"), [((0, 1), 0), ((2, 1), 1)])
+def test_a_cautious_selection_leaves_the_first_point_for_what_is_surely_better(
+    grid: tuple[int, int], chosen: int
+) -> None:
+    """Column 0 is wrong at the top of one query, column 1 in the middle of another, column 2 at the top of five."""
+    right, top, middle = [2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0]
+    columns = [[top] + [right] * 11, [right, middle] + [right] * 10, [top] * 5 + [right] * 7]
+    data = Dataset(
+        np.array(columns).reshape(3, 36).T.copy(), np.tile([2, 1, 0], 12).astype(np.int32), np.arange(0, 37, 3),
+        tuple(map(str, range(12))),
+    )  # fmt: skip
+    found = select(ByColumn(), data, data, grid={"column": grid}, measure="NDCG@10")
+    assert found.candidates[1].value > found.candidates[0].value
+    assert found.parameters == {"column": chosen}
+
+
+@pytest.mark.parametrize("name", ["lambdamart", "xendcg", "mart", "adarank", "rankboost"])
+def test_the_first_point_of_a_grid_is_the_default(name: str) -> None:
+    cls = ranker(name)
+    first = {key: values[0] for key, values in cls.grid.items()}
+    assert first == {key: cls.parameters[key].default for key in first}

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.rankers.folds import five_fold_means, folds
 
+import pippin
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
@@ -270,3 +271,34 @@ def test_five_folds(shared: Path, tmp_path: Path, collection: str, ndcg: float, 
     )
     assert means[0] > ndcg
     assert means[1] > average_precision
+
+
+def widest(model: LambdaMART) -> int:
+    """The most leaves that a tree of the model has."""
+    lines = "\n".join(model.boosters_).split("\n")
+    return max(int(line.removeprefix("num_leaves=")) for line in lines if line.startswith("num_leaves="))
+
+
+def test_few_queries_have_small_trees_and_it_is_said(tmp_path: Path) -> None:
+    whole = planted(130, features=20)
+    unlike = trees.unlike_queries(whole, "lambdamart")
+    few, many = whole.select(unlike[:99]), whole.select(unlike[:100])
+    small, usual = LambdaMART(rounds=5, min_leaf=1).fit(few), LambdaMART(rounds=5, min_leaf=1).fit(many)
+    assert widest(small) == 6
+    assert widest(usual) == 10
+    assert small.reasons_ == (
+        "99 queries are few to learn trees from, so they are kept small: trees of 6 leaves, 0.5 of the documents for "
+        "each, 0.3 of the features for each."
+    )
+    assert usual.reasons_ == ""
+    same = LambdaMART(rounds=5, min_leaf=1, leaves=6, row_fraction=0.5, feature_fraction=0.3).fit(few)
+    assert same.boosters_ == small.boosters_
+    assert same.reasons_ == ""
+    small.save(tmp_path / "model.json")
+    assert pippin.load(tmp_path / "model.json").reasons_ == small.reasons_  # type: ignore[attr-defined]
+
+
+def test_what_is_set_is_not_settled_by_the_number_of_queries() -> None:
+    model = LambdaMART(rounds=5, min_leaf=1, leaves=12).fit(planted(99, features=20))
+    assert widest(model) == 12
+    assert "leaves" not in model.reasons_

@@ -86,10 +86,10 @@ def run(options: argparse.Namespace) -> int:
     if options.relations is not None:
         say(choose_weight(ranker, valid, options))
     models.save(ranker, options.output, digest(train))
-    if isinstance(ranker, Auto):
-        if not options.quiet:
-            print(ranker.table().render(), file=sys.stderr)
-        say(ranker.reasons_)
+    if isinstance(ranker, Auto) and not options.quiet:
+        print(ranker.table().render(), file=sys.stderr)
+    if reasons := getattr(ranker, "reasons_", ""):
+        say(reasons)
     say(f"{ranker.name} trained on {train}: {options.output}")
     return 0
 

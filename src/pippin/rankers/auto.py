@@ -49,13 +49,12 @@ SETTINGS = (
     Setting("ranksvm", "linear", 10),
     Setting("listnet(scale=4.0)", "linear"),
     Setting("adarank", "linear"),
+    Setting("approxndcg", "linear"),
     Setting("lambdamart", "trees"),
     Setting("xendcg", "trees"),
     Setting("rankboost", "trees"),
     Setting("lambdamart(leaves=4)", "trees"),
     Setting("lambdarank", "network"),
-    Setting("approxndcg", "linear"),
-    Setting("coordinate-ascent(measure=NDCG@10)", "linear"),
 )
 _ALIKE = 0.9  # correlation above which a feature says what another has said
 _FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
@@ -98,7 +97,7 @@ class Auto(Ranker):
     source = "Caruana, Niculescu-Mizil, Crew & Ksikes 2004 (ensemble selection); Wolpert 1992 (stacking)"
     takes_null = True
     milliseconds = 30_000
-    quick_limits: ClassVar[Mapping[str, int]] = {"trials": 8, "rounds": 100}
+    quick_limits: ClassVar[Mapping[str, int]] = {"trials": 9, "rounds": 100}
 
     budget: float | None = parameter(None, "seconds that training may take; None: until all settings are tried")
     trials: int = parameter(len(SETTINGS), "settings that are tried at most, in their order")

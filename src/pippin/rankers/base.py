@@ -54,6 +54,7 @@ class Ranker(Estimator):
     quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # the same for a first look: where all hangs on one of them
     quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
     milliseconds: ClassVar[float] = 5  # of a round (of a training, where there are none) on 3/5 of OHSUMED, for a guess
+    cautious: ClassVar[bool] = False  # whether selection leaves the first of the grid only for what is surely better
     in_study: ClassVar[bool] = False  # whether the study of conventions trains it (Busa-Fekete et al. 2012)
     needs: ClassVar[tuple[str, ...]] = ()  # modules beyond the base install that training imports
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds

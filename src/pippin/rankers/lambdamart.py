@@ -26,11 +26,12 @@ class LambdaMART(BoostedRanker):
     """
 
     source = "Wu, Burges, Svore & Gao 2010; Burges 2010"
-    grid: ClassVar = {
-        "depth": (None, 30), "min_leaf": (1,), "row_fraction": (0.3,), "feature_fraction": (0.3,), "bags": (10,),
-    }  # fmt: skip
+    grid: ClassVar = {"leaves": (None, 4, 31)}
     in_study = True
 
+    leaves: int | None = parameter(None, BoostedRanker.parameters["leaves"].meaning)
+    row_fraction: float | None = parameter(None, BoostedRanker.parameters["row_fraction"].meaning)
+    feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
     learning_rate: float = parameter(0.05, "what each tree's values are multiplied by")
     min_leaf: int = parameter(20, "documents in a leaf at least, weighed by their second derivative")
     sigma: float = parameter(1.0, "steepness of the pairs' logistic")
@@ -39,7 +40,7 @@ class LambdaMART(BoostedRanker):
         30, "ranks that λ looks at at least, though the measure is cut above; None: as it is cut"
     )
     normalise: bool = parameter(
-        False,
+        True,
         "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
     )
     damp: bool = parameter(

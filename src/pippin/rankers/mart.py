@@ -27,8 +27,11 @@ class MART(BoostedRanker):
     """
 
     source = "Friedman 2001"
-    grid: ClassVar = {"leaves": (10,), "learning_rate": (0.1,), "targets": ("label", "exp2")}
+    grid: ClassVar = {"targets": ("label", "exp2")}
 
+    leaves: int | None = parameter(None, BoostedRanker.parameters["leaves"].meaning)
+    row_fraction: float | None = parameter(None, BoostedRanker.parameters["row_fraction"].meaning)
+    feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
     min_leaf: int = parameter(1, "documents in a leaf at least")
     l2: float = parameter(0.0, "added to the number of documents a leaf's value is divided by")
     targets: str | tuple[float, ...] = parameter("label", 'm: "label", "exp2" (2^label - 1), or a value for each label')

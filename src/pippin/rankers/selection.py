@@ -1,16 +1,25 @@
-"""Model selection as LETOR did it: every candidate is judged on the validation set, the first best wins."""
+"""Model selection as LETOR did it: every candidate is judged on the validation set, the first best wins.
+
+Where a ranker is `cautious`, as trees are, a later point wins only if it is ahead by more than the standard error of
+the difference: otherwise the noise of a few queries would choose among settings that are alike.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import aggregate
 from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
 from pippin.rankers.base import Ranker
@@ -45,6 +54,16 @@ def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Of the mean over queries that count (NaN does not); infinite where there are fewer than two.
+
+    >>> standard_error(np.array([0.0, 2.0, np.nan]))
+    1.0
+    """
+    counted = values[~np.isnan(values)]
+    return math.inf if len(counted) < 2 else float(counted.std(ddof=1)) / math.sqrt(len(counted))
+
+
 def select(
     ranker: Ranker,
     train: Dataset,
@@ -61,7 +80,7 @@ def select(
     """
     judge = Judge(valid, measure, convention)
     tried: list[Candidate] = []
-    best: tuple[float, Ranker, dict[str, Any]] | None = None
+    best: tuple[float, Ranker, dict[str, Any], NDArray[np.float64]] | None = None
     todo = points(ranker.grid if grid is None else grid)
     bar = Bar(len(todo), f"selecting {ranker.name}") if verbose else None
     for parameters in todo:
@@ -69,10 +88,11 @@ def select(
         start, at_work = time.perf_counter(), time.process_time()
         model.fit(train, eval_set=valid)
         seconds, processor = time.perf_counter() - start, time.process_time() - at_work
-        value = judge.mean(model.predict(valid))
+        values = judge.values(model.predict(valid))
+        value = aggregate(values, "mean")
         tried.append(Candidate(parameters, value, seconds, processor))
-        if best is None or value > best[0]:
-            best = (value, model, parameters)
+        if best is None or value - best[0] > (standard_error(values - best[3]) if ranker.cautious else 0.0):
+            best = (value, model, parameters, values)
         if bar is not None:
             bar.step(f"{measure} {value:.4f}")
     if bar is not None:

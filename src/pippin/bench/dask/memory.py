@@ -171,12 +171,14 @@ def _grow_together(
     if not workers:
         raise DataError("the cluster has no worker")
     given = shares(useful, len(workers))
+    queries = sum(part.queries for part in useful)  # of the whole, of which a worker sees its share alone
+    given_parameters = {**model.get_params(deep=False), **model.sizes(queries)}
     workers = workers[: len(given)]
     networks = _networks(client, workers)
     shipped = None if valid is None else client.scatter(valid, broadcast=True)
     futures = [
         client.submit(
-            grow_share, model.name, model.get_params(deep=False), str(whole.folder.resolve()), whole.digest(),
+            grow_share, model.name, given_parameters, str(whole.folder.resolve()), whole.digest(),
             share, shipped, network, rank == 0,
             workers=[worker], allow_other_workers=False, pure=False, retries=0,
         )

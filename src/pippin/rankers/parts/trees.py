@@ -49,6 +49,15 @@ _TRIES = 10
 _LEAST_WEIGHT = 1e-3
 
 
+# Training queries below which trees are kept small where their size is left open, and the two sizes: of the usual
+# tree, and of one for so little data. Both are the protocol's decision, see `docs/rankers.md`.
+FEW = 100
+_SIZES: Mapping[str, tuple[float, float]] = {
+    "leaves": (10, 6), "row_fraction": (1.0, 0.5), "feature_fraction": (1.0, 0.3),
+}  # fmt: skip
+_OPEN = f"fewer than {FEW} queries can be learned from"
+
+
 class BoostedRanker(Ranker):
     """A sum of regression trees, each one fitted to the gradient at the scores so far (Friedman 2001)."""
 
@@ -56,16 +65,21 @@ class BoostedRanker(Ranker):
     takes_null = True
     takes_weights = True
     by_rounds = True
+    cautious = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
 
     rounds: int = parameter(1000, "trees at most")
-    leaves: int = parameter(10, "leaves of a tree at most")
+    leaves: int | None = parameter(10, f"leaves of a tree at most; None: 10, or 6 where {_OPEN}")
     learning_rate: float = parameter(0.1, "what each tree's values are multiplied by")
     min_leaf: int = parameter(20, "documents in a leaf at least")
     l2: float = parameter(0.0, "added to the second derivative a leaf's value is divided by")
     bins: int = parameter(255, "thresholds tried per feature at most")
-    row_fraction: float = parameter(1.0, "share of the documents each tree sees (but 500 of them at least)")
-    feature_fraction: float = parameter(1.0, "share of the features each tree sees (but 10 at least)")
+    row_fraction: float | None = parameter(
+        1.0, f"share of the documents each tree sees (but 500 of them at least); None: 1, or 0.5 where {_OPEN}"
+    )
+    feature_fraction: float | None = parameter(
+        1.0, f"share of the features each tree sees (but 10 at least); None: 1, or 0.3 where {_OPEN}"
+    )
     bags: int = parameter(1, "ensembles grown side by side with other random shares; scores are averaged")
     patience: int | None = parameter(100, "rounds without a better validation value before the end")
     measure: str = parameter("NDCG@10", "what the validation set is judged by")
@@ -97,7 +111,10 @@ class BoostedRanker(Ranker):
 
     def _grow(self, train: Dataset, valid: Dataset | None) -> None:
         """Grow the ensembles; `boosters_` holds them up to the best round."""
-        growth = _Growth(train, valid, self._tree_parameters(train), self.bags, self.seed, self._network)
+        sized = self.sizes(train.queries)
+        self.reasons_ = _told(train.queries, sized)
+        parameters = self._tree_parameters(train, {**self.get_params(), **sized})
+        growth = _Growth(train, valid, parameters, self.bags, self.seed, self._network)
         gradient = self._heeded(train)
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
@@ -112,21 +129,28 @@ class BoostedRanker(Ranker):
         self.boosters_ = growth.texts(watch.best)
         self._loaded()
 
+    def sizes(self, queries: int) -> dict[str, Any]:
+        """What the parameters that are left open (None) are with so many queries to learn from."""
+        return {name: both[queries < FEW] for name, both in _SIZES.items() if getattr(self, name) is None}
+
     def _check(self) -> None:
         at_least(self, rounds=1, leaves=2, min_leaf=1, bags=1, bins=2, l2=0, patience=1, seed=0)
-        above_zero(self, "learning_rate", "row_fraction", "feature_fraction")
+        above_zero(self, "learning_rate")
         for name in ("row_fraction", "feature_fraction"):
+            if getattr(self, name) is None:
+                continue
+            above_zero(self, name)
             if getattr(self, name) > 1:
                 raise DataError(f"{self.name}: {name} is at most 1, not {getattr(self, name)}")
 
-    def _tree_parameters(self, train: Dataset) -> dict[str, Any]:
+    def _tree_parameters(self, train: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
         alone = train.features.size < _ALONE
         documents, columns = train.features.shape
-        rows = max(self.row_fraction, min(1.0, _FEWEST[0] / documents))
-        features = max(self.feature_fraction, min(1.0, _FEWEST[1] / columns))
+        rows = max(given["row_fraction"], min(1.0, _FEWEST[0] / documents))
+        features = max(given["feature_fraction"], min(1.0, _FEWEST[1] / columns))
         return {
             "objective": "none", "metric": "None", "boosting": "gbdt", "verbosity": -1,
-            "num_leaves": self.leaves, "max_depth": -1, "learning_rate": self.learning_rate,
+            "num_leaves": given["leaves"], "max_depth": -1, "learning_rate": self.learning_rate,
             "min_data_in_leaf": self.min_leaf, "min_sum_hessian_in_leaf": _LEAST_WEIGHT, "lambda_l2": self.l2,
             "max_bin": self.bins, "min_data_in_bin": 1, "bin_construct_sample_cnt": _SAMPLE,
             "feature_pre_filter": False, "feature_fraction": features,
@@ -152,10 +176,16 @@ class BoostedRanker(Ranker):
         return {key: value for key, value in vars(self).items() if key != "_read"}
 
     def _state(self) -> dict[str, Any]:
-        return {"rounds": self.rounds_, "ensembles": [{"lightgbm": text.split("\n")} for text in self.boosters_]}
+        reasons = {"reasons": self.reasons_} if self.reasons_ else {}
+        return {
+            **reasons,
+            "rounds": self.rounds_,
+            "ensembles": [{"lightgbm": text.split("\n")} for text in self.boosters_],
+        }
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.rounds_ = count(state["rounds"])
+        self.reasons_ = str(state.get("reasons", ""))
         if not fits(state["ensembles"], [{"lightgbm": [str]}]):
             raise ValueError("the trees are not lines of text")
         self.boosters_ = ["\n".join(ensemble["lightgbm"]) for ensemble in state["ensembles"]]
@@ -170,6 +200,16 @@ class BoostedRanker(Ranker):
         for ensemble in self._loaded()[1]:
             total += np.bincount(ensemble.trees.features, np.maximum(ensemble.gains, 0), len(total))
         return dict(zip(self.feature_names_, (total / max(1, len(self.boosters_))).tolist(), strict=True))
+
+
+def _told(queries: int, sized: Mapping[str, Any]) -> str:
+    """What was settled by the number of queries, in words; nothing where it is as usual."""
+    if queries >= FEW or not sized:
+        return ""
+    words = {"leaves": "trees of {} leaves", "row_fraction": "{} of the documents for each",
+             "feature_fraction": "{} of the features for each"}  # fmt: skip
+    chosen = ", ".join(words[name].format(value) for name, value in sized.items())
+    return f"{queries} queries are few to learn trees from, so they are kept small: {chosen}."
 
 
 class _Growth:

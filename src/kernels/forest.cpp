@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "from_chars.hpp"
 #include "parallel.hpp"
 
 namespace pippin {
@@ -185,7 +186,7 @@ double read_number(std::string_view word, bool whole, bool infinite) {
     const char *const first = word.data(), *const last = first + word.size();
     std::int64_t number = 0;
     double value = 0;
-    const auto read = whole ? std::from_chars(first, last, number) : std::from_chars(first, last, value);
+    const auto read = whole ? std::from_chars(first, last, number) : from_chars(first, last, value);
     refuse(read.ec == std::errc::result_out_of_range, "a number is not finite");
     refuse(read.ec != std::errc() || read.ptr != last || !std::isfinite(value), "there is something else than numbers");
     return whole ? static_cast<double>(number) : value;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "from_chars.hpp"
+
 namespace pippin {
 namespace {
 
@@ -14,7 +16,7 @@ double rounded(double value, int digits) {
     char text[1024];
     const auto printed = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, std::min(digits, kMostDigits));
     double read = value;
-    std::from_chars(text, printed.ptr, read);
+    from_chars(text, printed.ptr, read);
     return read;
 }
 

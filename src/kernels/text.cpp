@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "from_chars.hpp"
+
 namespace pippin {
 namespace {
 
@@ -83,7 +85,7 @@ std::string padded(std::string_view token) {
 
 double slow_number(const char* first, const char* last) {
     double value = 0;
-    if (std::from_chars(first, last, value).ec != std::errc::result_out_of_range) return value;
+    if (from_chars(first, last, value).ec != std::errc::result_out_of_range) return value;
     // Too large or too small: the power of ten of the first digit that is not 0 decides.
     const char* const mark = std::find_if(first, last, [](char c) { return (c | 0x20) == 'e'; });
     const char* const point = std::find(first, mark, '.');
@@ -231,11 +233,15 @@ double leading_number(std::string_view token, bool hexadecimal) {
     if (p == end) return 0;
     const char* digits = p + (*p == '-' || *p == '+');
     if (hexadecimal && end - digits > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x') {
+#if defined(__cpp_lib_to_chars)
         const auto read = std::from_chars(digits + 2, end, value, std::chars_format::hex);
         if (read.ec == std::errc::result_out_of_range) {
             const char* const power = std::find_if(digits + 2, read.ptr, [](char c) { return (c | 0x20) == 'p'; });
             value = read.ptr - power > 1 && power[1] == '-' ? 0.0 : std::numeric_limits<double>::infinity();
         }
+#else
+        value = std::strtod(std::string(digits, end).c_str(), nullptr);
+#endif
         return *p == '-' ? -value : value;
     }
     const std::string copy = padded(token_of(p, end));

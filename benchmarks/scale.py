@@ -1,11 +1,12 @@
 """What does each step cost, and what would a large collection take? Processor seconds of one core, and the arithmetic.
 
-python benchmarks/scale.py [--quick]
+python benchmarks/scale.py [--quick] [--text]
 
 Every step is measured by itself on one thread, in processor time, on synthetic data of the shape of the real thing: 60
 words a passage; 136 features and about 120 documents a query. Bytes of a partition are those of MSLR's first 5,000
 documents, if PIPPIN_DATA or the folder beside the project has them. The second table multiplies counts by costs, and
-does nothing else; what is left out, or does not grow in proportion, stands in docs/scale.md.
+does nothing else; what is left out, or does not grow in proportion, stands in docs/scale.md. `--text` stops where a
+data set with features stands: what `pippin build` does, by one process and in shards on a cluster.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from math import ceil, prod
 from pathlib import Path
 from typing import Any
@@ -27,9 +29,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy as np
 from index import BEST, WORDS_A_DOCUMENT, as_collection, queries_from, synthetic
 
-from pippin.collection.collection import Query
-from pippin.collection.features import SETS, extract, parse_features
-from pippin.collection.index import build_index
+from pippin.collection.candidates import Candidates
+from pippin.collection.collection import Document, Query
+from pippin.collection.features import SETS, extract_many, parse_features
+from pippin.collection.index import Index, build_index
+from pippin.collection.sharded import deal
+from pippin.collection.shards import Shards, save_shards
 from pippin.data.letor import write_letor
 from pippin.data.partitions import open_partitions, read_partitions, write_partitions
 from pippin.data.scores import write_scores
@@ -42,12 +47,13 @@ PAIR = 45  # features of a pair, as OHSUMED has them
 MEASURES = ("NDCG@10", "MAP")
 CORES, MEMORY = 16, 48e9  # of a machine in the second table; 48 of 64 GB for data
 TREES, LEAVES, BINS = 1000, 10, 255
+SHARDS, STRETCH = 4, 64
 MEMORY_STEP = "memory to train"
 
 
 def cost(step: str, one: str, times: int = 1, many: str = "") -> Any:
     """A field of `Costs`: what is done, what the figure is for, and how many of them make something larger."""
-    return field(metadata={"step": step, "one": one, "times": times, "many": many})
+    return field(default=0.0, metadata={"step": step, "one": one, "times": times, "many": many})
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class Costs:
     index_bytes: float = cost("index on disk", "word", WORDS_A_DOCUMENT, "document of 60 words")
     search: float = cost("BM25, best 1,000", "query × document indexed", 100_000, "query of 100,000 documents")
     feature: float = cost("feature extraction", "pair × feature", PAIR, "pair with 45 features")
+    deal: float = cost("documents to pieces, for a cluster", "word", WORDS_A_DOCUMENT, "document of 60 words")
+    shard_search: float = cost(
+        "the same BM25 from shards", "query × document indexed", 100_000, "query of 100,000 documents"
+    )
+    shard_feature: float = cost("feature extraction from shards", "pair × feature", PAIR, "pair with 45 features")
     partition: float = cost("LETOR text to partitions", "value", FEATURES, "document of 136 features")
     parquet_bytes: float = cost("Parquet on disk (float32)", "value", FEATURES, "document of 136 features")
     load: float = cost("reading partitions", "value", FEATURES, "document of 136 features")
@@ -88,16 +99,38 @@ def of_text(documents: int, queries: int, folder: Path) -> dict[str, float]:
     chosen = [text.replace("@title", "@text") for text in SETS["ohsumed"].texts if text.endswith("@title")]
     features = parse_features(", ".join(chosen))
 
-    def extracted() -> int:
-        for query, (rows, _) in zip(asked, found, strict=True):
-            extract(index.candidates(query, rows, np.zeros(len(rows), np.int32)), features)
+    def extracted(source: Index | Shards) -> int:
+        for first in range(0, len(asked), STRETCH):
+            some = zip(asked[first : first + STRETCH], found[first : first + STRETCH], strict=True)
+            extract_many([candidates_of(source, query, rows) for query, (rows, _) in some], features)
         return sum(len(rows) for rows, _ in found)
 
-    took, pairs = processor(extracted)
+    took, pairs = processor(lambda: extracted(index))
+    (folder / "pieces").mkdir()
+    dealt, _ = processor(lambda: deal(as_collection(texts), folder / "pieces", verbose=False))
+    shards = sharded(texts, folder / "shards")
+    from_shards, _ = processor(lambda: [shards.top(one, BEST, stream="text") for one in analysed])
+    took_again, _ = processor(lambda: extracted(shards))
     return {
         "index": built / words, "index_bytes": size / words, "search": searched / queries / documents,
-        "feature": took / pairs / len(features),
+        "feature": took / pairs / len(features), "deal": dealt / words,
+        "shard_search": from_shards / queries / documents, "shard_feature": took_again / pairs / len(features),
     }  # fmt: skip
+
+
+def candidates_of(source: Index | Shards, query: Query, rows: Any) -> Candidates:
+    """The counts of a query's candidates."""
+    return source.candidates(query, rows, np.zeros(len(rows), np.int32))
+
+
+def sharded(texts: list[str], folder: Path) -> Shards:
+    """The same documents in shards."""
+    size = ceil(len(texts) / SHARDS)
+    for i in range(SHARDS):
+        cut = [(f"d{n}", text) for n, text in enumerate(texts)][i * size : (i + 1) * size]
+        documents = [Document(name, {"text": text}) for name, text in cut]
+        build_index(replace(as_collection([]), read=partial(iter, documents)), folder / f"{i}")
+    return save_shards(folder, [str(i) for i in range(SHARDS)])
 
 
 def of_data(queries: int, trees: int, folder: Path) -> dict[str, float]:
@@ -235,6 +268,17 @@ def from_text(size: Size, c: Costs) -> list[Step]:
     ]
 
 
+def on_cluster(size: Size, c: Costs) -> list[Step]:
+    """The same by `pippin build --dask`: what one process does, and what workers share."""
+    return [
+        Step("one process: documents to pieces", (size.pages, size.words), c.deal),
+        Step("one worker: index of all", (size.pages, size.words), c.index),
+        Step("shared: indexes of the shards", (size.pages, size.words), c.index),
+        Step("shared: candidates", (size.queries, size.pages), c.shard_search),
+        Step("shared: features", (size.pairs, size.features), c.shard_feature),
+    ]
+
+
 def tell(size: Size, c: Costs) -> None:
     """Print the arithmetic of one collection, and the machines that its training needs."""
     print(f"\n| {size.name} | counts × cost | one core |\n|---|---|--:|")
@@ -277,18 +321,30 @@ def giga(count: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, to see that it runs")
-    quick = parser.parse_args().quick
+    parser.add_argument("--text", action="store_true", help="only what a build does")
+    options = parser.parse_args()
+    quick = options.quick
     os.environ["PIPPIN_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         text = of_text(10_000 if quick else 100_000, 20 if quick else 200, folder)
-        c = Costs(**text, **of_data(100 if quick else 1_000, 10 if quick else 50, folder))
+        data = {} if options.text else of_data(100 if quick else 1_000, 10 if quick else 50, folder)
+        c = Costs(**text, **data)
     print("| step | for one | cost | for | cost |\n|---|---|--:|---|--:|")
     for each in fields(c):
         value, about = getattr(c, each.name), each.metadata
+        if not value:
+            continue
         shown = plain if "bytes" in each.name else small
         many = shown(value * about["times"]) if about["many"] else ""
         print(f"| {about['step']} | {about['one']} | {shown(value)} | {about['many']} | {many} |")
+    for size in SIZES:
+        if size.pages:
+            print(f"\n| {size.name}, built on a cluster | counts × cost | one core |\n|---|---|--:|")
+            for step in on_cluster(size, c):
+                print(f"| {' | '.join(step.row())} |")
+    if options.text:
+        return
     for size in SIZES:
         tell(size, c)
     exchanged = 136 * BINS * 16 * (LEAVES - 1)

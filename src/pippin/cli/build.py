@@ -146,10 +146,12 @@ def about_features(manifest: dict[str, Any]) -> list[str]:
     """A sentence about features that tell nothing, and what became of them."""
     useless, dropped = manifest["useless"], manifest["recipe"]["drop_useless"]
     constant = sum(reason == "one value only" for reason in useless.values())
-    kinds = ((constant, "with one value only"), (len(useless) - constant, "that copy others"))
-    counted = " and ".join(f"{number} {what}" for number, what in kinds if number)
-    end = "are left out" if dropped else "are in the data set; --drop-useless leaves them out"
-    return [f"features {counted} {end}"] if useless else []
+    copies = len(useless) - constant
+    kinds = ((constant, "have" if constant > 1 else "has", "one value only"),
+             (copies, "copy" if copies > 1 else "copies", "others" if copies > 1 else "another"))  # fmt: skip
+    counted = " and ".join(f"{number} {does} {what}" for number, does, what in kinds if number)
+    end = "left out" if dropped else "in the data set (--drop-useless leaves them out)"
+    return [f"of the features, {counted}: {end}"] if useless else []
 
 
 def warnings(findings: dict[str, Any], kept: bool) -> list[str]:

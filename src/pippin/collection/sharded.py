@@ -94,7 +94,7 @@ def index_on(
     folder, noted = work / "shards", work / "documents.txt"
     remove(folder)
     folder.mkdir()
-    pieces, addresses = _deal(collection, folder, verbose)
+    pieces, addresses = deal(collection, folder, verbose)
     links = _links(spread, folder, pieces, addresses) if linked or not collection.anchored else []
     if not collection.anchored:
         _write_anchors(folder, pieces, Said.of(links, len(addresses.ids)))
@@ -121,8 +121,8 @@ def index_on(
     return index, digest, Web.open(work / "web") if linked else None
 
 
-def _deal(collection: Collection, folder: Path, verbose: bool) -> tuple[list[Piece], Addresses]:
-    """Read all documents once, into pieces; their addresses on the way."""
+def deal(collection: Collection, folder: Path, verbose: bool) -> tuple[list[Piece], Addresses]:
+    """Read all documents once, into pieces in a folder; their addresses on the way."""
     pieces: list[Piece] = []
     ids: list[str] = []
     urls: list[str] = []

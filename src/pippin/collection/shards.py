@@ -21,6 +21,7 @@ from pippin.collection.candidates import Candidates, Floats, Ints, Positions, St
 from pippin.collection.collection import Query, only_stream
 from pippin.collection.index import K1, B, Index, open_index
 from pippin.data.texts import Texts
+from pippin.kernels import index as kernel
 from pippin.manifest import read_sealed, seal
 
 FILE = "shards.json"
@@ -55,6 +56,17 @@ class Shards:
     def ids(self) -> Texts:
         """The names of all documents."""
         return Texts.of(name for part in self.parts for name in part.ids)
+
+    @cached_property
+    def id_ranks(self) -> NDArray[np.uint32]:
+        """The place of each document when all are sorted by id, which decides between equal scores."""
+        numbering = kernel.Numbering()
+        for part in self.parts:
+            numbering.add(list(part.ids))
+        order = kernel.names_of(numbering).order
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(len(order), dtype=order.dtype)
+        return ranks
 
     def analyse(self, text: str) -> list[str]:
         """The words of a text, as the documents were analysed."""
@@ -113,7 +125,7 @@ class Shards:
         ]
         numbers = np.concatenate([here + start for (here, _), start in zip(best, self.starts.tolist(), strict=False)])
         scores = np.concatenate([of for _, of in best])
-        order = self._in_order(numbers, scores, n)
+        order = np.lexsort((self.id_ranks[numbers], -scores))[:n]
         return numbers[order], scores[order]
 
     def _words(self, stream: str, words: Sequence[str], k1: float, fixed: float, slope: float) -> list[Word]:
@@ -130,19 +142,6 @@ class Shards:
                 bound = max(0.0, weight * most / (most + (fixed + slope * shortest)))
                 found.append(Word(postings, weight, bound))
         return sorted(found, key=lambda word: -word.bound)
-
-    def _in_order(self, numbers: Ints, scores: Floats, n: int) -> Ints:
-        """The best n, best first, equal scores by id."""
-        order = np.argsort(-scores, kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(scores[order])) + 1, len(order))
-        first = 0
-        for end in ends.tolist():
-            if end - first > 1:
-                order[first:end] = sorted(order[first:end].tolist(), key=lambda i: self.ids.raw(int(numbers[i])))
-            first = end
-            if first >= n:
-                break
-        return order[:n]
 
     def candidates(
         self, query: Query, numbers: Sequence[int] | Ints, labels: Sequence[int] | NDArray[np.int32], *,

@@ -14,7 +14,9 @@ from tests.collection.readers.samples import PAGES, TREC, packed, put, record, r
 
 from pippin.collection.collection import Document, Link
 from pippin.collection.readers import read_collection
+from pippin.collection.readers.parsers import Parsers
 from pippin.collection.readers.warc import _Walk
+from pippin.collection.readers.web import RawPage
 from pippin.errors import DataError
 
 STREAMS = ("body", "anchor", "title", "url", "extracted_title")
@@ -276,6 +278,20 @@ def test_a_folder_of_pages(tmp_path: Path) -> None:
     urls.write_text("b.html http://x.org/b\n")
     with pytest.raises(DataError, match=r"urls.tsv:1: two columns"):
         read_collection(tmp_path)
+
+
+def test_processes_that_end_are_one_sentence_and_nobody_waits_for_them() -> None:
+    pages = [RawPage(f"p{i}", f"http://a.org/{i}", b"<p>text") for i in range(200)]
+
+    def parse() -> None:
+        with Parsers(2, ("body",)) as two:
+            for process in two._all:
+                process.kill()
+                process.wait()
+            list(two.parse(pages))
+
+    with pytest.raises(DataError, match="a process that parses pages ended between p0 and p15"):
+        parse()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from types import TracebackType
@@ -50,7 +51,8 @@ class Parsers:
             process.wait()
         self._threads.shutdown()
         for process in self._all:
-            cast(IO[str], process.stdin).close()
+            with suppress(OSError):  # what was not taken any more, of a process that ended
+                cast(IO[str], process.stdin).close()
             cast(IO[str], process.stdout).close()
 
     def parse(self, pages: Iterable[RawPage]) -> Iterator[Document]:
@@ -76,7 +78,8 @@ class Parsers:
                 raise BrokenPipeError
         except OSError:
             raise DataError(f"a process that parses pages ended between {pages[0].id} and {pages[-1].id}") from None
-        self._free.put(process)
+        finally:
+            self._free.put(process)  # also one that ended, or whoever waits for it would wait for ever
         return [
             Document(name, streams, url, tuple(Link(target, text) for target, text in links))
             for name, streams, url, links in json.loads(line)

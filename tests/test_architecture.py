@@ -222,3 +222,12 @@ def test_every_arrow_of_the_drawing_is_a_function() -> None:
 def _imported(scope: list[ast.stmt], name: str) -> bool:
     """Whether a package's face takes a name from one of its files."""
     return any(alias.name == name for node in scope if isinstance(node, ast.ImportFrom) for alias in node.names)
+
+
+def test_no_two_kernels_give_one_name_to_two_types() -> None:
+    """All share a namespace, and a linker takes either of two types of one name for both."""
+    homes: dict[str, str] = {}
+    for path in sorted((SOURCE.parent / "kernels").glob("*.hpp")):
+        for name in re.findall(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", path.read_text(), re.MULTILINE):
+            assert homes.setdefault(name, path.name) == path.name, f"{name} is in {homes[name]} and in {path.name}"
+    assert "Forest" in homes

@@ -58,7 +58,7 @@ struct Place {
 };
 
 // Lays out the levels of a search over ascending thresholds.
-void add_levels(Packed& forest, Search& search, std::vector<double> cuts) {
+void add_levels(Forest& forest, Search& search, std::vector<double> cuts) {
     std::vector<std::vector<double>> levels{std::move(cuts)};
     for (;;) {
         std::vector<double>& below = levels.back();
@@ -85,7 +85,7 @@ double decisive(double t, double zero) {
 }
 
 // Gathers the thresholds of every feature and way of missing, and tells where each node's stands among them.
-std::vector<Place> add_searches(Packed& forest, const Trees& all) {
+std::vector<Place> add_searches(Forest& forest, const Trees& all) {
     std::map<std::pair<std::int32_t, std::uint8_t>, std::vector<std::size_t>> nodes;
     for (std::size_t i = 0; i < all.features.size(); ++i) nodes[{all.features[i], all.missing[i]}].push_back(i);
     std::vector<Place> places(all.features.size());
@@ -150,7 +150,7 @@ Layout lay_out(const Trees& all, const One& tree) {
 }
 
 // The tests of a tree by slice, the last slice first.
-void add_slices(Packed& forest, const Trees& all, const One& one, const Layout& layout, const std::vector<Place>& places) {
+void add_slices(Forest& forest, const Trees& all, const One& one, const Layout& layout, const std::vector<Place>& places) {
     const auto slices = static_cast<std::size_t>((one.leaves + 7) / 8);
     std::vector<std::vector<Test>> above(slices), upto(slices);
     for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -173,7 +173,7 @@ void add_slices(Packed& forest, const Trees& all, const One& one, const Layout& 
     }
 }
 
-void add_steps(Packed& forest, const Trees& all, const One& one, const std::vector<Place>& places) {
+void add_steps(Forest& forest, const Trees& all, const One& one, const std::vector<Place>& places) {
     for (std::int64_t i = one.first_node; i < one.first_node + one.leaves - 1; ++i) {
         const auto node = static_cast<std::size_t>(i);
         forest.steps.push_back({static_cast<std::uint32_t>(places[node].column * kBlock), {all.left[node], all.right[node]},
@@ -194,9 +194,9 @@ double read_number(std::string_view word, bool whole, bool infinite) {
 
 }  // namespace
 
-Packed pack(const Trees& all, std::int64_t features, double zero) {
+Forest pack(const Trees& all, std::int64_t features, double zero) {
     const std::vector<One> trees = check(all, features);
-    Packed forest{features, 0, zero, {}, {}, {}, {}, {}, {}, {}};
+    Forest forest{features, 0, zero, {}, {}, {}, {}, {}, {}, {}};
     const std::vector<Place> places = add_searches(forest, all);
     for (const One& one : trees) {
         const bool sliced = one.leaves <= 8 * kMostSlices;
@@ -234,7 +234,7 @@ void read_numbers(std::string_view text, bool whole, bool infinite, std::span<do
     refuse(at != (values.empty() ? 0 : text.size() + 1), "there are more numbers than there should be");
 }
 
-void score(const Packed& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block) {
+void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block) {
     const auto rows = static_cast<std::int64_t>(scores.size());
     const std::int64_t blocks = (rows + kBlock - 1) / kBlock;
     parallel_blocks(blocks, threads, 1, [&](std::int64_t first, std::int64_t last) {

@@ -38,10 +38,10 @@ struct Trees {
 
 // The trees, arranged for scoring; values of at most `zero` in size are treated as 0. Refuses (std::invalid_argument)
 // what are no trees over so many features.
-Packed pack(const Trees& trees, std::int64_t features, double zero);
+Forest pack(const Trees& trees, std::int64_t features, double zero);
 
 // For each row of the table the sum, over the ensembles, of the sum of their trees' values, each in order.
-void score(const Packed& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block);
+void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block);
 
 // As many numbers as there are values, with one space between them; refuses any other text. Whole numbers only, or also
 // "inf", where that is said.

@@ -59,7 +59,7 @@ struct Tree {
     bool last;            // of its ensemble
 };
 
-struct Packed {
+struct Forest {
     std::int64_t features, columns;
     double zero;  // what counts as zero: |x| <= zero
     std::vector<Search> searches;
@@ -71,7 +71,7 @@ struct Packed {
 };
 
 // Scores of at most kBlock rows of features; `codes` has room for kBlock bytes a column, at a multiple of 64 bytes.
-using ScoreBlock = void (*)(const Packed& forest, const double* rows, std::int64_t count, std::int8_t* codes, double* scores);
+using ScoreBlock = void (*)(const Forest& forest, const double* rows, std::int64_t count, std::int8_t* codes, double* scores);
 
 // The fastest that this processor can run, or that of a name ("plain", "avx2", "avx512"); null where it cannot run it.
 ScoreBlock score_block(const char* name = nullptr);

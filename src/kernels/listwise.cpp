@@ -26,7 +26,7 @@ double log_add(double a, double b) {
 
 // body(query, scores of the query, its gradient set to 0, its first row) → its loss.
 template <typename Body>
-void each_query(const Lists& lists, Body body) {
+void each_query(const ScoredLists& lists, Body body) {
     const auto queries = static_cast<int64_t>(lists.offsets.size()) - 1;
     parallel_blocks(queries, lists.threads, block, [&](int64_t first, int64_t last) {
         for (int64_t q = first; q < last; ++q) {
@@ -55,7 +55,7 @@ Worth worth(Discount discount, double rank) {
 
 }  // namespace
 
-void cross_entropy(const Lists& lists, std::span<const double> targets) {
+void cross_entropy(const ScoredLists& lists, std::span<const double> targets) {
     each_query(lists, [&](size_t, std::span<const double> scores, std::span<double> gradient, size_t at) {
         const double high = *std::max_element(scores.begin(), scores.end());
         double total = 0, wanted = 0;
@@ -69,7 +69,7 @@ void cross_entropy(const Lists& lists, std::span<const double> targets) {
     });
 }
 
-void list_likelihood(const Lists& lists, std::span<const int64_t> order, int64_t depth) {
+void list_likelihood(const ScoredLists& lists, std::span<const int64_t> order, int64_t depth) {
     each_query(lists, [&](size_t, std::span<const double> scores, std::span<double> gradient, size_t at) {
         const size_t size = scores.size(), places = depth > 0 ? std::min(size, static_cast<size_t>(depth)) : size;
         std::vector<double> remaining(size);  // ln Σ_{k≥t} e^{s(k)}
@@ -91,7 +91,7 @@ void list_likelihood(const Lists& lists, std::span<const int64_t> order, int64_t
     });
 }
 
-void approx_ndcg(const Lists& lists, std::span<const double> gains, std::span<const double> scales, double alpha,
+void approx_ndcg(const ScoredLists& lists, std::span<const double> gains, std::span<const double> scales, double alpha,
                  Discount discount) {
     each_query(lists, [&](size_t query, std::span<const double> scores, std::span<double> gradient, size_t at) {
         const size_t size = scores.size();
@@ -123,7 +123,7 @@ void approx_ndcg(const Lists& lists, std::span<const double> gains, std::span<co
     });
 }
 
-void tied_pairs(const Lists& lists, std::span<const std::int32_t> labels, double sigma) {
+void tied_pairs(const ScoredLists& lists, std::span<const std::int32_t> labels, double sigma) {
     each_query(lists, [&](size_t, std::span<const double> scores, std::span<double> gradient, size_t at) {
         double loss = 0;
         for (size_t i = 0; i < scores.size(); ++i) {

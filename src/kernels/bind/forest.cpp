@@ -8,13 +8,13 @@
 namespace pippin {
 
 void bind_forest(nb::module_& m) {
-    nb::class_<Packed>(m, "Forest", "Trees, arranged for scoring.")
+    nb::class_<Forest>(m, "Forest", "Trees, arranged for scoring.")
         .def("__init__",
-             [](Packed* self, In<std::int64_t> leaves, In<std::int64_t> groups, In<std::int32_t> features, In<std::int32_t> left,
+             [](Forest* self, In<std::int64_t> leaves, In<std::int64_t> groups, In<std::int32_t> features, In<std::int32_t> left,
                 In<std::int32_t> right, In<double> thresholds, In<std::uint8_t> missing, In<double> values, std::int64_t width,
                 double zero) {
                  const nb::gil_scoped_release release;
-                 new (self) Packed(pack({view(leaves), view(groups), view(features), view(left), view(right), view(thresholds),
+                 new (self) Forest(pack({view(leaves), view(groups), view(features), view(left), view(right), view(thresholds),
                                          view(missing), view(values)},
                                         width, zero));
              },
@@ -22,7 +22,7 @@ void bind_forest(nb::module_& m) {
              nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("thresholds").noconvert(),
              nb::arg("missing").noconvert(), nb::arg("values").noconvert(), nb::arg("width"), nb::arg("zero"))
         .def("scores",
-             [](const Packed& self, InTable<double> table, Out<double> scores, int threads, const std::string& instructions) {
+             [](const Forest& self, InTable<double> table, Out<double> scores, int threads, const std::string& instructions) {
                  if (static_cast<std::int64_t>(table.shape(1)) != self.features || table.shape(0) != scores.size())
                      throw std::invalid_argument("the table is not one of the features of these trees");
                  const ScoreBlock block = score_block(instructions.empty() ? nullptr : instructions.c_str());

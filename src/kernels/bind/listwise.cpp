@@ -8,7 +8,7 @@ namespace {
 using Doubles = In<double>;
 using Offsets = In<std::int64_t>;
 
-Lists lists_of(const Doubles& scores, const Offsets& offsets, const Out<double>& losses, const Out<double>& gradient,
+ScoredLists lists_of(const Doubles& scores, const Offsets& offsets, const Out<double>& losses, const Out<double>& gradient,
                int threads) {
     return {view(scores), view(offsets), view(losses), view(gradient), threads};
 }

@@ -1,12 +1,14 @@
-"""How fast does a collection become an index, and how fast does the index answer? Ratios to bm25s, taken in one run.
+"""How fast does a collection become an index, how large is that, and how fast does it answer? Ratios, in one run.
 
-python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 512M] [--linear] [--only-pippin]
+python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 256M] [--linear] [--only-pippin]
 
 A synthetic collection (60 words a document, Zipfian, 200,000 different words) and CACM, if PIPPIN_DATA or the folder
-beside the project has it. Both sides get the same list of texts, tokenise, leave out the same stop words, stem by
-Porter, and index; then they answer queries of four words with the best 1000 documents. bm25s keeps its index in
-memory; ours is written to disk and mapped. The peak memory is that of a fresh process that reads the texts from a file.
-Seconds are given as they pass and, after a slash, of the processor: on a busy machine only the latter can be compared.
+beside the project has it. All sides get the same texts without the stop words, tokenise, stem and index; then they
+answer queries of four words with the best 10 and 1000 documents: words of any document (of which some stand in nearly
+all of them), and such that stand in at most one document of ten. bm25s keeps its index in memory, tantivy and Pippin
+write theirs; tantivy's has positions, and stores the ids but no texts. The peak memory is that of a fresh process that
+reads the texts from a file. Seconds are given as they pass and, after a slash, of the processor: on a busy machine only
+the latter can be compared. Peers that are not installed (requirements.txt) are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ import argparse
 import importlib.util
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +34,12 @@ import numpy as np
 
 from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
-from pippin.collection.index import Index, build_index
+from pippin.collection.index import build_index
 from pippin.machine import parse_size
 
-WORDS_A_DOCUMENT, VOCABULARY, BEST = 60, 200_000, 1000
+WORDS_A_DOCUMENT, VOCABULARY, BEST = 60, 200_000, (10, 1000)
 K1, B = 2.5, 0.8
+ROUNDS = 3
 
 
 def vocabulary(generator: np.random.Generator) -> list[str]:
@@ -81,11 +88,14 @@ def smart_texts(path: Path) -> list[str]:
     return texts
 
 
-def queries_from(texts: list[str], count: int) -> list[str]:
-    """Four words each, from a document each."""
+def queries_from(texts: list[str], count: int, most: float = 1.0) -> list[str]:
+    """Four words each, from a document each, of words that at most this share of a sample of documents holds."""
     generator = np.random.default_rng(5)
+    sample = [set(texts[i].split()) for i in generator.integers(0, len(texts), 2000).tolist()] if most < 1 else []
+    held = Counter(word for words in sample for word in words)
     chosen = generator.integers(0, len(texts), count).tolist()
-    return [" ".join(generator.choice(texts[i].split(), 4, replace=False)) for i in chosen]
+    words = [[word for word in texts[i].split() if held[word] <= most * len(sample)] for i in chosen]
+    return [" ".join(generator.choice(some, 4, replace=False)) for some in words if len(some) >= 4]
 
 
 def as_collection(texts: list[str]) -> Collection:
@@ -118,16 +128,29 @@ def spent(work: Callable[[], object], repeats: int = 1) -> tuple[Spent, Any]:
     return Spent(min(clocks), min(processors)), result
 
 
-def of_pippin(texts: list[str], queries: list[str], folder: str, memory: int) -> tuple[Spent, Spent, Index]:
+Search = Callable[[list[str], int], object]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What was built, in which time, how large, and how to ask it."""
+
+    name: str
+    built: Spent
+    size: int | None
+    search: Search
+
+
+def of_pippin(texts: list[str], folder: str, memory: int) -> Engine:
     built, index = spent(lambda: build_index(as_collection(texts), f"{folder}/bench.index", memory=memory))
 
-    def search() -> object:
-        return index.tops([index.analyse(query) for query in queries], BEST, stream="text", k1=K1, b=B)
+    def search(queries: list[str], best: int) -> object:
+        return index.tops([index.analyse(query) for query in queries], best, stream="text", k1=K1, b=B)
 
-    return built, spent(search, 3)[0], index
+    return Engine("pippin", built, index.bytes()[0], search)
 
 
-def of_bm25s(texts: list[str], queries: list[str], backend: str) -> tuple[Spent, Spent]:
+def of_bm25s(texts: list[str], backend: str) -> Engine:
     import bm25s
     import Stemmer
 
@@ -144,17 +167,51 @@ def of_bm25s(texts: list[str], queries: list[str], backend: str) -> tuple[Spent,
 
     built, model = spent(build)
 
-    def search(n_threads: int) -> object:
-        best = min(BEST, len(texts))
-        return model.retrieve(tokens(queries), k=best, n_threads=n_threads, show_progress=False)
+    def search(queries: list[str], best: int) -> object:
+        return model.retrieve(tokens(queries), k=min(best, len(texts)), n_threads=0, show_progress=False)
 
-    runs = [spent(lambda: search(0), 3)[0], spent(lambda: search(2), 3)[0]]  # of which the better one counts
-    return built, min(runs, key=lambda run: run.clock)
+    return Engine(f"bm25s, {backend}", built, None, search)
 
 
-def backends() -> tuple[str, ...]:
-    """How bm25s can work here: numba is no dependency of it."""
-    return ("numpy", "numba") if importlib.util.find_spec("numba") else ("numpy",)
+def of_tantivy(texts: list[str], folder: str) -> Engine:
+    import tantivy
+
+    place = Path(folder) / "tantivy"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    schema = tantivy.SchemaBuilder()
+    schema.add_text_field("id", stored=True, tokenizer_name="raw")
+    schema.add_text_field("text", tokenizer_name="en_stem", index_option="position")
+
+    def build() -> Any:
+        index = tantivy.Index(schema.build(), str(place))
+        writer = index.writer(256 << 20, 1)
+        for i, text in enumerate(texts):
+            writer.add_document(tantivy.Document(id=f"d{i}", text=text))
+        writer.commit()
+        writer.wait_merging_threads()
+        index.reload()
+        return index
+
+    built, index = spent(build)
+    searcher = index.searcher()
+
+    def search(queries: list[str], best: int) -> object:
+        words = [" ".join(re.findall(r"\w+", query.lower())) for query in queries]  # its syntax has signs and operators
+        return [searcher.search(index.parse_query(query, ["text"]), best, count=False).hits for query in words]
+
+    return Engine("tantivy", built, sum(file.stat().st_size for file in place.iterdir()), search)
+
+
+def engines(texts: list[str], folder: str, memory: int, peers: bool) -> Iterator[Engine]:
+    """Pippin first, then the peers that are installed."""
+    yield of_pippin(texts, folder, memory)
+    if peers and importlib.util.find_spec("tantivy"):
+        yield of_tantivy(texts, folder)
+    if peers and importlib.util.find_spec("bm25s"):
+        yield of_bm25s(texts, "numpy")
+        if importlib.util.find_spec("numba"):
+            yield of_bm25s(texts, "numba")
 
 
 CHILD = """
@@ -187,26 +244,41 @@ def alone(file: Path, documents: int, folder: str, memory: int) -> None:
           flush=True)  # fmt: skip
 
 
-def compare(name: str, texts: list[str], queries: list[str], folder: str, memory: int, peers: bool) -> None:
-    characters = sum(map(len, texts))
-    built, answered, index = of_pippin(texts, queries, folder, memory)
-    size = sum(record["bytes"] for record in index.manifest["files"].values())
-    print(f"{name}: {len(texts):,} documents, {characters / 1e6:,.1f} MB of text, {index.manifest['terms']:,} terms, "
-          f"{size / 1e6:,.1f} MB of index")  # fmt: skip
-    print(f"  index     pippin {built.each(1, 's')}")
-    print(f"  top-{BEST}  pippin {answered.each(len(queries), 'ms')} a query", flush=True)
-    for backend in backends() if peers else ():
-        peer_built, peer_answered = of_bm25s(texts, queries, backend)
-        print(f"  index     bm25s  {peer_built.each(1, 's')} ({backend}): {peer_built.over(built)}")
-        print(f"  top-{BEST}  bm25s  {peer_answered.each(len(queries), 'ms')} a query ({backend}): "
-              f"{peer_answered.over(answered)}", flush=True)  # fmt: skip
+def compare(name: str, texts: list[str], asked: dict[str, list[str]], folder: str, memory: int, peers: bool) -> None:
+    stop = Analysis().stop_words
+    kept = [" ".join(word for word in text.split() if word.lower() not in stop) for text in texts]
+    print(f"{name}: {len(texts):,} documents, {sum(map(len, texts)) / 1e6:,.1f} MB of text")
+    found = list(engines(kept, folder, memory, peers))
+    ours = found[0]
+    for engine in found:
+        ratio = "" if engine is ours else f": {engine.built.over(ours.built)}"
+        print(f"  index     {engine.name:<13} {engine.built.each(1, 's')}{ratio}")
+    for engine in found:
+        if engine.size is not None and ours.size is not None:
+            ratio = "" if engine is ours else f": ours is {ours.size / engine.size:.2f} of it"
+            print(f"  size      {engine.name:<13} {engine.size / 1e6:,.2f} MB{ratio}")
+    for what, queries in asked.items():
+        for best in BEST:
+            for engine in found:  # compiles what is compiled at first use
+                engine.search(queries[:2], best)
+            rounds = [[spent(partial(engine.search, queries, best))[0] for engine in found] for _ in range(ROUNDS)]
+            took = [
+                Spent(min(one.clock for one in runs), min(one.processor for one in runs))
+                for runs in zip(*rounds, strict=True)
+            ]
+            for engine, one in zip(found, took, strict=True):
+                ratio = "" if engine is ours else f": {one.over(took[0])}"
+                print(
+                    f"  best {best:<5} {engine.name:<13} {one.each(len(queries), 'ms')} a query ({what}){ratio}",
+                    flush=True,
+                )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--memory", default="512M")
+    parser.add_argument("--memory", default="256M")
     parser.add_argument("--linear", action="store_true", help="also build for a tenth and a hundredth of the documents")
     parser.add_argument("--only-pippin", action="store_true")
     options = parser.parse_args()
@@ -214,14 +286,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         real = cacm()
         if real is not None:
-            compare("CACM", *real, folder, memory, not options.only_pippin)
+            compare("CACM", real[0], {"its queries": real[1]}, folder, memory, not options.only_pippin)
         file = Path(folder) / "texts.txt"
         with file.open("w") as out:
             out.writelines(text + "\n" for text in synthetic(options.documents))
         for part in (100, 10, 1) if options.linear else (1,):
             alone(file, options.documents // part, folder, memory)
         texts = file.read_text().splitlines()
-        compare("synthetic", texts, queries_from(texts, options.queries), folder, memory, not options.only_pippin)
+        asked = {"any words": queries_from(texts, options.queries),
+                 "words of at most a tenth of the documents": queries_from(texts, options.queries, 0.1)}  # fmt: skip
+        compare("synthetic", texts, asked, folder, memory, not options.only_pippin)
 
 
 if __name__ == "__main__":

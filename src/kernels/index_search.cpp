@@ -9,18 +9,24 @@
 #include <numeric>
 #include <utility>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace pippin {
 namespace {
 
 constexpr std::size_t kWindow = 8192;  // documents summed together; their sums stay in the nearest caches
 constexpr std::size_t kStripe = 64;    // documents of a window that are cleared together
-constexpr std::size_t kGroup = 8;      // documents of a stripe that are looked through together
+constexpr std::size_t kGroup = 16;     // documents of a stripe that are looked through together
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr double kCoarse = 5e-7;       // above the rounding of a few operations in single precision
-constexpr std::size_t kSample = 64;    // one document of so many is scored first, to guess which scores matter,
+constexpr std::size_t kSample = 32;    // one document of so many is scored first, to guess which scores matter,
 constexpr std::size_t kPlaces = 16;    // at so many places of the collection
 constexpr std::size_t kSearch = 10;    // candidates that are searched for in the time in which a block is summed
 constexpr std::size_t kFew = 64;       // hits that are sorted as they are
+constexpr std::size_t kFewer = 8;     // one document of so many has a sum: few
+constexpr std::size_t kSpare = 8;     // hits beyond twice the wanted ones that are kept before the worse are forgotten
 constexpr std::uint8_t kMany = 255;    // a count that is looked up when it is needed
 constexpr std::size_t kNoBlock = std::numeric_limits<std::size_t>::max();
 
@@ -30,18 +36,26 @@ using Ints = std::int32_t __attribute__((vector_size(16)));
 
 constexpr float kEmpty = -0.0F;  // the sum of no addition: no addition gives it, and every addition replaces it
 
-bool is_empty(float sum) { return std::bit_cast<std::uint32_t>(sum) == std::bit_cast<std::uint32_t>(kEmpty); }
+// The signs of four numbers, a bit each.
+std::uint32_t signs(Ints four) {
+#ifdef __SSE2__
+    return static_cast<std::uint32_t>(_mm_movemask_ps(std::bit_cast<__m128>(four)));
+#else
+    const Ints bits = (four >> 31) & Ints{1, 2, 4, 8};
+    return static_cast<std::uint32_t>(bits[0] | bits[1] | bits[2] | bits[3]);
+#endif
+}
 
-// Whether one of a group of sums is not empty and reaches `least`.
-bool any_reaches(const float* sums, float least) {
-    Ints any{};
+// Which sums of a group reach `least`, a bit each; an empty sum reaches nothing.
+std::uint32_t which_reach(const float* sums, float least) {
+    std::uint32_t found = 0;
     for (std::size_t i = 0; i < kGroup; i += 4) {
         Floats four;
         std::memcpy(&four, sums + i, sizeof four);
         const Ints empty = (four == 0) & std::bit_cast<Ints>(four);  // an empty sum is a zero with a sign
-        any |= (four >= least) & ~empty;
+        found |= signs((four >= least) & ~empty) << i;
     }
-    return (any[0] | any[1] | any[2] | any[3]) < 0;
+    return found;
 }
 
 double number(std::uint32_t count) { return static_cast<double>(count); }
@@ -236,11 +250,13 @@ class Query {
         slack_ *= kCoarse * static_cast<double>(words_.size() + 8);
         rest_.resize(words_.size() + 1);
         by_bound_.resize(words_.size());
+        all_words_.resize(words_.size());
+        std::iota(all_words_.begin(), all_words_.end(), std::size_t{0});
+        chosen_.assign(kWindow / 64, 0);
         sums_.assign(kWindow, kEmpty);
         counts_.assign(kWindow * words_.size(), 0);
         touched_.assign(kWindow / kStripe, 0);
-        candidates_.resize(kWindow + 1);
-        groups_.resize(kWindow / kGroup + 1);
+        candidates_.resize(kWindow);
         worst_ = guess_worst();
         search();
         if (hits_.size() < wanted_ && worst_.score > kAny.score) {  // too high a guess
@@ -292,8 +308,9 @@ class Query {
         const std::size_t documents = lengths_.size(), size = std::min(documents / (kSample * kPlaces), kWindow);
         const double share =
             static_cast<double>(wanted_) * static_cast<double>(kPlaces * size) / static_cast<double>(documents);
-        const auto rank = static_cast<std::size_t>(1.2 * share + 3 * std::sqrt(share) + 3);
+        const auto rank = static_cast<std::size_t>(share + 2.5 * std::sqrt(share) + 2);
         std::vector<float> found;
+        is_sparse_ = are_few(all_words_, size);
         for (std::size_t place = 0; place < kPlaces && size > 0; ++place) {
             const auto start = static_cast<std::uint32_t>(documents / kPlaces * place);
             for (std::size_t w = 0; w < words_.size(); ++w) {
@@ -333,9 +350,11 @@ class Query {
     void take_window(std::uint32_t start, std::size_t size) {
         for (Word& word : words_) word.here = bound_of_window(word, start, size);
         if (!is_bounded()) {
+            is_sparse_ = are_few(all_words_, size);
             for (std::size_t w = 0; w < words_.size(); ++w) sum_word(w, start, size);
             take(start, select(least()));
         } else if (const std::size_t essential = sort_by_bound(); essential > 0) {
+            is_sparse_ = are_few(std::span(by_bound_).first(essential), size);
             for (std::size_t i = 0; i < essential; ++i) sum_word(by_bound_[i], start, size);
             std::size_t left = select(least() - rest_[essential]);
             for (std::size_t i = essential; i < words_.size() && left > 0; ++i) {
@@ -357,7 +376,7 @@ class Query {
 
     // Puts the words in the order of their bounds in the window; how many of them a document must hold one of.
     std::size_t sort_by_bound() {
-        std::iota(by_bound_.begin(), by_bound_.end(), std::size_t{0});
+        by_bound_ = all_words_;
         std::stable_sort(by_bound_.begin(), by_bound_.end(),
                          [&](std::size_t x, std::size_t y) { return words_[x].here > words_[y].here; });
         rest_[words_.size()] = 0;
@@ -368,6 +387,11 @@ class Query {
     }
 
     void clear_window() {
+        for (const std::uint32_t at : places_) {
+            sums_[at] = kEmpty;
+            for (std::size_t w = 0; w < words_.size(); ++w) counts_[w * kWindow + at] = 0;
+        }
+        places_.clear();
         for (std::size_t stripe = 0; stripe < touched_.size(); ++stripe) {
             if (!std::exchange(touched_[stripe], 0)) continue;
             std::fill_n(sums_.data() + stripe * kStripe, kStripe, kEmpty);
@@ -388,6 +412,26 @@ class Query {
         }
     }
 
+    // Notes which documents of the window have sums: one by one where they are few, else by stripes.
+    void note_places(const Unpacked& block, std::size_t from, std::size_t to, std::uint32_t start) {
+        if (is_sparse_) {
+            for (std::size_t i = from; i < to; ++i) places_.push_back(block.documents[i] - start);
+            return;
+        }
+        const std::size_t first = (block.documents[from] - start) / kStripe, last = (block.documents[to - 1] - start) / kStripe;
+        if (last - first < to - from)
+            std::fill_n(touched_.begin() + static_cast<std::ptrdiff_t>(first), last - first + 1, std::uint8_t{1});
+        else
+            for (std::size_t i = from; i < to; ++i) touched_[(block.documents[i] - start) / kStripe] = 1;
+    }
+
+    // Whether the sums of a window are so few that it is faster to go through them than through the window.
+    bool are_few(std::span<const std::size_t> words, std::size_t size) const {
+        std::size_t postings = 0;
+        for (const std::size_t w : words) postings += words_[w].postings().size();
+        return static_cast<double>(postings) * static_cast<double>(size) < static_cast<double>(lengths_.size() * (kWindow / kFewer));
+    }
+
     // Four postings go together, because four divisions take as long as one.
     void sum_block(std::size_t w, const Unpacked& block, std::size_t from, std::size_t to, std::uint32_t start) {
         const auto weight = static_cast<float>(words_[w].weight);
@@ -395,13 +439,13 @@ class Query {
         const std::uint32_t* const lengths = lengths_.data();
         float* const sums = sums_.data();
         std::uint8_t* const counts = counts_.data() + w * kWindow;
-        std::uint8_t* const touched = touched_.data();
         const auto put = [=](std::uint32_t document, std::uint32_t count, float addition) {
             const std::uint32_t at = document - start;
             sums[at] += addition;
             counts[at] = static_cast<std::uint8_t>(std::min<std::uint32_t>(count, kMany));
-            touched[at / kStripe] = 1;
         };
+        if (from == to) return;
+        note_places(block, from, to, start);
         std::size_t i = from;
         for (; i + 4 <= to; i += 4) {
             const std::uint32_t* const d = block.documents.data() + i;
@@ -441,26 +485,26 @@ class Query {
         }
     }
 
-    // Makes the documents of the window that reach `least` the candidates: first the groups with such a document, then
-    // these. Neither loop branches on a score, which no processor can foresee.
+    // Makes the documents of the window that reach `least` the candidates.
     std::size_t select(double least) {
         const float* const sums = sums_.data();
         const auto bound = static_cast<float>(least);
-        std::uint32_t* const groups = groups_.data();
         std::uint32_t* const candidates = candidates_.data();
-        std::size_t chosen = 0, found = 0;
+        std::size_t found = 0;
+        if (is_sparse_) {  // once each, and in order
+            for (const std::uint32_t at : places_)
+                chosen_[at / 64] |= static_cast<std::uint64_t>(sums[at] >= bound) << at % 64;
+            for (std::size_t i = 0; i < chosen_.size(); ++i)
+                for (std::uint64_t which = std::exchange(chosen_[i], 0); which != 0; which &= which - 1)
+                    candidates[found++] = static_cast<std::uint32_t>(64 * i) + static_cast<std::uint32_t>(std::countr_zero(which));
+            return found;
+        }
         for (std::size_t stripe = 0; stripe < touched_.size(); ++stripe) {
             if (!touched_[stripe]) continue;
-            for (std::size_t at = stripe * kStripe; at < (stripe + 1) * kStripe; at += kGroup) {
-                groups[chosen] = static_cast<std::uint32_t>(at);
-                chosen += any_reaches(sums + at, bound);
-            }
+            for (std::size_t at = stripe * kStripe; at < (stripe + 1) * kStripe; at += kGroup)
+                for (std::uint32_t which = which_reach(sums + at, bound); which != 0; which &= which - 1)
+                    candidates[found++] = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(which));
         }
-        for (std::size_t g = 0; g < chosen; ++g)
-            for (std::uint32_t at = groups[g]; at < groups[g] + kGroup; ++at) {
-                candidates[found] = at;
-                found += (sums[at] >= bound) & !is_empty(sums[at]);
-            }
         return found;
     }
 
@@ -492,7 +536,7 @@ class Query {
             size += !kBetter(worst_, hits_[size]);
         }
         hits_.resize(size);
-        if (size >= 2 * wanted_ + kFew) keep_best();
+        if (size >= 2 * wanted_ + kSpare) keep_best();
     }
 
     // The best hits in order. They are dealt into as many ranges of scores as there are hits; those of the ranges that
@@ -530,12 +574,15 @@ class Query {
     Norm<float> coarse_;
     double slack_ = 0;  // what coarse sums may be wrong by
     std::span<const std::uint32_t> ranks_;
+    std::vector<std::size_t> all_words_;
     std::vector<std::size_t> by_bound_;      // words by their bounds in a window
     std::vector<double> rest_;               // what the words from there on can add in it
     std::vector<float> sums_;                // of the documents of a window
     std::vector<std::uint8_t> counts_;       // of each word in each of them
     std::vector<std::uint8_t> touched_;      // whether a stripe of it has sums
-    std::vector<std::uint32_t> groups_;      // groups of it with a candidate
+    bool is_sparse_ = false;                 // whether the documents with sums are noted one by one instead,
+    std::vector<std::uint32_t> places_;      // here
+    std::vector<std::uint64_t> chosen_;      // a bit for each document of it
     std::vector<std::uint32_t> candidates_;  // documents of it that can still come among the best
     std::vector<Hit> hits_;
     std::size_t wanted_ = 0;

@@ -25,7 +25,7 @@ targets()
 # The package of a target's engine, where it is no part of Pippin.
 PACKAGES = {"onnx": "onnxruntime", "xgboost": "xgboost", "treelite": "treelite"}
 # How far scores may be apart: 0 where the engine computes in doubles in our order.
-BITS = {"c", "lightgbm", "onnx", "sql", "treelite", "elasticsearch", "vespa"}
+BITS = {"c", "lightgbm", "onnx", "sql", "treelite", "elasticsearch", "vespa", "pmml"}
 SINGLE = 2e-6  # of a score of about 1 in float32, after a few dozen additions
 
 
@@ -162,3 +162,10 @@ def test_unknown_names_and_options(tmp_path: Path) -> None:
         exported("lambdamart", "solr", tmp_path, options={"stoer": "x"})
     with pytest.raises(ConventionError, match="precision of onnx is double or float, not 'half'"):
         exported("lambdamart", "onnx", tmp_path, options={"precision": "half"})
+
+
+def test_the_table_of_targets_is_what_is_promised() -> None:
+    assert set(TARGETS.known) >= {
+        "elasticsearch-ltr", "opensearch-ltr", "elasticsearch", "solr", "vespa", "onnx", "lightgbm", "xgboost",
+        "ranklib", "treelite", "pmml", "c", "sql",
+    }  # fmt: skip

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz import test_collections, test_data, test_folders, test_models
+from tests.fuzz import test_collections, test_data, test_folders, test_imports, test_models
 from tests.fuzz.cases import Case, fuzz
 
 from pippin.rankers import models
@@ -31,7 +31,7 @@ CASES: dict[str, Case] = {
     f"{module}: {name}": case
     for module, cases in (
         ("data", test_data.CASES), ("folders", test_folders.CASES), ("collections", test_collections.CASES),
-        ("models", {kind: model(kind) for kind in test_models.KINDS}),
+        ("imports", test_imports.CASES), ("models", {kind: model(kind) for kind in test_models.KINDS}),
     )
     for name, case in cases.items()
 }  # fmt: skip

@@ -33,6 +33,7 @@ def bench(
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     grids: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
     imports: Names | None = None,
+    models: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     memory: int | str | None = None,
     dask: str | None = None,
@@ -56,6 +57,7 @@ def bench(
     parameters      ranker → parameter → value: fixed
     grids           ranker → parameter → values to choose from
     imports         modules that register what is not Pippin's own
+    models          a folder with models of other programs, which score the test queries of every fold as they are
     jobs, memory    cells at a time, and bytes (or "8G") for all of them
     dask            a scheduler's address, or "local"
     check           whether published data sets are compared with their known counts
@@ -77,6 +79,10 @@ def bench(
         "grids": grids, "imports": _names(imports),
     }  # fmt: skip
     experiment = _experiment(data, {key: value for key, value in given.items() if value is not None})
+    if models is not None:
+        from pippin.bench.foreign import with_models
+
+        experiment = with_models(experiment, models)
     bytes_ = parse_size(memory) if isinstance(memory, str) else memory
     executor = None
     if dask is not None:

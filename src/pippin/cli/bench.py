@@ -46,6 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                       "validate on, where a folder has no validation part: 0.25")  # fmt: skip
     flag(grid, "select", "(default: MAP)")
     flag(grid, "seeds", "(default: 1)")
+    grid.add_argument("--models", metavar="DIR", help="models of other programs, which are held against the rankers as "
+                      "they are")  # fmt: skip
     shared(grid, "set", "quick")
     how = parser.add_argument_group("how it runs")
     shared(how, "jobs")
@@ -71,8 +73,13 @@ def run(options: argparse.Namespace) -> int:
         from pippin.bench.dask.cluster import on_dask
 
         executor = on_dask(options.dask, options.jobs, memory)
+    planned = experiment(options)
+    if options.models is not None:
+        from pippin.bench.foreign import with_models
+
+        planned = with_models(planned, options.models)
     outcome = run_bench(
-        experiment(options), options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
+        planned, options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
     )  # fmt: skip

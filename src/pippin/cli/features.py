@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.cli.options import printing
-from pippin.cli.output import write
+from pippin.cli.options import flag, printing
+from pippin.cli.output import say, write, write_text
+from pippin.errors import DataError
 from pippin.tables import Facts, Heading, Part, Table
 
-HELP = "List the features and the published sets, show a set, or tell all about one feature."
-EXAMPLES = ("pippin features", "pippin features ohsumed", 'pippin features "bm25(k1=0.9,b=0.4)@title" --format json')
+HELP = """List the features and the published sets, show a set, or tell all about one feature.
+
+With --to, a mapping of features for `pippin export --mapping`: how Elasticsearch and OpenSearch (es), Solr or Vespa
+compute those that they can, with what differs; the others are named with the reason."""
+EXAMPLES = ("pippin features", "pippin features ohsumed", "pippin features ohsumed --to es --out mapping.json")
 
 _CLASSES = {"Q": "the query alone", "D": "the document alone", "Q-D": "query and document"}
 
@@ -18,11 +22,29 @@ _CLASSES = {"Q": "the query alone", "D": "the document alone", "Q-D": "query and
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="SET|FEATURE", nargs="?", help="a feature set, or a feature")
+    flag(parser, "to", "the engine that a mapping is for", metavar="es|solr|vespa")
     printing(parser)
+
+
+def run_mapping(options: argparse.Namespace) -> int:
+    """Write a mapping for an engine, and name the features that it cannot compute."""
+    import json
+
+    from pippin.deploy.templates import templates
+
+    if options.name is None:
+        raise DataError("name the features, or a set of them, that the engine is to compute")
+    found = templates(options.name, options.to)
+    write_text(json.dumps(found.mapping, indent=1, ensure_ascii=False), options.output, "json")
+    for feature, reason in found.refused.items():
+        say(f"{options.to} cannot compute {feature}: {reason}", aside=True)
+    return 0
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list, one set, or one feature."""
+    if options.to is not None:
+        return run_mapping(options)
     from pippin.collection.features import FEATURES, SETS
 
     form, output, name = options.format, options.output, options.name

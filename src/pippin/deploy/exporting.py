@@ -16,7 +16,7 @@ from pippin.deploy.mapping import Mapping as FeatureMapping
 from pippin.deploy.mapping import read_mapping
 from pippin.deploy.target import Request, Target, targets
 from pippin.deploy.turning import form_of
-from pippin.errors import ConventionError, DataError
+from pippin.errors import ConventionError
 from pippin.files import atomic_write
 from pippin.forms.form import Form
 from pippin.rankers.models import aligned, load
@@ -83,10 +83,7 @@ def written(
 ) -> tuple[Request, dict[str, bytes]]:
     """The files of an export, by what is added to the name of the one that was asked for."""
     chosen = target.chosen(options)
-    mapping = features if isinstance(features, FeatureMapping) else _mapping(features)
-    unknown = [feature for feature in mapping.entries if feature not in form.names]
-    if mapping and len(unknown) == len(mapping.entries):
-        raise DataError(f"the mapping names no feature of the model; it has {unknown[0]}, the model {form.names[0]}")
+    mapping = _mapping(features).of(form.names)
     fit = target.fit(form, chosen)
     request = Request(
         fit.form.renamed(mapping.names(form.names)), name or _plain(out), mapping, chosen, list(fit.notes)
@@ -95,8 +92,8 @@ def written(
 
 
 def _mapping(features: Any) -> FeatureMapping:
-    if features is None:
-        return FeatureMapping()
+    if features is None or isinstance(features, FeatureMapping):
+        return features or FeatureMapping()
     if isinstance(features, dict):
         return FeatureMapping({key: {"name": one} if isinstance(one, str) else one for key, one in features.items()})
     if isinstance(features, str | os.PathLike):

@@ -56,6 +56,19 @@ class Mapping:
             found[name] = entry
         return found
 
+    def of(self, features: Sequence[str]) -> Mapping:
+        """The mapping by the names that a model has: where those are numbers, by the numbers that entries have."""
+        if not self.entries or any(feature in self.entries for feature in features):
+            return self
+        numbered = {str(entry["number"]): entry for entry in self.entries.values() if "number" in entry}
+        found = {feature: numbered[feature] for feature in features if feature in numbered}
+        if not found:
+            own = next(iter(self.entries))
+            raise DataError(
+                f"the mapping names no feature of the model: it has {own}, the model {features[0]}", self.file
+            )
+        return Mapping(found, self.file)
+
     def has(self, key: str) -> bool:
         """Whether some feature says this."""
         return any(key in entry for entry in self.entries.values())

@@ -16,7 +16,7 @@ from pippin.errors import DataError, PippinError
 from pippin.forms.form import Form
 
 # In the order in which they are asked: those that know their own from the first bytes on come first.
-NAMES = ("lightgbm", "xgboost", "ranklib", "quickrank", "jforests", "svmrank", "liblinear", "catboost", "solr",
+NAMES = ("lightgbm", "xgboost", "ranklib", "quickrank", "jforests", "svmrank", "liblinear", "pmml", "catboost", "solr",
          "elasticsearch", "lightgbm_json", "onnx")  # fmt: skip
 _WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, struct.error,
           UnicodeError, MemoryError)  # fmt: skip

@@ -37,6 +37,8 @@ def read(content: bytes) -> Form:
     """The form of a model."""
     text = content.decode("utf-8")
     kind = text.split("\n", 1)[0].strip().removeprefix("## ")
+    if not recognises(content):
+        raise ValueError("its first line names none of RankLib's rankers")
     if kind in _TREES:
         return _ensembles(text, kind)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("##")]

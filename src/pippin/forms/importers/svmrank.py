@@ -24,7 +24,9 @@ def read(content: bytes) -> Linear:
     if whole(values["kernel type"]) != 0:
         raise ValueError("its kernel is not linear")
     count = whole(values["highest feature index"], 1 << 20)
-    at = next(i for i, line in enumerate(lines) if "threshold b" in line)
+    at = next((i for i, line in enumerate(lines) if "threshold b" in line), None)
+    if at is None:
+        raise ValueError("it has no threshold b")
     bias = real(lines[at].partition("#")[0].strip())
     weights = np.zeros(count)
     for line in lines[at + 1 :]:

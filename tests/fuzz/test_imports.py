@@ -1,0 +1,111 @@
+"""Whatever another program's model file holds, reading it gives a model that scores, or one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from tests.deploy.kinds import trained
+from tests.forms import test_files
+from tests.fuzz.cases import Case
+from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
+
+from pippin.deploy.exporting import written
+from pippin.deploy.target import targets
+from pippin.deploy.turning import form_of
+from pippin.errors import DataError
+from pippin.forms.importers import read_form
+from pippin.rankers.models import imported
+
+# Files as the programs write them, or as they would write one of our models.
+TEXTS = {**test_files.RANKLIB, "quickrank": test_files.QUICKRANK, "jforests": test_files.JFORESTS,
+         "svmrank": test_files.SVMRANK, "liblinear": test_files.LIBLINEAR}  # fmt: skip
+EXPORTED = {
+    "lightgbm": ("lightgbm", "lambdamart", {}), "xgboost": ("xgboost", "mart", {}),
+    "ubj": ("xgboost", "lambdamart", {"format": "ubj"}), "onnx trees": ("onnx", "bagged", {}),
+    "onnx network": ("onnx", "ranknet", {}), "onnx linear": ("onnx", "ranksvm", {"precision": "float"}),
+    "plugin": ("elasticsearch-ltr", "lambdamart", {}), "plugin linear": ("elasticsearch-ltr", "ranksvm", {}),
+    "elasticsearch": ("elasticsearch", "lambdamart", {}), "solr": ("solr", "rankboost", {}),
+    "solr network": ("solr", "ranknet", {}), "lightgbm json": ("vespa", "lambdamart", {}),
+    "pmml": ("pmml", "lambdamart", {}),
+}  # fmt: skip
+CATBOOST = {
+    "features_info": {"float_features": [{"borders": [0.5], "feature_id": "", "feature_index": i,
+                                          "flat_feature_index": i, "nan_value_treatment": "AsTrue"} for i in range(3)]},
+    "oblivious_trees": [{"leaf_values": [0.5, -1, 2, 3.5], "leaf_weights": [1, 2, 3, 4], "splits": [
+        {"border": 0.5, "float_feature_index": f, "split_index": f, "split_type": "FloatFeature"} for f in (0, 2)]}],
+    "scale_and_bias": [1, [0.25]],
+}  # fmt: skip
+TABLE = np.random.default_rng(4).random((4, 4096))
+
+
+@cache
+def good(name: str) -> bytes:
+    if name in TEXTS:
+        return TEXTS[name].encode()
+    if name == "catboost":
+        return json.dumps(CATBOOST).encode()
+    target, kind, options = EXPORTED[name]
+    return written(targets()[target], form_of(trained(kind)), Path("model"), None, None, options)[1][""]
+
+
+FORMATS = [*TEXTS, *EXPORTED, "catboost"]
+
+
+def use(content: bytes) -> bytes:
+    """Read a model and let it score, which may find that a number is too large."""
+    model = imported(content, "model")
+    if model.n_features_in_ > TABLE.shape[1]:
+        raise DataError("more features than here")
+    scores = model.predict(TABLE[:, : model.n_features_in_])
+    assert np.isfinite(scores).all()
+    assert np.isfinite(model.feature_importances_).all()
+    return scores.tobytes()
+
+
+def forged(name: str, count: int) -> Iterator[bytes]:
+    """JSON files changed in one place, so that they still are JSON."""
+    content, random = json.loads(good(name)), Random(name)
+    while count:
+        try:
+            yield json.dumps(altered(content, random)).encode()
+        except (ValueError, TypeError):
+            continue
+        count -= 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_damaged_files_score_or_are_refused(name: str) -> None:
+    use(good(name))
+    counts = survive(byte_mutants(good(name), COUNT // 20), use)
+    assert counts["refused"] > 0
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if good(name).lstrip()[:1] == b"{" and name != "ubj"])
+def test_forged_json_scores_or_is_refused(name: str) -> None:
+    counts = survive(forged(name, COUNT // 20), use)
+    assert counts["refused"] > 0
+    assert counts["read"] > 0
+
+
+def test_bytes_of_any_kind_are_refused_by_every_importer() -> None:
+    from pippin.forms.importers import NAMES
+
+    random = Random(1)
+    junk = [random.randbytes(length) for length in (0, 1, 8, 100, 5000)]
+    junk += [b"{}", b"[]", b"null", b'"x"', b"1", b"[" * 100_000, b'{"a":' * 100_000, b"<a>" * 5000, b"\x08" * 50]
+    for name in NAMES:
+        counts = survive(junk, lambda content, name=name: read_form(content, "model", name))  # type: ignore[misc]
+        assert counts == {"read": 0, "refused": len(junk)}, name
+
+
+CASES = {
+    name: Case(lambda folder, name=name: (folder / "model").write_bytes(good(name)),  # type: ignore[misc]
+               lambda folder: use((folder / "model").read_bytes()))
+    for name in FORMATS
+}  # fmt: skip

@@ -38,6 +38,7 @@ def test_their_models_stand_on_the_leaderboard(tmp_path: Path, monkeypatch: pyte
     results = pippin.Results(Path("results"))
     cell = next(cell for cell in results.cells if cell.record["ranker"] == "imported(file=models/linear.model)")
     test = pippin.read(f"mine/{cell.record['fold']}/test.txt")
+    assert isinstance(test, pippin.Dataset)
     scores = theirs.predict(np.asarray(test.features)[:, :2])
     wanted = pippin.evaluate(test, scores, "NDCG@10").mean["NDCG@10"]
     assert cell.record["means"]["official"]["NDCG@10"] == pytest.approx(wanted, abs=1e-12)

@@ -17,6 +17,7 @@ from pippin.deploy.target import TARGETS, targets
 from pippin.deploy.turning import form_of
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.forms.arithmetic import score
+from pippin.rankers.auto import Auto, Part
 from pippin.rankers.relational import Relational
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -143,6 +144,28 @@ def test_a_model_with_relations_is_refused(tmp_path: Path) -> None:
             form_of(one)
 
 
+@pytest.mark.parametrize(("parts", "kind"), [(("ranksvm", "regression"), "linear"), (("mart", "rankboost"), "trees")])
+def test_a_blend_of_one_kind_is_one_model(parts: tuple[str, str], kind: str) -> None:
+    model, data = _blend(parts), documents()
+    form = form_of(model)
+    assert form.kind == kind
+    assert np.allclose(score(form, data.features), model.predict(data), rtol=0, atol=1e-12)
+
+
+def test_a_blend_of_several_kinds_is_refused() -> None:
+    with pytest.raises(DataError, match="auto blended linear and trees here"):
+        form_of(_blend(("ranksvm", "mart")))
+
+
+def _blend(kinds: tuple[str, ...]) -> Auto:
+    """What `auto` gives when it blends these."""
+    model, columns = Auto(), np.arange(6)
+    model.parts_ = [Part(0.25 + i, trained(kind), columns) for i, kind in enumerate(kinds)]
+    model.feature_names_ = documents().feature_names
+    model.n_features_in_ = 6
+    return model
+
+
 def _saved(model: Any, folder: Path) -> str:
     model.save(folder / "model.json")
     return str(folder / "model.json")
@@ -169,3 +192,21 @@ def test_the_table_of_targets_is_what_is_promised() -> None:
         "elasticsearch-ltr", "opensearch-ltr", "elasticsearch", "solr", "vespa", "onnx", "lightgbm", "xgboost",
         "ranklib", "treelite", "pmml", "c", "sql",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["lambdamart", "mart", "ranksvm"])
+def test_duckdb_answers_the_query_as_sqlite_does(kind: str, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    import pyarrow
+
+    model, data = trained(kind, null=kind != "ranksvm"), documents(null=kind != "ranksvm")
+    export(model, "sql", tmp_path / "score.sql", check=data, options={"table": "my hits"})
+    columns = {name: pyarrow.array(np.asarray(data.features)[:, i], from_pandas=True)
+               for i, name in enumerate(data.feature_names)}  # fmt: skip
+    connection = duckdb.connect()
+    connection.register("given", pyarrow.table({"row": np.arange(len(data)), **columns}))
+    connection.execute('CREATE TABLE "my hits" AS SELECT * FROM given')
+    query = (tmp_path / "score.sql").read_text().rstrip().rstrip(";")
+    found = np.array(connection.execute(f"SELECT score FROM ({query}) ORDER BY row").fetchall())[:, 0]
+    wanted = model.predict(data)
+    assert (found == wanted).all() if kind != "ranksvm" else np.allclose(found, wanted, rtol=0, atol=1e-14)

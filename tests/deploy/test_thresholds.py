@@ -64,6 +64,12 @@ def test_solr_refuses_a_threshold_that_nothing_reaches() -> None:
         fitted(stump(1.23e-8), SOLR)
 
 
+def test_what_lightgbm_calls_zero_is_zero_for_solr() -> None:
+    found = fitted(stump(1.0000000180025095e-35), SOLR)
+    assert goes_left(found.form, [-1.0, 0.0, 1e-20, 1.0]) == [True, True, False, False]
+    assert found.notes[-1] == "1 thresholds of 1e-35, which is how LightGBM says 0, stand as 0"
+
+
 def test_a_threshold_beyond_float32_is_refused_by_name() -> None:
     with pytest.raises(ConventionError, match=r"the threshold -1e\+300 of feature f is beyond float32"):
         fitted(stump(-1e300), SINGLE)

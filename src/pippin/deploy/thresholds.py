@@ -18,6 +18,7 @@ from pippin.forms.arithmetic import asked
 from pippin.forms.form import F64, Scoring, Tree, Trees
 
 _LARGEST = float(np.finfo(np.float32).max)
+_ZERO = 1.0000000180025095e-35  # LightGBM's threshold between 0 and what is above it
 _TRIED = 4  # steps of float32 around the first guess
 
 
@@ -31,11 +32,15 @@ class Fitted:
 
 def fitted(form: Trees, scoring: Scoring) -> Fitted:
     """The trees with the thresholds that a target's file must hold, under the target's convention."""
-    moved, endless = 0, 0
+    moved, endless, zeros = 0, 0, 0
 
     def fit(one: Tree) -> Tree:
-        nonlocal moved, endless
+        nonlocal moved, endless, zeros
         wanted = one.threshold.copy()
+        if scoring.slack:
+            zero = (wanted > 0) & (wanted <= _ZERO)
+            zeros += int(zero.sum())
+            wanted[zero] = 0.0
         above = wanted >= _limit(scoring)
         endless += int(above.sum())
         kept = np.where(above, _limit(scoring), _carried(wanted, form.scoring.features, scoring.features))
@@ -56,6 +61,8 @@ def fitted(form: Trees, scoring: Scoring) -> Fitted:
         notes.append(f"thresholds stand one {scoring.features} higher, because the engine asks x < t, not x <= t")
     if scoring.slack:
         notes.append(f"thresholds stand lower by {scoring.slack:g}, which the engine adds to them")
+    if zeros:
+        notes.append(f"{zeros:,} thresholds of 1e-35, which is how LightGBM says 0, stand as 0")
     if endless:
         notes.append(f"{endless:,} nodes send all but NULL to the left; their threshold is the largest float32")
     return Fitted(replace(form, bags=bags, scoring=scoring), tuple(notes))

@@ -14,7 +14,7 @@ from pippin.forms.importers.lightgbm import read_text
 from pippin.rankers.auto import Auto
 from pippin.rankers.base import Ranker
 from pippin.rankers.best_feature import BestFeature
-from pippin.rankers.imported import Imported
+from pippin.rankers.imported import Imported, placed
 from pippin.rankers.mart import MART
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.network import NetworkRanker
@@ -128,4 +128,23 @@ def _blend(model: Auto) -> Form:
     raise DataError(
         f"this blend has parts of several kinds ({kinds}), and an engine takes one: train it with kinds=linear or "
         "kinds=trees, or deploy its parts"
+    )
+
+
+@turned.register
+def _auto(model: Auto) -> Form:
+    """A blend whose parts are all weighted sums, or all trees, is one of these; others are refused."""
+    names = model.feature_names_
+    parts: list[tuple[float, Any]] = [(part.weight, placed(turned(part.ranker), names)) for part in model.parts_]
+    kinds = sorted({form.kind for _, form in parts})
+    if kinds == ["linear"]:
+        weights: Any = sum(weight * form.weights for weight, form in parts)
+        return Linear(names, weights)
+    if kinds == ["trees"]:
+        grown = tuple(
+            replace(one, value=one.value * weight / form.divisor) for weight, form in parts for one in form.trees()
+        )
+        return Trees(names, (grown,), base=sum(weight * form.base for weight, form in parts))
+    raise DataError(
+        f"auto blended {' and '.join(kinds)} here, which no engine takes as one model; train the best part alone"
     )

@@ -65,6 +65,8 @@ def write(request: Request) -> Files:
 def reread(base: Path, request: Request) -> Form:
     """What Vespa makes of the file: every node is `x < t`, whatever the file calls it."""
     written: Form = request.form
+    if isinstance(written, Network):  # the profile has the standardisation in the first layer
+        return replace(written, layers=written.folded(), mean=written.mean * 0, factor=written.factor * 0 + 1)
     if not isinstance(written, Trees):
         return written
     names = dict(zip(names_of(request), request.form.names, strict=True))

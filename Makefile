@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests coverage fuzz clean
+.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -29,6 +29,10 @@ cpp-tests: $(VENV)/.test
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 | tail -n 1
 	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
+
+# The site of the documentation, in build/site; tutorials are run for it, and a link that leads nowhere is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # What the tests run, in Python and in C++: docs/coverage.md. Takes about three times as long as the tests.
 coverage: $(VENV)/.test
@@ -68,6 +72,10 @@ $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 
 $(VENV)/.test: $(VENV)/.pippin
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[test]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.test
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[docs]"
 	@touch $@
 
 clean:

@@ -13,6 +13,9 @@ from tests.golden import unpack
 settings.register_profile("pippin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pippin")
 
+# Folders of tests have long names, and a sentence with one in it would be broken where the screen ends.
+os.environ["COLUMNS"] = "200"
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -176,14 +176,17 @@ def test_a_type_checker_rejects_what_is_wrong(tmp_path: Path) -> None:
         "pippin.evaluate([1], [1.0]).left_out": "Evaluation",
         "pippin.tools['letor4'].nothing": "Tool",
         "pippin.Dataset.nothing": "Dataset",
-        "pippin.rankers.LambdaMART(rounds='x')": "rounds",
+        "pippin.rankers.LambdaMART(rounds='x')": 'to "LambdaMART" has incompatible type "str"; expected "int"',
+        "pippin.rankers.RankSVM(D=1.0)": "RankSVM",
+        "pippin.rankers.RankSVM(1.0)": "RankSVM",
+        "reveal_type(pippin.rankers.RankSVM().fit([[1]], [1], qid=[1]))": "RankSVM",
         "pippin.train([], 'ranksvm').nothing": "Ranker",
         "pippin.load('model.json').fit([], wrong=1)": "fit",
         "pippin.bench('data', folds='x')": "folds",
         "pippin.nothing": "nothing",
     }
     right = ["pippin.evaluate([1], [1.0], qid=[1]).mean['NDCG@10'] + 1", "pippin.read('x')", "pippin.tools['a'].title",
-             "pippin.rankers.LambdaMART(rounds=5).fit([], qid=[]).predict([]).shape"]  # fmt: skip
+             "pippin.rankers.LambdaMART(rounds=5, depth=None).fit([], qid=[]).predict([]).shape"]  # fmt: skip
     program = tmp_path / "program.py"
     program.write_text("\n".join(["import pippin", *wrong, *right, ""]))
     # With the project's own settings, so that what mypy has kept of the project is used.

@@ -6,6 +6,7 @@ says so by `need` before the work begins.
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
 from pippin.errors import MissingExtra
@@ -30,9 +31,14 @@ def need(purpose: str, *modules: str) -> None:
 
     >>> need("a sum", "numpy")
     """
-    missing = [module for module in modules if find_spec(module) is None]
+    missing = [module for module in modules if not _is_there(module)]
     if missing:
         raise missing_extra(purpose, *missing)
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module is imported already or can be; None among the imported ones says that it must not be."""
+    return sys.modules[module] is not None if module in sys.modules else find_spec(module) is not None
 
 
 def explained(error: ImportError) -> MissingExtra | None:

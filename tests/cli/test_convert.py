@@ -20,13 +20,15 @@ def letor(tmp_path: Path) -> Path:
     return tmp_path / "d.txt"
 
 
-def test_says_what_was_written(letor: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = letor.parent / "d.parquet"
-    assert main(["convert", str(letor), str(target)]) == 0
-    expected = f"{target}: parquet, Dataset('d.txt': 2 queries, 3 documents, 2 features, float64)\n"
+def test_says_what_was_written(
+    letor: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(letor.parent)
+    assert main(["convert", letor.name, "d.parquet"]) == 0
+    expected = "d.parquet: parquet, Dataset('d.txt': 2 queries, 3 documents, 2 features, float64)\n"
     assert capsys.readouterr().out == expected
-    assert main(["convert", str(target), str(letor.parent / "s"), "--to", "scores", "--feature", "1"]) == 0
-    assert capsys.readouterr().out == f"{letor.parent / 's'}: scores, 3 scores\n"
+    assert main(["convert", "d.parquet", "s", "--to", "scores", "--feature", "1"]) == 0
+    assert capsys.readouterr().out == "s: scores, 3 scores\n"
 
 
 def test_options(letor: Path) -> None:

@@ -15,9 +15,10 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 from pippin.evaluation.audit import audit
+from pippin.evaluation.audits.effects import SAYS
 from pippin.evaluation.audits.finding import SEVERITIES, Effect, Finding
 from pippin.evaluation.audits.scores import condense
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.ranking import UNJUDGED, rank
 from pippin.evaluation.tools import TOOLS
 from pippin.report.audit import audit_csv, audit_parts, audit_record, audit_text
@@ -54,6 +55,12 @@ def test_every_tool_that_has_the_measure_is_in_exactly_one_group() -> None:
     for measure, kind in (("NDCG@2", "NDCG"), ("AP", "AP")):
         named = [tool for e in found.effects if e.measure == measure for tool in e.tools]
         assert sorted(named) == sorted(tool.name for tool in TOOLS.values() if kind in tool.prints)
+
+
+@pytest.mark.parametrize("axis", SAYS)
+def test_every_value_of_an_axis_has_words(axis: str) -> None:
+    words = [SAYS[axis](value) for value in AXES[axis].named.values()]
+    assert len(set(words)) == len(words)
 
 
 def test_a_data_set_without_any_relevant_document_is_an_error() -> None:

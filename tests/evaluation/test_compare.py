@@ -8,9 +8,9 @@ import pytest
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
-from pippin.errors import DataError
+from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import TestPlan as Plan
-from pippin.evaluation.compare import compare_rankings, compare_table
+from pippin.evaluation.compare import compare, compare_rankings, compare_table
 from pippin.evaluation.evaluate import Rankings, evaluate_tool
 from pippin.evaluation.tools import TOOLS
 from pippin.evaluation.value_table import ValueTable
@@ -97,3 +97,13 @@ def test_a_matrix_is_compared_without_tools() -> None:
     assert found.first.significant("b", "a")
     assert not found.first.significant("b", "c")  # not tested: only against the baseline
     assert found.sentence().startswith("b leads with 0.6750")
+
+
+def test_tools_that_need_what_the_data_lack_are_left_out_and_named() -> None:
+    data = Dataset.from_arrays(np.zeros((4, 1)), np.array([1, 0, 0, 1], np.int32), np.array([1, 1, 2, 2]))
+    comparison = compare(data, {"a": [2.0, 1.0, 2.0, 1.0], "b": [1.0, 1.0, 1.0, 2.0]}, "NDCG@10")
+    assert comparison.left_out["trec_eval9"] == "ties=id-descending needs document ids, and data has none"
+    assert "trec_eval9" not in {board.name for board in comparison.boards}
+    assert "Left out: " in comparison.sentence()
+    with pytest.raises(ConventionError, match="needs document ids"):
+        compare(data, {"a": [2.0, 1.0, 2.0, 1.0], "b": [1.0, 1.0, 1.0, 2.0]}, "NDCG@10", ["official", "trec_eval9"])

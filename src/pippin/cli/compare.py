@@ -102,7 +102,8 @@ def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     loaded = load(options.judged, options.scored, options.merge_queries)
     systems = {name: Rankings(judged, scored) for judged, scored, name in loaded}
     with progress(len(measures) * len(tools), "comparing") as bar:
-        return [compare_rankings(systems, m, tools, plan, {}, bar.step) for m in measures]
+        every = "all" in options.tool
+        return [compare_rankings(systems, m, tools, plan, {}, bar.step, leave_out=every) for m in measures]
 
 
 def render(comparisons: list[Comparison], options: argparse.Namespace, what: str) -> str:

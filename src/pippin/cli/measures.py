@@ -28,11 +28,18 @@ def run(options: argparse.Namespace) -> int:
     if options.measure is None:
         write(options.format, options.output, lambda: [overview()], lambda: [record(kind) for kind in KINDS.values()])
         return 0
-    measure = parse(options.measure)
-    kind = KINDS[measure.kind]
-    write(options.format, options.output, lambda: describe(measure.text, kind),
-          lambda: {"text": measure.text, **record(kind)}, lambda: changed_by(kind))  # fmt: skip
+    # A name of the list is known as it stands, also where an evaluation would have to say a cutoff.
+    known = options.measure in KINDS
+    text, kind = (options.measure, KINDS[options.measure]) if known else _asked(options.measure)
+    write(options.format, options.output, lambda: describe(text, kind),
+          lambda: {"text": text, **record(kind)}, lambda: changed_by(kind))  # fmt: skip
     return 0
+
+
+def _asked(text: str) -> tuple[str, Kind]:
+    """A measure in any notation, as it is written here, and its kind."""
+    measure = parse(text)
+    return measure.text, KINDS[measure.kind]
 
 
 def overview() -> Table:

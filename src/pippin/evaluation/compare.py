@@ -27,7 +27,7 @@ from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
 from pippin.evaluation.significance import TESTS, MeanInterval, TestedPairs, compare_systems, system_intervals
-from pippin.evaluation.tools import Several, Tool, chosen
+from pippin.evaluation.tools import Several, Tool, chosen, said_by
 from pippin.evaluation.value_table import Missing, Undefined, ValueTable
 from pippin.shown import Drawn, in_columns
 
@@ -104,6 +104,7 @@ class Comparison(Drawn):
     boards: tuple[Board, ...]
     intervals: tuple[MeanInterval, ...]  # of the first board
     verdicts: tuple[Verdict, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)  # tools that cannot say anything here, and why
 
     @property
     def first(self) -> Board:
@@ -153,9 +154,13 @@ class Comparison(Drawn):
             else f"The winner depends on the tool ({', '.join(crowned)})"
         )
         firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
+        reasons = {
+            why: [tool for tool in self.left_out if self.left_out[tool] == why] for why in self.left_out.values()
+        }
+        silent = "".join(f" Left out: {', '.join(tools)} ({why})." for why, tools in reasons.items())
         return (
             f"{winner}. Pairs: {pairs}; {len(self.flips)} with another winner under another tool, {firm} decided the "
-            "same way and significantly by every tool."
+            f"same way and significantly by every tool.{silent}"
         )
 
 
@@ -209,7 +214,7 @@ def compare(
         name: Rankings(data, as_scored(scored, data, merge_queries=merge_queries))
         for name, scored in named(systems).items()
     }
-    return compare_rankings(rankings, asked, tools, plan, axes, step)
+    return compare_rankings(rankings, asked, tools, plan, axes, step, leave_out=tool == "all")
 
 
 def named(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
@@ -234,19 +239,23 @@ def named(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 def compare_rankings(
     systems: Mapping[str, Rankings], measure: str, tools: Sequence[Tool], plan: TestPlan, overrides: Mapping[str, Any],
-    step: Step = lambda _: None,
+    step: Step = lambda _: None, *, leave_out: bool = False,
 ) -> Comparison:  # fmt: skip
-    """Compare systems under one measure as every tool would."""
+    """Compare systems under one measure as every tool would; `leave_out` those that cannot."""
     if len(systems) < 2:
         raise DataError("a comparison needs at least two systems")
-    boards = []
-    for position, tool in enumerate(tools):
-        boards.append(_board(systems, measure, tool, plan, overrides, ties=position == 0))
+    boards: list[Board] = []
+
+    def say(tool: Tool) -> Tool:
+        boards.append(_board(systems, measure, tool, plan, overrides, ties=not boards))
         step(tool.name)
+        return tool
+
+    said, left_out = said_by(tools, say, leave_out=leave_out)
     verdicts = _verdicts(boards)
     if any(v.flips for v in verdicts) and not overrides:
-        verdicts = _explain(verdicts, boards, systems, measure, tools, step)
-    return Comparison(measure, tuple(boards), _intervals(boards[0].table, plan), tuple(verdicts))
+        verdicts = _explain(verdicts, boards, systems, measure, list(said.values()), step)
+    return Comparison(measure, tuple(boards), _intervals(boards[0].table, plan), tuple(verdicts), left_out)
 
 
 def compare_table(table: ValueTable, name: str, plan: TestPlan) -> Comparison:

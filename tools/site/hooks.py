@@ -1,0 +1,153 @@
+"""What the site has beyond the pages of docs/: tutorials as they run, the reference, the gallery, and llms.txt.
+
+All of it is made while the site is built, from the commands' own parsers, the names of `dir(pippin)` and the shelves,
+so that it cannot say anything else than the program does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+import gallery
+import tutorials
+
+_OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+([^)#]*)(?:#[^)]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made."""
+    docs = Path(config.docs_dir)
+    for source in sorted((docs / "tutorials").glob("*.py")):
+        files.remove(files.get_file_from_path(f"tutorials/{source.name}"))
+        cells = tutorials.cells_of(source.read_text(encoding="utf-8"))
+        with tempfile.TemporaryDirectory() as folder:
+            tutorials.run(cells, Path(folder))
+        _add(files, config, f"tutorials/{source.stem}.ipynb", tutorials.notebook(cells))
+        _add(files, config, f"tutorials/{source.stem}.md", tutorials.page(cells, f"{source.stem}.ipynb"))
+    for name, text in (
+        ("commands", commands()), ("python", python()), ("rankers", rankers()), ("tools", listed("tools")),
+        ("measures", listed("measures")), ("features", listed("features")),
+    ):  # fmt: skip
+        _add(files, config, f"reference/{name}.md", text)
+    page, pictures = gallery.make()
+    _add(files, config, "gallery.md", page)
+    for name, picture in pictures.items():
+        _add(files, config, f"images/gallery/{name}", picture)
+    _add(files, config, "llms.txt", llms(docs, config.nav))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to files of the repository that are not pages become their names."""
+    if page.file.src_uri.startswith(("tutorials/", "reference/")):
+        return markdown
+    return _OUTSIDE.sub(lambda match: f"{match[1]} (`{match[2].rstrip('/')}` in the repository)", markdown)
+
+
+def _add(files: Files, config: Any, path: str, content: str) -> None:
+    files.append(File.generated(config, path, content=content))
+
+
+def _printed(call: Callable[[], object]) -> str:
+    """What a call prints."""
+    out = io.StringIO()
+    os.environ["COLUMNS"], os.environ["NO_COLOR"] = "100", "1"
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        call()
+    return out.getvalue().rstrip()
+
+
+def commands() -> str:
+    """Every command with its help."""
+    from pippin.cli.main import GROUPS, main
+
+    parts = ["# Commands\n\n`pippin COMMAND --help` prints what stands here."]
+    for group, members in GROUPS.items():
+        parts.append(f"## {group.capitalize()}")
+        for name, (_, about) in members.items():
+            said = _printed(lambda name=name: main([name, "--help"]))
+            parts.append(f"### pippin {name}\n\n{about.capitalize()}.\n\n```text\n{said}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def python() -> str:
+    """Every public name."""
+    import pippin
+
+    parts = ["# Python\n\nAll that `dir(pippin)` shows."]
+    parts += [f"::: {where}" for where in dict.fromkeys(_homes(pippin)) if where]
+    return "\n\n".join(parts) + "\n"
+
+
+def _homes(package: Any) -> Iterator[str]:
+    """Where each public name that has a docstring of its own is defined."""
+    for name in dir(package):
+        thing = getattr(package, name)
+        verb = getattr(thing, "_verb", None)  # a package that is called itself
+        if verb:
+            yield ".".join(verb)
+        elif hasattr(thing, "__qualname__"):
+            yield f"{thing.__module__}.{thing.__qualname__}"
+
+
+def rankers() -> str:
+    """Every ranker's class."""
+    from pippin.cli.main import main
+    from pippin.rankers import names
+
+    parts = ["# Rankers\n\nAs `pippin rankers NAME` tells; each is a class of `pippin.rankers`."]
+    for name in names():
+        said = _printed(lambda name=name: main(["rankers", name]))
+        parts.append(f"## {name}\n\n```text\n{said}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def listed(shelf: str) -> str:
+    """A list of things, and all about each."""
+    from pippin.cli.main import main
+
+    parts = [f"# {shelf.capitalize()}\n\nAs `pippin {shelf} NAME` tells."]
+    for name in getattr(importlib.import_module("pippin"), shelf):
+        said = _printed(lambda name=name: main([shelf, name]))
+        parts.append(f"## {name}\n\n```text\n{said}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def llms(docs: Path, nav: Any) -> str:
+    """What a language model reads first: what Pippin is, and which page answers what."""
+    head = (
+        "# Pippin\n\n> A learning-to-rank workbench in Python: evaluates rankings exactly as any tool would ("
+        "trec_eval, LETOR, RankLib and many more), says why tools disagree, compares systems with significance tests, "
+        "trains rankers, builds data sets from documents, benches all of it, and exports models to search engines.\n"
+    )
+    lines = [head]
+    for title, path in _pages(nav):
+        source = docs / path
+        first = ""
+        if source.exists():
+            text = source.read_text(encoding="utf-8")
+            first = next((p for p in text.split("\n\n") if p[:1].isalpha()), "").replace("\n", " ")
+        lines.append(f"- [{title}]({path.removesuffix('.md')}.html){': ' + first[:200] if first else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def _pages(nav: Any) -> Iterator[tuple[str, str]]:
+    for entry in nav:
+        for title, value in entry.items():
+            if isinstance(value, str):
+                yield title, value
+            else:
+                yield from _pages(value)

@@ -39,10 +39,11 @@ from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.trees import BoostedRanker, unlike_queries
+from pippin.rankers.parts.trees import FEW, BoostedRanker, unlike_queries
 
 T = TypeVar("T")
 _ATTEMPTS = 3  # times that growing trees begins anew because a worker ended
+_MANY = 20 * FEW  # queries, of which as many as trees want can be learned from
 _LOOK = 2  # seconds between two looks at whether all workers are there
 _RETURN = 30  # seconds that a worker has to come back after it ended
 
@@ -171,8 +172,8 @@ def _grow_together(
     if not workers:
         raise DataError("the cluster has no worker")
     given = shares(useful, len(workers))
-    queries = sum(part.queries for part in useful)  # of the whole, of which a worker sees its share alone
-    given_parameters = {**model.get_params(deep=False), **model.sizes(queries)}
+    # The whole decides on the size of trees, and a worker sees its share alone.
+    given_parameters = {**model.get_params(deep=False), **model.sizes(_unlike_queries(whole))}
     workers = workers[: len(given)]
     networks = _networks(client, workers)
     shipped = None if valid is None else client.scatter(valid, broadcast=True)
@@ -192,6 +193,14 @@ def _grow_together(
         _begin_anew(client, workers)
         raise
     return result
+
+
+def _unlike_queries(whole: Partitions) -> int:
+    """Queries with something to learn, counted only where they may be few, and reading them is little."""
+    queries = sum(part.queries for part in whole.parts)
+    if queries >= _MANY:
+        return queries
+    return sum(len(unlike_queries(whole.read(part), part.file)) for part in whole.parts if part.unlike)
 
 
 def _begin_anew(client: Any, workers: Sequence[str]) -> None:

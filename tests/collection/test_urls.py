@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urljoin
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pippin.collection.urls import ancestors, canonical, directory, host, length, resolve, slashes, tokens
+from pippin.collection.urls import ancestors, canonical, directory, follow, host, length, resolve, slashes, tokens
 
 
 @pytest.mark.parametrize(
@@ -73,3 +75,18 @@ def test_parts_of_an_address() -> None:
 def test_nothing_written_in_a_link_breaks_it_and_the_form_is_stable(base: str, target: str) -> None:
     for form in (canonical(base), resolve(base, target), resolve("http://a.gov/" + base, target)):
         assert not form or canonical(("file://" if form.startswith("/") else "http://") + form) == form
+
+
+@given(
+    st.sampled_from(["a.gov/", "a.gov/b/c.html?x=1", "/home/x.html", "a.gov:8080/d/"]),
+    st.lists(
+        st.sampled_from(["a", "b.html", "/", "#", "?", "q=1", "..", " ", "\u3000", "[", "http://", "b.gov"]), max_size=6
+    ),
+)
+def test_a_place_in_a_page_changes_nothing_of_where_a_link_leads(page: str, pieces: list[str]) -> None:
+    target = "".join(pieces).strip()
+    try:
+        expected = canonical(urljoin("file://" + page if page.startswith("/") else "http://" + page, target))
+    except ValueError:
+        expected = ""
+    assert follow(page, target) == expected

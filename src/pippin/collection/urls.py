@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
@@ -109,6 +110,14 @@ def follow(page: str, target: str) -> str:
     target = target.strip()
     if _NO_PAGE.match(target):
         return ""
+    # What stands behind “#” is a place in a page: most links of a page are to a few others. Blanks before it count only
+    # because something follows.
+    bare = target.partition("#")[0]
+    return _joined(page, bare if not bare or bare.split() == [bare] else target)
+
+
+@lru_cache(1 << 16)
+def _joined(page: str, target: str) -> str:
     try:
         return canonical(urljoin("file://" + page if page.startswith("/") else "http://" + page, target))
     except ValueError:

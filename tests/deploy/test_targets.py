@@ -102,6 +102,15 @@ def test_engines_that_take_null_for_zero_are_certified_to_change_sides(target: s
     assert certificate.scoring["missing"] == "zero"
     assert certificate.sides > 0
     assert sum(place["decisions"] for place in certificate.thresholds) >= certificate.sides
+    assert "the data have NULL, which this engine takes for 0" in certificate.notes
+
+
+@pytest.mark.parametrize("target", ["c", "onnx"])
+def test_a_weighted_sum_gives_no_score_to_null(target: str, tmp_path: Path) -> None:
+    need(target)
+    with pytest.raises(ConventionError, match="gives no score to a document with NULL"):
+        exported("best-feature", target, tmp_path, null=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_solr_can_keep_the_direction(tmp_path: Path) -> None:

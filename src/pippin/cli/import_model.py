@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.reader is not None and options.reader not in NAMES:
         raise DataError(f"--reader is {', '.join(NAMES)}, not {options.reader!r}")
+    if models.is_own(options.file):
+        raise DataError("this is a model of Pippin's own already", options.file)
     model = models.imported(content_of(options.file), options.file, options.reader)
     if options.rename is not None:
         model = renamed(model, options.rename)

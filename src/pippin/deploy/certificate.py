@@ -19,6 +19,7 @@ from pippin import __version__
 from pippin.data.dataset import Dataset
 from pippin.data.packing import digest
 from pippin.deploy.target import NotHere, Request, Target
+from pippin.errors import ConventionError
 from pippin.evaluation.objective import Judge
 from pippin.forms.arithmetic import leaves, score
 from pippin.forms.form import Form, Trees
@@ -70,6 +71,10 @@ def certify(target: Target, request: Request, form: Form, before: F64, data: Dat
     """Score with the files that were written, and compare."""
     table = np.ascontiguousarray(data.features, np.float64)
     by, after, ran = scored(target, request, table, base)
+    if np.isnan(table).any() and request.form.scoring.missing == "zero":
+        request.notes.append("the data have NULL, which this engine takes for 0")
+    if np.isnan(after).any():
+        raise ConventionError(f"{target.name} gives no score to a document with NULL; check with data that have none")
     with np.errstate(invalid="ignore"):
         differences = np.abs(after - before)
     sides, thresholds = changed_sides(form, request.form, table)

@@ -171,6 +171,11 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     return from_bytes(content, path) if _is_own(content) else imported(content, path)
 
 
+def is_own(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as Pippin's models do."""
+    return FORMAT.encode() in _bytes(path)[:4096]
+
+
 def _is_own(content: bytes) -> bool:
     """Whether a file is none of another program's; what nobody knows is told to be no model of Pippin."""
     return FORMAT.encode() in content[:4096] or recognised(content) is None

@@ -1,6 +1,6 @@
 """How fast does a collection become an index, how large is that, and how fast does it answer? Ratios, in one run.
 
-python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 256M] [--linear] [--only-pippin]
+python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 128M] [--linear] [--only-pippin]
 
 A synthetic collection (60 words a document, Zipfian, 200,000 different words) and CACM, if PIPPIN_DATA or the folder
 beside the project has it. All sides get the same texts without the stop words, tokenise, stem and index; then they
@@ -278,7 +278,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--memory", default="256M")
+    parser.add_argument("--memory", default="128M")
     parser.add_argument("--linear", action="store_true", help="also build for a tenth and a hundredth of the documents")
     parser.add_argument("--only-pippin", action="store_true")
     options = parser.parse_args()

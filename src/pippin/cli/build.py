@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-meta", action="store_true", help="write no meta-information, which is large")
     parser.add_argument("--similarity", action="store_true", help="write how alike each query's documents are")
     add_analysis(parser)
-    flag(parser, "memory", "more of the index is gathered on disk", default="256M")
+    flag(parser, "memory", "more of the index is gathered on disk", default="128M")
     parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
     shared(parser, "dask", "jobs", "quiet")
     old(parser, "--output", "--out")

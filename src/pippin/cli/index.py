@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared(parser, "reader", "jobs", "quiet")
     add_analysis(parser)
     parser.add_argument("--no-texts", action="store_true", help="keep no texts of documents, which results show")
-    flag(parser, "memory", "more is gathered on disk", default="256M")
+    flag(parser, "memory", "more is gathered on disk", default="128M")
     old(parser, "--output", "--out")
     old(parser, "--format", "--reader")
 

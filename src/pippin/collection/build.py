@@ -75,7 +75,7 @@ def build(
     folder: str | os.PathLike[str],
     recipe: Recipe | None = None,
     *,
-    memory: int = 256 << 20,
+    memory: int = 128 << 20,
     resume: bool = False,
     verbose: bool = False,
     spread: Spread | None = None,

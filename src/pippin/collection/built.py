@@ -80,7 +80,7 @@ def build(
     analysis: Analysis | None = None,
     meta: bool = True,
     similarity: bool = False,
-    memory: int = 256 << 20,
+    memory: int = 128 << 20,
     resume: bool = False,
     verbose: bool = False,
     spread: Spread | None = None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 U32 = NDArray[np.uint32]
-MEMORY = 256 << 20
+MEMORY = 128 << 20
 # The sampler of LETOR's Gov collection.
 K1, B = 2.5, 0.8
 

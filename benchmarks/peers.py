@@ -71,7 +71,7 @@ def ranklib(number: int, train: Dataset, valid: Dataset) -> Scorer:
             write_letor(data, Path(folder) / f"{part}.txt")
         java = ["java", "-Xmx800m", "-cp", os.environ["RANKLIB"], "ciir.umass.edu.eval.Evaluator"]
         options = ["-train", f"{folder}/train.txt", "-validate", f"{folder}/vali.txt", "-ranker", str(number),
-                   "-metric2t", "NDCG@10", "-save", f"{folder}/model", "-silent", "-thread", "1"]  # fmt: skip
+                   "-metric2t", "NDCG@10", "-save", f"{folder}/model", "-thread", "1"]  # fmt: skip
         subprocess.run(java + options, check=True, capture_output=True)
         model = Path(folder, "model").read_text()
 
@@ -80,7 +80,7 @@ def ranklib(number: int, train: Dataset, valid: Dataset) -> Scorer:
             Path(folder, "model").write_text(model)
             flat = Dataset.from_arrays(features, np.zeros(len(features), np.int32), np.zeros(len(features), np.int64))
             write_letor(flat, Path(folder) / "test.txt")
-            asked = ["-load", f"{folder}/model", "-rank", f"{folder}/test.txt", "-score", f"{folder}/scores", "-silent"]
+            asked = ["-load", f"{folder}/model", "-rank", f"{folder}/test.txt", "-score", f"{folder}/scores"]
             subprocess.run(java + asked, check=True, capture_output=True)
             return np.array([float(line.split()[-1]) for line in Path(folder, "scores").read_text().splitlines()])
 

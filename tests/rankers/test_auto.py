@@ -185,5 +185,5 @@ def test_a_blend_of_several_kinds_is_no_form() -> None:
     model = quick(trials=1).fit(TRAIN)
     trees = next(one for one in SETTINGS if one.kind == "trees")
     model.parts_.append(model._trained(Trial(trees, np.empty(0), None, 0.0), 1.0, TRAIN))
-    with pytest.raises(DataError, match=r"parts of several kinds \(linear, trees\)"):
+    with pytest.raises(DataError, match=r"auto blended linear and trees here.*kinds=linear or kinds=trees"):
         form_of(model)

@@ -108,30 +108,6 @@ def _network(model: NetworkRanker) -> Form:
 
 
 @turned.register
-def _blend(model: Auto) -> Form:
-    """A sum of weighted sums is one, and a sum of trees is trees; parts of several kinds are no one form."""
-    forms = [turned(part.ranker) for part in model.parts_]
-    sums = [form for form in forms if isinstance(form, Linear)]
-    if len(sums) == len(forms):
-        weights, bias = np.zeros(len(model.feature_names_)), 0.0
-        for part, linear in zip(model.parts_, sums, strict=True):
-            weights[part.columns] += part.weight * linear.weights
-            bias += part.weight * linear.bias
-        return Linear(model.feature_names_, weights, bias)
-    trees = [form for form in forms if isinstance(form, Trees)]
-    if len(trees) == len(forms):
-        return Trees(model.feature_names_, (tuple(
-            replace(one, feature=part.columns[one.feature].astype(np.int32), value=part.weight * one.value)
-            for part, form in zip(model.parts_, trees, strict=True) for one in form.flat()
-        ),))  # fmt: skip
-    kinds = ", ".join(sorted({form.kind for form in forms}))
-    raise DataError(
-        f"this blend has parts of several kinds ({kinds}), and an engine takes one: train it with kinds=linear or "
-        "kinds=trees, or deploy its parts"
-    )
-
-
-@turned.register
 def _auto(model: Auto) -> Form:
     """A blend whose parts are all weighted sums, or all trees, is one of these; others are refused."""
     names = model.feature_names_
@@ -146,5 +122,6 @@ def _auto(model: Auto) -> Form:
         )
         return Trees(names, (grown,), base=sum(weight * form.base for weight, form in parts))
     raise DataError(
-        f"auto blended {' and '.join(kinds)} here, which no engine takes as one model; train the best part alone"
+        f"auto blended {' and '.join(kinds)} here, which no engine takes as one model; "
+        "train it with kinds=linear or kinds=trees, or the best part alone"
     )

@@ -12,7 +12,10 @@ generator = np.random.default_rng(11)
 qid = np.repeat(np.arange(60), 10)
 labels = generator.choice([0, 0, 0, 1, 2], size=600)
 noise = {"quince": 0.8, "pear": 1.1, "plum": 1.2, "medlar": 2.0}
-systems = {name: np.round(labels + generator.normal(size=600) * spread, 1) for name, spread in noise.items()}
+systems = {
+    name: np.round(labels + generator.normal(size=600) * spread, 1)
+    for name, spread in noise.items()
+}
 """
 # name → (title, an expression of the names above)
 _PICTURES = {

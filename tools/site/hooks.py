@@ -57,6 +57,19 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     return _OUTSIDE.sub(lambda match: f"{match[1]} (`{match[2].rstrip('/')}` in the repository)", markdown)
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """What lets the search work from disk is asked of another's server by the theme; our own stands in the page."""
+    own = (Path(__file__).parent / "offline.js").read_text(encoding="utf-8")
+    return re.sub(
+        r'<script src="https://[^"]*iframe-worker[^"]*"></script>', lambda _: f"<script>{own}</script>", output
+    )
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """The same for the page of what is not found."""
+    return on_post_page(output_content)
+
+
 def _add(files: Files, config: Any, path: str, content: str) -> None:
     files.append(File.generated(config, path, content=content))
 
@@ -88,19 +101,21 @@ def python() -> str:
     import pippin
 
     parts = ["# Python\n\nAll that `dir(pippin)` shows."]
-    parts += [f"::: {where}" for where in dict.fromkeys(_homes(pippin)) if where]
+    for name, where in _homes(pippin):
+        options = f"    options:\n      heading: pippin.{name}\n      toc_label: {name}"
+        parts.append(f"::: {where}\n{options}")
     return "\n\n".join(parts) + "\n"
 
 
-def _homes(package: Any) -> Iterator[str]:
-    """Where each public name that has a docstring of its own is defined."""
+def _homes(package: Any) -> Iterator[tuple[str, str]]:
+    """Every public name that has a docstring of its own, and where it is defined."""
     for name in dir(package):
         thing = getattr(package, name)
         verb = getattr(thing, "_verb", None)  # a package that is called itself
         if verb:
-            yield ".".join(verb)
+            yield name, ".".join(verb)
         elif hasattr(thing, "__qualname__"):
-            yield f"{thing.__module__}.{thing.__qualname__}"
+            yield name, f"{thing.__module__}.{thing.__qualname__}"
 
 
 def rankers() -> str:

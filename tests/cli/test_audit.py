@@ -67,7 +67,7 @@ def test_judgements_and_a_run(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("form", ["table", "markdown", "csv"])
 def test_other_formats(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "data.txt", "-m", "NDCG@3", "--format", form]) == 0
+    assert main(["audit", "data.txt", "-m", "NDCG@3", "--all", "--format", form]) == 0
     out = capsys.readouterr().out
     assert "no relevant document" in out
     assert "NDCG@3" in out
@@ -125,3 +125,23 @@ def test_mq2008_in_folds(shared: Path, tmp_path: Path, capsys: pytest.CaptureFix
     found = record(capsys, str(tmp_path / "MQ2008"))
     assert found["leak"]["number"] == 157
     assert "Fold3 does not validate on the test part of Fold2" in str(found["rotation"]["sentence"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_five_lines_sum_it_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "data.txt"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert lines[1].startswith("Fit for a comparison, with care: ")
+    assert "1 of 2 queries (50.0 %) has no relevant document" in "\n".join(lines)
+    assert "--all" in lines[-1]
+
+
+def test_the_page_of_an_audit(folder: Path) -> None:
+    assert main(["audit", "data.txt", "-o", "audit.html"]) == 0
+    text = (folder / "audit.html").read_text()
+    assert text.startswith("<!doctype html>")
+    assert "Is data.txt fit for a comparison?" in text
+    assert "1 of 2 queries (50.0 %) has no relevant document" in text
+    assert main(["audit", "data.txt", "--format", "html", "-o", "same"]) == 0
+    assert (folder / "same").read_text() == text

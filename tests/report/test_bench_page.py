@@ -7,101 +7,22 @@ import json
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.report.conftest import EVIL, RANKERS, Seen
 
 from pippin.bench.leaderboard import leaderboard
-from pippin.bench.published import Published
 from pippin.bench.store import Results
 from pippin.cli.main import main
-from pippin.data import synthetic
-from pippin.data.letor import write_letor
 from pippin.evaluation.tools import TOOLS
 from pippin.manifest import seal
 from pippin.report.bench_data import Gathered, bench_data
 from pippin.report.bench_page import bench_page
 from pippin.report.bench_words import finding
 from pippin.report.packing import pack, ten_thousandths
-
-RANKERS = ("best-feature", "regression", "ranksvm")
-TOOLS_ASKED = "official,letor4,yahoo,gdeval,mslr"
-MEASURES = ("NDCG@1", "NDCG@5", "NDCG@10", "P@5", "MAP")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-EVIL = "</script><b>evil</b>"
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Three rankers on two small data sets in three folds."""
-    folder = tmp_path_factory.mktemp("bench")
-    for seed, name in enumerate(("one", "two"), 1):
-        data = synthetic.make(queries=60, seed=seed)
-        filled = type(data)(np.nan_to_num(data.features), data.labels, data.offsets, data.query_ids, data.document_ids)
-        write_letor(filled, folder / f"{name}.txt")
-    files = [str(folder / "one.txt"), str(folder / "two.txt")]
-    grid = ["--ranker", ",".join(RANKERS), "--tool", TOOLS_ASKED, "--measure", ",".join(MEASURES), "--folds", "3",
-            "--convention", "official,yahoo"]  # fmt: skip
-    code = main(["bench", *files, *grid, "--quick", "--jobs", "1", "-q", "-o", str(folder / "results")])
-    assert code == 0
-    return Results.open(folder / "results")
-
-
-@pytest.fixture(scope="module")
-def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    published = [Published("one", "Ranking SVM", "ranksvm", "NDCG@10", 0.5)]
-    path.write_text(bench_page(Gathered(results), title=f"A page {EVIL}", published=published), encoding="utf-8")
-    return path
-
-
-@dataclass
-class Seen:
-    """A page in the browser, with all it asked for and said."""
-
-    page: Any
-    requests: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-
-    def open(self, file: Path, fragment: str = "") -> Any:
-        self.page.goto("about:blank")
-        self.page.goto(file.as_uri() + fragment)
-        self.page.wait_for_selector("body[data-ready]")
-        return self.page
-
-    def column(self, name: str) -> list[str]:
-        cells = f'#board tbody tr[data-ranker] > [data-id="{name}"]'
-        return [text.strip() for text in self.page.locator(cells).all_inner_texts()]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def seen(browser: Any) -> Iterator[Seen]:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(60_000)  # a busy machine draws slowly
-    found = Seen(page)
-    page.on("request", lambda request: found.requests.append(request.url))
-    page.on("console", lambda message: found.said.append(message.text))
-    page.on("pageerror", lambda error: found.said.append(str(error)))
-    yield found
-    page.close()
 
 
 def means(results: Results, data: str, tool: str, measure: str, convention: str = "official") -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pippin.cli.evaluate import check_measures
 from pippin.cli.options import flag, printing, shared
-from pippin.cli.output import as_json, write_text
+from pippin.cli.output import as_json, form_of, write_text
 from pippin.errors import DataError
 from pippin.evaluation.audit import CUTOFFS, MEASURES, Audit, audit
 from pippin.tables import together
@@ -16,10 +16,12 @@ from pippin.tables import together
 HELP = """Say whether a data set is fit for a comparison.
 
 What it holds that tools treat differently, or that no model can learn from, and what that does to which measure under
-which tool. The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of
-scores (1 column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
+which tool. Five lines sum it up; --all prints everything, and --out audit.html makes a page of it.
+
+The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of scores (1
+column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
 EXAMPLES = (
-    "pippin audit mine",
+    "pippin audit mine --all",
     "pippin audit S1.txt S2.txt S3.txt --format markdown",
     "pippin audit qrels.txt run.txt --measure NDCG@10,MAP",
 )
@@ -35,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cutoffs", default=",".join(map(str, CUTOFFS)), metavar="K,K,…", help="where short lists and "
                         "unjudged documents are counted (default: %(default)s)")  # fmt: skip
     shared(parser, "merge_queries")
-    printing(parser)
+    parser.add_argument("--all", action="store_true", help="everything, instead of five lines, on the terminal")
+    printing(parser, "html")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     judged, layout = load_audited(paths, merge_queries=options.merge_queries)
     scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
     audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout)
-    write_text(render(audited, options.format), options.output, options.format)
+    form = form_of(options)
+    write_text(render(audited, form, options.all or options.output != "-"), options.output, form)
     return 0
 
 
@@ -90,14 +94,18 @@ def _is_table(path: str) -> bool:
     return Path(path).suffix in COLUMN_FILES
 
 
-def render(audited: Audit, form: str) -> str:
-    """The audit in the format asked for."""
+def render(audited: Audit, form: str, everything: bool = True) -> str:
+    """The audit in the format asked for; on the terminal all of it, or five lines."""
     from pippin.report import audit as report
 
+    if form == "html":
+        from pippin.report.audit_page import audit_page
+
+        return audit_page(audited)
     if form == "json":
         return as_json(report.audit_record(audited))
     if form == "csv":
         return report.audit_csv(audited)
     if form == "table":
-        return report.audit_text(audited)
+        return report.audit_text(audited) if everything else report.audit_summary(audited)
     return together(report.audit_parts(audited), form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import re
@@ -30,6 +31,12 @@ def write(
     else:
         text = together(parts(), form)
     write_text(text, output, form)
+
+
+def form_of(options: argparse.Namespace) -> str:
+    """The form that was asked for; a file that ends in .html is a page, unless another form was named."""
+    page = options.output.lower().endswith((".html", ".htm"))
+    return "html" if page and options.format == "table" else str(options.format)
 
 
 def as_json(record: Any) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools
 from pippin.cli.options import flag, old, shared
-from pippin.cli.output import write
+from pippin.cli.output import write, write_text
+from pippin.tables import FORMATS
 
 HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions hold.
 
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "tool", "those whose numbers are shown", default=["all"])
     shared(parser, ranker=RANKERS, seeds=1)
     shared(parser, "quick", "jobs", "memory", "quiet")
-    flag(parser, "format", default="table")
+    flag(parser, "format", choices=(*FORMATS, "html"), default="table")
     parser.add_argument("--report", default="-", metavar="FILE", help="write the study here instead of to the terminal")
     parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
     parser.set_defaults(prints_to="report")
@@ -59,8 +60,13 @@ def run(options: argparse.Namespace) -> int:
     studies = [study(outcome.results, name, conventions=trained, tools=shown) for name in names]
     from pippin.report import study as report
 
-    write(options.format, options.report, lambda: [part for s in studies for part in report.parts(s)],
-          lambda: [report.record(s) for s in studies], lambda: report.csv_table(studies))  # fmt: skip
+    if options.format == "html":
+        from pippin.report.study_page import study_page
+
+        write_text(study_page(studies), options.report, "html")
+    else:
+        write(options.format, options.report, lambda: [part for s in studies for part in report.parts(s)],
+              lambda: [report.record(s) for s in studies], lambda: report.csv_table(studies))  # fmt: skip
     if options.draw is not None:
         from pippin.report.export import write_study_figures
 

@@ -27,13 +27,37 @@ def audit_text(audit: Audit) -> str:
         lines += ["", place.paint(first[:7], style) + first[7:], *rest]
         lines += _effect_lines(finding.effects)
         if finding.parts:
-            lines += _wrap(f"{_INDENT}{_parts(finding)}", _INDENT)
+            lines += _wrap(f"{_INDENT}{counts_text(finding)}", _INDENT)
         if finding.examples:
             lines += _wrap(f"{_INDENT}e.g. {'; '.join(finding.examples)}", _INDENT + "     ")
         if finding.recommendation:
             lines += _wrap(f"{_INDENT}→ {finding.recommendation}", _INDENT + "  ")
     lines += ["", *_wrap(closing(audit), "")]
     return "\n".join(lines)
+
+
+def audit_summary(audit: Audit) -> str:
+    """The audit in five lines: the data, the verdict, the two worst findings, and how to see the rest."""
+    place = screen()
+    width = min(place.columns or _USUAL, _WIDEST)
+    worst = [f"{finding.severity:<7}  {finding.sentence}" for finding in audit.findings[:2]]
+    more = "--all prints everything, with what each tool makes of it; -o audit.html makes a page of it."
+    lines = [f"{audit.name}: {audit.about}", verdict(audit), *worst, more]
+    shown = [place.text(line) for line in lines]
+    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in shown)
+
+
+def verdict(audit: Audit) -> str:
+    """What the findings come to, in a sentence."""
+    counted = {kind: sum(f.severity == kind for f in audit.findings) for kind in ("error", "warning", "info")}
+    nouns = {"error": "error", "warning": "warning", "info": "remark"}
+    told = [f"{number} {nouns[kind]}{'' if number == 1 else 's'}" for kind, number in counted.items() if number]
+    if not told:
+        return "Nothing that bears on a comparison."
+    fit = "No comparison survives this" if counted["error"] else "Fit for a comparison, with care"
+    if not counted["error"] and not counted["warning"]:
+        fit = "Fit for a comparison"
+    return f"{fit}: {', '.join(told)}; {len(audit.clean)} other things were looked for and not found."
 
 
 def _effect_lines(effects: Sequence[Effect]) -> list[str]:
@@ -63,7 +87,7 @@ def _amount(effect: Effect) -> str:
     return "0" if abs(effect.amount) < 5e-7 else f"{effect.amount:+.4f}".replace("-", "−")
 
 
-def _parts(finding: Finding, most: int = 12) -> str:
+def counts_text(finding: Finding, most: int = 12) -> str:
     """The count by label, cutoff or feature; shares and means with decimals."""
     shown = [f"{name}: {_count(value)}" for name, value in finding.parts[:most]]
     return ", ".join(shown) + (", …" if len(finding.parts) > most else "")
@@ -95,7 +119,9 @@ def _wrap(text: str, indent: str) -> list[str]:
 
 def findings_table(audit: Audit) -> Table:
     """One row a finding."""
-    rows = [[f.severity, f.key, f.sentence, _parts(f), "; ".join(f.examples), f.recommendation] for f in audit.findings]
+    rows = [
+        [f.severity, f.key, f.sentence, counts_text(f), "; ".join(f.examples), f.recommendation] for f in audit.findings
+    ]
     return Table(["severity", "finding", "what", "counts", "for example", "advice"], rows, names=6)
 
 

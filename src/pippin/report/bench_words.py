@@ -43,9 +43,14 @@ def _crowns(own: Leaderboard, others: Sequence[Leaderboard]) -> str:
     same = crowned.pop(own.best or "", [])
     if not crowned:
         return f"All {len(others) + 1} tools crown the same winner."
-    parts = [f"{listed(tools)} {'crowns' if len(tools) == 1 else 'crown'} {best}" for best, tools in crowned.items()]
+    parts = [f"{_few(tools)} {'crowns' if len(tools) == 1 else 'crown'} {best}" for best, tools in crowned.items()]
     agree = f"{len(same) + 1} of {len(others) + 1} tools agree; " if same else "No other tool agrees: "
     return f"{agree}{'; '.join(parts)}."
+
+
+def _few(tools: Sequence[str], most: int = 4) -> str:
+    """Some tools by their names, many by the first of them."""
+    return listed(tools) if len(tools) <= most else f"{', '.join(tools[: most - 1])} and {len(tools) - most + 1} more"
 
 
 def overall_finding(

@@ -64,19 +64,23 @@ def presenter_of(result: Any) -> Presenter:
 def _evaluation() -> Presenter:
     from pippin.report import evaluation as report
     from pippin.report import evaluation_figures as figures
+    from pippin.report import pieces
 
     return Presenter(
-        lambda e: [report.table([e])], figures={"queries": (figures.queries, "the value of every query, best first")}
-    )
+        lambda e: [report.table([e])], figures={"queries": (figures.queries, "the value of every query, best first")},
+        pieces=lambda e: [pieces.evaluation_words(e), report.table([e]), *pieces.query_values(e)],
+    )  # fmt: skip
 
 
 def _evaluations() -> Presenter:
     from pippin.report import evaluation as report
     from pippin.report import evaluation_figures as figures
+    from pippin.report import pieces
 
     return Presenter(
         lambda found: [report.table(list(found.values())), *_left_out(found)],
         figures={"tools": (figures.tools, "the mean under every tool")},
+        pieces=lambda found: [*pieces.by_tool(found), report.table(list(found.values())), *_left_out(found)],
     )
 
 
@@ -87,6 +91,7 @@ def _left_out(found: Any) -> list[str]:
 def _comparison() -> Presenter:
     from pippin.report import compare as report
     from pippin.report import compare_figures as figures
+    from pippin.report import pieces
 
     return Presenter(
         report.blocks,
@@ -97,16 +102,19 @@ def _comparison() -> Presenter:
             "tools": (figures.tools, "every system under every tool"),
             "agreement": (figures.agreement, "rank correlation between the leaderboards of every two tools"),
         },
+        pieces=pieces.comparison,
     )
 
 
 def _reconciliation() -> Presenter:
+    from pippin.report import pieces
     from pippin.report import reconcile as report
 
     return Presenter(
         lambda found: [found.sentence(), report.table([found])],
         report.terminal,
         {"waterfall": (lambda found: report.figure([found]), "from one tool's number to the other's")},
+        lambda found: [found.sentence(), pieces.waterfall(found), report.table([found])],
     )
 
 
@@ -173,10 +181,12 @@ def _correlation() -> Presenter:
 def _leaderboard() -> Presenter:
     from pippin.report import evaluation_figures as figures
     from pippin.report import leaderboard as report
+    from pippin.report import pieces
 
     return Presenter(
         lambda board: [f"{board.data} under {board.tool}", report.board_table(board), *report.gap_notes([board])],
         figures={"means": (figures.standings, "means with their intervals")},
+        pieces=pieces.leaderboard,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.evaluation.compare import Board, Comparison
+from pippin.evaluation.tool import GROUPS
 from pippin.evaluation.tools import TOOLS
 from pippin.report.packing import ABSENT, distinct, pack, pack_texts, significant_digits, ten_thousandths
 
@@ -256,14 +257,9 @@ def joined(distance: F64) -> list[int]:
 
 
 def tool_groups(tools: Sequence[str]) -> list[dict[str, Any]]:
-    """The tools by the group that they say they are of, in the order of the shelf; with a line on each group."""
+    """The tools by their group, in the order of the shelf, with a line on each group."""
     found: dict[str, list[str]] = {}
-    for name in sorted(tools, key=lambda t: (t not in TOOLS, list(TOOLS).index(t) if t in TOOLS else 0)):
-        group = str(getattr(TOOLS[name], "group", "") or REST) if name in TOOLS else REST
-        found.setdefault(group, []).append(name)
-    return [{"name": name, "about": _about(own), "tools": own} for name, own in found.items()]
-
-
-def _about(tools: Sequence[str]) -> str:
-    """A group in a line: its first tools."""
-    return ", ".join(tools[:3]) + (f" and {len(tools) - 3} more" if len(tools) > 3 else "")
+    for name in tools:
+        found.setdefault(TOOLS[name].group if name in TOOLS else REST, []).append(name)
+    about = {**GROUPS, REST: "values as they were given"}
+    return [{"name": name, "about": about[name], "tools": found[name]} for name in about if name in found]

@@ -71,7 +71,7 @@ def parts(study: Study) -> list[Part]:
     """The study in words and tables."""
     words = [Prose(f"{i}. {c.meaning[0].upper()}{c.meaning[1:]}: {_value(c)}. {c.words}", "   ")
              for i, c in enumerate(study.conclusions, 1)]  # fmt: skip
-    shown: list[Part] = [Heading(f"The study on {study.data}"), Prose(_lead(study)), conclusions_table(study), *words]
+    shown: list[Part] = [Heading(f"The study on {study.data}"), Prose(lead(study)), conclusions_table(study), *words]
     for c in study.conclusions:
         if c.name.startswith("training") and c.evidence:
             shown += [Heading(f"T{c.name[1:]}, by ranker", ""), evidence_table(c)]
@@ -85,7 +85,8 @@ def parts(study: Study) -> list[Part]:
     return shown
 
 
-def _lead(study: Study) -> str:
+def lead(study: Study) -> str:
+    """What was trained, and how it was evaluated."""
     board = study.board(study.base, study.tools[0], LAST)
     queries = len(board.by_query(study.rankers[0])) if study.rankers else 0
     return (

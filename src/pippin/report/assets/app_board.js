@@ -50,7 +50,7 @@ function grouping() {
   return { id: "group", head: "", kind: "group", silent: true, cell: r => {
     const at = order.indexOf(r) + 1;
     if (!sorted) return "";
-    return `<svg width="${width}" height="34" aria-hidden="true">${found.map(([a, b], i) => at < a || at > b ? "" : `<line x1="${5 + 8 * i}" x2="${5 + 8 * i}" y1="${at === a ? 9 : -1}" y2="${at === b ? 25 : 35}"/>`).join("")}</svg>`; } };
+    return `<svg width="${width}" height="34" aria-hidden="true">${found.map(([a, b], i) => at < a || at > b ? "" : `<line x1="${5 + 8 * i}" x2="${5 + 8 * i}" y1="${at === a ? 9 : -10}" y2="${at === b ? 25 : 44}"/>`).join("")}</svg>`; } };
 }
 function groupWords() {
   const order = ranked(), found = groups(), best = order[0];

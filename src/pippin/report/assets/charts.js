@@ -114,12 +114,13 @@ const charts = (() => {
     const names = seriesOf(rows), columns = options.columns.filter(c => rows.some(r => r.column === c)), mark = marksOf(options), ranked = options.places;
     const wide = place.clientWidth || 640, side = Math.min(widest(names) + 34, wide < 480 ? 92 : 150), foot = Math.min(110, widest(columns) * .8 + 18);
     const { root, width, height } = frame(place, Math.max(options.height ?? 320, names.length * (ranked ? 21 : GAP) + foot + 34), options.label);
-    const [left, right, top, bottom] = [ranked ? side : 50, width - side, ranked ? 16 : 24, height - foot];
+    const narrow = wide < 480, [left, right, top, bottom] = [ranked && !narrow ? side : ranked ? 30 : 50, width - side, ranked ? 16 : 24, height - foot];
     const [low, high] = ranked ? [1, Math.max(2, options.most)] : span(rows.map(r => r.y)), y = ranked ? linear(1, high, top + 6, bottom - 10) : linear(low, high, bottom, top);
     const x = at => columns.length < 2 ? (left + right) / 2 : left + 12 + at * (right - left - 24) / (columns.length - 1);
-    columns.forEach((c, i) => root.append(
+    const every = Math.ceil(12 * columns.length / (right - left));  // names that would touch are left out
+    columns.forEach((c, i) => root.append(...[
       make("rect", { x: (x(i) - (right - left) / columns.length / 2).toFixed(1), y: top - 8, width: ((right - left) / columns.length).toFixed(1), height: height - top + 8, class: `column${c === options.chosen ? " chosen" : ""}`, "data-column": c }),
-      turned(x(i) + 3, bottom + 14, c, { class: `tick column-name${c === options.chosen ? " chosen" : ""}`, "data-column": c })));
+      i % every && c !== options.chosen ? null : turned(x(i) + 3, bottom + 14, c, { class: `tick column-name${c === options.chosen ? " chosen" : ""}`, "data-column": c })].filter(Boolean)));
     if (!ranked) leftAxis(root, y, ticks(low, high, 5), left, right, options.yTitle);
     const ends = [0, columns.length - 1].map(at => names.map(n => rows.find(r => r.series === n && r.column === columns[at])));
     const stands = ends.map(own => apart(own.map(r => r ? y(r.y) : bottom), GAP, top, bottom));
@@ -131,7 +132,7 @@ const charts = (() => {
       group.append(make("path", { d: path, class: ranked ? "line bump" : "line", stroke }));
       own.forEach(([, r], n) => group.append(tip(make("circle", { cx: points[n][0].toFixed(1), cy: points[n][1].toFixed(1), r: ranked ? 4.5 : 3.2, fill: stroke }), r.tip)));
       const [first, last] = ends.map(own => own[i]);
-      if (ranked && first) group.append(text(left - 4, y(first.y) + 4, `${short(name, side - 34)}  ${first.place ?? first.y}`, { class: "name", "text-anchor": "end" }));
+      if (ranked && first) group.append(text(left - 4, y(first.y) + 4, narrow ? `${first.place ?? first.y}` : `${short(name, side - 34)}  ${first.place ?? first.y}`, { class: "name", "text-anchor": "end" }));
       if (last) group.append(...(ranked ? [text(right + 4, y(last.y) + 4, `${last.place ?? last.y}  ${short(name, side - 34)}`, { class: "name" })]
         : [line(x(columns.length - 1) + 4, y(last.y), right + 8, stands[1][i], "leader", { stroke }), text(right + 11, stands[1][i] + 4, short(name, side - 12), { class: "name" })]));
       root.append(group);
@@ -149,7 +150,7 @@ const charts = (() => {
       if (i === undefined || j === undefined) continue;
       const fill = options.shade(cell.value), box = make("rect", { x: (side + j * size).toFixed(1), y: (4 + i * tall).toFixed(1), width: (size - 1).toFixed(1), height: (tall - 1).toFixed(1), rx: 2, fill: fill.colour, class: "cell", "data-row": cell.row, "data-column": cell.column });
       root.append(tip(box, cell.tip));
-      if (size >= 30 && cell.words) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", fill: fill.ink, "pointer-events": "none" }));
+      if (size >= 30 && cell.words) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", style: `fill:${fill.ink}`, "pointer-events": "none" }));
     }
     rows.forEach((r, i) => root.append(text(side - 6, 4 + i * tall + tall / 2 + 4, short(r, side - 8), { class: `tick${r === options.chosen ? " chosen" : ""}`, "text-anchor": "end", "data-column": r })));
     columns.forEach((c, j) => root.append(turned(side + j * size + size / 2 + 3, tall * rows.length + 18, c, { class: `tick${c === options.chosen ? " chosen" : ""}`, "data-column": c })));
@@ -177,7 +178,7 @@ const charts = (() => {
     const taken = rows.map(r => { const [px, py] = [x(Math.log10(r.x)), y(r.y)]; return [px - 6, py - 6, px + 6, py + 6]; });
     const free = box => box[0] >= left - 2 && box[2] <= right + 14 && box[1] >= 2 && box[3] <= bottom - 2 && !taken.some(o => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]);
     for (const r of [...rows].sort((p, q) => front.includes(q) - front.includes(p) || q.y - p.y)) {
-      const [px, py] = [x(Math.log10(r.x)), y(r.y)], long = r.name.length * LETTER, stroke = mark(r.name), group = make("g", { "data-series": r.name, class: "series" });
+      const [px, py] = [x(Math.log10(r.x)), y(r.y)], long = r.name.length * LETTER * (front.includes(r) ? 1.13 : 1), stroke = mark(r.name), group = make("g", { "data-series": r.name, class: "series" });
       const spots = [];
       for (const far of [9, 18, 30, 44, 60, 78]) spots.push([px + far, py + 4], [px - far - long, py + 4], [px - long / 2, py - far], [px - long / 2, py + far + 9], [px + far * .7, py - far * .7], [px + far * .7, py + far * .7 + 8], [px - far * .7 - long, py - far * .7], [px - far * .7 - long, py + far * .7 + 8]);
       const spot = spots.find(([sx, sy]) => free([sx - 1, sy - 11, sx + long + 1, sy + 3]));
@@ -210,7 +211,7 @@ const charts = (() => {
     const most = Math.max(...rows.map(r => Math.abs(r.difference)), 1e-9), y = linear(-most, most, bottom, top), each = (right - left) / Math.max(1, rows.length);
     leftAxis(root, y, ticks(-most, most, 4), left, right, options.yTitle);
     rows.forEach((r, i) => { if (r.difference) root.append(make("rect", { x: (left + i * each).toFixed(2), y: Math.min(y(0), y(r.difference)).toFixed(1), width: Math.max(.6, each - (each > 4 ? 1 : 0)).toFixed(2), height: Math.max(1, Math.abs(y(r.difference) - y(0))).toFixed(1), class: r.difference > 0 ? "for-a" : "for-b" })); });
-    rows.forEach((r, i) => root.append(tip(make("rect", { x: (left + i * each).toFixed(2), y: top, width: each.toFixed(2), height: bottom - top, class: `catch${r.key === options.chosen ? " chosen" : ""}`, "data-key": r.key }), r.tip)));
+    rows.forEach((r, i) => root.append(tip(make("rect", { x: (left + i * each).toFixed(2), y: top, width: each.toFixed(2), height: bottom - top, class: `catch${r.key !== undefined && r.key === options.chosen ? " chosen" : ""}`, "data-key": r.key }), r.tip)));
     root.append(line(left, y(0), right, y(0), "rule"), text((left + right) / 2, height - 8, options.xTitle, { class: "title", "text-anchor": "middle" }));
     return root;
   }

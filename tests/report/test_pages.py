@@ -1,0 +1,269 @@
+"""Every page in a browser: axe-core finds nothing wrong, and what the controls show are the results' numbers."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.bench.test_study import made
+from tests.report.conftest import RANKERS, Seen
+
+import pippin
+from pippin.bench.leaderboard import leaderboard
+from pippin.bench.store import Results
+from pippin.bench.study import study
+from pippin.data import synthetic
+from pippin.report.audit_page import audit_page
+from pippin.report.compare_page import compare_page
+from pippin.report.reconcile_page import reconcile_page
+from pippin.report.sheets import stretches
+from pippin.report.study_page import study_page
+
+DATA = synthetic.make(40)
+SYSTEMS = {name: np.nan_to_num(DATA.features[:, i]) + DATA.labels * w
+           for i, (name, w) in enumerate((("bm25", 0.1), ("lm", 0.2), ("<dense>", 0.6)))}  # fmt: skip
+PAGES = ("bench", "compare", "reconcile", "audit", "study")
+
+
+@pytest.fixture(scope="session")
+def pages(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A page of every kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    compared = [
+        pippin.compare(DATA, SYSTEMS, measure, ["official", "letor4", "yahoo"]) for measure in ("NDCG@5", "MAP")
+    ]
+    found = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
+    texts = {
+        "compare": compare_page(compared, "synthetic", ["seed 0"]),
+        "reconcile": reconcile_page(list(found.values()), []),
+        "audit": audit_page(pippin.audit(DATA, SYSTEMS["bm25"])),
+        "study": study_page([study(made(), "D")]),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {"bench": file, **{name: folder / f"{name}.html" for name in texts}}
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    return (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def drawn(seen: Seen, file: Path, fragment: str = "") -> Any:
+    """The page with all its figures and folded parts."""
+    found = seen.open(file, fragment)
+    found.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(seen: Seen, pages: dict[str, Path], axe: str, name: str, width: int, theme: Any) -> None:
+    seen.page.set_viewport_size({"width": width, "height": 900})
+    seen.page.emulate_media(color_scheme=theme)
+    shown = drawn(seen, pages[name], "#pairs=open" if name in ("bench", "compare") else "")
+    shown.evaluate(
+        "for (const part of document.querySelectorAll('details')) if (part.className !== 'save') part.open = true"
+    )
+    shown.evaluate(axe)
+    found = shown.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))]))")
+    assert found == []
+    assert seen.said == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_targets_can_be_hit_with_a_thumb(seen: Seen, pages: dict[str, Path]) -> None:
+    seen.page.set_viewport_size({"width": 390, "height": 800})
+    shown = drawn(seen, pages["bench"])
+    shown.click("#chosen")
+    small = shown.evaluate(
+        """[...document.querySelectorAll("button, select, summary, input[type=search], .choices label")].filter(e => {
+             const box = e.getBoundingClientRect(); return box.width && (box.width < 24 || box.height < 24); })
+             .map(e => e.outerHTML.slice(0, 120))"""
+    )
+    assert small == []
+    assert shown.locator("nav").is_visible()
+
+
+def test_the_headline_follows_the_tool(seen: Seen, file: Path, results: Results) -> None:
+    shown = seen.open(file)
+    for tool in ("official", "gdeval", "letor4"):
+        shown.select_option("#tool", tool)
+        best = leaderboard(results, "one", "NDCG@10", tool)
+        words = shown.locator("#finding").inner_text()
+        assert words.startswith(f"On one, {best.best} has the best NDCG@10 under {tool}: {best.standings[0].mean:.4f}")
+
+
+def test_over_all_data_sets_headline_and_order_agree(seen: Seen, file: Path) -> None:
+    shown = seen.open(file, "#data=")
+    for tool in ("official", "yahoo"):
+        shown.select_option("#tool", tool)
+        assert f"under {tool}, {seen.column('ranker')[0]} wins most" in shown.locator("#finding").inner_text()
+        wins = [int(text.split()[0]) for text in seen.column("wins")]
+        assert wins == sorted(wins, reverse=True)
+
+
+def test_places_that_cannot_be_told_apart(seen: Seen, file: Path, results: Results) -> None:
+    shown = seen.open(file)
+    board = leaderboard(results, "one", "NDCG@10")
+    tested = board.board
+    assert tested is not None
+    found = stretches(list(board.by_ranker), lambda a, b: tested.winner(a, b) > 0 and tested.significant(a, b))
+    first = found[0]
+    words = shown.locator("#groups-words").inner_text()
+    assert (f"1–{first[1]} cannot be told apart" in words) == (first[1] > 1)
+
+
+def test_every_pair_with_p_and_effect(seen: Seen, file: Path, results: Results) -> None:
+    shown = seen.open(file)
+    shown.click("#pairs-box > summary")
+    shown.wait_for_selector("#pairs svg")
+    board = leaderboard(results, "one", "NDCG@10")
+    assert board.board is not None
+    pair = board.board.tested.pair("ranksvm", "best-feature")
+    tip = shown.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').get_attribute("data-tip")
+    effect = pair.effect if pair.a == "ranksvm" else -pair.effect
+    assert f"effect {effect:.2f}" in tip
+    p = pair.p_adjusted
+    assert ("p < 0.0001" if p < 1e-4 else f"p {p:.4f}" if p < 0.01 else f"p {p:.3f}") in tip
+    shown.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').click()
+    assert "ranksvm against best-feature" in shown.locator("#pair-card").inner_text()
+    assert shown.locator("#first").input_value() == "ranksvm"
+    assert "pairs=open" in shown.url
+
+
+def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: Path, results: Results) -> None:
+    shown = drawn(seen, file)
+    shown.wait_for_selector("#tool-chips button")
+    shown.click('#tool-chips [data-tool="yahoo"]')
+    ranker = shown.locator("#explained").input_value()
+    before, after = (leaderboard(results, "one", "NDCG@10", t).by_ranker[ranker].mean for t in ("official", "yahoo"))
+    words = shown.locator("#waterfall-words").inner_text()
+    assert f"official says {before:.4f}, yahoo {after:.4f}" in words
+    shares = [
+        float(text.split()[-1].replace("−", "-")) for text in shown.locator("#carriers .chips button").all_inner_texts()
+    ]
+    assert sum(shares) == pytest.approx(after - before, abs=2e-4)
+    shown.locator("#carriers .open-query").first.click()
+    assert "query=one%2F" in shown.url
+
+
+def test_two_lists_side_by_side(seen: Seen, file: Path, results: Results) -> None:
+    shown = drawn(seen, file, "#a=ranksvm&b=regression")
+    shown.locator("#query-table [data-show]").first.click()
+    shown.wait_for_selector("#query-detail .doc")
+    query = shown.locator("#query-table tr.chosen th").inner_text()
+    cells = {c.key[2]: c for c in results.cells if c.key[0] == "one" and query in set(c.scores()["query"])}
+    rows = cells["ranksvm"].scores().filter(pl.col("query") == query)
+    order = np.argsort(-rows["score"].to_numpy(), kind="stable")[:10]
+    labels = [str(rows["label"][int(i)]) for i in order]
+    lists = shown.locator("#query-detail .lists ol")
+    assert [text.split()[0] for text in lists.nth(0).locator(".label").all_inner_texts()] == labels
+    assert shown.locator("#query-detail .between path").count() > 0
+    assert "Why" in shown.locator("#query-detail").inner_text()
+    address = shown.url
+    assert "query=one" in address
+    again = drawn(seen, file, "#" + address.partition("#")[2])
+    again.wait_for_selector("#query-detail .doc")
+
+
+def test_queries_are_searched_and_sorted(seen: Seen, file: Path) -> None:
+    shown = seen.open(file)
+    shown.wait_for_selector("#query-table tbody tr")
+    shown.click('[data-qsort="query"]')
+    ids = shown.locator("#query-table tbody th").all_inner_texts()
+    assert ids == sorted(
+        ids, key=lambda text: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
+    )
+    shown.fill("#query-filter", ids[3])
+    assert ids[3] in shown.locator("#query-table tbody th").all_inner_texts()
+    shown.fill("#query-filter", "nobody asks this")
+    assert "No query matches" in shown.locator("#query-table").inner_text()
+
+
+@pytest.mark.parametrize("form", ["CSV", "LaTeX"])
+def test_the_table_is_handed_out(seen: Seen, file: Path, results: Results, form: str) -> None:
+    shown = seen.open(file)
+    shown.click("#leaderboard .save > summary")
+    with shown.expect_download() as caught:
+        shown.locator("#leaderboard .save button", has_text=re.compile(f"^{form}$")).first.click()
+    text = Path(caught.value.path()).read_text(encoding="utf-8")
+    best = leaderboard(results, "one", "NDCG@10").standings[0]
+    assert best.ranker in text
+    assert repr(best.mean)[:8] in text
+    assert text.startswith("#,Ranker,NDCG@10" if form == "CSV" else "\\begin{tabular}")
+
+
+@pytest.mark.parametrize(("form", "start"), [("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"series,column,y")])
+def test_figures_are_handed_out(seen: Seen, file: Path, form: str, start: bytes) -> None:
+    shown = drawn(seen, file)
+    figure = shown.locator("figure", has=shown.locator("#across"))
+    figure.locator(".save > summary").click()
+    with shown.expect_download() as caught:
+        figure.locator(".save button", has_text=re.compile(f"^{form}$")).click()
+    content = Path(caught.value.path()).read_bytes()
+    assert content.startswith(start)
+    assert b"var(--" not in content
+
+
+def test_columns_that_say_nothing_are_not_there(seen: Seen, file: Path) -> None:
+    shown = seen.open(file)
+    assert "Place vs official" not in shown.locator("#board thead").inner_text()
+    assert shown.locator("#board thead th.bar svg text").count() == 3
+
+
+def test_places_from_first_to_last_are_labelled_at_both_ends(seen: Seen, file: Path) -> None:
+    shown = drawn(seen, file)
+    names = (
+        shown.locator("#across text.name").all_inner_texts() or shown.locator("#across text.name").all_text_contents()
+    )
+    assert len(names) == 2 * len(RANKERS)
+    shown.check("input[name=across][value=number]", force=True)
+    assert shown.locator("#across text.name").count() == len(RANKERS)
+    assert "across=number" in shown.url
+
+
+def test_a_comparison_shows_its_numbers(seen: Seen, pages: dict[str, Path]) -> None:
+    shown = seen.open(pages["compare"])
+    compared = pippin.compare(DATA, SYSTEMS, "MAP", ["official", "letor4", "yahoo"])
+    shown.check("input[name=family][value=MAP]", force=True)
+    shown.select_option("#tool", "letor4")
+    board = next(b for b in compared.boards if b.name == "letor4")
+    assert seen.column("ranker") == board.order()
+    assert seen.column("mean") == [f"{board.means[s]:.4f}" for s in board.order()]
+
+
+def test_it_prints_on_few_sheets(seen: Seen, file: Path, tmp_path: Path) -> None:
+    shown = drawn(seen, file)
+    shown.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+    sheets = re.findall(rb"/Type\s*/Page\b(?!s)", (tmp_path / "page.pdf").read_bytes())
+    assert 1 <= len(sheets) <= 8
+
+
+def test_notebooks_show_the_pieces(seen: Seen, results: Results, tmp_path: Path) -> None:
+    shown = [results.leaderboard(data="one"), pippin.evaluate(DATA, SYSTEMS["bm25"], ["NDCG@10"], "letor4"),
+             pippin.reconcile(DATA, SYSTEMS["bm25"], target="letor4"), pippin.compare(DATA, SYSTEMS)]  # fmt: skip
+    body = "".join(result._repr_html_() for result in shown)
+    notebook = f"<!doctype html><title>x</title><body data-ready=yes>{body}"
+    (tmp_path / "notebook.html").write_text(notebook, encoding="utf-8")
+    found = seen.open(tmp_path / "notebook.html")
+    assert found.locator(".piece").count() == len(shown)
+    assert found.locator(".piece svg.chart").count() >= len(shown)
+    assert "<dense>" in found.locator(".piece").last.inner_text()
+    assert seen.said == []
+
+
+def test_the_page_of_a_study(seen: Seen, pages: dict[str, Path]) -> None:
+    shown = seen.open(pages["study"])
+    found = study(made(), "D")
+    assert shown.locator("h1").inner_text() == "Do published conclusions hold on D?"
+    words = shown.locator("main").inner_text()
+    assert all(conclusion.statement in words for conclusion in found.conclusions)
+    assert shown.locator("svg.chart").count() >= len(found.rankers)

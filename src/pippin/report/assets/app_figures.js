@@ -24,5 +24,5 @@ function drawImportance() {
   const chosen = told.includes(state.important) ? state.important : order[0] ?? told[0];
   $("important").innerHTML = told.map(r => option(r, r, chosen)).join("");
   $("importance-words").textContent = `The features that count most on ${data}, by their share over the folds.`;
-  draw("importance", "bars", () => panel(data).importance[chosen].map(([name, value]) => ({ name, value, words: charts.FORMATS["%"](value), colour: COLOUR[chosen] })), { xTitle: "share of the importance", tick: v => `${Math.round(v * 100)} %`, label: `The features that count most for ${chosen} on ${data}` });
+  draw("importance", "bars", () => panel(data).importance[chosen].map(([name, value]) => ({ name: called(name), value, words: charts.FORMATS["%"](value), colour: COLOUR[chosen] })), { xTitle: "share of the importance", tick: v => `${Math.round(v * 100)} %`, label: `The features that count most for ${chosen} on ${data}` });
 }

@@ -51,7 +51,7 @@ function carriers(rows) {  // how few queries carry the lead: without them it wo
 
 // The two lists of a query side by side.
 const hasDetail = r => Boolean(panel(r.data).detail_ranks);
-const SHOWN_RANKS = 10;
+const SHOWN_RANKS = 10, called = feature => /^\d+$/.test(feature) ? `feature ${feature}` : feature;
 function drawDetail(rows, a, b) {
   const box = $("query-detail"), row = rows.find(r => r.key === state.query);
   box.hidden = !row || !hasDetail(row) || a === b;
@@ -101,7 +101,7 @@ function why(row, a, b, lists) {
   const sentences = most.map(d => { const better = moved(d) > 0 ? a : b, worse = better === a ? b : a;
     return `<li><b>${escaped(d.title || d.id)}</b> (label ${d.label}): ${escaped(a)} has it at ${d.rank(a) || "no rank"}, ${escaped(b)} at ${d.rank(b) || "no rank"}${gain(d) > .02 ? `, which is to the good of ${escaped(better)}` : ""}.${reason(d, told, better, worse, x, y, a)}</li>`; });
   const meter = v => `<span class="meter"><i style="width:${Math.round(100 * v)}%"></i></span>${v.toFixed(2)}`, share = v => v ? `${(100 * v).toFixed(0)} %` : '<span class="dim">–</span>';
-  const table = told.length ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The features that count most, and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">weighs with ${escaped(a)}</th><th scope="col">with ${escaped(b)}</th>${most.map(d => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${told.map(f => `<tr><th scope="row">${escaped(f.name)}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map(d => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">A value is where the document stands between the least (0) and the greatest (1) of the query's list.</p>` : "";
+  const table = told.length ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The features that count most, and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">weighs with ${escaped(a)}</th><th scope="col">with ${escaped(b)}</th>${most.map(d => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${told.map(f => `<tr><th scope="row">${escaped(called(f.name))}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map(d => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">A value is where the document stands between the least (0) and the greatest (1) of the query's list.</p>` : "";
   return `<div class="why"><h3>Why</h3><ul>${sentences.join("")}</ul>${table}</div>`;
 }
 function reason(d, told, better, worse, x, y, a) {
@@ -109,5 +109,5 @@ function reason(d, told, better, worse, x, y, a) {
   const best = [...told].map(f => ({ ...f, pull: ((own[f.name] ?? 0) - (other[f.name] ?? 0)) * (d.features[f.i] - .5) * sign })).sort((p, q) => q.pull - p.pull)[0];
   if (!best || best.pull <= .005) return "";
   const mine = own[best.name] ?? 0, theirs = other[best.name] ?? 0, [who, more, less] = mine >= theirs ? [better, mine, theirs] : [worse, theirs, mine];
-  return ` ${escaped(who)} leans more on ${escaped(best.name)} (${(100 * more).toFixed(0)} % against ${(100 * less).toFixed(0)} %), which is ${d.features[best.i] > .5 ? "high" : "low"} here (${d.features[best.i].toFixed(2)}).`;
+  return ` ${escaped(who)} leans more on ${escaped(called(best.name))} (${(100 * more).toFixed(0)} % against ${(100 * less).toFixed(0)} %), which is ${d.features[best.i] > .5 ? "high" : "low"} here (${d.features[best.i].toFixed(2)}).`;
 }

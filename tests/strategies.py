@@ -64,7 +64,8 @@ FREE: dict[type, tuple[Any, ...]] = {
     type(None): (),
 }
 # what tests set themselves: all that looks at scores and ids, which definitions do not know
-SETTLED: dict[str, Any] = {"ties": "input", "order": "score", "score_floor": "none", "own_document": "keep"}
+SETTLED: dict[str, Any] = {"ties": "input", "order": "score", "score_floor": "none", "own_document": "keep",
+                           "ties_across": "query"}  # fmt: skip
 
 
 def values_of(name: str) -> list[Any]:
@@ -103,9 +104,9 @@ def collection(drawn: Sequence[Drawn]) -> tuple[Judgements, Run]:
     judged: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q, query in enumerate(drawn):
-        judged[f"q{q}"] = {f"d{i}": label for i, label in enumerate(query.labels) if label is not None}
-        judged[f"q{q}"] |= {f"x{i}": label for i, label in enumerate(query.missed)}
-        run[f"q{q}"] = {f"d{i}": score for i, score in enumerate(query.scores)}
+        judged[f"q{q}"] = {f"q{q}d{i}": label for i, label in enumerate(query.labels) if label is not None}
+        judged[f"q{q}"] |= {f"q{q}x{i}": label for i, label in enumerate(query.missed)}
+        run[f"q{q}"] = {f"q{q}d{i}": score for i, score in enumerate(query.scores)}
     return Judgements.of(judged), Run.of(run)
 
 

@@ -250,15 +250,24 @@ double top_label_rank(const List& list, const Rules& rules, Scratch&) {
     return 0.0;
 }
 
+// Gains of the first R documents over R, the number of relevant ones.
+double gain_at_relevant(const List& list, const Rules& rules, Scratch& scratch) {
+    const Position relevant = pool_relevant(list, rules);
+    if (relevant == 0) return kUndefined;
+    Rules cut = rules;
+    cut.cutoff = relevant;
+    return cumulative_gain(list, cut, scratch) / real(relevant);
+}
+
 // What recall at the cutoff divides by where it divides by min(R, k).
 double most_hits(const List& list, const Rules& rules, Scratch&) { return real(rules.depth(pool_relevant(list, rules))); }
 
-constexpr std::array<std::pair<std::string_view, Measure>, 18> kMeasures{{
+constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
     {"fall_out", fall_out}, {"auc", area_under_curve}, {"ranking_loss", ranking_loss}, {"opa", ordered_pairs},
     {"graded_pairs", graded_pairs}, {"arp", average_rank}, {"label_sum", label_sum}, {"ncrr", cumulative_reciprocal_rank},
     {"rr_hits", mean_reciprocal_rank_of_hits}, {"cg", cumulative_gain}, {"average_gain", average_gain},
     {"mean_p", mean_precision}, {"mean_recall", mean_recall}, {"coverage_error", coverage_error},
-    {"random_ndcg", random_ndcg}, {"normalised_rbp", normalised_rbp}, {"top_rr", top_label_rank}, {"most_hits", most_hits},
+    {"random_ndcg", random_ndcg}, {"normalised_rbp", normalised_rbp}, {"top_rr", top_label_rank}, {"r_gain", gain_at_relevant}, {"most_hits", most_hits},
 }};
 
 }  // namespace

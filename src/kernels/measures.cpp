@@ -365,6 +365,7 @@ double bpref(const List& list, const Rules& rules, Scratch&) {
     auto judged_nonrelevant = [&](std::int32_t label) { return label >= 0 && !rules.relevant(label); };
     const Position nonrelevant = std::count_if(list.pool.begin(), list.pool.end(), judged_nonrelevant);
     const Position bound = std::min(relevant, nonrelevant);
+    if (nonrelevant == 0 && rules.parameter > 0) return 0.0;  // trectools
     double sum = 0;
     Position above = 0;
     for (Position first = 0; first < list.size();) {

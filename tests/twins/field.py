@@ -47,6 +47,7 @@ def dcg(query: Query) -> float:
 
 
 @twin("NDCG")
+@twin("nAUC_ndcg")
 def ndcg(query: Query) -> float:
     """DCG over the ideal DCG; nothing to gain: undefined. A rule that zeroes short lists never looks inside them."""
     if query.short and query.convention.short == "zero":
@@ -70,6 +71,7 @@ def mean_ndcg(query: Query) -> float:
 
 
 @twin("AP")
+@twin("nAUC_map")
 @twin("gm_map")
 def ap(query: Query) -> float:
     """Precision at every relevant rank, over the number of relevant documents; undefined where there are none."""
@@ -90,6 +92,7 @@ def ap(query: Query) -> float:
 
 
 @twin("P")
+@twin("nAUC_precision")
 def precision(query: Query) -> float:
     """Hits over the cutoff, with the convention's word on short lists."""
     rule = query.convention.short_precision
@@ -99,6 +102,7 @@ def precision(query: Query) -> float:
 
 
 @twin("Recall")
+@twin("nAUC_recall")
 def recall(query: Query) -> float:
     """Hits over all relevant."""
     over = query.all_relevant
@@ -114,6 +118,7 @@ def r_precision(query: Query) -> float:
 
 
 @twin("RR")
+@twin("nAUC_mrr")
 def rr(query: Query) -> float:
     """One over the rank of the first relevant document."""
     ranks = [r for r in query.relevant_ranks if r <= query.depth]
@@ -152,8 +157,15 @@ def rbp(query: Query, p: float = 0.8) -> float:
 
 
 @twin("Bpref")
-@twin("gm_bpref")
 def bpref(query: Query) -> float:
+    """As trec_eval has it, or 0 where nobody judged a non-relevant document (trectools)."""
+    if query.convention.bpref_alone == "zero" and query.all_relevant and not any(map(query.nonrelevant, query.judged)):
+        return 0.0
+    return trec_bpref(query)
+
+
+@twin("gm_bpref")
+def trec_bpref(query: Query) -> float:
     """1/R Σ over retrieved relevant documents of 1 - min(judged non-relevant above, R) / min(R, N).
 
     A judgement below 0 is no judgement (trec_eval 9). Without a judged non-relevant document above, the term is 1.

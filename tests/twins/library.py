@@ -122,7 +122,7 @@ def random_ndcg(query: Query) -> float:
     return sum(query.gains) / query.n * sum(discount(query, r) for r in range(1, query.depth + 1)) / ideal
 
 
-@twin("nRBP", {"p": 0.5})
+@twin("RBPnorm", {"p": 0.5})
 def normalised_rbp(query: Query, p: float = 0.85) -> float:
     """RBP over that of the best list of its length."""
     if not query.all_relevant:
@@ -143,3 +143,16 @@ def top_rr(query: Query) -> float:
     largest = max([0, *_grades(query)])
     at = [r for r, label in enumerate(query.ranked[: query.depth], 1) if label == largest]
     return 1 / at[0] if largest and at else 0.0
+
+
+@twin("Hole")
+def hole(query: Query) -> float:
+    """Unjudged documents over k; here no two queries share a document."""
+    over = query.cutoff or max(query.n, 1)
+    return sum(label is None for label in query.ranked[: query.depth]) / over
+
+
+@twin("Rgain")
+def r_gain(query: Query) -> float:
+    """Gains of the first R over R."""
+    return sum(query.gains[: query.all_relevant]) / query.all_relevant if query.all_relevant else UNDEFINED

@@ -32,6 +32,7 @@ class Query:
         self.top = max([0, *judged]) if top is None else top
         self._settle()
         ranked = self.ranked
+        self.asked = cutoff  # whatever the convention says of cutoffs
         self.cutoff = cutoff if convention.cut else None
         self.n = len(ranked)
         self.depth = self.n if self.cutoff is None else min(self.cutoff, self.n)

@@ -5,7 +5,7 @@ conventions (`tests/evaluation/test_measures.py`). They are written from the def
 tools were seen to do, not from the code under test.
 """
 
-from tests.twins import field, library, trec, trec8
+from tests.twins import diversity, field, library, trec, trec8, users
 from tests.twins.query import TWINS, Query, Twin, value
 
-__all__ = ["TWINS", "Query", "Twin", "field", "library", "trec", "trec8", "value"]
+__all__ = ["TWINS", "Query", "Twin", "diversity", "field", "library", "trec", "trec8", "users", "value"]

@@ -93,9 +93,9 @@ def _words(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _tools() -> tuple[str, ...]:
-    from pippin.evaluation.tools import TOOLS
+    from pippin.evaluation.tools import GROUPS, TOOLS
 
-    return ("all", *TOOLS)
+    return ("all", *GROUPS, *TOOLS)
 
 
 def _measures() -> tuple[str, ...]:

@@ -72,8 +72,8 @@ _ONE_OR_MORE = "repeat it, or join several by commas"
 FLAGS = {
     "measure": Flag(("-m", "--measure"), f"a measure such as NDCG@10, MAP, P(rel=2)@5: {_ONE_OR_MORE}; `pippin "
                     "measures` lists them", "M", {"action": Several}, "measures"),
-    "tool": Flag(("-t", "--tool"), f"an evaluation tool, or all: {_ONE_OR_MORE}; `pippin tools` lists them", "T",
-                 {"action": Several}, "tools"),
+    "tool": Flag(("-t", "--tool"), f"an evaluation tool, a group, or all: {_ONE_OR_MORE}; `pippin tools` lists them",
+                 "T", {"action": Several}, "tools"),
     "ranker": Flag(("-r", "--ranker"), f"a ranker: {_ONE_OR_MORE}; `pippin rankers` lists them", "R",
                    {"action": Several}, "rankers"),
     "convention": Flag(("--convention",), "the tool whose convention training looks at", "T", {"action": Several},

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.cli.evaluate import check_measures, chosen_tools, load
+from pippin.cli.evaluate import chosen_tools, load
 from pippin.cli.options import Former, hint, printing, shared
 from pippin.cli.output import as_json, form_of, write_text
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
-from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
+from pippin.evaluation.reconcile import Reconciliation, both_measures, reconcile_rankings
 from pippin.evaluation.tools import TOOLS, Tool
 from pippin.progress import progress
 from pippin.tables import Remarks, together
@@ -42,7 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Reconcile and print."""
     source, *targets = chosen(options)
-    check_measures(options.measure)
+    for measure in options.measure:
+        for target in targets:
+            both_measures(measure, source, target)
     ((judged, scored, name),) = load(options.judged, [options.scored], options.merge_queries)
     rankings = Rankings(judged, scored)
     reconciled, left_out = [], []

@@ -17,7 +17,7 @@ from pippin.cli.options import flag, old
 from pippin.cli.output import write
 from pippin.data.dataset import Dataset
 from pippin.evaluation.evaluate import evaluate_tool
-from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.tools import named
 from pippin.tables import Prose, Table, number
 
 HELP = """Make a small data set, evaluate two scorers under every tool, and print the table.
@@ -66,7 +66,7 @@ def record(data: Dataset, scorers: dict[str, NDArray[np.float64]], measures: lis
     """What every tool says of every scorer."""
     rows: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
-    for tool in TOOLS.values():
+    for tool in named("classic"):
         results = {name: evaluate_tool(data, scores, measures, tool, {}, name) for name, scores in scorers.items()}
         counts = next(iter(results.values())).counts
         for measure in measures:
@@ -88,11 +88,12 @@ def table(evaluated: dict[str, Any]) -> Table:
     ]  # fmt: skip
     first = 3 if len(measures) > 1 else 2
     best = {(i, first + scorers.index(row["winner"])) for i, row in enumerate(results)}
+    tools = len({row["tool"] for row in results})
     notes = [
         f"{counts['queries']} queries: {counts['empty']} without a relevant document, {counts['short']} shorter than "
         f"{counts['cutoff']} documents.",
         "The two scorers are close on purpose, and coarse has many ties: see who wins where.",
-        f"One ranking, one name ({', '.join(measures)}), {len(TOOLS)} tools: `pippin tools` tells what each does.",
+        f"One ranking, one name ({', '.join(measures)}), {tools} tools: `pippin tools` tells what each does.",
     ]
     heads = ["tool", "what it is", *(["measure"] if len(measures) > 1 else []), *scorers, "winner"]
     return Table(heads, rows, names=first, remarks=1, notes=notes, best=best)

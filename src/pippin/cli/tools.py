@@ -3,56 +3,71 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from pippin.cli.options import printing
 from pippin.cli.output import write
 from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.tools import TOOLS, Tool
+from pippin.evaluation.tools import GROUPS, TOOLS, Tool, named
 from pippin.tables import Facts, Heading, Part, Remarks, Table
 
-HELP = "List the evaluation tools side by side, or tell all about one."
-EXAMPLES = ("pippin tools", "pippin tools letor4", "pippin tools --format json")
+HELP = """List the evaluation tools side by side, or tell all about one.
+
+They stand in groups: classic (the default), libraries, retrieval, recommenders, engines; --group all shows every one. A
+group's name stands for its tools wherever a tool is asked for."""
+EXAMPLES = (
+    "pippin tools",
+    "pippin tools --group retrieval",
+    "pippin tools letor4",
+    "pippin tools --group all --format json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("tool", metavar="TOOL", nargs="?", help="all about this one")
+    parser.add_argument("--group", metavar="|".join([*GROUPS, "all"]), default="classic", choices=[*GROUPS, "all"],
+                        help="the tools to list (default: %(default)s)")  # fmt: skip
     printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list or one tool."""
     if options.tool is None:
-        records = [record(tool) for tool in TOOLS.values()] if options.format == "json" else None
-        write(options.format, options.output, lambda: [overview()], lambda: records)
+        tools = TOOLS.values() if options.group == "all" else named(options.group)
+        records = [record(tool) for tool in tools] if options.format == "json" else None
+        write(options.format, options.output, lambda: [overview(tools)], lambda: records)
     else:
         tool = TOOLS[options.tool]
         write(options.format, options.output, lambda: describe(tool), lambda: record(tool), lambda: choices(tool))
     return 0
 
 
-def overview() -> Table:
-    """One row a tool, one column an axis."""
+def overview(tools: Sequence[Tool]) -> Table:
+    """One row a tool, one column an axis; below, which other groups there are."""
     shown = [name for name, axis in AXES.items() if axis.heading]
     rows = []
-    for tool in TOOLS.values():
+    for tool in tools:
         values = {name: AXES[name].text(getattr(tool.convention, name)) for name in shown}
         top = tool.convention.top_label
         values["gain"] += f" ≤{top}" if top is not None else ""
         values["relevant_at"] = f"≥{values['relevant_at']}"
         rows.append([tool.name, tool.version, *values.values()])
     heads = ["tool", "version", *(AXES[name].heading for name in shown)]
-    return Table(heads, rows, names=len(heads))
+    others = [group for group in GROUPS if group not in {tool.group for tool in tools}]
+    notes = [f"--group {group}: {GROUPS[group]} ({len(named(group))})" for group in others]
+    return Table(heads, rows, names=len(heads), notes=notes)
 
 
 def describe(tool: Tool) -> list[Part]:
     """Each choice, the source, the version, the known traps."""
-    facts = [("version", tool.version), ("source", tool.source), ("measures", ", ".join(tool.prints))]
+    facts = [("group", tool.group), ("version", tool.version), ("source", tool.source),
+             ("measures", ", ".join(tool.prints))]  # fmt: skip
     parts: list[Part] = [Heading(f"{tool.name} — {tool.title}"), Facts(facts), choices(tool)]
     departures = [f"{', '.join(d['measures'])}: {d['changes']} ({d['why']})" for d in departures_of(tool)]
-    for title, lines in (("Departures", departures), ("Traps", tool.traps)):
+    for title, lines in (("Departures", departures), ("Traps", tool.traps), ("Not expressible", tool.inexpressible)):
         if lines:
             parts += [Heading(title, ""), Remarks(lines)]
     return parts
@@ -75,9 +90,9 @@ def departures_of(tool: Tool) -> list[dict[str, Any]]:
 def record(tool: Tool) -> dict[str, Any]:
     """All about a tool as JSON holds it."""
     return {
-        "name": tool.name, "title": tool.title, "version": tool.version, "source": tool.source,
+        "name": tool.name, "group": tool.group, "title": tool.title, "version": tool.version, "source": tool.source,
         "measures": list(tool.prints), "convention": tool.convention.as_dict(), "departures": departures_of(tool),
-        "traps": list(tool.traps),
+        "traps": list(tool.traps), "inexpressible": list(tool.inexpressible),
     }  # fmt: skip
 
 

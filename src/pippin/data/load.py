@@ -19,6 +19,7 @@ from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
 from pippin.data.scores import read_scores
+from pippin.data.subtopics import has_subtopics, read_subtopics
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements, read_run
 from pippin.errors import DataError
@@ -121,6 +122,8 @@ def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Jud
     kind = kind_of_text(buffer)
     if kind == "letor":
         return read_letor(buffer, merge_queries=merge_queries, absent=absent)
+    if kind == "judgements" and has_subtopics(buffer):
+        return read_subtopics(buffer)
     if kind == "judgements":
         return read_judgements(buffer, merge_queries=merge_queries)
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)

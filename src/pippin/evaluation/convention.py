@@ -115,6 +115,13 @@ class Convention:
         stage="rank",
         heading="ties",
     )
+    ties_across: str = axis(
+        "query",
+        "where ties end",
+        "whether a group of tied documents ends with its query, or runs on into the next of the run (RBP, expected)",
+        ("query", "run"),
+        stage="rank",
+    )
     order: str = axis(
         "score",
         "order of the list",
@@ -206,6 +213,32 @@ class Convention:
         ("query", "probability", "gain"),
         Whole(),
     )
+    expectation: str = axis(
+        "EU",
+        "what a user expects",
+        "of C/W/L's users: gain per document or in all, cost in both ways, depth, or what unjudged documents could add",
+        ("EU", "ETU", "EC", "ETC", "ED", "ResEU", "ResETU", "ResED"),
+        arguments=("of",),
+    )
+    confidence: str = axis(
+        "max",
+        "confidence in a query",
+        "nAUC's confidence: the largest score, the standard deviation of scores, or the first less the second",
+        ("max", "std", "diff1"),
+        stage="mean",
+    )
+    subtopics: str = axis(
+        "given",
+        "subtopics",
+        "what a document is relevant to: the subtopics of its judgements (or the one), or subtopics 1 to its label",
+        ("given", "labels"),
+    )
+    bpref_alone: str = axis(
+        "one",
+        "Bpref without non-relevant documents",
+        "what a relevant document counts in Bpref where nobody judged a non-relevant one",
+        ("one", "zero"),
+    )
     rbp_weight: str = axis(
         "relevant",
         "RBP's weights",
@@ -231,8 +264,9 @@ class Convention:
     average: str = axis(
         "queries",
         "weights of queries",
-        "a mean counts every query with a value once, by what the measure divides it by, or queries without one as 0",
-        ("queries", "weighted", "counted"),
+        "a mean counts every query with a value once (or is 0 without any), by what the measure divides it by, queries "
+        "without a value as 0, or divides by the number of judged queries",
+        ("queries", "or-zero", "weighted", "counted", "judged"),
         stage="mean",
     )
     mean_digits: int | None = axis(

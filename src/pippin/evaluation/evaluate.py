@@ -109,7 +109,7 @@ def aggregate(values: Values, how: str, weights: Values | None = None) -> float:
     """
     counted = np.nan_to_num(values, nan=0.0) if how == "counted" else values[~np.isnan(values)]
     if not len(counted):
-        return float("nan")
+        return 0.0 if how == "or-zero" else float("nan")
     if weights is not None:
         each = weights[~np.isnan(values)]
         return _sum(counted * each) / _sum(each) if each.any() else 0.0
@@ -131,10 +131,21 @@ def weights_of(ranking: Ranking, measure: Measure, convention: Convention) -> Va
     return weigh(ranking, convention, measure) if convention.average == "weighted" and weigh is not None else None
 
 
+def mean_of(ranking: Ranking, measure: Measure, convention: Convention, values: Values) -> float:
+    """The number of a run: the mean of the values of its queries as the convention takes it."""
+    kind = KINDS[measure.kind]
+    if kind.whole is not None:
+        return kind.whole(ranking, convention, measure, values)
+    mean = aggregate(values, aggregate_of(measure, convention), weights_of(ranking, measure, convention))
+    if convention.average == "judged" and kind.aggregate == "mean" and ranking.judged is not None:
+        return mean * int((~np.isnan(values)).sum()) / len(ranking.judged.query_ids)
+    return mean
+
+
 def aggregate_of(measure: Measure, convention: Convention) -> str:
     """How the values of a measure become one number: mean, counted (without a value: 0), sum or geometric."""
     how = KINDS[measure.kind].aggregate
-    return "counted" if how == "mean" and convention.average == "counted" else how
+    return convention.average if how == "mean" and convention.average in ("counted", "or-zero") else how
 
 
 def rounded_mean(mean: float, convention: Convention) -> float:
@@ -223,13 +234,8 @@ def evaluate_rankings(
         convention = tool.convention_for(measure, **overrides)
         ranking = rankings.under(convention)
         values = measure_values(ranking, measure, convention)
+        mean = rounded_mean(mean_of(ranking, measure, convention, values), convention)
         weights = weights_of(ranking, measure, convention)
-        kind = KINDS[measure.kind]
-        if kind.whole is None:
-            mean = aggregate(values, aggregate_of(measure, convention), weights)
-        else:
-            mean = kind.whole(ranking, convention, measure, values)
-        mean = rounded_mean(mean, convention)
         columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean, weights))
     first = rankings.under(columns[0].convention)
     return Evaluation(tool, dict(overrides), name, tuple(columns), summary(first, columns))

@@ -10,7 +10,7 @@ import numpy as np
 
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import COUNT, Kind, Measure, Native, Stopping, Values, register
-from pippin.evaluation.ranking import Ranking
+from pippin.evaluation.ranking import UNJUDGED, Ranking
 
 _GAIN = ("gain", "gain_at")
 _LIST = "torchmetrics 1.9"
@@ -79,7 +79,7 @@ register(Kind(
     (*_GAIN, "discount", "ideal", "ideal_cut", "empty", "cut"), aliases=("default_ndcg",), better="",
 ))  # fmt: skip
 register(Kind(
-    "nRBP", "rank-biased precision over that of the best list of its length", "RBP@k / RBP of all relevant first",
+    "RBPnorm", "rank-biased precision over that of the best list of its length", "RBP@k / RBP of all relevant first",
     "LensKit", Native("normalised_rbp", "p"), ("relevant_at", "empty", "cut"), parameters={"p": 0.85},
 ))  # fmt: skip
 register(Kind(
@@ -101,4 +101,32 @@ register(Kind(
     "TopRR", "reciprocal rank of the first document with the query's largest label",
     "1 / rank of the first largest label",
     "allRank (its mrr)", Native("top_rr"), ("cut",), expected=False, whole=_of_batch,
+))  # fmt: skip
+
+
+def _hole(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """Unjudged documents of the first k that nobody judged for any other query either, over k."""
+    sizes = ranking.sizes()
+    depth = measure.cutoff if measure.cutoff and convention.cut else None
+    if ranking.judged is None:  # of a data set all is judged
+        return np.zeros(len(sizes))
+    rows = np.arange(len(ranking.judged.labels))
+    if convention.negative == "unjudged":
+        rows = np.flatnonzero(ranking.judged.labels >= 0)
+    known = {ranking.judged.document_ids.raw(row) for row in rows.tolist()}
+    holes = np.zeros(len(sizes))
+    for q, first in enumerate(ranking.offsets[:-1].tolist()):
+        seen = range(first, first + min(int(sizes[q]), depth or int(sizes[q])))
+        holes[q] = sum(ranking.labels[i] == UNJUDGED and ranking.documents.raw(i) not in known for i in seen)
+    over = np.full(len(sizes), depth) if depth else np.maximum(sizes, 1)
+    return np.asarray(holes / over, np.float64)
+
+
+register(Kind(
+    "Hole", "the share of the first k that was judged for no query at all", "such documents / k", "MTEB; BEIR", _hole,
+    ("cut",), expected=False, better="",
+))  # fmt: skip
+register(Kind(
+    "Rgain", "gains of the first R documents over R, the number of relevant ones", "CG@R / R", "trectools (its RPrec)",
+    Native("r_gain"), (*_GAIN, "relevant_at", "empty"), cutoff="never", range=COUNT,
 ))  # fmt: skip

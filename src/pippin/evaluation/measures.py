@@ -130,7 +130,7 @@ def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter:
         recall_cut=convention.recall_cut,
         ideal_cut=convention.ideal_cut,
         recall_denominator=convention.recall_denominator,
-        negative_gains=convention.negative == "label" and kind.name in ("NDCG", "DCG"),
+        negative_gains=convention.negative == "label" and kind.name in ("NDCG", "DCG", "nAUC_ndcg"),
         parameter=parameter,
     )
 
@@ -185,15 +185,41 @@ class _RBP(Native):
 
     def computes(self, convention: Convention) -> bool:
         """Whether the kernel alone is the measure under this convention."""
-        return convention.rbp_weight == "relevant"
+        return convention.rbp_weight == "relevant" and convention.ties_across == "query"
 
     def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
         """A value per query."""
         if self.computes(convention):
             return super().__call__(ranking, convention, measure)
+        if convention.ties_across == "run" and ranking.expected:
+            return self._across(ranking, convention, measure)
+        if convention.rbp_weight == "relevant":
+            return compute(self.name, ranking, self.rules(ranking, convention, measure))
         labels = np.arange(max(ranking.largest_label, 0) + 1, dtype=np.float64)
         weights = np.where(labels >= convention.relevant_at, labels, 0.0)
         return compute("rbp_of_gains", ranking, replace(self.rules(ranking, convention, measure), gains=weights))
+
+    def _across(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """Where a group of ties runs on into the next query of the run, all its documents share the mean weight."""
+        p, sizes = measure.parameter("p"), ranking.sizes()
+        query = np.repeat(np.arange(len(sizes)), sizes)
+        rank = np.arange(len(query)) - np.repeat(ranking.offsets[:-1], sizes)
+        weights = np.where(rank < (measure.cutoff or len(query)), p**rank, 0.0)
+        by_text = np.argsort(np.array(ranking.query_ids, object), kind="stable")
+        rows = np.concatenate([np.arange(ranking.offsets[q], ranking.offsets[q + 1]) for q in by_text] or [query])
+        scores = ranking.scores[rows]
+        group = np.cumsum(np.append(True, scores[1:] != scores[:-1]))[: len(rows)]
+        shared = (np.bincount(group, weights[rows]) / np.maximum(np.bincount(group), 1))[group]
+        found = np.bincount(query[rows], shared * (ranking.labels[rows] >= convention.relevant_at), len(sizes))
+        return np.asarray((1 - p) * found, np.float64)
+
+
+class _Bpref(Native):
+    """Bpref, with the convention's word on queries without a judged non-relevant document."""
+
+    def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
+        """The tables and flags that the kernel needs."""
+        return rules(ranking, convention, measure, float(convention.bpref_alone == "zero"))
 
 
 class _AP(Native):
@@ -286,7 +312,7 @@ register(Kind(
 register(Kind(
     "Bpref", "how few judged non-relevant documents stand above the relevant ones",
     "1/R * sum over relevant of 1 - min(N above, R) / min(R, N)", "Buckley & Voorhees 2004; trec_eval 9",
-    Native("bpref"), ("relevant_at", "empty"), cutoff="never", aliases=("bpref",),
+    _Bpref("bpref"), ("relevant_at", "bpref_alone", "empty"), cutoff="never", aliases=("bpref",),
 ))  # fmt: skip
 register(Kind(
     "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", Native("success"),

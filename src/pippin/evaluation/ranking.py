@@ -42,6 +42,8 @@ class Ranking:
     top: int | None = None  # the largest label of all the judged data, where it may be more than the ranking's
     missing: NDArray[np.bool_] | None = None  # queries that were judged, and that the run does not have
     score: Callable[[], NDArray[np.float64]] | None = None  # makes the scores in rank order
+    document: Callable[[], Texts] | None = None  # makes the ids of documents in rank order
+    judged: Judgements | None = None  # where the labels come from, if not from a data set
 
     @cached_property
     def largest_label(self) -> int:
@@ -60,6 +62,13 @@ class Ranking:
         if self.score is None:
             raise ConventionError("this ranking has no scores, only an order")
         return self.score()
+
+    @cached_property
+    def documents(self) -> Texts:
+        """Ids of documents in rank order."""
+        if self.document is None:
+            raise ConventionError("the documents of this ranking have no ids, or no order that hangs on them alone")
+        return self.document()
 
     def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
         """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
@@ -89,6 +98,7 @@ class Ranking:
             pool=self.pool[pool_rows], pool_offsets=_offsets(np.diff(self.pool_offsets)[queries]),
             missing=None if self.missing is None else self.missing[queries],
             score=None if self.score is None else lambda: self.scores[rows],
+            document=None if self.document is None else lambda: self.documents.take(rows),
         )  # fmt: skip
 
     def without(self, rows: NDArray[np.bool_]) -> Ranking:
@@ -100,7 +110,10 @@ class Ranking:
         tied[1:] = group[1:] == group[:-1]
         sizes = np.bincount(query, minlength=len(self.query_ids)).astype(np.int64)
         score = None if self.score is None else lambda: self.scores[kept]
-        return replace(self, labels=self.labels[kept], offsets=_offsets(sizes), tied=tied, score=score)
+        document = None if self.document is None else lambda: self.documents.take(np.flatnonzero(kept))
+        return replace(
+            self, labels=self.labels[kept], offsets=_offsets(sizes), tied=tied, score=score, document=document
+        )
 
 
 def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -294,9 +307,17 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infini
         found = run.scores[rows_of(run.offsets, run_of[run_of >= 0])]
         return found if given else _descending(found, np.diff(offsets))
 
+    def document() -> Texts:
+        rows = rows_of(run.offsets, run_of[run_of >= 0])
+        listed = run.document_ids.take(rows)
+        nothing, by = np.zeros(len(rows), np.int32), np.ascontiguousarray(scores[rows])
+        order = kernel.order_lists(by, nothing, offsets, listed, _ties(convention), convention.precision == "float32")
+        return listed.take(order)
+
     return Ranking(
         ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
-        missing=run_of < 0, score=score,
+        missing=run_of < 0, score=score, document=None if convention.ties in ("best", "worst") else document,
+        judged=judged,
     )  # fmt: skip
 
 

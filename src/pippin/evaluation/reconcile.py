@@ -15,12 +15,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.errors import ConventionError
+from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.evaluate import (
     Rankings,
-    aggregate,
     aggregate_of,
+    mean_of,
     measure_values,
     read_rankings,
     rounded_mean,
@@ -166,8 +166,7 @@ def reconcile(
 
 def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: Tool) -> Reconciliation:
     """Share out the difference between what two tools say over the choices that differ."""
-    asked = source.measure(measure)
-    other = target.measure(measure)
+    asked, other = both_measures(measure, source, target)
     if asked.kind != other.kind:
         raise ConventionError(f"{measure} is {asked} in {source.name} and {other} in {target.name}: two measures")
     if KINDS[asked.kind].aggregate != "mean" or KINDS[asked.kind].whole is not None:
@@ -189,6 +188,23 @@ def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: T
         shares.append(Share("digits", first.digits, last.digits, rounding, "", np.zeros(len(query_ids))))
     shares.sort(key=lambda p: -abs(p.value))
     return Reconciliation(measure, source, target, *printed, tuple(shares), query_ids)
+
+
+def both_measures(text: str, source: Tool, target: Tool) -> tuple[Measure, Measure]:
+    """The measure as each tool understands it; what only one of them knows by name is that for both."""
+    found: list[Measure | None] = []
+    for tool in (source, target):
+        try:
+            found.append(tool.measure(text))
+        except UnknownName:
+            found.append(None)
+    first, last = found
+    if first is None and last is None:
+        source.measure(text)
+    known = first or last
+    if known is None:
+        raise UnknownName("measure", text, KINDS)
+    return first or known, last or known
 
 
 def round_as_printed(value: float, digits: int) -> float:
@@ -245,8 +261,9 @@ def _contributions(
     out = np.zeros(len(position))
     if each.any():
         at = np.array([position[q] for q in ranking.query_ids], np.int64)
-        out[at] = np.nan_to_num(values, nan=0.0) * each / each.sum()
-    return out, aggregate(values, how, weights)
+        over = len(rankings.judged.query_ids) if convention.average == "judged" else each.sum()
+        out[at] = np.nan_to_num(values, nan=0.0) * each / over
+    return out, mean_of(ranking, measure, convention, values)
 
 
 def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, last: Convention) -> str:

@@ -74,6 +74,8 @@ def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> C
     first = parts[0]
     if KINDS[first.measure.kind].whole is not None:
         raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
+    if first.convention.average == "judged":
+        raise ConventionError("average=judged divides by all judged queries, which a part does not know")
     each = [part.weights for part in parts if part.weights is not None]
     weights = np.concatenate(each)[rows] if each else None
     mean = rounded_mean(aggregate(values, aggregate_of(first.measure, first.convention), weights), first.convention)

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import pippin.evaluation.library_measures  # noqa: F401  puts its kinds on the shelf
+import pippin.evaluation.confidence_measures
+import pippin.evaluation.cwl_measures
+import pippin.evaluation.diversity_measures
+import pippin.evaluation.library_measures  # noqa: F401  these put their kinds on the shelf
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
@@ -19,7 +22,7 @@ from pippin.evaluation.notation import parse
 from pippin.registry import Registry
 
 GROUPS = {
-    "classic": "the tools of the field since LETOR and TREC",
+    "classic": "scripts and programs since TREC and LETOR, and the libraries of their time",
     "libraries": "machine-learning libraries that train and evaluate rankers",
     "retrieval": "evaluators of embeddings, retrieval and language models with retrieval",
     "recommenders": "evaluators of recommenders",

@@ -145,24 +145,20 @@ register(Tool(
      "average_precision_score and LRAP count tied documents at the last rank of their group"),
     (Variant(kinds("AP"), {"ties": "grouped"}, "ties are one threshold"),
      Variant(kinds("CoverageError", "RankingLoss"), {"ties": "worst"}, "ties count against the ranking")),
-    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "lightgbm", "LightGBM", "4.7.0", "rank_metric.hpp, map_metric.hpp",
     _LIST.replace(empty=1.0, ap_denominator="cutoff"), ("NDCG", "AP"),
     ("an empty query counts 1.0, and query weights do not apply to it",),
-    group="libraries",
 ))  # fmt: skip
 _XGBOOST = _LIST.replace(empty=1.0, precision="float32", ap_denominator="cutoff", short_precision="list")
 register(Tool(
     "xgboost", "XGBoost", "3.2.0", "rank_metric.cc", _XGBOOST, ("NDCG", "AP", "P"),
     ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only"),
-    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "xgboost-", "XGBoost, measures with the suffix “-”", "3.2.0", "rank_metric.cc", _XGBOOST.replace(empty=0.0),
     ("NDCG", "AP", "P"),
-    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "catboost", "CatBoost", "1.2.10", "NDCG, MAP, PrecisionAt, MRR, ERR",
@@ -174,7 +170,6 @@ register(Tool(
      "ERR and PFound take labels above 1 as probabilities, and give numbers far below 0 (--err-top gain)"),
     (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),
      Variant(kinds("AUC", "OPA"), {"empty": 0.0, "ties": "expected"}, "a tied pair is half right; one class counts 0")),
-    group="libraries",
 ))  # fmt: skip
 register(Tool(
     "rankeval", "rankeval", "0.8.2", "rankeval.metrics",

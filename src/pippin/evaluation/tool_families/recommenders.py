@@ -28,8 +28,8 @@ register(Tool(
     spellings=((r"ndcgAt\((\d+)\)", r"NDCG@\1"),),
 ))  # fmt: skip
 register(Tool(
-    "recommenders", "Recommenders (Microsoft)", "1.2.1", "recommenders/evaluation/python_evaluation.py",
-    BINARY.replace(empty=None), ("NDCG", "AP", "P", "Recall", "Rprec"),
+    "ms-recommenders", "Recommenders (Microsoft)", "1.2.1", "recommenders/evaluation/python_evaluation.py",
+    BINARY.replace(empty=None, average="or-zero"), ("NDCG", "AP", "P", "Recall", "Rprec"),
     ("NDCG divides by all users with a true item, the others by users in both frames",
      "any row of rating_true is relevant, whatever its rating", "gain is binary unless score_type says otherwise"),
     (Variant(kinds("NDCG"), {"queries": "relevant"}, "an outer merge: a user without predictions counts 0"),
@@ -46,7 +46,7 @@ register(Tool(
     "lenskit", "LensKit", "2025.8.1", "lenskit.metrics", BINARY.replace(
         discount="letor", precision="float32", short_precision="list", queries="run", recall_denominator="cutoff",
         ap_denominator="shortest"),
-    ("NDCG", "DCG", "P", "Recall", "AP", "RR", "RBP", "nRBP", "Success"),
+    ("NDCG", "DCG", "P", "Recall", "AP", "RR", "RBP", "RBPnorm", "Success"),
     ("the discount of NDCG is LETOR's: ranks 1 and 2 count the same", "recall divides by min(R, k)",
      "AveragePrecision raises ZeroDivisionError on a user without test items, which ends the analysis"),
     group="recommenders",
@@ -54,7 +54,7 @@ register(Tool(
                (r"(NDCG|DCG)(@\d+)? gain=rating( users with test items)?", r"\1(gain=label)\2"),
                (r"(NDCG)(@\d+)? weight=LogRankWeight\(offset=1\)", r"\1(discount=log2)\2"),
                (r"RBP(@\d+)?", r"RBP(p=0.85)\1"), (r"RBP(@\d+)? patience=(0\.\d+)", r"RBP(p=\2)\1"),
-               (r"RBP(@\d+)? normalize=True", r"nRBP(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
+               (r"RBP(@\d+)? normalize=True", r"RBPnorm(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
                (r"Precision(@\d+)?", r"P\1")),
     inexpressible=("tied scores in lists of more than 16 documents: they come in an arbitrary order",),
 ))  # fmt: skip

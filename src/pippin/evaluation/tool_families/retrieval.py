@@ -11,11 +11,14 @@ BINARY = Convention(gain="binary", ties="input")
 _PYTREC = ("NDCG", "AP", "Recall", "P", "Success", "RR")
 register(Tool(
     "mteb", "MTEB", "2.26.24", "mteb/_evaluators/retrieval_metrics.py",
-    TREC.replace(mean_digits=5, digits=5), (*_PYTREC, "num_success", "NumQ"),
+    TREC.replace(mean_digits=5, digits=5), (*_PYTREC, "Hole", "num_success", "NumQ", "nAUC_ndcg", "nAUC_map",
+    "nAUC_recall", "nAUC_precision", "nAUC_mrr"),
     ("NDCG sorts by scores in single precision, MRR in double: near-ties give two rankings in one table",
      "a topic of the run without judgements is a KeyError", "accuracy is recall@1",
      "top_k_accuracy has an entry per success and none per failure: its mean is always 1"),
-    (Variant(kinds("RR", "num_success"), {"precision": "float64", "mean_digits": None}, "sorted by (score, id) itself"),
+    (Variant(kinds("RR", "num_success", "Hole", "nAUC_mrr"), {"precision": "float64", "mean_digits": None},
+     "sorted by (score, id) itself"),
+     Variant(lambda m: m.kind.startswith("nAUC"), {"mean_digits": None}, "not rounded"),
      Variant(lambda m: dict(m.overrides).get("recall_denominator") == "cutoff",
              {"precision": "float64", "mean_digits": None, "empty": None},
              "its own count; None without a relevant one")),
@@ -23,7 +26,8 @@ register(Tool(
     spellings=((r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"), (r"MRR@(\d+)", r"RR@\1"),
                (r"success_(\d+)", r"Success@\1"), (r"R_cap_at_(\d+)", r"Recall(recall_denominator=cutoff)@\1"),
                (r"accuracy", r"Recall@1"), (r"len\(Accuracy@(\d+)\)", r"num_success@\1"),
-               (r"n_scored_by_pytrec_eval", r"NumQ")),
+               (r"n_scored_by_pytrec_eval", r"NumQ"), (r"Hole_at_(\d+)", r"Hole@\1"),
+               (r"nauc_(ndcg|map|recall|precision|mrr)_at_(\d+)_(max|std|diff1)", r"nAUC_\1(confidence=\3)@\2")),
 ))  # fmt: skip
 register(Tool(
     "mteb-2.26.23", "MTEB before #5136", "until August 2026", "mteb/_evaluators/retrieval_metrics.py",
@@ -36,11 +40,11 @@ register(Tool(
 _BEIR_OWN = {"precision": "float64", "ties": "input", "queries": "judged", "own_document": "keep"}
 register(Tool(
     "beir", "BEIR", "2.2.0", "beir/retrieval/evaluation.py and custom_metrics.py",
-    TREC.replace(mean_digits=5, digits=5, own_document="drop"), (*_PYTREC,),
+    TREC.replace(mean_digits=5, digits=5, own_document="drop"), (*_PYTREC, "Hole"),
     ("MRR, R_cap, Hole and Accuracy sort stably by score: a constant scorer can have MRR 1",
      "these divide by all judged topics, NDCG and the others by those that were retrieved, too",
      "documents with the id of their query are removed first", "R_cap divides by 0 where nothing is relevant"),
-    (Variant(kinds("RR"), {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator"),
+    (Variant(kinds("RR", "Hole"), {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator"),
      Variant(lambda m: m.kind == "Success" or dict(m.overrides).get("recall_denominator") == "cutoff",
              {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator")),
     group="retrieval",
@@ -86,7 +90,7 @@ _TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "input"
 register(Tool(
     "torchmetrics", "torchmetrics (retrieval)", "1.9.0", "torchmetrics/functional/retrieval",
     Convention(gain="label", negative="label", pool="list", ideal="list", queries="both", precision="float32",
-    held="float32"),
+    held="float32", average="or-zero"),
     ("NDCG", "AP", "RR", "P", "Recall", "Success", "FallOut", "Rprec", "AUC"),
     ("a document with a score of 0 or less is never relevant in MAP, MRR, Precision and Recall",
      "labels below 0 enter NDCG as they are, which leaves 0 to 1", "MAP divides by the hits above the cutoff",
@@ -115,17 +119,24 @@ register(Tool(
 _TRECTOOLS = TREC.replace(precision="float64", queries="run", negative="unjudged", empty=None, average="counted")
 register(Tool(
     "trectools", "trectools", "0.0.50", "joaopalotti/trectools, trec_eval.py", _TRECTOOLS.replace(ties="id-ascending"),
-    ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rprec", "RBP", "unj", "gm_map", "rbp_resid", "NumQ"),
+    ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rgain", "RBP", "unj", "gm_map", "rbp_resid", "NumQ"),
     ("NDCG and RBP settle ties by document id upwards, all else downwards",
      "means divide by the topics of the run, judged or not", "negative judgements are deleted",
      "RBP averages ties, and a group of ties runs on into the next topic: RBP can exceed 1"),
     (Variant(kinds("P", "Recall", "AP", "RR", "Bpref", "Rprec", "unj", "gm_map"), {"ties": "id-descending"},
      "sorted again"),
-     Variant(kinds("NDCG"), {"zeros": "drop"}, "a topic without a hit above the cutoff has no value, and counts 0"),
+     Variant(kinds("Bpref"), {"bpref_alone": "zero"}, "0 without a judged non-relevant document"),
+     Variant(kinds("RBP"), {"ties": "expected", "ties_across": "run"}, "ties are averaged, across topics"),
+     Variant(kinds("NumQ", "unj", "rbp_resid"), {"empty": 0.0}, "all topics of the run"),
+     Variant(kinds("unj"), {"average": "judged"}, "UNJ divides by all judged topics"),
+     Variant(kinds("Rgain", "NDCG"), {"zeros": "drop"},
+     "a topic without a hit above the cutoff has no value, and counts 0"),
      Variant(kinds("P", "RR", "RBP"), {"empty": 0.0}, "0 where nothing is relevant")),
     group="retrieval",
     spellings=((r"MAP@(\d+)", r"AP@\1"), (r"R@(\d+)", r"Recall@\1"), (r"recip_rank@(\d+)", r"RR@\1"),
-               (r"UNJ@(\d+)", r"unj@\1"), (r"RPrec@(\d+)", r"Rprec"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q", r"NumQ"),
+               (r"UNJ@(\d+)", r"unj@\1"), (r"RPrec@(\d+)", r"Rgain"), (r"RBP\((0\.\d+)\)@(\d+)", r"RBP(p=\1)@\2"),
+               (r"RBP\((0\.\d+)\)@(\d+)\.residual", r"rbp_resid(p=\1)"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q",
+                r"NumQ"),
                (r"gm_map@1000", r"gm_map")),
 ))  # fmt: skip
 register(Tool(
@@ -134,6 +145,7 @@ register(Tool(
     ("NDCG is computed in the order of the rows: the scores are not looked at", "scores become single precision",
      "a topic of the run without judgements is a KeyError"),
     (Variant(kinds("NDCG"), {"order": "given"}, "rows are never sorted"),
+     Variant(kinds("Bpref"), {"bpref_alone": "zero"}, "0 without a judged non-relevant document"),
      Variant(kinds("num_rel"), {"queries": "judged"}, "counted in the judgements alone")),
     group="retrieval", spellings=((r"num_q", r"NumQ"),),
 ))  # fmt: skip
@@ -199,4 +211,37 @@ register(Tool(
     (Variant(lambda m: m.kind == "NDCG" and dict(m.overrides).get("gain") == "share", {"queries": "judged",
      "empty": 0.0}, "graded"),),
     group="retrieval", spellings=(*_SETS, (r"graded:ndcg@(\d+)", r"NDCG(gain=share)@\1")),
+))  # fmt: skip
+
+_MODELS = (
+    (r"P@(\d+)", r"CWL_P(%s)@\2"), (r"NDCG-k@(\d+)", r"sDCG(%s)@\2"), (r"NERR-EQ8@k=(\d+)", r"NERR8(%s)@\2"),
+    (r"NERR-EQ9@k=(\d+)", r"NERR9(%s)@\2"), (r"RBP@(0\.\d+)", r"CWL_RBP(p=\2,%s)"),
+    (r"NERR-EQ10@phi=(0\.\d+)", r"NERR10(phi=\2,%s)"), (r"NERR-EQ11@T=([\d.]+)", r"NERR11(T=\2,%s)"),
+    (r"INST-T=([\d.]+)", r"INST(T=\2,%s)"), (r"INSQ-T=([\d.]+)", r"INSQ(T=\2,%s)"), (r"(RR)", r"CWL_RR(%s)"),
+    (r"(AP)", r"CWL_AP(%s)"),
+)  # fmt: skip
+register(Tool(
+    "cwl", "cwl-eval", "1.0.12", "ireval/cwl", BINARY.replace(queries="run"),
+    ("INST", "INSQ", "BPM", "NERR8", "NERR9", "NERR10", "NERR11", "sDCG", "CWL_P", "CWL_RBP", "CWL_RR", "CWL_AP"),
+    ("its NDCG divides by k documents of gain 1: a scaled DCG", "its AP divides by the gain that was found, not by R",
+     "the run is taken in the order of the file, whatever its scores", "gains lie in 0 to 1"),
+    group="retrieval",
+    spellings=(
+        *((rf"(bin:|grad:|){own}/(\w+)", ours % f"of=\\{3}") for own, ours in _MODELS),
+        (r"(bin:|grad:|)BPM-Static-T=([\d.]+)-K=(\d+)/(\w+)", r"BPM(T=\2,of=\4)@\3"),
+    ),
+))  # fmt: skip
+_NDEVAL = ("alpha-DCG", "alpha-nDCG", "ERR-IA", "nERR-IA", "NRBP", "nNRBP", "P-IA", "MAP-IA", "strec")
+_DIVERSE = TREC.replace(precision="float64", digits=6)
+register(Tool(
+    "ndeval", "ndeval -traditional", "4.5", "trec-web, src/eval/ndeval.c", _DIVERSE, _NDEVAL,
+    ("without -traditional the rank column orders a list, which a run here does not keep: pippin as ndeval does",
+     "nNRBP of a topic with nothing relevant is not a number, and so is its mean", "a negative judgement is an error"),
+    (Variant(kinds("nNRBP"), {"empty": 0.0}, "0 / 0 there"),), group="retrieval",
+))  # fmt: skip
+register(Tool(
+    "pyndeval", "pyndeval", "0.0.8", "seanmacavaney/pyndeval", _DIVERSE.replace(ties="id-ascending"), _NDEVAL,
+    ("sorts ties by document id upwards, where ndeval takes the rank column, or with -traditional the id downwards",
+     "nNRBP of a topic with nothing relevant is not a number"),
+    group="retrieval",
 ))  # fmt: skip

@@ -1,0 +1,38 @@
+"""What today's evaluators computed, number by number, against the tools that stand for them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from tests.golden import recordings
+
+PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
+
+
+def test_the_recordings_are_small() -> None:
+    assert recordings.ARCHIVE.stat().st_size <= 980_000
+
+
+def test_every_number_of_the_map_is_right(golden_folder: Path) -> None:
+    misses, _ = recordings.compare(golden_folder / "inputs", "modern.tsv", whole=True)
+    assert not {folder: found[:3] for folder, found in misses.items() if found}
+
+
+def test_so_is_the_rest_where_the_original_has_an_answer(golden_folder: Path) -> None:
+    misses, _ = recordings.compare(golden_folder / "inputs", "modern-rest.tsv", whole=False)
+    assert not {folder: found[:3] for folder, found in misses.items() if found}
+
+
+def test_nine_of_ten_numbers_are_covered_or_the_page_says_why() -> None:
+    recorded: dict[str, set[str]] = defaultdict(set)
+    for folder, _, _, recording in recordings.recordings():
+        recorded[folder] |= set(recording.get("mean") or {}) | set(recording.get("per_query") or {})
+    mapped: dict[str, set[str]] = defaultdict(set)
+    for name in ("modern.tsv", "modern-rest.tsv"):
+        for row in recordings.rows(name):
+            mapped[row["recorded"]].add(row["key"])
+    reasons = PAGE.read_text().partition("### Numbers of today's evaluators that are not compared\n")[2]
+    for folder, keys in recorded.items():
+        missing = keys - mapped[folder]
+        assert not missing or f"| {folder} |" in reasons, (folder, sorted(missing)[:5])

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     axes = parser.add_argument_group("the convention, axis by axis (on top of the tool's)")
     for name, axis in AXES.items():
         short = len(axis.placeholder) <= _LONG
-        axes.add_argument(f"--{name.replace('_', '-')}", metavar=axis.placeholder if short else "WHICH",
+        axes.add_argument(axis.flag, dest=name, metavar=axis.placeholder if short else "WHICH",
                           help=axis.decides if short else f"{axis.decides}: {', '.join(axis.named)}")  # fmt: skip
 
 

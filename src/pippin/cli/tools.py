@@ -18,7 +18,6 @@ HELP = """List the evaluation tools side by side, or tell all about one.
 They stand in groups: classic (the default), libraries, retrieval, recommenders, engines; --group all shows every one. A
 group's name stands for its tools wherever a tool is asked for."""
 EXAMPLES = (
-    "pippin tools",
     "pippin tools --group retrieval",
     "pippin tools letor4",
     "pippin tools --group all --format json",
@@ -28,7 +27,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("tool", metavar="TOOL", nargs="?", help="all about this one")
-    parser.add_argument("--group", metavar="|".join([*GROUPS, "all"]), default="classic", choices=[*GROUPS, "all"],
+    parser.add_argument("--group", metavar="GROUP", default="classic", choices=[*GROUPS, "all"],
                         help="the tools to list (default: %(default)s)")  # fmt: skip
     printing(parser)
 

@@ -124,11 +124,17 @@ class Axis:
     heading: str = ""  # of its column where tools stand side by side; empty: it has none there
     arguments: tuple[str, ...] = ()  # what it is called inside a measure's brackets, besides its name
     name: str = ""  # of the field that declares it
+    called: str = ""  # its flag, where its name is that of another one already
 
     @property
     def everywhere(self) -> bool:
         """Whether it bears on every measure, and not only on the kinds that name it."""
         return self.stage in ("rank", "value")
+
+    @property
+    def flag(self) -> str:
+        """Its flag on the command line."""
+        return f"--{(self.called or self.name).replace('_', '-')}"
 
     @property
     def placeholder(self) -> str:
@@ -184,10 +190,11 @@ def axis(
     stage: Stage = "measure",
     heading: str = "",
     arguments: tuple[str, ...] = (),
+    called: str = "",
 ) -> Any:
     """A field of a convention that declares its axis; named values are their own text, or a mapping from it."""
     typed = named if isinstance(named, Mapping) else {text: text for text in named}
-    declared = Axis(words, decides, typed, free, stage, heading, arguments)
+    declared = Axis(words, decides, typed, free, stage, heading, arguments, called=called)
     return field(default=default, metadata={"axis": declared})
 
 

@@ -144,6 +144,7 @@ class Convention:
         ("zero", "drop"),
         Whole(),
         stage="rank",
+        called="unjudged_documents",
     )
     own_document: str = axis(
         "keep",

@@ -103,7 +103,7 @@ def _scaled_dcg(gains: Matrix, measure: Measure, ranks: Matrix) -> Matrix:
 
 
 def _first(gains: Matrix, measure: Measure, ranks: Matrix) -> Matrix:
-    return (np.cumsum(gains, axis=1) == 0).astype(np.float64)
+    return np.asarray((np.cumsum(gains, axis=1) == 0).astype(np.float64))
 
 
 def _average_precision(gains: Matrix, measure: Measure, ranks: Matrix) -> Matrix:

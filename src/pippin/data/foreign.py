@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pippin.data import foreign_lists
 from pippin.errors import DataError
 
 
@@ -22,6 +23,8 @@ def nested(x: Any, value: str) -> tuple[Mapping[Any, Mapping[Any, Any]], str | N
     >>> nested([qrel("1", "a", 2), qrel("1", "b", 0)], "relevance")
     ({'1': {'a': 2, 'b': 0}}, None)
     """
+    if (listed := foreign_lists.as_nested(x, value)) is not None:
+        return listed, None
     if isinstance(x, Mapping):
         return x, None
     if _library(x) == "ranx" and callable(getattr(x, "to_dict", None)):

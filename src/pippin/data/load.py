@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pippin.data import foreign
 from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
+from pippin.data.foreign_lists import read_json
 from pippin.data.letor import read_letor
 from pippin.data.scores import read_scores
 from pippin.data.subtopics import has_subtopics, read_subtopics
@@ -114,6 +115,8 @@ def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Jud
         from pippin.data import partitions, store
 
         return partitions.read_partitions(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
+    if _is_json(x):
+        return Judgements.of(read_json(x, "relevance"), Path(x).name)
     if _is_table(x):
         from pippin.data import columns
 
@@ -176,6 +179,8 @@ def _scored_file(
         from pippin.data import partitions, store
 
         return partitions.read_partition_scores(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
+    if _is_json(x):
+        return Run.of(read_json(x, "score"), Path(x).name)
     if _is_table(x):
         from pippin.data import columns
 
@@ -194,6 +199,10 @@ def _scored_file(
 
 def _is_folder(x: Readable) -> TypeGuard[str | os.PathLike[str]]:
     return not isinstance(x, Buffer) and Path(x).is_dir()
+
+
+def _is_json(x: Readable) -> TypeGuard[str | os.PathLike[str]]:
+    return not isinstance(x, Buffer) and os.fspath(x).lower().endswith(".json")
 
 
 def _is_table(x: Readable) -> TypeGuard[str | os.PathLike[str]]:

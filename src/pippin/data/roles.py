@@ -23,6 +23,12 @@ ROLES = {
     "tag": ("tag", "run_id", "system"),
     "": ("rank", "iteration", "iter", "q0"),
 }
+# What evaluators of recommenders call a query, a document and a label, where nothing is called a query.
+USERS = {
+    "query": ("user", "user_id", "userid"),
+    "document": ("item", "item_id", "itemid"),
+    "label": ("rating",),
+}
 KNOWN = {name for names in ROLES.values() for name in names}
 METADATA = b"pippin"  # the key in a file's metadata under which a written table says which column is what
 
@@ -58,6 +64,11 @@ def find_roles(sheet: Sheet, names: Mapping[str, str] | None = None, features: I
         matching = [lowered[spelling] for spelling in spellings if spelling in lowered]
         if role and matching:
             named[role] = matching[0]
+    if "query" not in named:
+        for role, spellings in USERS.items():
+            matching = [lowered[spelling] for spelling in spellings if spelling in lowered]
+            if matching:
+                named.setdefault(role, matching[0])
     written = _metadata(sheet)
     if written is not None:
         named, features = dict(written["columns"]), features or written["features"]

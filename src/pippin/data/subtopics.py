@@ -15,7 +15,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
-_ENOUGH = 1 << 20
+_ENOUGH = 1 << 17  # bytes that tell whether there are subtopics
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,10 @@ def ideal(judged: Served, alpha: float, depth: int | None = None) -> Served:
 
 
 def _weighted(values: Sequence[float], weight: Callable[[int], float]) -> float:
-    return math.fsum(value * weight(r) for r, value in enumerate(values, 1))
+    total = 0.0  # from the top down, as ndeval adds
+    for r, value in enumerate(values, 1):
+        total += value * weight(r)
+    return total
 
 
 def _log_discount(rank: int) -> float:
@@ -176,30 +179,27 @@ def _subtopic_recall(topic: Topic, measure: Measure, cutoff: int | None) -> floa
     return len(seen & topic.subtopics) / len(topic.subtopics) if topic.subtopics else 0.0
 
 
+KINDS_OF_NDEVAL = {
+    "alpha-DCG": _discounted(_log_discount, False), "alpha-nDCG": _discounted(_log_discount, True),
+    "ERR-IA": _discounted(_reciprocal, False), "nERR-IA": _discounted(_reciprocal, True), "NRBP": _nrbp,
+    "nNRBP": _normal_nrbp, "P-IA": _precision, "MAP-IA": _average_precision, "strec": _subtopic_recall,
+}  # fmt: skip
 _ALPHA = {"alpha": 0.5, "beta": 0.5}
 _CLARKE = "Clarke et al. 2008; ndeval 4.5"
-for _name, _meaning, _formula, _function, _cutoff, _axes in (
+for _name, _meaning, _formula, _cutoff, _axes in (
     ("alpha-DCG", "gain of subtopics, discounted, over what documents for all of them would give",
-     "sum of g(r) / log2(1 + r) / sum of S (1 - alpha)^(r-1) / log2(1 + r)", _discounted(_log_discount, False),
-     "optional", ("cut",)),
+     "sum of g(r) / log2(1 + r) / sum of S (1 - alpha)^(r-1) / log2(1 + r)", "optional", ("cut",)),
     ("alpha-nDCG", "gain of subtopics, discounted, over that of the greedy ideal", "sum of g(r) / log2(1 + r) / ideal",
-     _discounted(_log_discount, True), "optional", ("cut",)),
-    ("ERR-IA", "intent-aware ERR", "sum of g(r) / r / sum of S (1 - alpha)^(r-1) / r", _discounted(_reciprocal,
-     False), "optional",
-     ("cut",)),
-    ("nERR-IA", "intent-aware ERR over that of the greedy ideal", "sum of g(r) / r / ideal", _discounted(_reciprocal,
-     True), "optional",
-     ("cut",)),
-    ("NRBP", "novelty- and rank-biased precision", "(1 - (1 - alpha) beta) / S * sum of g(r) beta^(r-1)", _nrbp,
-     "never", ()),
-    ("nNRBP", "the same over that of the greedy ideal", "NRBP / ideal", _normal_nrbp, "never", ("empty",)),
-    ("P-IA", "precision averaged over subtopics", "sum over subtopics of hits@k / (k S)", _precision, "optional",
-     ("cut",)),
-    ("MAP-IA", "average precision averaged over subtopics", "mean of AP over subtopics", _average_precision, "never",
-     ()),
-    ("strec", "subtopic recall", "subtopics seen in the first k / S", _subtopic_recall, "optional", ("cut",)),
+     "optional", ("cut",)),
+    ("ERR-IA", "intent-aware ERR", "sum of g(r) / r / sum of S (1 - alpha)^(r-1) / r", "optional", ("cut",)),
+    ("nERR-IA", "intent-aware ERR over that of the greedy ideal", "sum of g(r) / r / ideal", "optional", ("cut",)),
+    ("NRBP", "novelty- and rank-biased precision", "(1 - (1 - alpha) beta) / S * sum of g(r) beta^(r-1)", "never", ()),
+    ("nNRBP", "the same over that of the greedy ideal", "NRBP / ideal", "never", ("empty",)),
+    ("P-IA", "precision averaged over subtopics", "sum over subtopics of hits@k / (k S)", "optional", ("cut",)),
+    ("MAP-IA", "average precision averaged over subtopics", "mean of AP over subtopics", "never", ()),
+    ("strec", "subtopic recall", "subtopics seen in the first k / S", "optional", ("cut",)),
 ):  # fmt: skip
     register(Kind(
-        _name, _meaning, _formula, _CLARKE, Diversity(_function), ("relevant_at", "subtopics", *_axes), cutoff=_cutoff,
-        parameters=_ALPHA, expected=False, better="",
+        _name, _meaning, _formula, _CLARKE, Diversity(KINDS_OF_NDEVAL[_name]), ("relevant_at", "subtopics", *_axes),
+        cutoff=_cutoff, parameters=_ALPHA, expected=False, better="",
     ))  # fmt: skip

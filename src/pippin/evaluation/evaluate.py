@@ -300,8 +300,10 @@ def evaluate(
     """Evaluate scores or a run against judgements as a tool would, or as several would.
 
     judged         a Dataset, Judgements, a dict of dicts, a frame, a file; or a label per row, with `qid` or `group`;
-                   also ranx's `Qrels`, and the records of ir_measures and ir_datasets
-    scored         a score per row of the judged data, a Run, a dict of dicts, a frame, a file; also ranx's `Run`
+                   also ranx's `Qrels`, the records of ir_measures and ir_datasets, lists of expected ids or documents
+                   by query (LlamaIndex, Haystack), requests of `_rank_eval`, frames of users, items and ratings
+    scored         a score per row of the judged data, a Run, a dict of dicts, a frame, a file; also ranx's `Run`,
+                   lists in rank order, answers of `_rank_eval`
     measures       one or several, as texts in any of the field's notations, or as objects of ir_measures
     tool           a name of `pippin.tools`, several, or "all"; one gives an Evaluation, more give Evaluations
     qid, group     the query of each row, or the sizes of the queries as LightGBM takes them

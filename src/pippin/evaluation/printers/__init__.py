@@ -61,5 +61,6 @@ for _name, _module in {
     "ranklib": "ranklib",
     "trec_eval": "trec_eval",
     "gdeval": "gdeval",
+    "ndeval": "ndeval",
 }.items():
     register(_name)(_imported(_module))

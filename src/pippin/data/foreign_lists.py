@@ -1,0 +1,118 @@
+"""Judgements and rankings as lists, as evaluators of retrieval for language models hold them.
+
+LlamaIndex has expected and retrieved ids, query by query, or its results that have both; Haystack lists of documents;
+Elasticsearch's `_rank_eval` requests with ratings and answers with hits. A list is in rank order; what is expected has
+the label 1, or its own rating. Queries without a name are numbered from 1 on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from pippin.errors import DataError
+
+Nested = dict[Any, dict[Any, float]]
+
+
+def as_nested(x: Any, value: str) -> Nested | None:
+    """Query → document → label (`value` relevance) or score; None where x holds no lists of documents.
+
+    >>> as_nested([["a", "b"], ["c"]], "relevance")
+    {'1': {'a': 1, 'b': 1}, '2': {'c': 1}}
+    >>> as_nested({"q": ["a", "b", "a"]}, "score")
+    {'q': {'a': 3, 'b': 2}}
+    """
+    if isinstance(x, Mapping):
+        if isinstance(x.get("requests"), Sequence) and value == "relevance":
+            return _requests(x["requests"])
+        if isinstance(x.get("details"), Mapping) and value == "score":
+            return {query: _ranked(map(_hit, detail["hits"])) for query, detail in x["details"].items()}
+        if x and all(_is_list(listed) for listed in x.values()):
+            return {query: _listed(listed, value) for query, listed in x.items()}
+        return None
+    if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and len(x):
+        if all(hasattr(one, "expected_ids") and hasattr(one, "retrieved_ids") for one in x):
+            x = [one.expected_ids if value == "relevance" else one.retrieved_ids for one in x]
+        if all(_is_list(listed) for listed in x):
+            return {str(number): _listed(listed, value) for number, listed in enumerate(x, 1)}
+    return None
+
+
+def read_json(path: str | os.PathLike[str], value: str) -> Nested:
+    """The same from a file: a dict of dicts, lists, requests or answers of `_rank_eval`, or MTEB's predictions."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"no JSON can be read here: {error}", os.fspath(path)) from None
+    nested = as_nested(found, value)
+    if nested is None:
+        nested = _deepest(found)
+    if nested is None:
+        raise DataError("neither lists nor a dict of queries to documents stand in this JSON", os.fspath(path))
+    return nested
+
+
+def _deepest(found: Any) -> Nested | None:
+    """The dict of dicts of numbers inside others, as in MTEB's predictions: subset, split, query, document."""
+    if not isinstance(found, Mapping):
+        return None
+    inner = [one for key, one in found.items() if isinstance(one, Mapping) and not str(key).startswith("mteb_model")]
+    if inner and all(all(isinstance(v, (int, float)) for v in one.values()) for one in inner) and len(inner) == len(found):
+        return {query: dict(documents) for query, documents in found.items()}
+    for one in inner:
+        nested = _deepest(one)
+        if nested is not None:
+            return nested
+    return None
+
+
+def _is_list(x: Any) -> bool:
+    """A list of documents: ids, or objects that have one."""
+    if not isinstance(x, (Sequence, AbstractSet)) or isinstance(x, (str, bytes)):
+        return False
+    return all(isinstance(one, str) or hasattr(one, "id") for one in x)
+
+
+def _listed(documents: Iterable[Any], value: str) -> dict[Any, float]:
+    if value == "score":
+        return _ranked(map(_id, documents))
+    return {_id(document): _label(document) for document in documents}
+
+
+def _ranked(ids: Iterable[Any]) -> dict[Any, float]:
+    """Falling scores in the order of the list; a document that stands twice counts where it stands first."""
+    listed = list(ids)
+    scores: dict[Any, float] = {}
+    for place, document in enumerate(listed):
+        scores.setdefault(document, len(listed) - place)
+    return scores
+
+
+def _id(document: Any) -> str:
+    return document if isinstance(document, str) else str(document.id)
+
+
+def _label(document: Any) -> int:
+    """1, or the whole number that a document of a ground truth has as its score."""
+    score = getattr(document, "score", None)
+    return int(score) if isinstance(score, (int, float)) and float(score).is_integer() else 1
+
+
+def _requests(requests: Sequence[Any]) -> Nested:
+    """Ratings by request."""
+    try:
+        return {
+            one["id"]: {rating["_id"]: int(rating["rating"]) for rating in one["ratings"]} for one in requests
+        }
+    except (KeyError, TypeError, ValueError):
+        raise DataError("a request of _rank_eval has an id and ratings with _id and rating") from None
+
+
+def _hit(found: Any) -> str:
+    hit = found.get("hit", found)
+    return str(hit["_id"])

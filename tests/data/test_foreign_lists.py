@@ -1,0 +1,78 @@
+"""Judgements and rankings as evaluators of retrieval for language models hold them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import pippin
+from pippin.errors import DataError
+
+
+@dataclass
+class Document:
+    """As Haystack has them."""
+
+    id: str
+    score: float | None = None
+
+
+@dataclass
+class Result:
+    """As LlamaIndex has them."""
+
+    expected_ids: list[str]
+    retrieved_ids: list[str]
+
+
+REQUESTS = {"requests": [{"id": "q", "ratings": [{"_index": "i", "_id": "a", "rating": 3}, {"_id": "c", "rating": 0}]}]}
+ANSWER = {"details": {"q": {"hits": [{"hit": {"_id": "c"}, "rating": 0}, {"hit": {"_id": "a"}, "rating": 3}]}}}
+
+
+def test_lists_of_ids_by_query() -> None:
+    found = pippin.evaluate([["a", "b"], ["c"]], [["a", "x"], ["y", "c"]], ["mrr", "precision"], tool="llama-index")
+    assert found.mean == {"mrr": (1 + 1 / 2) / 2, "precision": 1 / 2}
+    assert list(found.per_query["mrr"]) == ["1", "2"]
+    results = [Result(["a", "b"], ["a", "x"]), Result(["c"], ["y", "c"])]
+    assert pippin.evaluate(results, results, ["mrr", "precision"], tool="llama-index").mean == found.mean
+    assert pippin.evaluate({"q": {"a"}}, {"q": ["b", "a", "b"]}, "RR").mean == {"RR": 1 / 2}
+
+
+def test_lists_of_documents() -> None:
+    truth, listed = [[Document("a"), Document("b", 3.0)]], [[Document("b", 0.9), Document("z", 0.5), Document("a", 0.1)]]
+    assert pippin.evaluate(truth, listed, "DocumentMAPEvaluator", tool="haystack").mean["DocumentMAPEvaluator"] == (1 + 2 / 3) / 2
+
+
+def test_rank_eval_from_dicts_and_files(tmp_path: Path) -> None:
+    (tmp_path / "requests.json").write_text(json.dumps(REQUESTS))
+    (tmp_path / "answer.json").write_text(json.dumps(ANSWER))
+    for judged, scored in ((REQUESTS, ANSWER), (tmp_path / "requests.json", tmp_path / "answer.json")):
+        assert pippin.evaluate(judged, scored, "mean_reciprocal_rank", tool="elasticsearch").mean == {
+            "mean_reciprocal_rank": 1 / 2
+        }
+
+
+def test_predictions_of_mteb(tmp_path: Path) -> None:
+    run = {"q": {"a": 0.5, "c": 0.9}}
+    path = tmp_path / "T_predictions.json"
+    path.write_text(json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": run}}))
+    assert pippin.evaluate({"q": {"a": 1}}, path, "mrr_at_10", tool="mteb").mean == {"mrr_at_10": 1 / 2}
+
+
+def test_frames_of_users_items_and_ratings() -> None:
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.DataFrame({"userID": [1, 1, 2], "itemID": [10, 11, 12], "rating": [5, 3, 4]})
+    listed = pandas.DataFrame({"userID": [1, 1, 2], "itemID": [13, 10, 12], "prediction": [0.9, 0.8, 0.7]})
+    assert pippin.evaluate(truth, listed, "precision_at_k(k=1)", tool="ms-recommenders").mean == {"precision_at_k(k=1)": 1 / 2}
+
+
+@pytest.mark.parametrize("text", ["no json", '["a"]', '{"a": 1}'])
+def test_other_json_is_refused_with_its_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(DataError, match=r"x\.json"):
+        pippin.evaluate({"q": {"a": 1}}, tmp_path / "x.json", "RR")
+    with pytest.raises(DataError, match="a request of _rank_eval has an id"):
+        pippin.evaluate({"requests": [{"ratings": []}]}, ANSWER, "RR")

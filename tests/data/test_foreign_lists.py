@@ -10,6 +10,7 @@ import pytest
 
 import pippin
 from pippin.errors import DataError
+from pippin.evaluation.reported import report_of
 
 
 @dataclass
@@ -42,8 +43,14 @@ def test_lists_of_ids_by_query() -> None:
 
 
 def test_lists_of_documents() -> None:
-    truth, listed = [[Document("a"), Document("b", 3.0)]], [[Document("b", 0.9), Document("z", 0.5), Document("a", 0.1)]]
-    assert pippin.evaluate(truth, listed, "DocumentMAPEvaluator", tool="haystack").mean["DocumentMAPEvaluator"] == (1 + 2 / 3) / 2
+    truth, listed = (
+        [[Document("a"), Document("b", 3.0)]],
+        [[Document("b", 0.9), Document("z", 0.5), Document("a", 0.1)]],
+    )
+    assert (
+        pippin.evaluate(truth, listed, "DocumentMAPEvaluator", tool="haystack").mean["DocumentMAPEvaluator"]
+        == (1 + 2 / 3) / 2
+    )
 
 
 def test_rank_eval_from_dicts_and_files(tmp_path: Path) -> None:
@@ -66,7 +73,20 @@ def test_frames_of_users_items_and_ratings() -> None:
     pandas = pytest.importorskip("pandas")
     truth = pandas.DataFrame({"userID": [1, 1, 2], "itemID": [10, 11, 12], "rating": [5, 3, 4]})
     listed = pandas.DataFrame({"userID": [1, 1, 2], "itemID": [13, 10, 12], "prediction": [0.9, 0.8, 0.7]})
-    assert pippin.evaluate(truth, listed, "precision_at_k(k=1)", tool="ms-recommenders").mean == {"precision_at_k(k=1)": 1 / 2}
+    assert pippin.evaluate(truth, listed, "precision_at_k(k=1)", tool="ms-recommenders").mean == {
+        "precision_at_k(k=1)": 1 / 2
+    }
+
+
+def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
+    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
+    results = {"task_name": "T", "scores": {"test": [{"ndcg_at_10": 0.63093, "mrr_at_10": 1.0, "main_score": 0.63093}]}}
+    (tmp_path / "T.json").write_text(json.dumps(results))
+    found = {one.name: one for one in report_of(judged, run, tmp_path)}
+    assert found["ndcg_at_10"].same
+    assert not found["mrr_at_10"].same  # a constant scorer has 0.5 today
+    assert {"mteb-2.26.23", "beir"} <= set(found["mrr_at_10"].tools)
+    assert found["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
 @pytest.mark.parametrize("text", ["no json", '["a"]', '{"a": 1}'])

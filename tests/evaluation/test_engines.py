@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,10 @@ HITS = {"q": {"a": 4.0, "u": 3.0, "c": 2.0, "d": 1.0}}  # u is unrated, e was no
 LOG3 = math.log2(3)
 
 
-def of(tool: str, measure: str, judged: dict[str, dict[str, int]], run: dict[str, dict[str, float]], **axes: object) -> float:
+Judged = dict[str, dict[str, int]]
+
+
+def of(tool: str, measure: str, judged: Judged, run: dict[str, dict[str, float]], **axes: Any) -> float:
     return pippin.evaluate(judged, run, measure, tool=tool, **axes).mean[measure]
 
 
@@ -49,7 +53,8 @@ def test_opensearch_moves_the_level_and_rounds_each_query() -> None:
     for rank, value in ((3, 0.33), (7, 0.14), (200, 0.01)):
         run = {"q": {f"n{i}": 1000.0 - i for i in range(rank - 1)} | {"e": 0.5}}
         assert of("opensearch", "RR", judged, run) == value
-    assert of("opensearch", "P@8", judged, {"q": {"e": 9.0} | {f"n{i}": 8.0 - i for i in range(7)}}) == 0.13  # 1/8, half up
+    eight = {"q": {"e": 9.0} | {f"n{i}": 8.0 - i for i in range(7)}}
+    assert of("opensearch", "P@8", judged, eight) == 0.13  # 1/8, half up
 
 
 def test_quepid_takes_all_ratings_as_the_ideal() -> None:

@@ -47,7 +47,9 @@ def test_c_divides_by_all_judged_topics(tmp_path: Path) -> None:
 def test_ranks_or_scores_order_a_list(tmp_path: Path) -> None:
     tied = "1 Q0 c 1 1 t\n1 Q0 a 2 1 t\n1 Q0 b 3 1 t\n"
     qrels = "1 1 a 1\n1 1 b 1\n1 2 b 1\n1 1 c 0\n"
-    by_rank, by_score = (run(tmp_path, *flags, qrels=qrels, listed=tied)[1].splitlines()[1] for flags in ((), ("-traditional",)))
+    by_rank, by_score = (
+        run(tmp_path, *flags, qrels=qrels, listed=tied)[1].splitlines()[1] for flags in ((), ("-traditional",))
+    )
     assert by_rank != by_score  # c, a, b by rank; c, b, a by document downwards
     measures = ["alpha-nDCG@5", "NRBP"]
     files = str(tmp_path / "qrels"), str(tmp_path / "run")

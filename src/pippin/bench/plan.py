@@ -8,7 +8,7 @@ A plan file has these keys, all but `data` optional:
     vali = 0.25                      # share of the training queries to validate on, of folders without such a part
     rankers = "all"                  # or a list of names
     conventions = ["official"]       # whose measures training and selection look at
-    tools = "all"                    # under whose conventions results are evaluated, or a list
+    tools = "classic"                # under whose conventions results are evaluated: a group, "all", or a list
     measures = ["NDCG@10", "MAP"]    # default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10
     select = "MAP"                   # the measure that chooses hyper-parameters on the validation part
     seeds = 1                        # how many, or a list of them
@@ -100,7 +100,7 @@ class Experiment:
     vali: float | None = None  # share of the training queries to validate on, where a folder has no validation part
     rankers: tuple[str, ...] = ("all",)
     conventions: tuple[str, ...] = ("official",)
-    tools: tuple[str, ...] = ("all",)
+    tools: tuple[str, ...] = ("classic",)
     measures: tuple[str, ...] = MEASURES
     select: str = "MAP"
     seeds: tuple[int, ...] = (1,)
@@ -112,12 +112,14 @@ class Experiment:
     def __post_init__(self) -> None:
         from pippin.evaluation.notation import parse
         from pippin.evaluation.objective import resolve
-        from pippin.evaluation.tools import TOOLS
+        from pippin.evaluation.tools import GROUPS, TOOLS, named
         from pippin.rankers import names, ranker
 
         load_modules(self.imports)
         for key, known in (("rankers", names()), ("tools", list(TOOLS))):
             object.__setattr__(self, key, tuple(known) if "all" in getattr(self, key) else getattr(self, key))
+        groups = [[t.name for t in named(name)] if name in GROUPS else [name] for name in self.tools]
+        object.__setattr__(self, "tools", tuple(name for group in groups for name in group))
         object.__setattr__(self, "rankers", tuple(written.canonical(text) for text in self.rankers))
         for key in ("data", "rankers", "conventions", "tools", "measures", "seeds"):
             _check_list(key, getattr(self, key))

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scored", metavar="SCORED", nargs="*", help="runs or score files, at least two")
     parser.add_argument("--scores", metavar="FILE", help="instead a matrix of values, a column a system, a row a query "
                         "(CSV or Parquet)")  # fmt: skip
-    shared(parser, measure=DEFAULT_MEASURES, tool=["all"])
+    parser.add_argument("--reported", metavar="FILE", help="numbers that someone reported of the one SCORED (results "
+                        "of MTEB, JSON): compute them again as --tool (mteb) does")  # fmt: skip
+    shared(parser, measure=DEFAULT_MEASURES, tool=["classic"])
     shared(parser, "per_query", "merge_queries")
     parser.add_argument("--baseline", metavar="SYSTEM", help="test every system against this one only")
     testing(parser)
@@ -58,6 +60,9 @@ def run(options: argparse.Namespace) -> int:
         _missing(options.missing),
     )  # fmt: skip
     TESTS[plan.test], CORRECTIONS[plan.correction]  # an unknown name is found before anything is read
+    if options.reported is not None:
+        write_text(reported(options), options.output, options.format)
+        return 0
     if options.scores is not None:
         if options.judged is not None:
             raise DataError("--scores takes a matrix of values; judgements and runs do not go with it")
@@ -78,6 +83,20 @@ def _missing(text: str) -> Missing:
         raise ConventionError(f"--missing is error, drop or a number, not {text!r}") from None
 
 
+def reported(options: argparse.Namespace) -> str:
+    """What was reported against what comes out again, a line a number."""
+    from pippin.evaluation.reported import read_reported, recomputed
+
+    tools = chosen_tools(["mteb"] if options.tool == ["classic"] else options.tool)
+    if options.judged is None or len(options.scored) != 1 or len(tools) != 1:
+        raise DataError("reported numbers are compared with one scored file under one tool")
+    ((judged, scored, _),) = load(options.judged, options.scored, options.merge_queries)
+    found = recomputed(Rankings(judged, scored), read_reported(options.reported), tools[0])
+    if options.format == "json":
+        return as_json([{**vars(one), "same": one.same} for one in found])
+    return "\n".join(one.sentence() for one in found)
+
+
 def from_matrix(path: str, plan: TestPlan) -> Comparison:
     """A comparison from a matrix of per-query values."""
     from pippin.data.matrix import read_matrix
@@ -96,8 +115,8 @@ def from_matrix(path: str, plan: TestPlan) -> Comparison:
 def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     """A comparison per measure from judged data and scored files."""
     measures = options.measure
-    check_measures(measures)
     tools = chosen_tools(options.tool)
+    check_measures(measures, tools)
     if options.judged is None or len(options.scored) < 2:
         raise DataError("a comparison needs judgements and at least two scored files (or --scores MATRIX)")
     loaded = load(options.judged, options.scored, options.merge_queries)

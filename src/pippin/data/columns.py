@@ -10,7 +10,8 @@ taken (PyTerrier's `query` is the text of a query and `qid` its id), and the oth
     score      score, scores, prediction, sim
     comment    comment
     tag        tag, run_id, system
-    (where nothing is called a query: user, user_id, userid for it, item, item_id, itemid for a document, rating for a label)
+    Where nothing is called a query: user, user_id or userid for it, item, item_id or itemid for a document, rating for
+    a label.
     no role    rank, iteration, iter, q0
 
 What a table is follows from its roles: query, label and features (every other column of numbers, or those asked for by

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 from typing import Any
 
 from pippin.errors import DataError
@@ -45,8 +46,7 @@ def as_nested(x: Any, value: str) -> Nested | None:
 def read_json(path: str | os.PathLike[str], value: str) -> Nested:
     """The same from a file: a dict of dicts, lists, requests or answers of `_rank_eval`, or MTEB's predictions."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"no JSON can be read here: {error}", os.fspath(path)) from None
     nested = as_nested(found, value)
@@ -62,7 +62,11 @@ def _deepest(found: Any) -> Nested | None:
     if not isinstance(found, Mapping):
         return None
     inner = [one for key, one in found.items() if isinstance(one, Mapping) and not str(key).startswith("mteb_model")]
-    if inner and all(all(isinstance(v, (int, float)) for v in one.values()) for one in inner) and len(inner) == len(found):
+    if (
+        inner
+        and all(all(isinstance(v, (int, float)) for v in one.values()) for one in inner)
+        and len(inner) == len(found)
+    ):
         return {query: dict(documents) for query, documents in found.items()}
     for one in inner:
         nested = _deepest(one)
@@ -106,9 +110,7 @@ def _label(document: Any) -> int:
 def _requests(requests: Sequence[Any]) -> Nested:
     """Ratings by request."""
     try:
-        return {
-            one["id"]: {rating["_id"]: int(rating["rating"]) for rating in one["ratings"]} for one in requests
-        }
+        return {one["id"]: {rating["_id"]: int(rating["rating"]) for rating in one["ratings"]} for one in requests}
     except (KeyError, TypeError, ValueError):
         raise DataError("a request of _rank_eval has an id and ratings with _id and rating") from None
 

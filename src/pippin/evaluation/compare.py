@@ -168,7 +168,7 @@ def compare(
     judged: Any,
     systems: Mapping[str, Any] | Sequence[Any] | None = None,
     measure: Any = "NDCG@10",
-    tool: str | Tool | Several = "all",
+    tool: str | Tool | Several = "classic",
     *,
     baseline: str | None = None,
     test: str = "t",

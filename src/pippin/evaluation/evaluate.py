@@ -327,5 +327,5 @@ def evaluate(
     if is_one(tool):
         return evaluate_rankings(rankings, asked, tools[0], axes, name)
     return Evaluations(*said_by(
-        tools, lambda one: evaluate_rankings(rankings, asked, one, axes, name), leave_out=tool == "all"
+        tools, lambda one: evaluate_rankings(rankings, asked, one, axes, name), leave_out=isinstance(tool, str)
     ))  # fmt: skip

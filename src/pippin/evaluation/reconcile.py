@@ -132,7 +132,7 @@ def reconcile(
     scored: Any,
     measure: Any = "NDCG@10",
     source: str | Tool = "official",
-    target: str | Tool | Several = "all",
+    target: str | Tool | Several = "classic",
     *,
     qid: Any = None,
     group: Any = None,
@@ -151,7 +151,7 @@ def reconcile(
     """
     asked = text_of(measure)
     first = TOOLS[source] if isinstance(source, str) else source
-    targets = [tool for tool in chosen(target) if target != "all" or tool is not first]
+    targets = [tool for tool in chosen(target) if is_one(target) or not isinstance(target, str) or tool is not first]
     rankings, _ = read_rankings(judged, scored, qid=qid, group=group, merge_queries=merge_queries)
 
     def with_first(tool: Tool) -> Reconciliation:
@@ -161,7 +161,7 @@ def reconcile(
 
     if is_one(target):
         return with_first(targets[0])
-    return Reconciliations(*said_by(targets, with_first, leave_out=target == "all"))
+    return Reconciliations(*said_by(targets, with_first, leave_out=isinstance(target, str)))
 
 
 def reconcile_rankings(rankings: Rankings, measure: str, source: Tool, target: Tool) -> Reconciliation:

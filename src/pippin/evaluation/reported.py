@@ -54,7 +54,9 @@ def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool) -> 
         others = () if abs(value - again) <= _CLOSE else tuple(_givers(rankings, tool.measure(name).text, value, tool))
         found.append(Reported(name, value, again, others))
     if not found:
-        raise DataError(f"none of the reported numbers is a measure of {tool.name}: {', '.join(numbers) or 'there is none'}")
+        raise DataError(
+            f"none of the reported numbers is a measure of {tool.name}: {', '.join(numbers) or 'there is none'}"
+        )
     return found
 
 
@@ -73,7 +75,11 @@ def read_reported(path: str | os.PathLike[str]) -> dict[str, float]:
     """Numbers by name: of an MTEB results file or folder, of an answer of `_rank_eval`, or a plain dict."""
     place = Path(path)
     if place.is_dir():
-        files = [one for one in sorted(place.rglob("*.json")) if "prediction" not in one.name and one.name != "model_meta.json"]
+        files = [
+            one
+            for one in sorted(place.rglob("*.json"))
+            if "prediction" not in one.name and one.name != "model_meta.json"
+        ]
         if len(files) != 1:
             raise DataError(f"{len(files)} results stand in this folder; name the file of one task", os.fspath(path))
         place = files[0]
@@ -86,9 +92,12 @@ def read_reported(path: str | os.PathLike[str]) -> dict[str, float]:
     if isinstance(found.get("scores"), dict):
         splits = [subset for subsets in found["scores"].values() for subset in subsets]
         if len(splits) != 1:
-            raise DataError(f"{len(splits)} splits and subsets are reported here, and one is compared", os.fspath(place))
+            raise DataError(
+                f"{len(splits)} splits and subsets are reported here, and one is compared", os.fspath(place)
+            )
         found = splits[0]
-    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float)) and name != "main_score"}
+    numbers = {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+    return {name: value for name, value in numbers.items() if name != "main_score"}
 
 
 def report_of(judged: Any, scored: Any, path: str | os.PathLike[str], tool: str = "mteb") -> list[Reported]:

@@ -81,7 +81,8 @@ class Tool:
 
 
 T = TypeVar("T")
-Several = Literal["all"] | list[str] | list[Tool] | tuple[str | Tool, ...]
+Group = Literal["all", "classic", "libraries", "retrieval", "recommenders", "engines"]
+Several = Group | list[str] | list[Tool] | tuple[str | Tool, ...]
 TOOLS: Registry[Tool] = Registry("tool", "pippin.tools", Tool)
 
 

@@ -18,7 +18,7 @@ from pippin.evaluation.audits.finding import Effect
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import Rankings, aggregate, measure_values
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.tools import OFFICIAL, TOOLS, Tool
+from pippin.evaluation.tools import OFFICIAL, Tool, named
 
 Values = NDArray[np.float64]
 
@@ -147,8 +147,8 @@ def depends(measure: Measure, axis: str) -> bool:
 
 
 def printing(measure: Measure) -> list[Tool]:
-    """Tools that have this kind of measure themselves."""
-    return [tool for tool in TOOLS.values() if measure.kind in tool.prints]
+    """Classic tools that have this kind of measure themselves."""
+    return [tool for tool in named("classic") if measure.kind in tool.prints]
 
 
 def _merge(measure: Measure, answers: Sequence[Answer]) -> list[Effect]:

@@ -8,6 +8,8 @@ run's, losses weighted by 1 + `-riskAlpha`. Source: ndeval 4.5 of trec-web-2014.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +93,7 @@ def lines(found: dict[int, list[float]], name: str, counted: int) -> Iterator[st
 
 def shown(value: float) -> str:
     """Six decimals; what 0 / 0 gives has a sign in C."""
-    return "-nan" if value != value else f"{value:.6f}"
+    return "-nan" if math.isnan(value) else f"{value:.6f}"
 
 
 def values(documents: Sequence[str], judged: dict[str, frozenset[str]], options: Options) -> list[float]:
@@ -156,7 +158,7 @@ def _set(options: Options, name: str, text: str) -> None:
         value = float(text)
     except ValueError:
         raise Stop(1, err=USAGE) from None
-    if name in ("-alpha", "-beta") and not 0 <= value <= 1 or name in ("-M", "-riskAlpha") and value < 0:
+    if (name in ("-alpha", "-beta") and not 0 <= value <= 1) or (name in ("-M", "-riskAlpha") and value < 0):
         raise Stop(1, err=USAGE)
     if name == "-riskAlpha":
         options.risk = text
@@ -207,7 +209,7 @@ def read_run(path: str, options: Options) -> tuple[dict[int, list[str]], str]:
             documents.sort(key=lambda one: -one[1])
         else:
             documents.sort(key=lambda one: one[0])
-            for before, one in zip(documents, documents[1:], strict=False):
+            for before, one in itertools.pairwise(documents):
                 if before[0] == one[0]:
                     told = f'duplicate rank ({one[0]}) for topic {topic} in run file "{path}"'
                     raise Stop(1, err=f"{NAME}: {told}\n")

@@ -214,8 +214,8 @@ def read_run(path: str, options: Options) -> tuple[dict[int, list[str]], str]:
                     told = f'duplicate rank ({one[0]}) for topic {topic} in run file "{path}"'
                     raise Stop(1, err=f"{NAME}: {told}\n")
         ordered[topic] = [document for _, _, document in documents][: options.depth or None]
-    for topic, documents in ordered.items():
-        twice = sorted(document for document in set(documents) if documents.count(document) > 1)
+    for topic, names in ordered.items():
+        twice = sorted(document for document in set(names) if names.count(document) > 1)
         if twice:
             raise Stop(1, err=f'{NAME}: duplicate docno ({twice[0]}) for topic {topic} in run file "{path}"\n')
     return ordered, name

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,8 +122,6 @@ class Target:
         if isinstance(form, Trees):
             found = fitted(form, scoring)
             return Fitted(found.form, (*notes, *found.notes))
-        from dataclasses import replace
-
         if isinstance(form, Network) and scoring.values == "float32" and (form.mean.any() or (form.factor != 1).any()):
             form = replace(form, layers=form.folded(), mean=form.mean * 0, factor=form.factor * 0 + 1)
             notes.append("the standardisation of features is in the weights of the first layer")

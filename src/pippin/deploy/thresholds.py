@@ -134,7 +134,7 @@ def _up(values: F64, precision: str) -> F64:
 
 def _refuse_zero(form: Trees, one: Tree) -> None:
     node = int(np.flatnonzero(one.zero_missing)[0]) if one.zero_missing is not None else 0
-    raise _refused(form, one, node, "takes 0 for missing, which only LightGBM's own text can say")
+    raise _refused(form, one, node, "takes 0 for missing, which no target can say")
 
 
 def _refused(form: Trees, one: Tree, node: int, why: str) -> ConventionError:

@@ -67,7 +67,7 @@ class Ranking:
     def documents(self) -> Texts:
         """Ids of documents in rank order."""
         if self.document is None:
-            raise ConventionError("the documents of this ranking have no ids, or no order that hangs on them alone")
+            raise ConventionError("the documents of this ranking have no ids")
         return self.document()
 
     def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
@@ -310,13 +310,20 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infini
     def document() -> Texts:
         rows = rows_of(run.offsets, run_of[run_of >= 0])
         listed = run.document_ids.take(rows)
-        nothing, by = np.zeros(len(rows), np.int32), np.ascontiguousarray(scores[rows])
-        order = kernel.order_lists(by, nothing, offsets, listed, _ties(convention), convention.precision == "float32")
+        ties, by = _ties(convention), np.ascontiguousarray(scores[rows])
+        of_rows = np.zeros(len(rows), np.int32)
+        if ties in ("best", "worst"):  # which look at labels: in the order of the run they are those of its rows
+            given = _as_given(run.scores, run.offsets)
+            of_rows, _, _ = kernel.judge_and_rank(
+                (run.document_ids, given, run.offsets), (judged.document_ids, labels, judged.offsets),
+                run_of, judged_of, offsets, "input", False,
+            )  # fmt: skip
+        order = kernel.order_lists(by, of_rows, offsets, listed, ties, convention.precision == "float32")
         return listed.take(order)
 
     return Ranking(
         ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
-        missing=run_of < 0, score=score, document=None if convention.ties in ("best", "worst") else document,
+        missing=run_of < 0, score=score, document=document,
         judged=judged,
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.evaluation.tools import TOOLS, Tool
 
 _CLOSE = 6e-6  # MTEB rounds to five decimals
+_NAMED = 5  # tools that a sentence names
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,10 @@ class Reported:
         head = f"{self.name}: reported {self.reported:.5f}, recomputed {self.recomputed:.5f}"
         if self.same:
             return f"{head}: the same."
-        return f"{head}: not the same" + (f"; it is what {', '.join(self.tools)} would give." if self.tools else ".")
+        if not self.tools:
+            return f"{head}: not the same."
+        named, more = ", ".join(self.tools[:_NAMED]), len(self.tools) - _NAMED
+        return f"{head}: not the same; it is what {named}{f' and {more} more' if more > 0 else ''} would give."
 
 
 def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool) -> list[Reported]:
@@ -61,7 +65,7 @@ def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool) -> 
 
 
 def _givers(rankings: Rankings, measure: str, value: float, but: Tool) -> Iterator[str]:
-    for tool in TOOLS.values():
+    for tool in sorted(TOOLS.values(), key=lambda one: one.group != but.group):  # its own kin first
         if tool is but:
             continue
         try:

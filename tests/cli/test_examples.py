@@ -24,6 +24,8 @@ KEYS = {
     "compare": {"measure", "verdict", "boards", "intervals", "pairs", "agreement"},
     "reconcile": {"measure", "from", "to", "before", "after", "difference", "sentence", "parts"},
     "correlate": {"items", "top", "coefficients"},
+    "bounds": {"measure", "tool", "runs", "unjudged", "value", "low", "high", "exact", "verdict", "per_query",
+               "judge_next"},
     "audit": {"name", "about", "basis", "findings", "clean"},
     "bench": {"results", "cells", "done", "computed", "tool", "measures", "rankers", "failures", "ceilings"},
     "leaderboard": {"boards", "tools", "winning", "published", "ceilings", "missing"},

@@ -30,6 +30,7 @@ GROUPS = {
         "compare": ("compare", "who wins, is it chance, and would another tool say so"),
         "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
         "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
+        "bounds": ("bounds", "how far documents that nobody judged could move a number, or turn a pair round"),
         "audit": ("audit", "whether a data set is fit for a comparison"),
         "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
     },

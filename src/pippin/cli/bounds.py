@@ -1,0 +1,115 @@
+"""`pippin bounds`: how far could documents that nobody judged move a number, or turn two systems round?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pippin.cli.evaluate import check_measures, chosen_tools, distinct_names
+from pippin.cli.options import only, printing, shared
+from pippin.cli.output import write
+from pippin.errors import ConventionError
+from pippin.evaluation.bounds import Bounds, bounds
+from pippin.tables import Part, Prose, Table, number
+
+HELP = """Bound a measure, or a difference, over all labels that unjudged documents could have.
+
+One run: the least and the greatest value. Two runs: of the first's value less the second's, where a document of both
+has one label. --judge-next N lists the documents that carry most of the width, which to judge first."""
+EXAMPLES = (
+    "pippin bounds qrels.txt a.run b.run --measure NDCG@10 --judge-next 5",
+    "pippin bounds qrels.txt run.txt --measure AP,RBP --tool trec_eval9 --per-query",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("judged", metavar="JUDGED", help="qrels, or any judged data with document ids")
+    parser.add_argument("scored", metavar="RUN", help="a run")
+    parser.add_argument("other", metavar="RUN2", nargs="?", help="a second run: then of the difference")
+    shared(parser, measure=["NDCG@10"], tool=["official"])
+    parser.add_argument("--largest", type=int, metavar="LABEL", help="the top of the scale of labels (default: the "
+                        "largest that was given)")  # fmt: skip
+    parser.add_argument("--depth", type=int, metavar="N", help="only unjudged documents among the first N of a run may "
+                        "be relevant (default: all)")  # fmt: skip
+    parser.add_argument("--judge-next", type=int, default=0, metavar="N", help="list the N documents that carry most "
+                        "of the width")  # fmt: skip
+    shared(parser, "per_query", "merge_queries")
+    printing(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Bound and print."""
+    tool = chosen_tools([only(options.tool, "--tool") or "official"])[0]
+    check_measures(options.measure, [tool])
+    if options.judge_next < 0:
+        raise ConventionError(f"--judge-next is a number of documents, not {options.judge_next}")
+    found = [
+        bounds(options.judged, options.scored, options.other, measure=measure, tool=tool,
+               largest=options.largest, depth=options.depth, merge_queries=options.merge_queries)
+        for measure in options.measure
+    ]  # fmt: skip
+    names = distinct_names([path for path in (options.scored, options.other) if path is not None])
+    records = [record(one, names, options.judge_next) for one in found]
+    write(
+        options.format, options.output, lambda: parts(found, records, options),
+        lambda: records[0] if len(records) == 1 else records,
+        lambda: per_query(found) if options.per_query else means(found),
+    )  # fmt: skip
+    return 0
+
+
+def record(found: Bounds, names: list[str], count: int) -> dict[str, Any]:
+    """What programs get."""
+    columns = found.to_dict()
+    residuals = found.residuals
+    return {
+        "measure": found.measure, "tool": found.tool, "runs": names, "unjudged": found.holes, "value": found.value,
+        "low": found.low, "high": found.high, "exact": found.exact, "verdict": found.verdict,
+        "residual": None if residuals is None else float(residuals.mean()),
+        "per_query": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "judge_next": [vars(one) for one in found.judge_next(count)],
+    }  # fmt: skip
+
+
+def parts(found: list[Bounds], records: list[dict[str, Any]], options: argparse.Namespace) -> list[Part]:
+    """What people get: a table, a sentence per measure, and what to judge."""
+    shown: list[Part] = [per_query(found) if options.per_query else means(found)]
+    for one, written in zip(found, records, strict=True):
+        sentence = one.verdict
+        if not one.exact:
+            sentence += " The bound holds, but some queries have too many unjudged documents for it to be reached."
+        if written["residual"] is not None:
+            sentence += f" RBP's residual, with what longer lists could add, is {written['residual']:.4f}."
+        shown.append(Prose(sentence))
+    for one, written in zip(found, records, strict=True):
+        if written["judge_next"]:
+            rows = [[d["query"], d["document"], number(d["carries"], 4)] for d in written["judge_next"]]
+            note = f"{one.measure}: to decide this, judge these first; each takes so much from its query's two ends"
+            shown.append(Table(["query", "judge next", "carries"], rows, names=2, notes=[note]))
+    return shown
+
+
+def means(found: list[Bounds]) -> Table:
+    """A row per measure."""
+    rows = [
+        [one.measure, str(one.holes), *(number(x, 4) for x in (one.low, one.value, one.high)), _kind(one.exact)]
+        for one in found
+    ]
+    what = "value" if len(found[0].names) == 1 else "difference"
+    return Table(["measure", "unjudged", "least", what, "greatest", "bounds"], rows, remarks=1)
+
+
+def per_query(found: list[Bounds]) -> Table:
+    """A row per query."""
+    rows = [
+        [query, one.measure, str(holes), *(number(x, 4) for x in (low, value, high)), _kind(exact)]
+        for one in found
+        for query, holes, value, low, high, exact in zip(*one.to_dict().values(), strict=True)
+    ]
+    what = "value" if len(found[0].names) == 1 else "difference"
+    return Table(["query", "measure", "unjudged", "least", what, "greatest", "bounds"], rows, names=2, remarks=1)
+
+
+def _kind(exact: bool) -> str:
+    return "exact" if exact else "outer"

@@ -1,0 +1,243 @@
+"""Bounds over the labels of unjudged documents, against plain Python that tries all labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError, DataError
+from pippin.evaluation.bounds import bounds
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.extremes import TRIED
+
+Labels = dict[str, int]
+
+
+def dcg(gains: list[float], k: int) -> float:
+    return sum(g / math.log2(r + 1) for r, g in enumerate(gains[:k], 1))
+
+
+def ndcg(ranked: list[str], labels: Labels, k: int = 3) -> float:
+    ideal = dcg([2.0**label - 1 for label in sorted(labels.values(), reverse=True)], k)
+    return dcg([2.0 ** labels.get(d, 0) - 1 for d in ranked], k) / ideal if ideal else 0.0
+
+
+def ap(ranked: list[str], labels: Labels, k: int = 100) -> float:
+    relevant = sum(label > 0 for label in labels.values())
+    hits = total = 0.0
+    for r, document in enumerate(ranked[:k], 1):
+        if labels.get(document, 0) > 0:
+            hits += 1
+            total += hits / r
+    return total / relevant if relevant else 0.0
+
+
+def rr(ranked: list[str], labels: Labels) -> float:
+    return next((1 / r for r, d in enumerate(ranked, 1) if labels.get(d, 0) > 0), 0.0)
+
+
+def p3(ranked: list[str], labels: Labels) -> float:
+    return sum(labels.get(d, 0) > 0 for d in ranked[:3]) / 3
+
+
+def err(ranked: list[str], labels: Labels) -> float:
+    going_on, total = 1.0, 0.0
+    for r, document in enumerate(ranked, 1):
+        stop = (2 ** labels.get(document, 0) - 1) / 16
+        total += going_on * stop / r
+        going_on *= 1 - stop
+    return total
+
+
+def rbp(ranked: list[str], labels: Labels) -> float:
+    return 0.2 * sum(0.8 ** (r - 1) for r, d in enumerate(ranked, 1) if labels.get(d, 0) > 0)
+
+
+TWINS: dict[str, Callable[[list[str], Labels], float]] = {
+    "NDCG@3": ndcg, "NDCG": lambda ranked, labels: ndcg(ranked, labels, 100), "AP": ap,
+    "AP@3": lambda ranked, labels: ap(ranked, labels, 3), "RR": rr, "P@3": p3, "ERR": err, "RBP": rbp,
+}  # fmt: skip
+
+
+def small(rng: np.random.Generator, systems: int) -> tuple[Labels, list[list[str]], list[str]]:
+    """Judgements, lists of some systems, and the documents of the lists that are not judged."""
+    documents = [f"d{i}" for i in range(rng.integers(3, 7))]
+    lists = [list(rng.permutation(documents)[: rng.integers(2, len(documents) + 1)]) for _ in range(systems)]
+    judged = {d: int(rng.integers(0, 3)) for d in [*documents, "far"] if rng.random() < 0.4}
+    judged["other"] = 0  # a query with no judgement at all is none
+    return judged, lists, sorted({d for one in lists for d in one} - judged.keys())
+
+
+def scores(ranked: list[str]) -> dict[str, float]:
+    return {document: float(-r) for r, document in enumerate(ranked)}
+
+
+@pytest.mark.parametrize("systems", [1, 2])
+@pytest.mark.parametrize("measure", TWINS)
+def test_bounds_are_the_extremes_over_all_labels(measure: str, systems: int) -> None:
+    rng = np.random.default_rng([systems, *measure.encode()])
+    below_zeros = 0
+    for _ in range(60):
+        judged, lists, holes = small(rng, systems)
+        twin, every = TWINS[measure], []
+        for labels in product(range(3), repeat=len(holes)):
+            known = {**judged, **dict(zip(holes, labels, strict=True))}
+            values = [twin(one, known) for one in lists]
+            every.append(values[0] - values[1] if systems == 2 else values[0])
+        found = bounds({"q": judged}, *({"q": scores(one)} for one in lists), measure=measure, largest=2)
+        assert found.exact
+        assert found.value == pytest.approx(every[0], abs=1e-12)
+        assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
+        below_zeros += min(every) < every[0] - 1e-9
+    if systems == 1:
+        assert (below_zeros > 0) == measure.startswith(("NDCG", "AP")), "all zero is the least of the others only"
+
+
+def test_a_document_low_in_the_list_lowers_ndcg() -> None:
+    found = bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, measure="NDCG@2", largest=3)
+    assert found.value == found.high == 1.0
+    assert found.low == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
+
+
+@pytest.mark.parametrize("measure", ["AP", "ERR"])
+def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
+    rng = np.random.default_rng(5)
+    documents = [f"d{i}" for i in range(TRIED + 4)]
+    first, second = (list(rng.permutation(documents)) for _ in range(2))
+    judged = {"d0": 1, "d1": 0}
+    found = bounds({"q": judged}, {"q": scores(first)}, {"q": scores(second)}, measure=measure, largest=1)
+    assert not found.exact
+    holes = documents[2:]
+    every = []
+    for labels in product(range(2), repeat=len(holes)):
+        known = {**judged, **dict(zip(holes, labels, strict=True))}
+        every.append(TWINS[measure](first, known) - TWINS[measure](second, known))
+    assert found.low <= min(every) + 1e-12
+    assert found.high >= max(every) - 1e-12
+    free = [bounds({"q": judged}, {"q": scores(one)}, measure=measure, largest=1) for one in (first, second)]
+    assert found.high - found.low <= free[0].high - free[1].low - (free[0].low - free[1].high) + 1e-12
+
+
+def hidden(rng: np.random.Generator) -> tuple[dict[str, Labels], dict[str, Labels], list[dict[str, dict[str, float]]]]:
+    """A fully judged set, what is left of its judgements when some are hidden, and two runs."""
+    truth: dict[str, Labels] = {}
+    left: dict[str, Labels] = {}
+    runs: list[dict[str, dict[str, float]]] = [{}, {}]
+    for q in range(5):
+        documents = [f"d{i}" for i in range(rng.integers(2, 30))]
+        truth[f"q{q}"] = {d: int(rng.choice(4, p=[0.6, 0.2, 0.1, 0.1])) for d in documents}
+        left[f"q{q}"] = {d: x for d, x in truth[f"q{q}"].items() if rng.random() < 0.7} or {
+            documents[0]: truth[f"q{q}"][documents[0]]
+        }
+        for run in runs:
+            run[f"q{q}"] = {d: float(s) for d, s in zip(documents, rng.permutation(len(documents)), strict=True)}
+    return truth, left, runs
+
+
+@pytest.mark.parametrize("measure", ["NDCG@10", "AP", "RR", "P@5", "ERR@10", "RBP"])
+def test_bounds_contain_the_truth_of_hidden_judgements(measure: str) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        truth, left, runs = hidden(rng)
+        known = [evaluate(truth, run, measure) for run in runs]
+        one = bounds(left, runs[0], measure=measure, largest=3)
+        two = bounds(left, *runs, measure=measure, largest=3)
+        values = [np.array(list(each.per_query[measure].values())) for each in known]
+        for found, true in ((one, values[0]), (two, values[0] - values[1])):
+            assert (found.lows <= true + 1e-12).all()
+            assert (true <= found.highs + 1e-12).all()
+            assert found.low - 1e-12 <= true.mean() <= found.high + 1e-12
+
+
+def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_top() -> None:
+    rng = np.random.default_rng(3)
+    widths = np.zeros(2)
+    for _ in range(10):
+        truth, left, runs = hidden(rng)
+        found = bounds(left, *runs, measure="NDCG@10", largest=3)
+        listed = [(one.query, one.document) for one in found.judge_next(8)]
+        pooled = [
+            (q, d)
+            for depth in range(30)
+            for q in left
+            for run in runs
+            for d in sorted(run[q], key=lambda d: -run[q][d])[depth : depth + 1]
+            if d not in left[q]
+        ]
+        for i, chosen in enumerate((listed, list(dict.fromkeys(pooled))[:8])):
+            more = {q: {**labels, **{d: truth[q][d] for at, d in chosen if at == q}} for q, labels in left.items()}
+            after = bounds(more, *runs, measure="NDCG@10", largest=3)
+            assert after.low >= found.low - 1e-12
+            assert after.high <= found.high + 1e-12
+            widths[i] += after.high - after.low
+    assert widths[0] < widths[1]
+
+
+def test_the_residual_of_rbp_is_what_is_open_and_what_comes_after() -> None:
+    found = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RBP(p=0.5)")
+    assert (found.low, found.high) == (0.25, 0.75)
+    assert found.residuals is not None
+    assert found.residuals.tolist() == [0.5 + 0.25]
+    assert bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RR").residuals is None
+
+
+def test_depth_leaves_what_is_below_as_it_is() -> None:
+    judged, run = {"q": {"a": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
+    assert bounds(judged, run, measure="NDCG@1", depth=1).low == 1.0
+    assert bounds(judged, run, measure="P@3", depth=2).high == pytest.approx(2 / 3)
+    with pytest.raises(ConventionError, match="depth is a number"):
+        bounds(judged, run, depth=0)
+
+
+def test_the_same_document_has_one_label_in_both_runs() -> None:
+    run = {"q": {"x": 2.0, "a": 1.0}}
+    found = bounds({"q": {"a": 1}}, run, run, measure="ERR")
+    assert (found.low, found.high) == (0.0, 0.0)
+    assert "equal whatever" in found.verdict
+    assert found.judge_next(3) == []
+
+
+def test_who_wins_is_said_in_a_sentence() -> None:
+    judged = {"q": {"a": 1, "b": 0}}
+    sure = bounds(judged, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}, measure="RR")
+    assert "is better whatever" in sure.verdict
+    first = bounds(judged, {"q": {"a": 1.0}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@1")
+    assert first.low == 0.0
+    assert "could decide for either" in first.verdict
+    assert first.to_dict()["unjudged"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("measure", "axes", "sentence"),
+    [
+        ("Bpref", {}, "bounds are known for AP, DCG"),
+        ("NDCG@5", {"ideal": "list"}, "not known for ideal=list"),
+        ("NDCG@5", {"unjudged": "drop"}, "not known for unjudged=drop"),
+        ("NDCG@5", {"empty": None}, "counts under some labels"),
+        ("AP", {"ap_denominator": "found"}, "not known for ap_denominator=found"),
+        ("ERR", {"err_top": "query"}, "need a top grade"),
+        ("NDCG@5", {"gain": (0.0, 3.0, 1.0)}, "gains that grow"),
+    ],
+)
+def test_what_is_not_known_is_refused(measure: str, axes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConventionError, match=sentence):
+        bounds({"q": {"a": 0}}, {"q": {"x": 2.0, "a": 1.0}}, measure=measure, largest=2, **axes)
+
+
+def test_tied_documents_need_an_order() -> None:
+    judged, run = {"q": {"a": 1}}, {"q": {"x": 1.0, "a": 1.0}}
+    with pytest.raises(ConventionError, match="gives them no order"):
+        bounds(judged, run)
+    assert bounds(judged, run, measure="RR", tool="trec_eval9").value == 1 / 2  # x before a: by id, descending
+
+
+def test_a_data_set_has_no_holes() -> None:
+    data = Dataset.from_arrays(np.ones((1, 1)), [1], [1])
+    with pytest.raises(DataError, match="every document is judged"):
+        bounds(data, [1.0])

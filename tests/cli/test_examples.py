@@ -26,6 +26,8 @@ KEYS = {
     "correlate": {"items", "top", "coefficients"},
     "bounds": {"measure", "tool", "runs", "unjudged", "value", "low", "high", "exact", "verdict", "per_query",
                "judge_next"},
+    "agree": {"labels", "documents", "alone", "grades", "confusion", "kappa", "alpha", "by_grade", "per_query",
+              "measure", "queries", "correlations", "systems", "estimates"},
     "audit": {"name", "about", "basis", "findings", "clean"},
     "bench": {"results", "cells", "done", "computed", "tool", "measures", "rankers", "failures", "ceilings"},
     "leaderboard": {"boards", "tools", "winning", "published", "ceilings", "missing"},

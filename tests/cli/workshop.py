@@ -52,6 +52,8 @@ def _judged(folder: Path) -> None:
     topics = {f"{q}": [f"d{q}-{d}" for d in range(6)] for q in range(1, 9)}
     judged = [f"{q} 0 {d} {rng.integers(0, 3)}" for q, documents in topics.items() for d in documents]
     (folder / "qrels.txt").write_text("\n".join(judged) + "\n")
+    more = [f"{q} 0 d{q}-{d} {(q + d) % 3}" for q in range(9, 12) for d in range(6)]
+    (folder / "model.txt").write_text("\n".join([*judged, *more]) + "\n")
     for name in ("run.txt", "a.run", "b.run", "c.run"):
         ranked = [f"{q} Q0 {d} 1 {rng.random():.6f} tag" for q, documents in topics.items() for d in documents]
         (folder / name).write_text("\n".join(ranked) + "\n")

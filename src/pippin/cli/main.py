@@ -31,6 +31,7 @@ GROUPS = {
         "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
         "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
         "bounds": ("bounds", "how far documents that nobody judged could move a number, or turn a pair round"),
+        "agree": ("agree", "whether two judges, people and a model, give the same labels and winners"),
         "audit": ("audit", "whether a data set is fit for a comparison"),
         "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
     },

@@ -370,6 +370,21 @@ def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> N
             audited[key]
 
 
+def test_unjudged_documents_that_could_turn_two_runs_round() -> None:
+    judged = {"q": {"a": 1, "b": 0}}
+    first, second = {"q": {"a": 3.0, "b": 2.0}}, {"q": {"x": 3.0, "y": 2.0, "b": 1.0}}
+    found = audit(judged, first, measures=["P@2", "RR", "Bpref"], against=second)["undecided"]
+    assert (found.number, found.total, found.severity) == (2, 2, "warning")
+    assert dict(found.parts)["P@2, least"] == -0.5  # both x and y relevant: 1 of 2 against 2 of 2
+    assert set(found.examples) == {"q x", "q y"}
+    sure = audit(judged, first, measures=["P@2"], against={"q": {"b": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}})
+    assert sure["undecided"].sentence.endswith("P@2 (+0.0000 to +0.5000)")  # y and z stand below the cutoff
+    assert "undecided" not in audit(judged, first, measures=["RR"], against={"q": {"b": 2.0, "x": 1.0}})
+    assert "undecided" not in audit(judged, first, measures=["P@2"])
+    with pytest.raises(DataError, match="two runs are held against one another"):
+        audit(dataset([[1, 0]]), np.array([1.0, 2.0]), against=np.array([2.0, 1.0]))
+
+
 def test_judgements_without_a_document_are_an_error() -> None:
     found = audit(Judgements.of({"q": {}}), measures=["NDCG@2"])["labels"]
     assert (found.severity, found.sentence) == ("error", "no document is judged")

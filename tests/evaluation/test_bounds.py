@@ -195,6 +195,29 @@ def test_depth_leaves_what_is_below_as_it_is() -> None:
         bounds(judged, run, depth=0)
 
 
+@pytest.mark.parametrize("systems", [1, 2])
+@pytest.mark.parametrize("measure", ["NDCG@3", "AP", "P@3"])
+def test_documents_that_no_run_has_count_where_they_are_asked_for(measure: str, systems: int) -> None:
+    rng = np.random.default_rng(13)
+    narrower = 0
+    for _ in range(30):
+        judged, lists, holes = small(rng, systems)
+        runs = [{"q": scores(one)} for one in lists]
+        every = []
+        for labels in product(range(3), repeat=len(holes) + 2):
+            known = {**judged, **dict(zip([*holes, "n1", "n2"], labels, strict=True))}
+            values = [TWINS[measure](one, known) for one in lists]
+            every.append(values[0] - values[1] if systems == 2 else values[0])
+        found = bounds({"q": judged}, *runs, measure=measure, largest=2, beyond=2)
+        assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
+        assert found.holes == len(holes)
+        assert {one.document for one in found.judge_next(100)} <= set(holes)
+        narrower += bounds({"q": judged}, *runs, measure=measure, largest=2).low > found.low + 1e-9
+    assert (narrower > 0) == (measure != "P@3")
+    with pytest.raises(ConventionError, match="beyond is a number"):
+        bounds({"q": judged}, *runs, beyond=-1)
+
+
 def test_the_same_document_has_one_label_in_both_runs() -> None:
     run = {"q": {"x": 2.0, "a": 1.0}}
     found = bounds({"q": {"a": 1}}, run, run, measure="ERR")

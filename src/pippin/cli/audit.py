@@ -33,6 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; a run or scores may come "
                         "last")  # fmt: skip
     parser.add_argument("-s", "--scored", metavar="FILE", help="a run or a score file")
+    parser.add_argument("--against", metavar="RUN", help="a second run: whether documents that nobody judged could "
+                        "turn the two round")  # fmt: skip
     flag(parser, "measure", "those whose change is reported", default=list(MEASURES))
     parser.add_argument("--cutoffs", default=",".join(map(str, CUTOFFS)), metavar="K,K,…", help="where short lists and "
                         "unjudged documents are counted (default: %(default)s)")  # fmt: skip
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     paths, last = split(options.data, options.scored)
     judged, layout = load_audited(paths, merge_queries=options.merge_queries)
     scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
-    audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout)
+    audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout, against=options.against)
     form = form_of(options)
     write_text(render(audited, form, options.all or options.output != "-"), options.output, form)
     return 0

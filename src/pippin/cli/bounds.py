@@ -32,6 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         "largest that was given)")  # fmt: skip
     parser.add_argument("--depth", type=int, metavar="N", help="only unjudged documents among the first N of a run may "
                         "be relevant (default: all)")  # fmt: skip
+    parser.add_argument("--beyond", type=int, default=0, metavar="N", help="so many documents of each query that no "
+                        "run has may be relevant, too (default: 0)")  # fmt: skip
     parser.add_argument("--judge-next", type=int, default=0, metavar="N", help="list the N documents that carry most "
                         "of the width")  # fmt: skip
     shared(parser, "per_query", "merge_queries")
@@ -46,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConventionError(f"--judge-next is a number of documents, not {options.judge_next}")
     found = [
         bounds(options.judged, options.scored, options.other, measure=measure, tool=tool,
-               largest=options.largest, depth=options.depth, merge_queries=options.merge_queries)
+               largest=options.largest, depth=options.depth, beyond=options.beyond,
+               merge_queries=options.merge_queries)
         for measure in options.measure
     ]  # fmt: skip
     names = distinct_names([path for path in (options.scored, options.other) if path is not None])

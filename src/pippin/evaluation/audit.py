@@ -14,7 +14,9 @@ from typing import Any
 from pippin.data.audit_files import AuditedFile, Layout, load_audited
 from pippin.data.dataset import Dataset
 from pippin.data.load import as_judged, as_scored
-from pippin.evaluation.audits import features, folds, queries, scores
+from pippin.data.trec import Run
+from pippin.errors import DataError
+from pippin.evaluation.audits import features, folds, pairs, queries, scores
 from pippin.evaluation.audits.finding import CHECKS, SEVERITIES, Check, Effect, Finding
 from pippin.evaluation.audits.subject import Subject
 from pippin.evaluation.notation import parse, texts_of
@@ -23,7 +25,7 @@ from pippin.shown import Shown, in_columns
 MEASURES = ("NDCG@10", "AP", "P@10")
 CUTOFFS = (1, 3, 5, 10, 20)
 COLUMNS = ("finding", "severity", "number", "total", "share", "sentence", "measure", "tools", "does", "amount")
-ORDER = [module.__name__ for module in (folds, queries, features, scores)]  # of checks in a report
+ORDER = [module.__name__ for module in (folds, queries, features, scores, pairs)]  # of checks in a report
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +69,7 @@ def audit(
     group: Any = None,
     merge_queries: bool = False,
     layout: Layout | None = None,
+    against: Any = None,
 ) -> Audit:
     """Is this data set fit for a comparison? Everything in it that tools treat differently, or that no model can learn.
 
@@ -75,6 +78,7 @@ def audit(
     measures    those whose change is reported
     cutoffs     where short lists and unjudged documents are counted
     layout      which queries are in which file, where the caller has read the files himself
+    against     a second run: then also whether unjudged documents could turn the two round
 
     >>> audited = audit({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 0}}, measures="NDCG@2")
     >>> audited["empty"].number, audited["empty"].share, audited["short"].number
@@ -85,8 +89,11 @@ def audit(
         judged, layout = load_audited([os.fspath(f) for f in files], merge_queries=merge_queries)
     data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
     run = None if scored is None else as_scored(scored, data, merge_queries=merge_queries)
+    other = None if against is None else as_scored(against, data, merge_queries=merge_queries)
+    if other is not None and not (isinstance(run, Run) and isinstance(other, Run)):
+        raise DataError("two runs are held against one another, and scores of a data set have nothing unjudged")
     asked = tuple(parse(text) for text in texts_of(measures))
-    subject = Subject(data, run, asked, tuple(sorted(set(cutoffs))), layout)
+    subject = Subject(data, run, asked, tuple(sorted(set(cutoffs))), layout, other)
     findings: list[Finding] = []
     clean: list[str] = []
     for check in sorted(CHECKS.values(), key=_place):

@@ -84,7 +84,7 @@ class Bounds:
     @property
     def holes(self) -> int:
         """How many documents have no label."""
-        return sum(len(query.open) for query in self.queries)
+        return sum(query.holes for query in self.queries)
 
     @property
     def residuals(self) -> F64 | None:
@@ -115,13 +115,15 @@ class Bounds:
         A document carries what its label alone takes from both ends: how far the greatest value falls when the
         document gets its label of the least, and the least rises when it gets that of the greatest.
         """
+        if count < 1:
+            return []
         carried = [one for query, ends in zip(self.queries, self.found, strict=True) for one in _carried(query, ends)]
         return sorted(carried, key=lambda one: -one.carries)[:count]
 
     def to_dict(self) -> dict[str, Any]:
         """A row per query: query, unjudged documents, value, low, high, exact."""
         rows = [
-            (query.name, len(query.open), float(value), one.low, one.high, one.exact)
+            (query.name, query.holes, float(value), one.low, one.high, one.exact)
             for query, value, one in zip(self.queries, self.values, self.found, strict=True)
         ]
         return in_columns(rows, "query", "unjudged", "value", "low", "high", "exact")
@@ -134,7 +136,7 @@ def _mean(values: F64) -> float:
 
 def _carried(query: Query, ends: Extremes) -> list[ToJudge]:
     """What each open document carries whose label differs between the two ends."""
-    differ = np.flatnonzero(ends.least != ends.most)
+    differ = np.flatnonzero((ends.least != ends.most)[: query.holes])  # what no run has cannot be listed
     if not len(differ):
         return []
     down, up = (np.tile(labels, (len(differ) + 1, 1)) for labels in (ends.most, ends.least))
@@ -161,6 +163,7 @@ def bounds(
     tool: str | Tool = "official",
     largest: int | None = None,
     depth: int | None = None,
+    beyond: int = 0,
     merge_queries: bool = False,
     **axes: Any,
 ) -> Bounds:
@@ -172,6 +175,7 @@ def bounds(
     tool, axes    the convention, as in `evaluate`
     largest       the top of the scale of labels; the largest label of the judgements unless it is given
     depth         only unjudged documents among the first so many of a run may be relevant; all may unless it is given
+    beyond        how many documents of each query that no run has, and nobody judged, may be relevant, too
 
     >>> found = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0, "y": 1.0}}, measure="RR")
     >>> found.low, found.value, found.high
@@ -188,10 +192,12 @@ def bounds(
     convention = one.convention_for(asked, **axes)
     if depth is not None and depth < 1:
         raise ConventionError(f"depth is a number of documents from 1 on, not {depth}")
+    if beyond < 0:
+        raise ConventionError(f"beyond is a number of documents from 0 on, not {beyond}")
     top = max(convention.relevant_at, convention.gain_at, int(judgements.labels.max(initial=0)))
     if largest is not None and largest < convention.relevant_at:
         raise ConventionError(f"the largest label of a document is at least {convention.relevant_at}, not {largest}")
-    queries = tuple(queries_of(judgements, runs, asked, convention, largest or top, depth))
+    queries = tuple(queries_of(judgements, runs, asked, convention, largest or top, depth, beyond))
     if not queries:
         raise DataError(f"{judgements.name} and {runs[0].name} have no query that counts")
     values = np.array([float(query.value(query.none)[0]) for query in queries])

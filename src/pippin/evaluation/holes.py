@@ -26,6 +26,8 @@ F64 = NDArray[np.float64]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
+NOWHERE = ""  # the id of a document that no run has: nobody knows it
+
 # What bounds assume of a convention: that a label of a document, once known, enters the list and the pool as it is.
 _ASSUMED: dict[str, tuple[object, ...]] = {
     "negative": ("zero",), "unjudged": ("zero",), "own_document": ("keep",), "score_floor": ("none",),
@@ -49,7 +51,7 @@ class Query:
     name: str
     lists: tuple[Listed, ...]
     pool: I32
-    open: tuple[str, ...]
+    open: tuple[str, ...]  # NOWHERE for those that no run has
     largest: int  # an open document has a label from 0 to this
     measure: Measure
     convention: Convention
@@ -81,6 +83,11 @@ class Query:
         return first - self.of_list(1, labels) if len(self.lists) == 2 else first
 
     @cached_property
+    def holes(self) -> int:
+        """How many documents of the runs nobody judged."""
+        return sum(document != NOWHERE for document in self.open)
+
+    @cached_property
     def none(self) -> I32:
         """The labels under which no open document is relevant, as one row."""
         return np.zeros((1, len(self.open)), np.int32)
@@ -97,9 +104,17 @@ def unrounded(convention: Convention) -> Convention:
 
 
 def queries_of(
-    judged: Judgements, runs: Sequence[Run], measure: Measure, convention: Convention, largest: int, depth: int | None
+    judged: Judgements,
+    runs: Sequence[Run],
+    measure: Measure,
+    convention: Convention,
+    largest: int,
+    depth: int | None,
+    beyond: int,
 ) -> list[Query]:
-    """Every query that counts, with the documents among the first `depth` of any run that nobody judged."""
+    """Every query that counts, with the documents among the first `depth` of any run that nobody judged, and with
+    `beyond` more that no run has.
+    """
     convention = unrounded(convention)
     rankings = [rank(judged, run, convention) for run in runs]
     counted = [dict.fromkeys(ranking.query_ids) for ranking in rankings]
@@ -115,6 +130,7 @@ def queries_of(
             labels = dict(zip(judged.document_ids.slice(first, last), judged.labels[first:last].tolist(), strict=True))
         documents = [each.get(name, []) for each in lists]
         open_ = tuple(dict.fromkeys(d for each in documents for d in each[:depth] if d not in labels))
+        open_ += (NOWHERE,) * beyond
         listed = tuple(_listed(each, labels, open_) for each in documents)
         pool = np.array(sorted(labels.values(), reverse=True), np.int32)
         found.append(Query(name, listed, pool, open_, largest, measure, convention))
@@ -122,7 +138,7 @@ def queries_of(
 
 
 def _listed(documents: list[str], labels: dict[str, int], open_: tuple[str, ...]) -> Listed:
-    at = {document: r for r, document in enumerate(documents, 1)}
+    at = {document: r for r, document in enumerate(documents, 1) if document != NOWHERE}
     return Listed(
         np.array([labels.get(d, UNJUDGED) for d in documents], np.int32),
         np.array([at.get(d, 0) for d in open_], np.int64),

@@ -33,6 +33,7 @@ class Subject:
     measures: tuple[Measure, ...]
     cutoffs: tuple[int, ...]
     layout: Layout | None = None
+    other: Run | None = None  # a second run, to be held against the first
 
     @property
     def run(self) -> Run | None:

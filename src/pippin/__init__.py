@@ -3,6 +3,7 @@
     read                            any file or folder: Dataset, Judgements, Run, scores, Folds
     evaluate, compare               what a tool, or every tool, says of one ranking; of many systems, with significance
     reconcile, correlate, audit     why tools disagree; whether leaderboards agree; whether data are fit
+    bounds, agree                   what unjudged documents could change; whether two judges, people and a model, agree
     train, rank, save, load         rankers and their models
     export                          a model as another engine reads it, with a certificate
     build, Pipeline                 from documents to a data set; from new queries to a run
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from pippin.deploy.exporting import export
     from pippin.errors import ConventionError, DataError, MissingExtra, PippinError, PluginError, UnknownName
     from pippin.evaluation.audit import Audit, audit
+    from pippin.evaluation.bounds import Bounds, bounds
     from pippin.evaluation.compare import Comparison, compare
     from pippin.evaluation.convention import Convention
     from pippin.evaluation.correlation import Correlation, correlate
     from pippin.evaluation.evaluate import Evaluation, Evaluations, evaluate
+    from pippin.evaluation.judges import Judges, agree
     from pippin.evaluation.measures import Measure
     from pippin.evaluation.reconcile import Reconciliation, Reconciliations, reconcile
     from pippin.evaluation.shelves import measures, tools
@@ -56,6 +59,7 @@ shown.introduce("pippin.report.presenters")
 # Where a name is at home. `bench` and `report` are packages that are called themselves; `rankers` lists its own.
 _HOMES = {
     "Audit": "pippin.evaluation.audit",
+    "Bounds": "pippin.evaluation.bounds",
     "Built": "pippin.collection.built",
     "Collection": "pippin.collection.collection",
     "Comparison": "pippin.evaluation.compare",
@@ -68,6 +72,7 @@ _HOMES = {
     "Evaluations": "pippin.evaluation.evaluate",
     "Folds": "pippin.data.folds",
     "Judgements": "pippin.data.trec",
+    "Judges": "pippin.evaluation.judges",
     "Leaderboard": "pippin.bench.leaderboard",
     "Measure": "pippin.evaluation.measures",
     "MissingExtra": "pippin.errors",
@@ -81,7 +86,9 @@ _HOMES = {
     "Run": "pippin.data.trec",
     "Tool": "pippin.evaluation.tool",
     "UnknownName": "pippin.errors",
+    "agree": "pippin.evaluation.judges",
     "audit": "pippin.evaluation.audit",
+    "bounds": "pippin.evaluation.bounds",
     "build": "pippin.collection.built",
     "compare": "pippin.evaluation.compare",
     "correlate": "pippin.evaluation.correlation",
@@ -101,6 +108,7 @@ _PACKAGES = ("bench", "correlation", "metrics", "rankers", "report")
 
 __all__ = [
     "Audit",
+    "Bounds",
     "Built",
     "Collection",
     "Comparison",
@@ -113,6 +121,7 @@ __all__ = [
     "Evaluations",
     "Folds",
     "Judgements",
+    "Judges",
     "Leaderboard",
     "Measure",
     "MissingExtra",
@@ -126,8 +135,10 @@ __all__ = [
     "Run",
     "Tool",
     "UnknownName",
+    "agree",
     "audit",
     "bench",
+    "bounds",
     "build",
     "compare",
     "correlate",

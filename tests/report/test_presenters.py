@@ -18,10 +18,12 @@ from pippin.data import synthetic
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation import shelves
 from pippin.evaluation.audit import audit
+from pippin.evaluation.bounds import bounds
 from pippin.evaluation.compare import compare
 from pippin.evaluation.correlation import correlate
 from pippin.evaluation.correlation_bootstrap import bootstrap
 from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.judges import agree
 from pippin.evaluation.reconcile import reconcile
 from pippin.evaluation.significance import anova
 from pippin.report.figure import MIME, Figure
@@ -49,6 +51,8 @@ def results() -> dict[str, Any]:
         "Audit": audit(DATA, SYSTEMS["a"]),
         "Built": Built(Path("mine"), MANIFEST),
         "Comparison": compared,
+        "Bounds": bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}),
+        "Judges": agree({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 0}}),
         "Correlation": correlate([1, 2, 3], [1, 3, 2]),
         "CorrelationInterval": bootstrap(VALUES, VALUES, "tau_b", samples=20),
         "Evaluation": evaluate(DATA, SYSTEMS["a"], ["NDCG@10", "num_ret"], "letor4"),

@@ -10,6 +10,7 @@ from pippin.cli.options import only, printing, shared
 from pippin.cli.output import write
 from pippin.errors import ConventionError
 from pippin.evaluation.bounds import Bounds, bounds
+from pippin.report.bounds import means, per_query, sentence
 from pippin.tables import Part, Prose, Table, number
 
 HELP = """Bound a measure, or a difference, over all labels that unjudged documents could have.
@@ -78,41 +79,10 @@ def record(found: Bounds, names: list[str], count: int) -> dict[str, Any]:
 def parts(found: list[Bounds], records: list[dict[str, Any]], options: argparse.Namespace) -> list[Part]:
     """What people get: a table, a sentence per measure, and what to judge."""
     shown: list[Part] = [per_query(found) if options.per_query else means(found)]
-    for one, written in zip(found, records, strict=True):
-        sentence = one.verdict
-        if not one.exact:
-            sentence += " The bound holds, but some queries have too many unjudged documents for it to be reached."
-        if written["residual"] is not None:
-            sentence += f" RBP's residual, with what longer lists could add, is {written['residual']:.4f}."
-        shown.append(Prose(sentence))
+    shown += [Prose(sentence(one)) for one in found]
     for one, written in zip(found, records, strict=True):
         if written["judge_next"]:
             rows = [[d["query"], d["document"], number(d["carries"], 4)] for d in written["judge_next"]]
             note = f"{one.measure}: to decide this, judge these first; each takes so much from its query's two ends"
             shown.append(Table(["query", "judge next", "carries"], rows, names=2, notes=[note]))
     return shown
-
-
-def means(found: list[Bounds]) -> Table:
-    """A row per measure."""
-    rows = [
-        [one.measure, str(one.holes), *(number(x, 4) for x in (one.low, one.value, one.high)), _kind(one.exact)]
-        for one in found
-    ]
-    what = "value" if len(found[0].names) == 1 else "difference"
-    return Table(["measure", "unjudged", "least", what, "greatest", "bounds"], rows, remarks=1)
-
-
-def per_query(found: list[Bounds]) -> Table:
-    """A row per query."""
-    rows = [
-        [query, one.measure, str(holes), *(number(x, 4) for x in (low, value, high)), _kind(exact)]
-        for one in found
-        for query, holes, value, low, high, exact in zip(*one.to_dict().values(), strict=True)
-    ]
-    what = "value" if len(found[0].names) == 1 else "difference"
-    return Table(["query", "measure", "unjudged", "least", what, "greatest", "bounds"], rows, names=2, remarks=1)
-
-
-def _kind(exact: bool) -> str:
-    return "exact" if exact else "outer"

@@ -25,7 +25,7 @@ from pippin.shown import Shown, in_columns
 MEASURES = ("NDCG@10", "AP", "P@10")
 CUTOFFS = (1, 3, 5, 10, 20)
 COLUMNS = ("finding", "severity", "number", "total", "share", "sentence", "measure", "tools", "does", "amount")
-ORDER = [module.__name__ for module in (folds, queries, features, scores, pairs)]  # of checks in a report
+ORDER = [module.__name__ for module in (pairs, folds, queries, features, scores)]  # of checks in a report
 
 
 @dataclass(frozen=True, repr=False)

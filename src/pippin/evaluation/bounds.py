@@ -23,7 +23,7 @@ from pippin.evaluation.holes import F64, Query, queries_of
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.ranking import as_judgements
 from pippin.evaluation.tools import Tool, chosen
-from pippin.shown import in_columns
+from pippin.shown import Shown, in_columns
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class ToJudge:
     carries: float
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bounds(Shown):
     """The least and the greatest value of a measure over the labels that unjudged documents could have."""
 
     measure: str

@@ -63,7 +63,9 @@ class Query:
         here = listed.ranks > 0
         filled[:, listed.ranks[here] - 1] = labels[:, here]
         pools = np.concatenate((np.tile(self.pool, (count, 1)), labels), axis=1)
-        pools = -np.sort(-pools, axis=1)
+        if max(self.largest, int(np.abs(self.pool).max(initial=0))) < np.iinfo(np.int16).max:
+            pools = pools.astype(np.int16)  # which NumPy sorts by digits, many times as fast
+        pools = (-np.sort(-pools, axis=1, kind="stable")).astype(np.int32)
         ranking = Ranking(
             (self.name,) * count, filled.ravel(), np.arange(count + 1) * filled.shape[1],
             np.zeros(filled.size, np.uint8), pools.ravel(), np.arange(count + 1) * pools.shape[1], False,

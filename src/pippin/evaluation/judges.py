@@ -26,6 +26,7 @@ from pippin.evaluation.notation import text_of
 from pippin.evaluation.paired_tests import Design, student_t
 from pippin.evaluation.powered import METHODS, Estimate, powered
 from pippin.evaluation.tools import Tool, chosen
+from pippin.shown import Shown
 
 COEFFICIENTS = ("tau_b", "tau_ap_b")
 
@@ -42,8 +43,8 @@ class Favour:
     p_adjusted: float
 
 
-@dataclass(frozen=True, eq=False)
-class Judges:
+@dataclass(frozen=True, eq=False, repr=False)
+class Judges(Shown):
     """Two judges: how their labels agree and, where systems were given, what that does to them."""
 
     agreement: Agreement
@@ -52,6 +53,10 @@ class Judges:
     systems: tuple[Favour, ...]
     correlations: tuple[CorrelationInterval, ...]
     estimates: Mapping[str, tuple[Estimate, ...]]  # system, or "a − b" → by method
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row per query: how the labels agree there."""
+        return self.agreement.to_dict()
 
 
 def favours(first: F64, second: F64, systems: tuple[str, ...], correction: str = "holm") -> tuple[Favour, ...]:

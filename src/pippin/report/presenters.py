@@ -174,6 +174,18 @@ def _anova() -> Presenter:
     return Presenter(blocks)
 
 
+def _bounds() -> Presenter:
+    from pippin.report import bounds as report
+
+    return Presenter(lambda found: [report.means([found]), report.sentence(found)])
+
+
+def _judges() -> Presenter:
+    from pippin.report import judges as report
+
+    return Presenter(report.blocks)
+
+
 def _correlation() -> Presenter:
     return Presenter(lambda found: [str(found)])
 
@@ -215,10 +227,12 @@ PRESENTERS: dict[str, Callable[[], Presenter]] = {
     "Audit": _audit,
     "Built": _built,
     "Comparison": _comparison,
+    "Bounds": _bounds,
     "Correlation": _correlation,
     "CorrelationInterval": _correlation,
     "Evaluation": _evaluation,
     "Evaluations": _evaluations,
+    "Judges": _judges,
     "Leaderboard": _leaderboard,
     "Reconciliation": _reconciliation,
     "Reconciliations": _reconciliations,

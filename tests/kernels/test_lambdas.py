@@ -12,7 +12,9 @@ from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.notation import parse
 from pippin.evaluation.objective import Judge
+from pippin.evaluation.tools import TOOLS
 from pippin.kernels import lambdas as kernel
 from pippin.kernels.measures import Rules
 from pippin.rankers.parts.lambdas import Lambdas
@@ -88,6 +90,8 @@ def test_equals_brute_force_for_every_swap(measure: str, convention: str | Conve
     queries = [[min(label, 2) for label in query] for query in QUERIES] if convention == "letor3" else list(QUERIES)
     if measure == "RR" and convention == "ranklib":
         convention = "yahoo"  # RankLib holds 1/rank in single precision, which no λ does
+    if convention == "sklearn" and measure.startswith("AP"):
+        convention = TOOLS["sklearn"].convention_for(parse(measure)).replace(ties="input")  # grouped ties are refused
     data = dataset(*queries)
     scores = np.random.default_rng(3).permutation(len(data)) / 7.0
     tables = brute(data, scores, measure, convention)
@@ -295,6 +299,9 @@ def test_bad_input() -> None:
     data = dataset([1, 0])
     with pytest.raises(ConventionError, match="λ follows NDCG"):
         Lambdas(data, "Bpref")
+    for measure in ("AP", "AP@3"):
+        with pytest.raises(ConventionError, match=f"under ties=grouped .* to learn by {measure}"):
+            Lambdas(data, measure, "sklearn")
     with pytest.raises(ConventionError, match="same for every order"):
         Lambdas(data, "P")
     with pytest.raises(ConventionError, match="above 0"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import Convention, changes_text
 from pippin.evaluation.evaluate import aggregate, measure_values
 from pippin.evaluation.measures import KINDS, Kind, Native
 from pippin.evaluation.objective import Judge, Objective, resolve
@@ -22,7 +23,7 @@ from pippin.kernels.measures import has_measure
 MEASURES = [
     kind.name if cutoff is None else f"{kind.name}@{cutoff}"
     for kind in KINDS.values()
-    if kind.aggregate == "mean"
+    if kind.aggregate == "mean" and kind.whole is None
     for cutoff in {"never": (None,), "required": (4,)}.get(kind.cutoff, (None, 4))
 ]
 
@@ -70,7 +71,8 @@ def check_bits(measure: str, tool: str | Convention) -> None:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_what_is_declared_native_is_known_natively(kind: Kind) -> None:
     settled = kind.native(Convention(ties="input"))
-    assert settled is (kind.function if isinstance(kind.function, Native) else None)
+    # Where the number of a run is no mean over its queries, no kernel's values alone make it.
+    assert settled is (kind.function if isinstance(kind.function, Native) and kind.whole is None else None)
     assert settled is None or has_measure(settled.name)
     assert (kind.native(Convention(ties="expected")) is None) == (settled is None or not kind.expected)
 
@@ -116,9 +118,31 @@ def test_a_measure_that_is_no_kernel_has_a_table_of_features_too() -> None:
         assert row.tobytes() == through_evaluation(data, scores, "11pt_avg", "ranklib").tobytes()
 
 
-def test_what_is_no_mean_cannot_be_trained_by() -> None:
-    with pytest.raises(ConventionError, match="num_ret is no mean over queries"):
-        resolve("num_ret", "official")
+@pytest.mark.parametrize("measure", ["num_ret", "nAUC_ndcg@10", "TopRR"])
+def test_what_is_no_mean_cannot_be_trained_by(measure: str) -> None:
+    with pytest.raises(ConventionError, match=f"{measure} is no mean over queries"):
+        resolve(measure, "official")
+
+
+@pytest.mark.parametrize("changes", [
+    {"least": 5}, {"least": 1, "unjudged": "drop", "negative": "unjudged"}, {"queries": "relevant-or-lost"},
+    {"queries": "relevant", "least": 5}, {"zeros": "drop"}, {"unjudged": "drop", "negative": "unjudged"},
+    {"negative": "unjudged", "pool": "list"},
+], ids=changes_text)  # fmt: skip
+def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes: dict[str, Any]) -> None:
+    """A value stands at its query's place, as evaluation has it by the query's id."""
+    whole = some(7)
+    lost = np.insert(whole.offsets, 9, whole.offsets[9])  # a query without documents
+    labels = np.where(np.arange(len(whole)) % 5 == 0, -1, whole.labels).astype(np.int32)
+    names = tuple(f"q{i}" for i in range(len(lost) - 1))
+    data = Dataset(whole.features, labels, lost, names, whole.document_ids)
+    scores = data.features[:, 0].astype(np.float64)
+    for measure, ties in product(("AP@4", "P@4", "NDCG"), ("input", "expected")):
+        parsed, convention = resolve(measure, Convention(ties=ties, **changes))
+        ranking = rank(data, scores, convention)
+        expected = dict(zip(ranking.query_ids, measure_values(ranking, parsed, convention), strict=True))
+        values = Objective(data, parsed, convention).values(scores)
+        assert values.tolist() == pytest.approx([expected.get(q, np.nan) for q in names], rel=0, abs=0, nan_ok=True)
 
 
 def test_what_varies_is_what_some_order_changes() -> None:

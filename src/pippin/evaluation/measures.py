@@ -90,7 +90,9 @@ class Kind:
         """The kernel that alone computes this kind under a convention; None: only `function` does."""
         if not isinstance(self.function, Native) or not self.function.computes(convention) or self.whole is not None:
             return None
-        if convention.ties == "grouped" or any(getattr(convention, axis) != plain for axis, plain in _BY_SCORE.items()):
+        if convention.ties == "grouped" or convention.queries == "relevant-or-lost":
+            return None
+        if any(getattr(convention, axis) != plain for axis, plain in _KNOWN.items()):
             return None
         return self.function if self.expected or convention.ties != "expected" else None
 
@@ -99,8 +101,9 @@ class Kind:
         return axis in self.axes or AXES[axis].everywhere
 
 
-# What asks for more of a list than the order of its labels; a training loop has no more.
-_BY_SCORE = {"order": "score", "own_document": "keep", "score_floor": "none"}
+# What a training loop knows of axes that ask for more of a list than the order of its labels, or that leave out queries
+# by more than their labels.
+_KNOWN = {"order": "score", "own_document": "keep", "score_floor": "none", "least": 0, "zeros": "keep"}
 KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
 COUNT = (0.0, math.inf)  # the range of counts and of sums of gains
 

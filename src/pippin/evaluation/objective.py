@@ -18,7 +18,7 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate, measure_values, settling
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
-from pippin.evaluation.ranking import check_scores, rank
+from pippin.evaluation.ranking import check_scores, counted, rank
 from pippin.evaluation.tools import TOOLS
 from pippin.kernels.objective import NativeObjective
 
@@ -28,7 +28,8 @@ F64 = NDArray[np.float64]
 def resolve(measure: str, convention: str | Convention) -> tuple[Measure, Convention]:
     """The measure and the convention it is computed under; a convention may be named by a tool."""
     parsed = parse(measure)
-    if KINDS[parsed.kind].aggregate != "mean":
+    kind = KINDS[parsed.kind]
+    if kind.aggregate != "mean" or kind.whole is not None:
         raise ConventionError(f"{measure} is no mean over queries, so nothing can be trained or selected by it")
     if isinstance(convention, str):
         return parsed, TOOLS[convention].convention_for(parsed)
@@ -51,6 +52,8 @@ class Objective:
             return None  # without ids all is fine as long as nothing ties; `rank` says so when something does
         # Equal scores in input order: the labels in rank order are the labels as the convention sees them.
         unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input"))
+        if not all(np.array_equal(data.offsets, made) for made in (unranked.offsets, unranked.pool_offsets)):
+            return None  # the convention drops documents, and the kernel ranks all that there are
         rule = settling(given)
         return NativeObjective(
             native.name, native.rules(unranked, given, self.measure), unranked.labels, data.offsets, unranked.pool,
@@ -65,8 +68,9 @@ class Objective:
         if self.native is not None:
             return self.native.values(check_scores(self.data, scores))
         # All queries are ranked, so that there is a value for each; the convention leaves out those that do not count.
-        ranking = rank(self.data, scores, self.convention.replace(queries="judged"))
-        return measure_values(ranking, self.measure, self.convention)
+        ranking = rank(self.data, scores, self.convention.replace(queries="judged", least=0))
+        values = measure_values(ranking, self.measure, self.convention)
+        return np.where(counted(ranking, self.convention), values, np.nan)
 
     def features(self) -> F64:
         """[2f + s, q]: the value of query q ranked by feature f alone, upwards (s = 0) or downwards (s = 1)."""
@@ -80,7 +84,7 @@ class Objective:
         if self.native is None:
             raise ConventionError(
                 f"{self.measure} cannot be optimised under ties={self.convention.ties}: it is not one native measure "
-                "per query; choose another measure or another rule for ties"
+                "per query; choose another measure, another rule for ties or another tool"
             )
         return self.native
 

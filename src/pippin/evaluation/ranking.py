@@ -168,14 +168,18 @@ def settled(ranking: Ranking, convention: Convention) -> Ranking:
     if ranking.missing is not None and convention.queries in ("both", "run"):
         ranking = ranking.select(np.flatnonzero(~ranking.missing))
     ranking = relabelled(ranking, convention)
-    if convention.least:
-        ranking = ranking.select(np.flatnonzero(ranking.sizes() >= convention.least))
-    if convention.queries.startswith("relevant"):
-        counted = ranking.relevant_queries(convention.relevant_at)
-        if convention.queries == "relevant-or-lost":
-            counted |= ranking.sizes() == 0
-        ranking = ranking.select(np.flatnonzero(counted))
-    return ranking
+    return ranking.select(np.flatnonzero(counted(ranking, convention)))
+
+
+def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
+    """Which queries of a ranking count, by the length of their lists and by what is relevant to them."""
+    long_enough: NDArray[np.bool_] = ranking.sizes() >= convention.least
+    if not convention.queries.startswith("relevant"):
+        return long_enough
+    relevant = ranking.relevant_queries(convention.relevant_at)
+    if convention.queries == "relevant-or-lost":
+        relevant |= ranking.sizes() == 0
+    return long_enough & relevant
 
 
 def as_judgements(data: Dataset) -> Judgements:
@@ -415,4 +419,4 @@ def _levels(ranking: Ranking) -> NDArray[np.float64]:
     return np.maximum(largest / 2, np.where(judged > 0, padded[np.minimum(at, len(ranking.pool))], 0))
 
 
-__all__ = ["UNJUDGED", "Ranking", "as_judgements", "order", "order_key", "rank", "settled"]
+__all__ = ["UNJUDGED", "Ranking", "as_judgements", "counted", "order", "order_key", "rank", "settled"]

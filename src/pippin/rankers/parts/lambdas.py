@@ -78,6 +78,11 @@ class Lambdas:
             self.scales = np.ones(data.queries)
             return
         parsed, ruling = resolve(measure, convention)
+        if ruling.ties == "grouped":
+            raise ConventionError(
+                "λ swaps two documents, and under ties=grouped tied ones share a rank; choose another rule for ties "
+                f"to learn by {measure}"
+            )
         self._labels = np.ascontiguousarray(_capped(data.labels, ruling.top_label))
         self._float32 = ruling.precision == "float32"
         if ruling.ties != "expected" and not (ruling.ties.startswith("id-") and data.document_ids is None):

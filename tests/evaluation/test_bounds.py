@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.errors import ConventionError, DataError
+from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.evaluation.bounds import bounds
 from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.extremes import TRIED
+from pippin.evaluation.tools import TOOLS
 
 Labels = dict[str, int]
 
@@ -97,6 +98,35 @@ def test_bounds_are_the_extremes_over_all_labels(measure: str, systems: int) -> 
         below_zeros += min(every) < every[0] - 1e-9
     if systems == 1:
         assert (below_zeros > 0) == measure.startswith(("NDCG", "AP")), "all zero is the least of the others only"
+
+
+@pytest.mark.parametrize("systems", [1, 2])
+def test_bounds_under_a_tool_are_the_extremes_of_what_the_tool_says(systems: int) -> None:
+    """Of every tool that does not refuse."""
+    rng = np.random.default_rng(systems)
+    judged, lists, holes = next(case for case in iter(lambda: small(rng, systems), None) if len(case[2]) == 2)
+    runs = [{"q": scores(one), "r": {"z": 1.0}} for one in lists]
+    tried = set()
+    for tool, measure in product(TOOLS, ("NDCG@3", "AP", "RR", "P@3", "ERR@3", "RBP", "DCG@3")):
+        try:
+            found = bounds({"q": judged, "r": {"z": 1}}, *runs, measure=measure, tool=tool, largest=2)
+        except ConventionError:
+            continue
+        every = []
+        for labels in product(range(3), repeat=len(holes)):
+            known = {"q": {**judged, **dict(zip(holes, labels, strict=True))}, "r": {"z": 1}}
+            said = [evaluate(known, run, measure, tool, held="float64", mean_digits=None) for run in runs]
+            values = [one.per_query[measure]["q"] for one in said]
+            every.append(values[0] - values[1] if systems == 2 else values[0])
+        at = found.query_ids.index("q")
+        assert (found.lows[at], found.highs[at]) == pytest.approx((min(every), max(every)), abs=1e-12)
+        tried.add(tool)
+    assert {"official", "trec_eval9", "gdeval", "mteb", "quepid", "elasticsearch"} <= tried
+
+
+def test_one_tool_at_a_time() -> None:
+    with pytest.raises(UnknownName, match="no tool is called 'all'"):
+        bounds({"q": {"a": 1}}, {"q": {"a": 1.0}}, tool="all")
 
 
 def test_a_document_low_in_the_list_lowers_ndcg() -> None:

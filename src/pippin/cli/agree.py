@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.cli.evaluate import check_measures, chosen_tools, distinct_names
+from pippin.cli.evaluate import check_measures, distinct_names
 from pippin.cli.options import flag, only, printing, shared
 from pippin.cli.output import write
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.judges import Judges, agree
+from pippin.evaluation.tools import TOOLS
 from pippin.report.judges import blocks, by_query, coefficients
 from pippin.tables import Part, Prose
 
@@ -38,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare and print."""
-    tool = chosen_tools([only(options.tool, "--tool") or "official"])[0]
+    tool = TOOLS[only(options.tool, "--tool") or "official"]
     measure = only(options.measure, "--measure") or "NDCG@10"
     check_measures([measure], [tool])
     CORRECTIONS[options.correct]  # an unknown name is found before anything is read

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pippin.cli.evaluate import check_measures, chosen_tools, distinct_names
+from pippin.cli.evaluate import check_measures, distinct_names
 from pippin.cli.options import only, printing, shared
 from pippin.cli.output import write
 from pippin.errors import ConventionError
 from pippin.evaluation.bounds import Bounds, bounds
+from pippin.evaluation.tools import TOOLS
 from pippin.report.bounds import means, per_query, sentence
 from pippin.tables import Part, Prose, Table, number
 
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Bound and print."""
-    tool = chosen_tools([only(options.tool, "--tool") or "official"])[0]
+    tool = TOOLS[only(options.tool, "--tool") or "official"]
     check_measures(options.measure, [tool])
     if options.judge_next < 0:
         raise ConventionError(f"--judge-next is a number of documents, not {options.judge_next}")

@@ -22,7 +22,7 @@ from pippin.evaluation.extremes import Extremes, extremes
 from pippin.evaluation.holes import F64, Query, queries_of
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.ranking import as_judgements
-from pippin.evaluation.tools import Tool, chosen
+from pippin.evaluation.tools import TOOLS, Tool
 from pippin.shown import Shown, in_columns
 
 
@@ -186,7 +186,7 @@ def bounds(
     data = as_judged(judged, merge_queries=merge_queries)
     runs = [_run(one, data, merge_queries) for one in (scored, other) if one is not None]
     judgements = as_judgements(data) if isinstance(data, Dataset) else data
-    one = chosen(tool)[0]
+    one = TOOLS[tool] if isinstance(tool, str) else tool
     text = text_of(measure)
     asked = one.measure(text)
     convention = one.convention_for(asked, **axes)

@@ -25,7 +25,7 @@ from pippin.evaluation.evaluate import evaluate_tool
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.paired_tests import Design, student_t
 from pippin.evaluation.powered import METHODS, Estimate, powered
-from pippin.evaluation.tools import Tool, chosen
+from pippin.evaluation.tools import TOOLS, Tool
 from pippin.shown import Shown
 
 COEFFICIENTS = ("tau_b", "tau_ap_b")
@@ -104,7 +104,8 @@ def agree(
     found, text = agreement(first, second), text_of(measure)
     if not runs:
         return Judges(found, text, (), (), (), {})
-    systems, one = tuple(runs), chosen(tool)[0]
+    systems = tuple(runs)
+    one = TOOLS[tool] if isinstance(tool, str) else tool
     tables = [_values(judged, runs, text, one) for judged in (first, second)]
     both = tuple(query for query in tables[0] if query in tables[1])
     if len(both) < 2:

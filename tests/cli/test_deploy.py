@@ -24,7 +24,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_export_says_what_it_changes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "model.json", "--to", "ranklib", "-o", "model.txt", "--check", "test.txt"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "model.txt model.txt.parity.json" in said
     assert "no query changes its order" in said
     assert main(["export", "model.json", "--to", "c", "-o", "m.h", "--check", "test.txt", "--format", "json"]) == 0

@@ -18,7 +18,7 @@ from pippin.bench.leaderboard import BoardKey, Leaderboard, leaderboards
 from pippin.bench.standings import Gap
 from pippin.bench.tables import CellTables, LoadedTables, absent
 from pippin.errors import DataError, UnknownName
-from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.tools import TOOLS, chosen
 
 if TYPE_CHECKING:
     from pippin.bench.conclusions import Conclusion
@@ -119,20 +119,26 @@ def run_study(
     *,
     rankers: Sequence[str] | None = None,
     conventions: Sequence[str] = CONVENTIONS,
+    tools: Sequence[str] = ("classic",),
     seeds: int = 1,
     quick: bool = False,
     **how: Any,
 ) -> Outcome:
-    """Compute the cells of the study that are not there yet; `how` goes to `bench.runner.run`."""
+    """Compute the cells of the study that are not there yet; `how` goes to `bench.runner.run`.
+
+    They are evaluated under `tools`, and under those that the conclusions are about.
+    """
+    from pippin.bench.conclusions import NEEDED
     from pippin.bench.plan import Experiment, first_seeds
     from pippin.bench.runner import run
     from pippin.rankers import names, ranker
 
     rankers = [name for name in names() if ranker(name).in_study] if rankers is None else rankers
     optimised = {name: {"measure": MEASURE} for name in rankers if "measure" in ranker(name)().get_params()}
+    evaluated = tuple(dict.fromkeys([*(tool.name for tool in chosen(tuple(tools))), *NEEDED]))
     plan = Experiment(
-        tuple(data), rankers=tuple(rankers), conventions=tuple(conventions), select=MEASURE, seeds=first_seeds(seeds),
-        quick=quick, parameters=optimised,
+        tuple(data), rankers=tuple(rankers), conventions=tuple(conventions), tools=evaluated, select=MEASURE,
+        seeds=first_seeds(seeds), quick=quick, parameters=optimised,
     )  # fmt: skip
     return run(plan, output, **how)
 
@@ -151,18 +157,18 @@ def study(
     for convention in conventions or ():
         if convention not in trained:
             raise UnknownName("training convention of the results", convention, trained)
-    chosen = tuple(conventions or (c for c in TOOLS if c in trained))
-    if len(chosen) < 2:
-        raise DataError(f"a study needs at least two training conventions, not {len(chosen)}")
+    bases = tuple(conventions or (c for c in TOOLS if c in trained))
+    if len(bases) < 2:
+        raise DataError(f"a study needs at least two training conventions, not {len(bases)}")
     measures = [*(f"NDCG@{k}" for k in CUTOFFS), "MAP"]
     shown = tuple(tools or (t for t in TOOLS if t in stored))
     needed = list(dict.fromkeys([*shown, *NEEDED]))
     loaded = LoadedTables(tables, needed, measures)
-    boards = {c: leaderboards(loaded, data=[data], tools=needed, measures=measures, convention=c) for c in chosen}
-    drawn = Study(data, chosen, tuple(t for t in shown if _complete(boards, data, t)), boards, ())
+    boards = {c: leaderboards(loaded, data=[data], tools=needed, measures=measures, convention=c) for c in bases}
+    drawn = Study(data, bases, tuple(t for t in shown if _complete(boards, data, t)), boards, ())
     if not drawn.tools:
         raise DataError(f"none of the tools asked for gives NDCG on {data}")
-    return Study(data, chosen, drawn.tools, boards, conclusions(drawn, tables.cells))
+    return Study(data, bases, drawn.tools, boards, conclusions(drawn, tables.cells))
 
 
 def _complete(boards: Mapping[str, Mapping[BoardKey, Leaderboard]], data: str, tool: str) -> bool:

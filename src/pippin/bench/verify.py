@@ -87,10 +87,10 @@ def _manifest(folder: Path, kind: Format) -> tuple[int, int]:
 
 def _results(folder: Path) -> Iterator[Verified]:
     """The folder of results, then its cells that are damaged, each for itself."""
-    sealed = [folder / "plan.json"] if (folder / "plan.json").exists() else []
+    sealed = [file for name in ("plan.json", "places.json") if (file := folder / name).exists()]
     sealed += [file for name in ("data", "costs", "failures") for file in sorted((folder / name).glob("*.json"))]
     cells = sorted(path for path in (folder / "cells").glob("*") if path.is_dir())
-    kinds = {"plan.json": "plan", "data": "data", "costs": "cost", "failures": "failure"}
+    kinds = {"plan.json": "plan", "places.json": "places", "data": "data", "costs": "cost", "failures": "failure"}
     problems = []
     for file in sealed:
         kind = kinds.get(file.name) or kinds[file.parent.name]

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "out", "a folder of results apart from those of `bench`", metavar="RESULTS", default="study-results")
     flag(parser, "convention", "the first is the base; yahoo and ranklib differ in empty queries alone",
          default=CONVENTIONS)  # fmt: skip
-    flag(parser, "tool", "those whose numbers are shown", default=["all"])
+    flag(parser, "tool", "those whose numbers are shown", default=["classic"])
     shared(parser, ranker=RANKERS, seeds=1)
     shared(parser, "quick", "jobs", "memory", "quiet")
     flag(parser, "format", choices=(*FORMATS, "html"), default="table")
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     from pippin.machine import parse_size
 
     outcome = run_study(
-        options.data, options.output, rankers=options.ranker, conventions=trained, seeds=options.seeds,
+        options.data, options.output, rankers=options.ranker, conventions=trained, tools=shown, seeds=options.seeds,
         quick=options.quick, jobs=options.jobs, memory=None if options.memory is None else parse_size(options.memory),
         verbose=not options.quiet, command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip

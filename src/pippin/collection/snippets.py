@@ -69,7 +69,7 @@ def snippet(text: str, words: Sequence[str], analysis: Analysis) -> tuple[str, t
     """The stretch of a text with most of the analysed words, and how many different ones and how many in all it has.
 
     >>> snippet("Red apples. " * 20 + "A pear hangs with the apples there.", ["appl", "pear"], Analysis())[1]
-    (2, 11)
+    (2, 14)
     """
     wanted = set(words)
     pieces: list[str] = []

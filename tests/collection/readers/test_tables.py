@@ -304,7 +304,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_without_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(MissingExtra, match=r"irds:cranfield needs the package ir_datasets"):
+    with pytest.raises(MissingExtra, match=r"reading irds:cranfield needs ir_datasets: pip install"):
         read_collection("irds:cranfield")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pippin.cli.options import flag
+from pippin.cli.options import flag, old
 from pippin.cli.output import say, write
 from pippin.errors import ConventionError, DataError
 from pippin.tables import FORMATS, Table
@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="a choice that the target "
                         "offers")  # fmt: skip
     flag(parser, "format", choices=FORMATS, default="table")
+    old(parser, "--features", "--mapping")
 
 
 def run(options: argparse.Namespace) -> int:

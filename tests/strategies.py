@@ -78,9 +78,15 @@ def values_of(name: str) -> list[Any]:
     return [value for value in drawn if name != "err_top" or value not in (1, 2)]
 
 
-conventions = st.fixed_dictionaries(
-    {name: st.just(SETTLED[name]) if name in SETTLED else st.sampled_from(values_of(name)) for name in AXES}
-).map(lambda drawn: Convention(**drawn))
+def conventions(kind: Kind | None = None) -> st.SearchStrategy[Convention]:
+    """Any value on any axis, or on those that a kind hears: the others do not change it, which has a law of its own."""
+    return st.fixed_dictionaries(
+        {
+            name: st.just(SETTLED[name]) if name in SETTLED else st.sampled_from(values_of(name))
+            for name in AXES
+            if kind is None or kind.hears(name)
+        }
+    ).map(lambda drawn: Convention(**drawn))
 
 
 def judged_under(convention: Convention) -> int:
@@ -90,10 +96,10 @@ def judged_under(convention: Convention) -> int:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, longest: int = 12, tied: bool | None = False, most: int = 4
+    draw: st.DrawFn, longest: int = 12, tied: bool | None = False, most: int = 4, kind: Kind | None = None
 ) -> tuple[list[Drawn], Convention]:
     """Up to so many queries with labels that fit the convention; `tied` None: some with ties, some without."""
-    convention = draw(conventions)
+    convention = draw(conventions(kind))
     ties = st.booleans() if tied is None else st.just(tied)
     query = ties.flatmap(lambda tied: queries(longest, tied, judged_under(convention)))
     return draw(st.lists(query, min_size=1, max_size=most)), convention

@@ -368,10 +368,12 @@ def relabelled(ranking: Ranking, convention: Convention) -> Ranking:
         ranking = ranking.without(ranking.labels == UNJUDGED)
     if convention.pool == "list":
         ranking = _with_pool(ranking, ranking.labels, ranking.offsets)
-    labels, pool = ranking.labels, ranking.pool
     if isinstance(convention.unjudged, int):
-        labels = np.where(labels == UNJUDGED, np.int32(convention.unjudged), labels)
-        labels = _in_ties(labels, ranking.tied, convention.ties)
+        known = np.where(ranking.labels == UNJUDGED, np.int32(convention.unjudged), ranking.labels).astype(np.int32)
+        ranking = _in_ties(replace(ranking, labels=known), convention.ties)
+    elif convention.negative == "label":  # then a document that nobody judged is worth more than one with such a label
+        ranking = _in_ties(ranking, convention.ties)
+    labels, pool = ranking.labels, ranking.pool
     if convention.relevance != "fixed":
         least = _levels(ranking)
         labels = np.where(labels < np.repeat(least, ranking.sizes()), np.minimum(labels, 0), labels)
@@ -384,12 +386,14 @@ def relabelled(ranking: Ranking, convention: Convention) -> Ranking:
     return replace(ranking, labels=labels.astype(np.int32), pool=pool.astype(np.int32))
 
 
-def _in_ties(labels: NDArray[np.int32], tied: NDArray[np.uint8], ties: str) -> NDArray[np.int32]:
-    """Labels in the best or worst order of their groups of ties, after unjudged documents were given one."""
+def _in_ties(ranking: Ranking, ties: str) -> Ranking:
+    """The best or worst order of every group of ties, an unjudged document standing between labels 0 and -1."""
     if ties not in ("best", "worst"):
-        return labels
-    ordered: NDArray[np.int32] = labels[np.lexsort((-labels if ties == "best" else labels, np.cumsum(tied == 0)))]
-    return ordered
+        return ranking
+    worth = np.where(ranking.labels == UNJUDGED, -0.5, ranking.labels)
+    rows = np.lexsort((-worth if ties == "best" else worth, np.cumsum(ranking.tied == 0)))
+    document = None if ranking.document is None else lambda: ranking.documents.take(rows)
+    return replace(ranking, labels=ranking.labels[rows], document=document)
 
 
 def _with_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:

@@ -8,7 +8,7 @@ import pytest
 
 from pippin.bench.plan import MEASURES, Experiment, Task, read_plan
 from pippin.errors import PippinError, UnknownName
-from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.tools import chosen
 from pippin.rankers import names, ranker
 
 FOLDS = [("d", f"Fold{i}", {"train": "a", "vali": "b", "test": "c"}) for i in (1, 2)]
@@ -18,10 +18,10 @@ def keys(experiment: Experiment) -> list[tuple[str, str, str, str, int]]:
     return [task.key for task in experiment.tasks(FOLDS)]
 
 
-def test_all_rankers_and_all_tools_are_meant_by_default() -> None:
+def test_all_rankers_and_the_classic_tools_are_meant_by_default() -> None:
     experiment = Experiment(("d",))
     assert experiment.rankers == tuple(names())
-    assert experiment.tools == tuple(TOOLS)
+    assert experiment.tools == tuple(tool.name for tool in chosen("classic"))
     assert len(experiment.measures) == 10 + 10 + 3
     assert len(keys(experiment)) == 2 * len(names())
 

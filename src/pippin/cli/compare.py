@@ -13,6 +13,7 @@ from pippin.evaluation.compare import Comparison, TestPlan, compare_rankings, co
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.significance import TESTS
+from pippin.evaluation.tools import is_one
 from pippin.evaluation.value_table import Missing, Undefined, ValueTable
 from pippin.progress import progress
 
@@ -122,8 +123,9 @@ def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     loaded = load(options.judged, options.scored, options.merge_queries)
     systems = {name: Rankings(judged, scored) for judged, scored, name in loaded}
     with progress(len(measures) * len(tools), "comparing") as bar:
-        every = "all" in options.tool
-        return [compare_rankings(systems, m, tools, plan, {}, bar.step, leave_out=every) for m in measures]
+        # Of a whole group those that cannot say anything here are left out; one that was named must.
+        grouped = not any(is_one(name) for name in options.tool)
+        return [compare_rankings(systems, m, tools, plan, {}, bar.step, leave_out=grouped) for m in measures]
 
 
 def render(comparisons: list[Comparison], options: argparse.Namespace, what: str) -> str:

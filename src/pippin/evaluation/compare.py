@@ -27,7 +27,7 @@ from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
 from pippin.evaluation.significance import TESTS, MeanInterval, TestedPairs, compare_systems, system_intervals
-from pippin.evaluation.tools import Several, Tool, chosen, said_by
+from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
 from pippin.evaluation.value_table import Missing, Undefined, ValueTable
 from pippin.shown import Drawn, in_columns
 
@@ -214,7 +214,9 @@ def compare(
         name: Rankings(data, as_scored(scored, data, merge_queries=merge_queries))
         for name, scored in named(systems).items()
     }
-    return compare_rankings(rankings, asked, tools, plan, axes, step, leave_out=tool == "all")
+    return compare_rankings(
+        rankings, asked, tools, plan, axes, step, leave_out=isinstance(tool, str) and not is_one(tool)
+    )
 
 
 def named(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

@@ -92,8 +92,13 @@ void one_document() {
         }
     }
     const Query query({4});
-    for (const auto name : {"ndcg", "mean_ndcg", "ap", "recall", "r_precision", "rr", "bpref", "success", "num_ret"})
+    for (const auto name : {"ndcg", "mean_ndcg", "ap", "recall", "r_precision", "rr", "success", "num_ret"})
         CHECK(query(name, tables.rules(10)) == 1);
+    Rules trec = tables.rules(10);
+    trec.parameter = 0;
+    CHECK(query("bpref", trec) == 1);
+    trec.parameter = 1;  // trectools gives nothing where no document was judged not relevant
+    CHECK(query("bpref", trec) == 0);
     CHECK(query("dcg", tables.rules()) == 15);
     CHECK(query("err", tables.rules()) == 15.0 / 16);
     CHECK(query("p", tables.rules(10)) == 1.0 / 10);

@@ -20,9 +20,9 @@ lint: $(VENV)/.test
 types: $(VENV)/.test src/pippin/_native.pyi
 	$(BIN)/mypy
 
-# In two processes, a file in one of them: what a file's tests share is made once.
+# In three processes, as many tests wait for others; a file in one of them: what its tests share is made once.
 python-tests: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 # The kernels by themselves, under AddressSanitizer and UBSan.
 cpp-tests: $(VENV)/.test

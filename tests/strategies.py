@@ -152,9 +152,12 @@ def unlike_their_twins(
     found = per_query(drawn, convention, [text for text, *_ in asked])
     top = max((label for query in drawn for label in query.judged), default=0)
     unlike = {}
+    # Sums in another order differ in the last bit, which decides where a value stands half-way between two digits.
+    step = {"half-up-2": 0.01, "float32": 1e-7}.get(str(convention.held), 1e-12)
+    step = 10.0**-convention.held if isinstance(convention.held, int) else step
     for text, kind, cutoff, own in asked:
         for query, ours in zip(drawn, found[text], strict=True):
             theirs = value(kind, query.ranked, query.judged, convention, cutoff, max(top, 0), **own)
-            if not near(ours, theirs):
+            if not near(ours, theirs, max(1e-12, 1.000001 * step)):
                 unlike[kind] = (text, ours, theirs)
     return unlike

@@ -18,12 +18,14 @@ def watch(path: str | os.PathLike[str], seconds: float = 2.0) -> Iterator[Result
     seen: tuple[int, int, int] | None = None
     while True:
         results = Results.open(path)
-        missing = results.missing()
-        failed = sum((Path(path) / "failures" / f"{entry['address']}.json").exists() for entry in missing)
-        state = len(results.cells), len(missing), failed
+        # Cells are counted once, for others may be finished while this looks.
+        finished = len(results.cells)
+        left = results.plan()["cells"] - finished
+        failed = sum((Path(path) / "failures" / f"{entry['address']}.json").exists() for entry in results.missing())
+        state = finished, left, failed
         if state != seen:
             seen = state
             yield results
-        if state[0] + state[1] and failed == len(missing):
+        if finished + left and failed == left:
             return
         time.sleep(seconds)

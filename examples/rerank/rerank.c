@@ -1,6 +1,6 @@
 /* Re-rank what a search engine found, without Python: the same as rerank.py, with a model that was exported to C.
  *
- *     pippin export model.json --to c -o ranker.h --check test.txt
+ *     pippin export model.json --to c -o ranker.h
  *     cc -std=c99 -O2 rerank.c -o rerank -lm && ./rerank < hits > reranked
  */
 #include <stdio.h>

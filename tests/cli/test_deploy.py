@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.bench.small import whole
+from tests.bench.small import bench, whole, write_folds
 from tests.forms.test_files import LAMBDAMART
 
 from pippin.cli.main import main
@@ -18,6 +19,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_letor(whole(10), tmp_path / "test.txt")
     monkeypatch.chdir(tmp_path)
     assert main(["train", "test.txt", "-r", "best-feature", "-o", "model.json", "--quiet"]) == 0
+    assert main(["train", "test.txt", "-r", "best-feature", "-o", "bare.json", "--quiet", "--no-documents"]) == 0
     (tmp_path / "ranklib.txt").write_text(LAMBDAMART)
     return tmp_path
 
@@ -31,10 +33,29 @@ def test_an_export_says_what_it_changes(place: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["target"] == "c"
 
 
+def test_a_model_keeps_documents_to_check_with_unless_they_must_not_leave(place: Path) -> None:
+    assert main(["export", "model.json", "--to", "ranklib", "-o", "model.txt"]) == 0
+    data = json.loads((place / "model.txt.parity.json").read_text())["data"]
+    assert data["name"] == "the sample of its training set"
+    assert data["documents"] == len(whole(10))
+    assert "sample" not in json.loads((place / "bare.json").read_text())
+
+
+def test_a_model_of_a_bench_is_checked_where_its_data_are(place: Path) -> None:
+    outcome = bench(write_folds(place / "data", folds=3), place / "results", rankers=("best-feature",))
+    model = outcome.results.cells[0].model
+    assert b'"sample"' not in model.read_bytes()
+    assert main(["export", str(model), "--to", "ranklib", "-o", "model.txt"]) == 0
+    assert json.loads((place / "model.txt.parity.json").read_text())["data"]["queries"] > 1
+    for store in (place / "results" / "folds").iterdir():
+        shutil.rmtree(store)
+    assert main(["export", str(model), "--to", "ranklib", "-o", "gone.txt"]) == 2
+
+
 @pytest.mark.parametrize(("line", "sentence"), [
     ("export model.json -o x --check test.txt", "name the target with --to"),
     ("export model.json --to c --check test.txt", "name the file to write with -o FILE"),
-    ("export model.json --to c -o x", "name a labelled data set with --check DATA"),
+    ("export bare.json --to c -o x", "this model keeps no documents of its training set; name a labelled data set"),
     ("export model.json --to lightgbm -o x --check test.txt", "lightgbm cannot take a weighted sum"),
     ("export model.json --to onnx -o x --check test.txt --option half", "--option takes NAME=VALUE"),
     ("import model.json -o x.json", "a model of Pippin's own already"),

@@ -17,13 +17,15 @@ from pippin.rankers import models
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-# One of each kind of model file: linear, with rounds, one feature, stumps, ramps, trees, trees with a base, networks.
+# One of each kind of model file: linear, with rounds, one feature, stumps, ramps, trees, trees with a base, networks,
+# and one that keeps documents of its training set, which would otherwise be most of what is damaged.
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ranksvm": ("ranksvm", {}), "adarank": ("adarank", {}), "best-feature": ("best-feature", {}),
     "rankboost": ("rankboost", {}), "ramps": ("rankboost", {"weak": "continuous"}),
     "lambdamart": ("lambdamart", {"rounds": 2, "leaves": 4, "min_leaf": 1}),
     "mart": ("mart", {"rounds": 1, "bags": 2, "leaves": 3, "targets": (0.0, 1.0, 3.0)}),
     "listnet": ("listnet", {}), "ranknet": ("ranknet", {"layers": 2, "units": 3}),
+    "sampled": ("best-feature", {}),
 }  # fmt: skip
 TABLES = np.random.default_rng(3).random((5, 64))
 
@@ -39,7 +41,8 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @cache
 def good(kind: str) -> bytes:
     name, settings = KINDS[kind]
-    return models.to_bytes(quick(name, **settings).fit(planted(10), eval_set=planted(5, seed=2)))
+    model = quick(name, **settings).fit(planted(10), eval_set=planted(5, seed=2))
+    return models.to_bytes(model, sample=kind == "sampled")
 
 
 def use(content: bytes) -> None:
@@ -47,6 +50,8 @@ def use(content: bytes) -> None:
     model = models.from_bytes(content, "model")
     assert np.isfinite(model.predict(TABLES[:, : model.n_features_in_])).all()
     assert np.isfinite(model.feature_importances_).all()
+    if model.sample_ is not None:
+        assert model.sample_.feature_names == model.feature_names_
 
 
 def sealed_mutants(kind: str, count: int) -> Iterator[bytes]:

@@ -160,13 +160,13 @@ def _importance(model: Ranker) -> dict[str, float] | None:
 
 
 def _model(model: Ranker, data: str) -> dict[str, bytes]:
-    """The model's file by its name."""
+    """The model's file by its name; whoever exports it finds the training set where the results say it is."""
     from pippin.rankers import models
 
     arrays = any(isinstance(value, np.ndarray) for value in model._state().values())
     name = "model.safetensors" if arrays else "model.json"
     with tempfile.TemporaryDirectory() as folder:
-        models.save(model, Path(folder) / name, data)
+        models.save(model, Path(folder) / name, data, sample=False)
         return {name: (Path(folder) / name).read_bytes()}
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 HELP = """Write a model as another engine reads it, and certify what the engine's scoring changes.
 
 Without a model, the targets are listed with how their engines score. Beside FILE stands FILE.parity.json: documents of
---check scored by the target's own engine where it is installed, otherwise computed in its precision, against Pippin's
-own scores. What an engine cannot represent is refused."""
+--check, or of the training set as the model keeps them, scored by the target's own engine where it is installed,
+otherwise computed in its precision, against Pippin's own scores. What an engine cannot represent is refused."""
 EXAMPLES = (
     "pippin export",
-    "pippin export model.json --to c -o ranker.h --check test.txt",
+    "pippin export model.json --to c -o ranker.h",
     "pippin export model.json --to solr -o solr.json --check test.txt --option missing=direction",
 )
 
@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a file that `pippin train` or another library wrote")
     flag(parser, "to", "a target that `pippin export` lists", metavar="TARGET")
     flag(parser, "out", metavar="FILE")
-    parser.add_argument("--check", metavar="DATA", help="the labelled data that the certificate is made with")
+    parser.add_argument("--check", metavar="DATA", help="the labelled data that the certificate is made with "
+                        "(default: 1,000 documents of the training set)")  # fmt: skip
     parser.add_argument("--mapping", metavar="FILE", help="JSON that says how the engine calls and computes features; "
                         "`pippin features --to ENGINE` writes one")  # fmt: skip
     parser.add_argument("--name", metavar="NAME", help="what the model is called in the engine (default: after FILE)")
@@ -45,13 +46,15 @@ def run(options: argparse.Namespace) -> int:
     if options.model is None:
         write(options.format, "-", lambda: [listing()], records)
         return 0
-    for name in ("to", "output", "check"):
+    for name in ("to", "output"):
         if getattr(options, name) is None:
             raise DataError(_WANTED[name])
+    from pippin.bench.training_sample import training_sample
     from pippin.deploy.exporting import export
 
+    check = training_sample(options.model) if options.check is None else options.check
     found = export(
-        options.model, options.to, options.output, check=options.check, features=options.mapping, name=options.name,
+        options.model, options.to, options.output, check=check, features=options.mapping, name=options.name,
         options=dict(_pair(text) for text in options.option),
     )  # fmt: skip
     if options.format != "table":
@@ -66,8 +69,6 @@ def run(options: argparse.Namespace) -> int:
 _WANTED = {
     "to": "name the target with --to; `pippin export` lists them",
     "output": "name the file to write with -o FILE",
-    "check": "name a labelled data set with --check DATA: its documents make the certificate, and no model keeps those "
-    "that it was trained on",
 }
 
 

@@ -46,6 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--budget", metavar="TIME", help="how long a ranker that can be timed (auto) may take: 60s, 5m, 1h"
     )
     flag(parser, "relations", "scores are spread along it, as far as --valid finds best")
+    parser.add_argument("--no-documents", action="store_true", help="leave out of the model's file the 1,000 documents "
+                        "of the training set that exports are checked with")  # fmt: skip
     shared(parser, "dask", "quiet", absent="zero")
     old(parser, "--output", "--out")
 
@@ -85,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         ranker.fit(train, eval_set=valid, sample_weight=weights)
     if options.relations is not None:
         say(choose_weight(ranker, valid, options))
-    models.save(ranker, options.output, digest(train))
+    models.save(ranker, options.output, digest(train), sample=not options.no_documents)
     if isinstance(ranker, Auto) and not options.quiet:
         print(ranker.table().render(), file=sys.stderr)
     if reasons := getattr(ranker, "reasons_", ""):
@@ -128,7 +130,7 @@ def run_on_dask(options: argparse.Namespace) -> int:
     ranker = make(options)
     with cluster(options.dask) as client:
         train_partitions(ranker, options.data, client, valid)
-    models.save(ranker, options.output, whole.digest())
+    models.save(ranker, options.output, whole.digest(), sample=not options.no_documents)
     say(f"{ranker.name} trained on {whole}: {options.output}")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,15 +135,20 @@ def _dataset(
 def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:
     """Write a data set as LETOR text: the very lines it was read from, or numbers in their shortest text."""
     with atomic_write(path) as file:
-        if data.lines is not None:
-            for piece in _stretches(data.lines):
-                file.write(piece)
-            return
-        query_ids, comments = text_ids(data)
-        features = np.ascontiguousarray(data.features)
-        for first in range(0, len(data), ROWS_AT_ONCE):
-            last = min(first + ROWS_AT_ONCE, len(data))
-            file.write(kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, first, last))
+        for piece in text_of(data):
+            file.write(piece)
+
+
+def text_of(data: Dataset) -> Iterator[memoryview | bytes]:
+    """What `write_letor` writes, piece by piece."""
+    if data.lines is not None:
+        yield from _stretches(data.lines)
+        return
+    query_ids, comments = text_ids(data)
+    features = np.ascontiguousarray(data.features)
+    for first in range(0, len(data), ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, len(data))
+        yield kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, first, last)
 
 
 def _stretches(lines: Lines) -> list[memoryview | bytes]:

@@ -16,13 +16,14 @@ from pippin.deploy.mapping import Mapping as FeatureMapping
 from pippin.deploy.mapping import read_mapping
 from pippin.deploy.target import Request, Target, targets
 from pippin.deploy.turning import form_of
-from pippin.errors import ConventionError
+from pippin.errors import ConventionError, DataError
 from pippin.files import atomic_write
 from pippin.forms.form import Form
 from pippin.rankers.models import aligned, load
 from pippin.rankers.training import as_dataset
 
 PARITY = ".parity.json"
+_NO_SAMPLE = "this model keeps no documents of its training set; name a labelled data set to check with (--check DATA)"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def export(
     to: str,
     out: str | os.PathLike[str],
     *,
-    check: Any,
+    check: Any = None,
     features: Any = None,
     name: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -48,7 +49,8 @@ def export(
     model     a trained ranker, or the file of one
     to        a target: `pippin export --list` shows them
     out       the file to write; a feature set, where there is one, stands beside it
-    check     the data that the certificate is made with, in any form that `pippin.rank` takes, with labels
+    check     the data that the certificate is made with, in any form that `pippin.rank` takes, with labels (default:
+              the documents of its training set that the model keeps)
     features  how the engine calls and computes features: a JSON file, or what would stand in one
     name      of the model in the engine (default: after the file)
     options   of the target
@@ -56,15 +58,17 @@ def export(
     >>> import pippin, tempfile
     >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
     >>> file = tempfile.mkdtemp() + "/model.sql"
-    >>> found = export(pippin.train(data, "ranksvm"), "sql", file, check=data)
+    >>> found = export(pippin.train(data, "ranksvm"), "sql", file)
     >>> found.certificate.order, found.certificate.largest_difference < 1e-12
     ([], True)
     """
     target = targets()[to]
     ranker = load(model) if isinstance(model, str | os.PathLike) else model
     form = form_of(ranker)
+    data = ranker.sample_ if check is None else aligned(ranker, as_dataset(check))
+    if data is None:
+        raise DataError(_NO_SAMPLE)
     request, files = written(target, form, Path(out), features, name, options or {})
-    data = aligned(ranker, as_dataset(check))
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder) / Path(out).name
         for suffix, content in files.items():

@@ -22,6 +22,7 @@ from pippin.rankers.parts.estimator import Estimator, not_fitted
 from pippin.rankers.parts.finite import check_learned, explained
 from pippin.rankers.parts.inputs import as_table, labelled, validation
 from pippin.rankers.parts.parameters import check_kinds
+from pippin.rankers.parts.sample import drawn, unpacked
 from pippin.rankers.parts.weights import query_weights, weighted, weighted_mean
 from pippin.registry import Registry
 
@@ -99,6 +100,7 @@ class Ranker(Estimator):
         except BaseException:
             del self.feature_names_  # what was not learned is not fitted
             raise
+        self._sample: Dataset | str | None = drawn(train)
         return self
 
     def learn(self, train: Dataset, valid: Dataset | None) -> None:
@@ -131,16 +133,16 @@ class Ranker(Estimator):
         judge, scores, weights = Judge(data, measure, convention), self.predict(data), query_weights(data)
         return judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file; `pippin.load` reads it."""
+    def save(self, path: str | os.PathLike[str], sample: bool = True) -> None:
+        """Write the fitted model to one file, which `pippin.load` reads; without its sample of the training set."""
         from pippin.rankers.models import save
 
         self._check_fitted()
-        save(self, path)
+        save(self, path, sample=sample)
 
     def export(
-        self, to: str, out: str | os.PathLike[str], *, check: Any, features: Any = None, name: str | None = None,
-        options: Mapping[str, Any] | None = None,
+        self, to: str, out: str | os.PathLike[str], *, check: Any = None, features: Any = None,
+        name: str | None = None, options: Mapping[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         """Write the model as another engine reads it, with a certificate of what that changes; see `pippin.export`."""
         import pippin
@@ -187,6 +189,14 @@ class Ranker(Estimator):
         values = np.array(list(self.importance().values()), np.float64)
         total = float(values.sum())
         return values / total if total > 0 else values
+
+    @property
+    def sample_(self) -> Dataset | None:
+        """At most 1,000 documents of the training set, which exports are checked with; None where none are kept."""
+        kept: Dataset | str | None = vars(self).get("_sample")
+        if isinstance(kept, str):
+            kept = self._sample = unpacked(kept, self.feature_names_)
+        return kept
 
     @property
     def relation_weight_(self) -> float | None:

@@ -1,10 +1,10 @@
 """Models as files: one readable JSON file, no pickle.
 
 {format, version, ranker, pippin, parameters, features, data, curve, state, sha256}, `plugin` where the ranker is not
-Pippin's own, and `relation_weight` where scores are spread along relations of the documents afterwards (see
-`relational`). Networks, whose weights are not for reading, are one safetensors file with the same record in its header.
-`sha256` is the digest of the content: of the record in its canonical form, whatever the order and spacing of its keys
-in the file, and of the arrays.
+Pippin's own, `relation_weight` where scores are spread along relations of the documents afterwards (see `relational`),
+and `sample` where documents of the training set are kept (see `parts.sample`). Networks, whose weights are not for
+reading, are one safetensors file with the same record in its header. `sha256` is the digest of the content: of the
+record in its canonical form, whatever the order and spacing of its keys in the file, and of the arrays.
 
 A file comes from anywhere. Whatever it holds, `load` gives a model that scores any table of its features, or one
 sentence; nothing is allocated by a size that the file merely claims.
@@ -33,6 +33,7 @@ from pippin.forms.importers import read_form, recognised
 from pippin.manifest import fits
 from pippin.rankers import ranker
 from pippin.rankers.base import RANKERS, Ranker
+from pippin.rankers.parts.sample import packed
 from pippin.rankers.parts.states import number
 
 FORMAT = "pippin-model"
@@ -114,10 +115,11 @@ def aligned(model: Ranker, data: Dataset) -> Dataset:
     return replace(data, features=data.features[:, columns], feature_names=model.feature_names_, lines=None)
 
 
-def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
+def save(model: Ranker, path: str | os.PathLike[str], data: str = "", sample: bool = True) -> None:
     """Write a fitted model to one file, at once: JSON, or safetensors where arrays are among what was learned.
 
-    `data` is the digest of the training data, to be kept with it.
+    `data` is the digest of the training data, to be kept with it. With `sample`, the file has the 1,000 documents of
+    the training set that exports are checked with; leave them out where documents must not leave.
 
     >>> import pippin, tempfile
     >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
@@ -131,12 +133,16 @@ def save(model: Ranker, path: str | os.PathLike[str], data: str = "") -> None:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"two features are called {twice}; a model file tells features by their names")
     with atomic_write(path) as out:
-        out.write(to_bytes(model, data))
+        out.write(to_bytes(model, data, sample))
 
 
-def to_bytes(model: Ranker, data: str = "") -> bytes:
+def to_bytes(model: Ranker, data: str = "", sample: bool = True) -> bytes:
     """The content of a model's file."""
-    return seal(*content_of(model, data))
+    content, arrays = content_of(model, data)
+    kept = vars(model).get("_sample")
+    if sample and kept is not None:
+        content["sample"] = kept if isinstance(kept, str) else packed(kept)
+    return seal(content, arrays)
 
 
 def content_of(model: Ranker, data: str = "") -> tuple[dict[str, Any], Arrays]:
@@ -309,6 +315,9 @@ def revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
         raise ValueError("there is no feature, or two have one name")
     model.curve_ = [float("nan") if value is None else number(value) for value in content["curve"]]
     model._restore({**content["state"], **arrays})
+    if not isinstance(content.get("sample", ""), str):
+        raise ValueError("the sample of the training set is no text")
+    model._sample = content.get("sample")
     if "relation_weight" in content:
         model.relation_weight_ = number(content["relation_weight"])
     return model

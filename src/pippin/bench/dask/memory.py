@@ -39,6 +39,7 @@ from pippin.evaluation.evaluate import Evaluation, Rankings
 from pippin.evaluation.stream import Request, evaluate_part, join
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
+from pippin.rankers.parts.sample import drawn
 from pippin.rankers.parts.trees import FEW, BoostedRanker, unlike_queries
 
 T = TypeVar("T")
@@ -137,6 +138,7 @@ def train_partitions(
         with suppress(_Lost):
             model.curve_, state = _grow_together(client, model, whole, held)
             model._restore(state)
+            model._sample = drawn(whole.read(whole.parts[0]))
             return model
     raise DataError(f"a worker ended while trees were grown, {_ATTEMPTS} times over")
 

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz clean
+.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz bench-peers clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -52,6 +52,20 @@ fuzz: $(VENV)/.test
 		ARROW_DEFAULT_MEMORY_POOL=system PYTHONPATH="$(CURDIR)/$(FUZZED):$(CURDIR)" \
 		$(BIN)/python -m tests.fuzz
 
+# Pippin and its peers side by side (benchmarks/README.md); BENCH holds options, such as BENCH="--quick --only trec".
+# TREC_EVAL and RANKLIB_CLASSPATH name the binary of trec_eval and the classes of RankLib, where they are to take part.
+BENCH ?= --limits --growth --docs
+bench-peers: $(VENV)/.test .venv-peers/.installed
+	$(BIN)/python benchmarks/side_by_side --peers .venv-peers/bin/python $(BENCH)
+
+# One by one: a peer that has no wheel here is named, and does not stop the others.
+.venv-peers/.installed: benchmarks/requirements.txt
+	@$(PYTHON) -m venv .venv-peers
+	@sed -e '/^#/d' -e '/^$$/d' $< | while read -r peer; do \
+		.venv-peers/bin/pip install --quiet --disable-pip-version-check "$$peer" >/dev/null 2>&1 \
+		|| echo "pippin: $$peer does not install here, and takes no part"; done
+	@touch $@
+
 src/pippin/_native.pyi: $(VENV)/.test
 	@$(BIN)/python -m nanobind.stubgen -q -m pippin._native -o $@
 
@@ -79,4 +93,4 @@ $(VENV)/.docs: $(VENV)/.test
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache src/pippin/_native.pyi
+	rm -rf $(VENV) .venv-peers build .pytest_cache .mypy_cache .ruff_cache src/pippin/_native.pyi

@@ -1,0 +1,159 @@
+"""The lines: which work is measured, by whom it is done, and what is to be reached."""
+
+from __future__ import annotations
+
+import inputs
+from contest import Contestant, Line
+
+ASKED = ("-m", "NDCG@10", "-m", "MAP", "-m", "RR", "-m", "P@10", "--tool", "trec_eval9", "--format", "json")
+TREC_ASKED = ("-m", "ndcg_cut.10", "-m", "map", "-m", "recip_rank", "-m", "P.10")
+FILES = ("{folder}/bench.qrels", "{folder}/bench.run")
+ONE = {"PIPPIN_THREADS": "1"}
+PRINTED = 1.0001e-4 / 2 + 1e-12  # half of the last digit that programs print
+
+
+def pippin(name: str, *command: str, environment: dict[str, str] | None = None) -> Contestant:
+    """Our program."""
+    return Contestant(name, ("{pippin}", *command), environment=environment or {}, ours=True)
+
+
+def here(name: str, work: str, environment: dict[str, str] | None = None) -> Contestant:
+    """Our function."""
+    return Contestant(name, work=f"ours:{work}", environment=environment or {}, ours=True)
+
+
+def there(name: str, work: str, *needs: str, checked: bool = True) -> Contestant:
+    """A function of a peer."""
+    return Contestant(name, work=f"theirs:{work}", needs=needs, checked=checked)
+
+
+TREC_EVAL = Contestant("trec_eval", ("{TREC_EVAL}", *TREC_ASKED, *FILES), needs=("$TREC_EVAL",))
+
+
+def unpacked(program: str, ending: str) -> Contestant:
+    """trec_eval reads neither packed files nor a pipe, so that the run is unpacked beside it first."""
+    script = (
+        f"{program} {{folder}}/bench.run.{ending} > {{folder}}/unpacked && "
+        f"{{TREC_EVAL}} {' '.join(TREC_ASKED)} {{folder}}/bench.qrels {{folder}}/unpacked"
+    )
+    return Contestant(
+        f"{program}, then trec_eval", ("sh", "-c", script), needs=("$TREC_EVAL", f"/{program.split(maxsplit=1)[0]}")
+    )
+
+
+LINES = (
+    Line(
+        "trec", "trec", "TREC run of 10,000 × 1,000 (360 MB) to four measures, the whole command", inputs.trec,
+        (
+            pippin("pippin eval", "eval", *FILES, *ASKED),
+            pippin("pippin eval, one thread", "eval", *FILES, *ASKED, environment=ONE),
+            pippin("pippin eval --stream", "eval", *FILES, *ASKED, "--stream"),
+            TREC_EVAL,
+            Contestant("pytrec_eval, from files", ("{peers}", "{here}/../with_pytrec_eval.py", *FILES),
+                       needs=("pytrec_eval",)),
+            Contestant("ir_measures, its command", ("{peers}", "-m", "ir_measures", *FILES, "nDCG@10", "AP", "RR",
+                       "P@10"), needs=("ir_measures",)),
+        ),
+        10_000, 1_000, {"trec_eval": 20, "pippin eval, one thread": 1.7, "pippin eval --stream": 1.0}, None, PRINTED,
+    ),
+    Line(
+        "as", "trec", "the same through `pippin as trec_eval`", inputs.trec,
+        (pippin("pippin as trec_eval", "as", "trec_eval", *TREC_ASKED, *FILES), TREC_EVAL),
+        10_000, 1_000, {"trec_eval": 20}, None, PRINTED,
+    ),
+    Line(
+        "gz", "trec", "the same run packed by gzip", inputs.packed,
+        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".gz", *ASKED), unpacked("zcat", "gz")),
+        10_000, 1_000, {"zcat, then trec_eval": 5}, None, PRINTED, 3,
+    ),
+    Line(
+        "zstd", "trec", "the same run packed by zstd", inputs.packed,
+        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".zst", *ASKED), unpacked("zstd -dc", "zst")),
+        10_000, 1_000, {"zstd -dc, then trec_eval": 5}, None, PRINTED, 3,
+    ),
+    Line(
+        "start", "trec", "the command on two documents, against Python that only imports NumPy", inputs.tiny,
+        (
+            pippin("pippin eval", "eval", "{folder}/tiny.qrels", "{folder}/tiny.run", *ASKED),
+            Contestant('python -c "import numpy"', ("{python}", "-c", "import numpy"), checked=False),
+        ),
+        1, 1, {'python -c "import numpy"': 0.4}, turns=15,
+    ),
+    Line(
+        "dicts", "memory", "dicts of 2,000 × 1,000 in Python to four measures", inputs.dicts,
+        (
+            here("pippin.evaluate", "dicts"),
+            there("pytrec_eval", "dicts_pytrec_eval", "pytrec_eval"),
+            there("ir_measures", "dicts_ir_measures", "ir_measures"),
+            there("ranx", "dicts_ranx", "ranx", checked=False),
+        ),
+        2_000, 200, {"pytrec_eval": 2}, None, 1e-6,
+    ),
+    Line(
+        "columns", "memory", "NumPy columns of 10 million documents to four measures", inputs.columns,
+        (
+            here("pippin.evaluate, NumPy", "arrays"),
+            here("pippin.evaluate, Polars", "frame"),
+            there("NumPy (lexsort, reduceat)", "arrays_numpy"),
+        ),
+        10_000_000, 1_000_000, {"NumPy (lexsort, reduceat)": 10}, 0.5,
+    ),
+    Line(
+        "tools", "memory", "all classic tools at once, 3.7 million documents", inputs.columns,
+        (here("all classic tools", "classic_tools"), here("trec_eval9 alone", "one_tool")),
+        3_700_000, 370_000, {"trec_eval9 alone": 1 / 3},
+    ),
+    Line(
+        "letor", "memory", "LETOR text of 120,000 documents × 136 features (140 MB) to a table", inputs.letor,
+        (
+            here("read_letor", "letor"),
+            there("XGBoost DMatrix", "letor_xgboost", "xgboost", checked=False),
+            there("scikit-learn load_svmlight_file", "letor_sklearn", "sklearn"),
+        ),
+        120_000, 12_000, {"scikit-learn load_svmlight_file": 40, "XGBoost DMatrix": 4}, None, 1.0,
+    ),
+    Line(
+        "tau", "memory", "tau_b of a million items with ties", inputs.rankings,
+        (here("tau_b", "tau"), there("SciPy kendalltau", "tau_scipy", "scipy"),
+         Contestant("tau_ap_b (both ways)", work="ours:tau_ap", ours=True, checked=False)),
+        1_000_000, 100_000, {"SciPy kendalltau": 1, "tau_ap_b (both ways)": 0.5},
+    ),
+    Line(
+        "scoring", "scoring", "1,000 trees × 31 leaves, 100,000 documents × 136 features, one thread", inputs.trees,
+        (
+            here("pippin", "scored", ONE),
+            there("LightGBM predict", "scored_lightgbm", "lightgbm"),
+            there("XGBoost inplace_predict (float32)", "scored_xgboost", "xgboost", checked=False),
+            there("onnxruntime", "scored_onnxruntime", "onnxruntime"),
+            there("lleaves", "scored_lleaves", "lleaves"),
+            there("tl2cgen", "scored_tl2cgen", "tl2cgen", "treelite"),
+        ),
+        100_000, 10_000, {}, None, 1e-9, 3,
+    ),
+    Line(
+        "index", "search", "100,000 texts of 60 words to an index, analysis included", inputs.texts,
+        (here("pippin (positions, texts, on disk)", "indexed"),
+         there("tantivy (positions, on disk)", "indexed_tantivy", "tantivy"),
+         there("bm25s, numba (in memory)", "indexed_bm25s", "bm25s", "numba", "Stemmer")),
+        100_000, 10_000, {}, turns=2,
+    ),
+    Line(
+        "search", "search", "the best ten of 100,000 texts for 200 queries of four words", inputs.texts,
+        (here("pippin", "searched", ONE), there("tantivy", "searched_tantivy", "tantivy", checked=False),
+         there("bm25s, numba", "searched_bm25s", "bm25s", "numba", "Stemmer", checked=False)),
+        100_000, 10_000, {},
+    ),
+    Line(
+        "pagerank", "search", "PageRank of 100,000 pages and two million links", inputs.graph,
+        (here("pippin", "pagerank"), there("scikit-network", "pagerank_sknetwork", "sknetwork", checked=False),
+         there("igraph", "pagerank_igraph", "igraph")),
+        100_000, 10_000, {}, None, 1e-7,
+    ),
+    Line(
+        "lambdamart", "training", "LambdaMART, 120,000 × 136, 30 trees × 63 leaves, all cores, binning included",
+        inputs.training_set,
+        (here("pippin", "lambdamart"), there("LightGBM lambdarank", "lambdamart_lightgbm", "lightgbm"),
+         there("XGBoost rank:ndcg", "lambdamart_xgboost", "xgboost")),
+        120_000, 12_000, {}, turns=2,
+    ),
+)  # fmt: skip

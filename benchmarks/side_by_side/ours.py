@@ -1,0 +1,129 @@
+"""What Pippin does: each function reads its input and gives the work to be timed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pippin
+
+Work = Callable[[], Any]
+MEASURES = ["NDCG@10", "MAP", "RR", "P@10"]
+
+
+def dicts(folder: Path) -> Work:
+    qrels, run = (json.loads((folder / f"{name}.json").read_text()) for name in ("qrels", "run"))
+    return lambda: pippin.evaluate(qrels, run, MEASURES, tool="trec_eval9").mean
+
+
+def letor(folder: Path) -> Work:
+    from pippin.data.letor import read_letor
+
+    return lambda: read_letor(folder / "bench.letor").features.sum(axis=0)[::20]
+
+
+def arrays(folder: Path) -> Work:
+    known = np.load(folder / "columns.npz")
+    labels, scores, qid = known["labels"], known["scores"], known["qid"]
+    return lambda: pippin.evaluate(labels, scores, MEASURES, qid=qid).mean
+
+
+def frame(folder: Path) -> Work:
+    import polars
+
+    known = np.load(folder / "columns.npz")
+    table = polars.DataFrame({"query": known["qid"], "label": known["labels"]})
+    scores = polars.Series("score", known["scores"])
+    return lambda: pippin.evaluate(table, scores, MEASURES).mean
+
+
+def _with_ids(folder: Path) -> tuple[Any, Any]:
+    """The columns as a data set whose documents have ids, which some tools settle ties by."""
+    from pippin.data.dataset import Dataset
+    from pippin.data.texts import Texts
+
+    known = np.load(folder / "columns.npz")
+    starts = np.flatnonzero(np.concatenate(([True], known["qid"][1:] != known["qid"][:-1])))
+    offsets = np.append(starts, len(known["qid"])).astype(np.int64)
+    ids = Texts.of(f"d{i}" for i in range(len(known["qid"])))
+    queries = tuple(map(str, range(len(starts))))
+    return Dataset(np.empty((len(ids), 0)), known["labels"], offsets, queries, ids), known["scores"]
+
+
+def classic_tools(folder: Path) -> Work:
+    data, scores = _with_ids(folder)
+    return lambda: pippin.evaluate(data, scores, MEASURES, "classic").mean["trec_eval9"]
+
+
+def one_tool(folder: Path) -> Work:
+    data, scores = _with_ids(folder)
+    return lambda: pippin.evaluate(data, scores, MEASURES, "trec_eval9").mean
+
+
+def tau(folder: Path) -> Work:
+    known = np.load(folder / "rankings.npz")
+    return lambda: pippin.correlation.tau_b(known["x"], known["y"])
+
+
+def tau_ap(folder: Path) -> Work:
+    known = np.load(folder / "rankings.npz")
+    return lambda: pippin.correlation.tau_ap_b(known["x"], known["y"])
+
+
+def pagerank(folder: Path) -> Work:
+    from pippin.collection.graph import Graph
+    from pippin.collection.ranks import pagerank as ranks
+
+    known = np.load(folder / "graph.npz")
+    graph = Graph.of(int(known["pages"]), known["sources"].astype(np.int32), known["targets"].astype(np.int32))
+    return lambda: ranks(graph, tolerance=1e-10).values
+
+
+def scored(folder: Path) -> Work:
+    model, table = pippin.load(folder / "trees.json"), np.load(folder / "documents.npy")
+    return lambda: model.predict(table)
+
+
+def _index(folder: Path) -> Any:
+    from index import as_collection
+
+    from pippin.collection.index import build_index
+
+    texts = (folder / "texts.txt").read_text().splitlines()
+    shutil.rmtree(folder / "bench.index", ignore_errors=True)
+    return build_index(as_collection(texts), folder / "bench.index")
+
+
+def indexed(folder: Path) -> Work:
+    def work() -> float:
+        _index(folder)
+        return 0.0
+
+    return work
+
+
+def searched(folder: Path) -> Work:
+    from index import K1, B
+
+    index, queries = _index(folder), (folder / "queries.txt").read_text().splitlines()
+    return lambda: [
+        scores[:1] for _, scores in index.tops([index.analyse(q) for q in queries], 10, stream="text", k1=K1, b=B)
+    ]
+
+
+def lambdamart(folder: Path) -> Work:
+    from pippin.data.dataset import Dataset
+    from pippin.rankers.lambdamart import LambdaMART
+
+    known = np.load(folder / "training.npz")
+    ids = tuple(map(str, range(len(known["offsets"]) - 1)))
+    data = Dataset(known["features"], known["labels"], known["offsets"], ids)
+    model = LambdaMART(
+        rounds=30, leaves=63, learning_rate=0.1, min_leaf=20, bags=1, row_fraction=1.0, feature_fraction=1.0
+    )
+    return lambda: len(model.fit(data).predict(data.features[:100])) * 0.0

@@ -1,0 +1,275 @@
+"""What the peers do: each function reads the same input and gives the work to be timed. Nothing here knows Pippin."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Work = Callable[[], Any]
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def dicts_pytrec_eval(folder: Path) -> Work:
+    import pytrec_eval
+
+    qrels, run = (json.loads((folder / f"{name}.json").read_text()) for name in ("qrels", "run"))
+
+    def work() -> dict[str, float]:
+        found = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_10", "map", "recip_rank", "P_10"}).evaluate(run)
+        names = {"NDCG@10": "ndcg_cut_10", "MAP": "map", "RR": "recip_rank", "P@10": "P_10"}
+        return {name: sum(q[theirs] for q in found.values()) / len(found) for name, theirs in names.items()}
+
+    return work
+
+
+def dicts_ir_measures(folder: Path) -> Work:
+    import ir_measures
+    from ir_measures import AP, RR, P, nDCG
+
+    qrels, run = (json.loads((folder / f"{name}.json").read_text()) for name in ("qrels", "run"))
+    names = {"NDCG@10": nDCG @ 10, "MAP": AP, "RR": RR, "P@10": P @ 10}
+
+    def work() -> dict[str, float]:
+        found = ir_measures.calc_aggregate(list(names.values()), qrels, run)
+        return {name: found[measure] for name, measure in names.items()}
+
+    return work
+
+
+def dicts_ranx(folder: Path) -> Work:
+    import ranx
+
+    qrels, run = (json.loads((folder / f"{name}.json").read_text()) for name in ("qrels", "run"))
+    names = {"NDCG@10": "ndcg@10", "MAP": "map", "RR": "mrr", "P@10": "precision@10"}
+
+    def work() -> dict[str, float]:
+        found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names.values()))
+        return {name: float(found[theirs]) for name, theirs in names.items()}
+
+    return work
+
+
+def letor_sklearn(folder: Path) -> Work:
+    from sklearn.datasets import load_svmlight_file
+
+    return lambda: np.asarray(load_svmlight_file(folder / "bench.letor", query_id=True)[0].sum(axis=0)).ravel()[::20]
+
+
+def letor_xgboost(folder: Path) -> Work:
+    import warnings
+
+    import xgboost
+
+    warnings.simplefilter("ignore")  # it would rather not read text any more
+    return lambda: xgboost.DMatrix(f"{folder / 'bench.letor'}?format=libsvm", silent=True).num_row() * 0.0
+
+
+def arrays_numpy(folder: Path) -> Work:
+    """The four measures by their definitions, without a loop over queries."""
+    known = np.load(folder / "columns.npz")
+    labels, scores, qid = known["labels"], known["scores"], known["qid"]
+
+    def work() -> dict[str, float]:
+        starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
+        sizes = np.diff(np.append(starts, len(qid)))
+        rank = np.arange(1, len(scores) + 1) - np.repeat(starts, sizes)
+        top = rank <= 10
+        discount = np.where(top, 1 / np.log2(1 + rank), 0)
+        ranked, ideal = labels[np.lexsort((-scores, qid))], labels[np.lexsort((-labels, qid))]
+        dcg, best = (np.add.reduceat((np.exp2(one) - 1) * discount, starts) for one in (ranked, ideal))
+        relevant = ranked >= 1
+        count = np.cumsum(relevant)
+        hits: NDArray[np.int64] = count - np.repeat(count[starts] - relevant[starts], sizes)
+        found = np.add.reduceat(relevant, starts, dtype=np.int64)
+        precisions = np.add.reduceat(np.where(relevant, hits / rank, 0), starts)
+        first = np.minimum.reduceat(np.where(relevant, rank, np.inf), starts)
+        values = {
+            "NDCG@10": np.divide(dcg, best, out=np.zeros(len(starts)), where=best > 0),
+            "MAP": precisions / np.maximum(found, 1), "RR": 1 / first,
+            "P@10": np.add.reduceat(relevant & top, starts, dtype=np.int64) / 10,
+        }  # fmt: skip
+        return {name: float(each.mean()) for name, each in values.items()}
+
+    return work
+
+
+def tau_scipy(folder: Path) -> Work:
+    from scipy.stats import kendalltau
+
+    known = np.load(folder / "rankings.npz")
+    return lambda: float(kendalltau(known["x"], known["y"]).statistic)
+
+
+def pagerank_sknetwork(folder: Path) -> Work:
+    from scipy.sparse import csr_matrix
+    from sknetwork.ranking import PageRank
+
+    known = np.load(folder / "graph.npz")
+    pages = int(known["pages"])
+    matrix = csr_matrix((np.ones(len(known["sources"])), (known["sources"], known["targets"])), (pages, pages))
+    return lambda: PageRank(solver="piteration", n_iter=100, tol=1e-10).fit_predict(matrix)
+
+
+def pagerank_igraph(folder: Path) -> Work:
+    import igraph
+
+    known = np.load(folder / "graph.npz")
+    edges = np.column_stack((known["sources"], known["targets"]))
+    graph = igraph.Graph(n=int(known["pages"]), edges=edges, directed=True)
+    return lambda: np.array(graph.pagerank(damping=0.85))
+
+
+def _trees(folder: Path) -> tuple[float, NDArray[np.float64]]:
+    return float((folder / "trees.base").read_text()), np.load(folder / "documents.npy")
+
+
+def scored_lightgbm(folder: Path) -> Work:
+    import lightgbm
+
+    base, table = _trees(folder)
+    booster = lightgbm.Booster(model_file=str(folder / "trees.txt"))
+    return lambda: booster.predict(table, raw_score=True, num_threads=1) + base
+
+
+def scored_xgboost(folder: Path) -> Work:
+    import xgboost
+
+    table = _trees(folder)[1]
+    booster = xgboost.Booster({"nthread": 1}, model_file=str(folder / "trees.xgboost.json"))
+    return lambda: booster.inplace_predict(table.astype(np.float32), predict_type="margin", validate_features=False)
+
+
+def scored_onnxruntime(folder: Path) -> Work:
+    import onnxruntime
+
+    table = _trees(folder)[1]
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(folder / "trees.onnx"), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return lambda: np.ravel(session.run(None, {name: table})[0])
+
+
+def scored_lleaves(folder: Path) -> Work:
+    import lleaves
+
+    base, table = _trees(folder)
+    model = lleaves.Model(model_file=str(folder / "trees.txt"))
+    model.compile()
+    return lambda: model.predict(table, n_jobs=1) + base
+
+
+def scored_tl2cgen(folder: Path) -> Work:
+    import tl2cgen
+    import treelite
+
+    base, table = _trees(folder)
+    trees = treelite.frontend.load_lightgbm_model(str(folder / "trees.txt"))
+    tl2cgen.export_lib(trees, toolchain="gcc", libpath=str(folder / "trees.so"), params={"parallel_comp": CORES})
+    predictor = tl2cgen.Predictor(str(folder / "trees.so"), nthread=1)
+    return lambda: predictor.predict(tl2cgen.DMatrix(table)).ravel() + base
+
+
+def _bm25s_tokens(texts: list[str]) -> Any:
+    import bm25s
+    import Stemmer
+
+    return bm25s.tokenize(
+        texts, token_pattern=r"(?u)\b\w+\b", stopwords=[], stemmer=Stemmer.Stemmer("porter"), show_progress=False
+    )
+
+
+def _bm25s(texts: list[str]) -> Any:
+    import bm25s
+
+    model = bm25s.BM25(k1=2.5, b=0.8, method="robertson", backend="numba")
+    model.index(_bm25s_tokens(texts), show_progress=False)
+    return model
+
+
+def indexed_bm25s(folder: Path) -> Work:
+    texts = (folder / "texts.txt").read_text().splitlines()
+
+    def work() -> float:
+        _bm25s(texts)
+        return 0.0
+
+    return work
+
+
+def searched_bm25s(folder: Path) -> Work:
+    model = _bm25s((folder / "texts.txt").read_text().splitlines())
+    queries = (folder / "queries.txt").read_text().splitlines()
+    return lambda: model.retrieve(_bm25s_tokens(queries), k=10, n_threads=0, show_progress=False).scores[:, :1]
+
+
+def _tantivy(folder: Path) -> Any:
+    import tantivy
+
+    place = folder / "tantivy"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    schema = tantivy.SchemaBuilder()
+    schema.add_text_field("id", stored=True, tokenizer_name="raw")
+    schema.add_text_field("text", tokenizer_name="en_stem", index_option="position")
+    index = tantivy.Index(schema.build(), str(place))
+    writer = index.writer(256 << 20, 1)
+    for i, text in enumerate((folder / "texts.txt").read_text().splitlines()):
+        writer.add_document(tantivy.Document(id=f"d{i}", text=text))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return index
+
+
+def indexed_tantivy(folder: Path) -> Work:
+    def work() -> float:
+        _tantivy(folder)
+        return 0.0
+
+    return work
+
+
+def searched_tantivy(folder: Path) -> Work:
+    index = _tantivy(folder)
+    searcher, queries = index.searcher(), (folder / "queries.txt").read_text().splitlines()
+    return lambda: [searcher.search(index.parse_query(q, ["text"]), 10, count=False).hits[0][0] for q in queries]
+
+
+def lambdamart_lightgbm(folder: Path) -> Work:
+    import lightgbm
+
+    known = np.load(folder / "training.npz")
+    features, labels, group = known["features"], known["labels"], np.diff(known["offsets"])
+    parameters = {
+        "objective": "lambdarank", "metric": "None", "num_leaves": 63, "learning_rate": 0.1, "verbosity": -1,
+        "num_threads": CORES, "min_data_in_leaf": 20, "min_data_in_bin": 1,
+    }  # fmt: skip
+
+    def work() -> float:
+        table = lightgbm.Dataset(features, labels, group=group, params=parameters)
+        return len(lightgbm.train(parameters, table, 30).predict(features[:100])) * 0.0
+
+    return work
+
+
+def lambdamart_xgboost(folder: Path) -> Work:
+    import xgboost
+
+    known = np.load(folder / "training.npz")
+    features, labels, group = known["features"], known["labels"], np.diff(known["offsets"])
+    parameters = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 63,
+                  "max_depth": 0, "eta": 0.1, "nthread": CORES}  # fmt: skip
+
+    def work() -> float:
+        table = xgboost.QuantileDMatrix(features, labels, group=group)
+        return len(xgboost.train(parameters, table, 30).predict(xgboost.DMatrix(features[:100]))) * 0.0
+
+    return work

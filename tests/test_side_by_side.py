@@ -1,0 +1,68 @@
+"""The instrument of `make bench-peers`: equal results before times, turns, tables between markers, the exponent."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "side_by_side"
+
+
+@pytest.fixture(scope="module")
+def contest() -> Iterator[ModuleType]:
+    places = [str(FOLDER), str(FOLDER.parent)]
+    sys.path[:0] = places
+    try:
+        yield importlib.import_module("contest")
+    finally:
+        del sys.path[: len(places)]
+
+
+def line_of(contest: ModuleType, *printed: str) -> object:
+    """A line whose contestants are programs that print."""
+    programs = [
+        contest.Contestant(f"{n}", ("{python}", "-c", f"print({text!r})"), ours=True) for n, text in enumerate(printed)
+    ]
+    absent = contest.Contestant("absent", ("{NOWHERE}",), needs=("$NOWHERE",))
+    return contest.Line("a", "trec", "work", lambda *_: None, (*programs, absent), 1, 1, {"1": 2.0}, turns=2)
+
+
+def test_contestants_take_turns_and_absent_ones_are_named(contest: ModuleType, tmp_path: Path) -> None:
+    pythons = contest.Interpreters(Path(sys.executable), Path(sys.executable))
+    line = line_of(contest, "map all 0.5", "AP 0.5")
+    ours, theirs, absent = contest.run(line, tmp_path, 1, pythons)
+    assert ours["turns"] == theirs["turns"] == 2
+    assert min(ours["clock"], ours["processor"], ours["peak"]) > 0
+    assert absent == {"name": "absent", "absent": "NOWHERE is not set"}
+    tables = importlib.import_module("tables")
+    where = {"date": "2026-01-01", "machine": {"processor": "p", "cores": 2, "system": "s", "python": "3", "load": 0.5}}
+    text = tables.markdown([line], {"a": {**where, "title": "work", "contestants": [ours, theirs, absent]}})
+    assert "≥ 2×" in text
+    assert "NOWHERE is not set" in text
+
+
+def test_other_numbers_are_refused_before_anything_is_timed(contest: ModuleType, tmp_path: Path) -> None:
+    pythons = contest.Interpreters(Path(sys.executable), Path(sys.executable))
+    with pytest.raises(SystemExit, match="does not give our numbers"):
+        list(contest.run(line_of(contest, "map all 0.5", "map all 0.6"), tmp_path, 1, pythons))
+
+
+def test_every_section_has_its_markers_in_the_page(contest: ModuleType) -> None:
+    lines, tables = importlib.import_module("lines"), importlib.import_module("tables")
+    page = (FOLDER.parents[1] / "docs" / "performance.md").read_text()
+    for section in {line.section for line in lines.LINES} | {"limits", "growth", "versions"}:
+        assert tables.put(page, section, "x\n") != page
+    with pytest.raises(SystemExit, match="no markers for other"):
+        tables.put(page, "other", "")
+
+
+def test_the_exponent_is_the_slope_of_the_logarithms(contest: ModuleType) -> None:
+    growth = importlib.import_module("growth")
+    steps = [{"rows": 10**p, "processor": 2e-9 * 10.0 ** (1.5 * p), "clock": 1.0} for p in range(3, 8)]
+    assert growth.exponent(steps) == pytest.approx(1.5)
+    assert growth.draw(steps).count("<circle") == len(steps)

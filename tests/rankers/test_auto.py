@@ -146,7 +146,7 @@ def test_chosen_features_are_good_and_unlike() -> None:
     ("change", "sentence"),
     [
         (lambda state: state["parts"].clear(), "no part"),
-        (lambda state: state["parts"][0].update(model={}), "part 1 of the blend is not what it should be"),
+        (lambda state: state["parts"][0].update(model={}), "part 1 of the whole is not what it should be"),
         (lambda state: state["parts"][0].update(weight="much"), "no finite number"),
     ],
 )

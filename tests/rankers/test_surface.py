@@ -29,7 +29,7 @@ def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(pippin.rankers.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     shown = {alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert shown | {"names", "ranker"} == set(pippin.rankers.__all__)
+    assert shown | {"names", "ranker", "stage"} == set(pippin.rankers.__all__)
 
 
 @pytest.mark.parametrize("statement", ["from pippin.rankers import RankSVM", "import pippin.rankers as r; r.names()"])

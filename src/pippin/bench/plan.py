@@ -35,6 +35,7 @@ from pippin.bench.provenance import versions, versions_of
 from pippin.errors import DataError, UnknownName
 from pippin.plugins import is_path, load_modules
 from pippin.rankers import written
+from pippin.rankers.composing import stage_settings
 
 TEN = range(1, 11)
 MEASURES = (*(f"NDCG@{k}" for k in TEN), *(f"P@{k}" for k in TEN), "MAP", "MRR", "ERR@10")
@@ -134,14 +135,14 @@ class Experiment:
         self._check_parameters()
 
     def _check_parameters(self) -> None:
-        from pippin.rankers import ranker
+        from pippin.rankers import stage
 
         inside = {text: written.settings(text) for text in self.rankers}
         for kind in (self.parameters, self.grids, inside):
             for name, given in kind.items():
-                known = ranker(name)().get_params()
+                known = {key.removesuffix("_"): value for key, value in stage(name)().get_params().items()}
                 for parameter in given:
-                    if parameter in PLANNED:
+                    if parameter.rpartition("__")[2] in PLANNED:
                         raise DataError(f"{parameter} of {name} is the plan's own: use its {parameter}s")
                     if parameter not in known:
                         raise UnknownName(f"parameter of {name}", parameter, known)
@@ -178,13 +179,25 @@ class Experiment:
         cls = ranker(name)
         known = cls().get_params()
         plain = written.plain_name(name)
-        fixed = {**self.parameters.get(plain, {}), **self.parameters.get(name, {}), **written.settings(name)}
+        fixed = {
+            **stage_settings(name, self.parameters), **self.parameters.get(plain, {}), **self.parameters.get(name, {}),
+            **written.settings(name),
+        }  # fmt: skip
         grid = self.grids.get(name, self.grids.get(plain))
         if self.quick:
-            grid = cls.quick_grid if grid is None else grid
             fixed = {**_limited(known, cls.quick_limits), **fixed}
-        grid = cls.grid if grid is None else grid
+        if grid is None:
+            grid = _grid(name, cls.quick_grid if self.quick else cls.grid, self.grids)
         return known, fixed, {key: list(values) for key, values in grid.items() if key not in fixed}
+
+
+def _grid(name: str, usual: Grid, grids: Mapping[str, Grid]) -> Grid:
+    """The usual grid of a ranker or chain; a stage of a chain whose name has a grid in the plan is tried by that."""
+    given = stage_settings(name, grids)
+    if not given:
+        return usual
+    stages = {key.split("__", 1)[0] for key in given}
+    return {**{key: values for key, values in usual.items() if key.split("__", 1)[0] not in stages}, **given}
 
 
 def _limited(known: Mapping[str, Any], limits: Mapping[str, int]) -> dict[str, Any]:

@@ -58,17 +58,19 @@ def _taking_part(task: Task) -> Iterator[tuple[Registry[Any], str]]:
     from pippin.evaluation.measures import KINDS
     from pippin.evaluation.notation import parse
     from pippin.evaluation.tools import TOOLS
-    from pippin.rankers import RANKERS, ranker
-    from pippin.rankers.written import plain_name
+    from pippin.rankers import ranker
+    from pippin.rankers.composing import parts_of
 
     usual = ranker(task.ranker)().get_params()
-    if plain_name(task.ranker) != "imported":  # whose file's digest is among its parameters
-        yield RANKERS, plain_name(task.ranker)
+    for shelf, name in parts_of(task.ranker):
+        if name != "imported":  # whose file's digest is among its parameters
+            yield shelf, name
 
     def named(parameter: str) -> Iterator[str]:
-        for value in (usual.get(parameter), task.parameters.get(parameter), *task.grid.get(parameter, ())):
-            if isinstance(value, str):
-                yield value
+        for key in (key for key in usual if key.rpartition("__")[2] == parameter):
+            for value in (usual[key], task.parameters.get(key), *task.grid.get(key, ())):
+                if isinstance(value, str):
+                    yield value
 
     for text in dict.fromkeys((*task.measures, task.select, *named("measure"))):
         with suppress(UnknownName):  # a ranker may have words of its own there

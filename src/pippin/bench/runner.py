@@ -40,13 +40,11 @@ class Job:
     def weight(self) -> float:
         """A guess of its time, good enough to begin with the longest: points × rounds × documents."""
         from pippin.rankers import ranker
+        from pippin.rankers.composing import guess
 
-        cls = ranker(self.task.ranker)
-        known = cls().get_params() | dict(self.task.parameters)
+        known = ranker(self.task.ranker)().get_params() | dict(self.task.parameters)
         points = math.prod(map(len, self.task.grid.values()))
-        bags = max(self.task.grid.get("bags", [known.get("bags", 1)]))
-        rounds = known["rounds"] if cls.by_rounds else 1
-        return float(cls.milliseconds * points * bags * rounds * self.documents)
+        return guess(self.task.ranker, known, self.task.grid) * points * self.documents
 
 
 @dataclass(frozen=True)

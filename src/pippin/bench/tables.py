@@ -88,11 +88,11 @@ def convention_free_rankers(means: DataFrame, failures: DataFrame, convention: s
     elsewhere = sorted({*means["ranker"], *failures["ranker"]} - there)
     if not elsewhere:
         return []
-    from pippin.rankers import names, ranker
-    from pippin.rankers.written import plain_name
+    from pippin.rankers import ranker
+    from pippin.rankers.composing import parts_of
 
-    known = names()
-    return [name for name in elsewhere if plain_name(name) in known and "convention" not in ranker(name)().get_params()]
+    known = [name for name in elsewhere if all(part in shelf for shelf, part in parts_of(name))]
+    return [name for name in known if "convention" not in ranker(name)().get_params()]
 
 
 def checked_names(kind: str, wanted: Sequence[str] | None, there: Iterable[str]) -> list[str]:

@@ -25,8 +25,10 @@ def run(options: argparse.Namespace) -> int:
     form, output, name = options.format, options.output, options.ranker
     if name is None:
         from pippin.rankers import names
+        from pippin.rankers.steps import names as steps
 
-        write(form, output, lambda: [overview()], lambda: [record(each) for each in names()])
+        write(form, output, lambda: [overview(), Prose(_CHAINS), step_overview()],
+              lambda: [record(each) for each in (*names(), *steps())], overview)  # fmt: skip
     elif Path(name).is_file():
         from pippin.rankers import models
 
@@ -48,11 +50,23 @@ def overview() -> Table:
     return Table(["ranker", "what it is", "looks at a measure", "takes NULL", "source"], rows, names=5)
 
 
+_CHAINS = "Steps stand before a ranker in a chain: gas(k=20) > ranksvm."
+
+
+def step_overview() -> Table:
+    """One row a step."""
+    from pippin.rankers.steps import names
+
+    rows = [[each["name"], each["about"], "yes" if each["takes_null"] else "no", each["source"]]
+            for each in map(record, names())]  # fmt: skip
+    return Table(["step", "what it is", "takes NULL", "source"], rows, names=4)
+
+
 def describe(name: str) -> list[Part]:
     """What a ranker is, its parameters, its source and its validation grid."""
-    from pippin.rankers import ranker
+    from pippin.rankers import stage
 
-    cls = ranker(name)
+    cls = stage(name)
     paragraphs = cls.words.split("\n\n")
     parts: list[Part] = [Heading(f"{name} — {cls.__name__}")]
     parts += [Prose(" ".join(paragraph.split("\n"))) for paragraph in paragraphs]
@@ -71,12 +85,14 @@ def parameters(name: str) -> Table:
 
 def record(name: str) -> dict[str, Any]:
     """All about a ranker as JSON holds it."""
-    from pippin.rankers import ranker
+    from pippin.rankers import stage
+    from pippin.rankers.steps import Step
 
-    cls = ranker(name)
+    cls = stage(name)
     meaning, known = {p: parameter.meaning for p, parameter in cls.parameters.items()}, cls().get_params()
     return {
-        "name": name, "class": cls.__name__, "about": cls.words.split("\n")[0], "source": cls.source,
+        "name": name, "kind": "step" if issubclass(cls, Step) else "ranker", "class": cls.__name__,
+        "about": cls.words.split("\n")[0], "source": cls.source,
         "looks_at_measure": "measure" in known, "takes_null": bool(cls.takes_null),
         "parameters": [{"name": p, "default": value, "meaning": meaning.get(p, "")} for p, value in known.items()],
         "grid": cls.grid,
@@ -84,9 +100,12 @@ def record(name: str) -> dict[str, Any]:
 
 
 def show_model(model: Any) -> list[Part]:
-    """A model's parameters and what its features count."""
+    """A model's parameters, what the steps of a chain learned, and what its features count."""
+    from pippin.rankers import Chain
+
     shown = ", ".join(f"{k}={v}" for k, v in model.get_params().items())
-    return [Prose(f"{model.name}: {shown}"), weights(model)]
+    learned = model.words_of_model() if isinstance(model, Chain) else []
+    return [Prose(f"{model.name}: {shown}"), *map(Prose, learned), weights(model)]
 
 
 def weights(model: Any) -> Table:

@@ -14,6 +14,7 @@ from pippin.forms.importers.lightgbm import read_text
 from pippin.rankers.auto import Auto
 from pippin.rankers.base import Ranker
 from pippin.rankers.best_feature import BestFeature
+from pippin.rankers.composing import Chain
 from pippin.rankers.imported import Imported, placed
 from pippin.rankers.mart import MART
 from pippin.rankers.parts.linear import LinearRanker
@@ -46,6 +47,11 @@ def turned(model: Any) -> Form:
 @turned.register
 def _imported(model: Imported) -> Form:
     return model.form_
+
+
+@turned.register
+def _chain(model: Chain) -> Form:
+    return model.step_._form([turned(one) for one in model.step_.models_])
 
 
 @turned.register

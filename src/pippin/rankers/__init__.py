@@ -11,6 +11,7 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pippin.errors import ConventionError
 from pippin.shelf import Shelf, make_shelf
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pippin.rankers.auto import Auto
     from pippin.rankers.base import RANKERS, Ranker, register
     from pippin.rankers.best_feature import BestFeature
+    from pippin.rankers.composing import Chain, chain
     from pippin.rankers.coordinate_ascent import CoordinateAscent
     from pippin.rankers.frank import FRank
     from pippin.rankers.imported import Imported
@@ -34,16 +36,18 @@ if TYPE_CHECKING:
     from pippin.rankers.regression import Regression
     from pippin.rankers.relational import Relational
     from pippin.rankers.selection import select
+    from pippin.rankers.steps.base import Step
     from pippin.rankers.svmmap import SVMMAP
     from pippin.rankers.xendcg import XENDCG
 
 _HOMES = {
     "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "Auto": "auto", "BestFeature": "best_feature",
+    "Chain": "composing", "chain": "composing",
     "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "Imported": "imported", "LambdaMART": "lambdamart",
     "LambdaRank": "lambdarank", "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base",
     "RankBoost": "rankboost", "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
-    "Relational": "relational", "SVMMAP": "svmmap", "XENDCG": "xendcg", "parameter": "parts.parameters",
-    "register": "base", "select": "selection",
+    "Relational": "relational", "Step": "steps.base", "SVMMAP": "svmmap", "XENDCG": "xendcg",
+    "parameter": "parts.parameters", "register": "base", "select": "selection",
 }  # fmt: skip
 
 __all__ = [
@@ -55,6 +59,7 @@ __all__ = [
     "ApproxNDCG",
     "Auto",
     "BestFeature",
+    "Chain",
     "CoordinateAscent",
     "FRank",
     "Imported",
@@ -68,11 +73,14 @@ __all__ = [
     "Ranker",
     "Regression",
     "Relational",
+    "Step",
+    "chain",
     "names",
     "parameter",
     "ranker",
     "register",
     "select",
+    "stage",
 ]
 
 
@@ -92,17 +100,36 @@ def names() -> list[str]:
 
 
 def ranker(name: str) -> type[Ranker]:
-    """The class registered under a name; settings behind it do not matter here."""
+    """The class registered under a name, or of a chain; settings behind names do not matter here."""
     from pippin.rankers.base import RANKERS
-    from pippin.rankers.written import plain_name
+    from pippin.rankers.written import ARROW, plain_name
 
     plain = plain_name(name)
+    if ARROW in plain:
+        from pippin.rankers.composing import class_of
+
+        return class_of(plain.split(ARROW))
     if plain == "imported":  # on no shelf, as there is nothing to train
         from pippin.rankers.imported import Imported
 
         return Imported
     _load_all()
+    if plain not in RANKERS and plain in _steps():
+        raise ConventionError(f"{plain} is a step, which needs a ranker behind it: {plain} > ranksvm")
     return RANKERS[plain]
+
+
+def _steps() -> list[str]:
+    from pippin.rankers.steps import names
+
+    return names()
+
+
+def stage(name: str) -> type[Ranker] | type[Step]:
+    """The class of a ranker, a chain or a step, for those who look at parameters."""
+    from pippin.rankers.steps import step
+
+    return step(name) if name in _steps() else ranker(name)
 
 
 def __getattr__(name: str) -> Any:

@@ -268,28 +268,20 @@ class Auto(Ranker):
         return Table(["tried on inner folds", self.measure, "rounds", "share", "seconds"], [*rows, *ways])
 
     def _state(self) -> dict[str, Any]:
-        from pippin.rankers.models import content_of
+        from pippin.rankers.models import packed_models
 
-        parts: list[dict[str, Any]] = []
-        arrays: dict[str, NDArray[Any]] = {}
-        for i, part in enumerate(self.parts_):
-            content, own = content_of(part.ranker)
-            parts.append({"weight": part.weight, "model": content})
-            arrays |= {f"{i}/{key}": value for key, value in own.items()}
+        contents, arrays = packed_models([part.ranker for part in self.parts_])
+        parts = [{"weight": part.weight, "model": one} for part, one in zip(self.parts_, contents, strict=True)]
         tried = [[setting, _or_none(value), rounds, share] for setting, value, rounds, share, _ in self.tried_]
         ways = [[way, value] for way, value in self.ways_.items()]
         return {"parts": parts, "tried": tried, "ways": ways, "reasons": self.reasons_, **arrays}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        from pippin.rankers.models import misshapen, revived
+        from pippin.rankers.models import unpacked_models
 
         self.parts_ = []
-        for i, part in enumerate(state["parts"]):
-            content, head = part["model"], f"{i}/"
-            if not isinstance(content, dict) or misshapen(content):
-                raise ValueError(f"part {i + 1} of the blend is not what it should be")
-            own = {key.removeprefix(head): value for key, value in state.items() if key.startswith(head)}
-            ranker = revived(content, own)
+        rankers = unpacked_models([part["model"] for part in state["parts"]], state)
+        for part, ranker in zip(state["parts"], rankers, strict=True):
             columns = np.array([self.feature_names_.index(name) for name in ranker.feature_names_], np.int64)
             self.parts_.append(Part(number(part["weight"]), ranker, columns))
         if not self.parts_:

@@ -20,7 +20,7 @@ from pippin.evaluation.objective import Judge
 from pippin.extras import need
 from pippin.rankers.parts.estimator import Estimator, not_fitted
 from pippin.rankers.parts.finite import check_learned, explained
-from pippin.rankers.parts.inputs import as_table, labelled, validation
+from pippin.rankers.parts.inputs import as_table, labelled, query_offsets, validation
 from pippin.rankers.parts.parameters import check_kinds
 from pippin.rankers.parts.sample import drawn, unpacked
 from pippin.rankers.parts.weights import query_weights, weighted, weighted_mean
@@ -60,6 +60,7 @@ class Ranker(Estimator):
     needs: ClassVar[tuple[str, ...]] = ()  # modules beyond the base install that training imports
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
     takes_weights: ClassVar[bool] = False  # whether queries can count more or less in training
+    whole_queries: ClassVar[bool] = False  # whether a score depends on the query's other documents
 
     def fit(
         self,
@@ -113,11 +114,23 @@ class Ranker(Estimator):
         except FloatingPointError as error:
             raise explained(self.name, error, train) from None
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """A score per document; higher is better within a query."""
+    def predict(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
+        """A score per document; higher is better within a query.
+
+        A ranker that looks at a query's documents together (`whole_queries`) wants to know the queries, by a Dataset or
+        as `fit` takes them; others score each document by itself, and do not look at them.
+        """
         self._check_fitted()
+        table = as_table(self, X, reset=False)
+        return self.scores(table, query_offsets(self, X, len(table), qid, group) if self.whole_queries else None)
+
+    def scores(self, features: Features, offsets: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """The scores of a checked table; `offsets` tells its queries to a ranker that looks at them."""
         with np.errstate(all="ignore"):
-            scores = np.asarray(self._predict(as_table(self, X, reset=False)), np.float64)
+            if self.whole_queries and offsets is not None:
+                scores = np.asarray(self._predict_lists(features, offsets), np.float64)
+            else:
+                scores = np.asarray(self._predict(features), np.float64)
         if not np.isfinite(scores).all():
             raise DataError(
                 f"{self.name} gives scores that are not finite; are the features of the same kind as in training?"
@@ -129,7 +142,7 @@ class Ranker(Estimator):
         self._check_fitted()
         data = labelled(self, X, y, qid, group, reset=False)
         data = data if sample_weight is None else weighted(data, sample_weight)
-        measure, convention = getattr(self, "measure", "NDCG@10"), getattr(self, "convention", "official")
+        measure, convention = getattr(self, "measure", None) or "NDCG@10", getattr(self, "convention", "official")
         judge, scores, weights = Judge(data, measure, convention), self.predict(data), query_weights(data)
         return judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
 
@@ -166,6 +179,10 @@ class Ranker(Estimator):
         raise NotImplementedError
 
     def _predict(self, features: Features) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _predict_lists(self, features: Features, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The scores of whole queries, where a ranker is `whole_queries`."""
         raise NotImplementedError
 
     def _state(self) -> dict[str, Any]:

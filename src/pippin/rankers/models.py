@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +32,8 @@ from pippin.files import atomic_write
 from pippin.forms.importers import read_form, recognised
 from pippin.manifest import fits
 from pippin.rankers import ranker
-from pippin.rankers.base import RANKERS, Ranker
+from pippin.rankers.base import Ranker
+from pippin.rankers.composing import parts_of
 from pippin.rankers.parts.sample import packed
 from pippin.rankers.parts.states import number
 
@@ -69,8 +70,12 @@ def record(model: Ranker, data: str = "") -> dict[str, Any]:
 
 def _plugin(name: str) -> dict[str, str]:
     """Where a ranker comes from that is not Pippin's own, for those who have to find it again."""
-    origin = RANKERS.origin(name) if name in RANKERS else None
-    return {} if origin is None else {"plugin": f"{origin.place} {RANKERS.digest(name)}"}
+    strangers = []
+    for shelf, part in parts_of(name):
+        origin = shelf.origin(part) if part in shelf else None
+        if origin is not None:
+            strangers.append(f"{origin.place} {shelf.digest(part)}")
+    return {"plugin": ", ".join(strangers)} if strangers else {}
 
 
 def _plain(value: Any) -> Any:
@@ -150,6 +155,27 @@ def content_of(model: Ranker, data: str = "") -> tuple[dict[str, Any], Arrays]:
     state = model._state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     return {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}, arrays
+
+
+def packed_models(models: Sequence[Ranker]) -> tuple[list[dict[str, Any]], Arrays]:
+    """Models within a model: the content of each, and the arrays of all, each named after the place of its model."""
+    contents, arrays = [], Arrays()
+    for i, model in enumerate(models):
+        content, own = content_of(model)
+        contents.append(content)
+        arrays |= {f"{i}/{key}": value for key, value in own.items()}
+    return contents, arrays
+
+
+def unpacked_models(contents: Sequence[Any], state: Mapping[str, Any]) -> list[Ranker]:
+    """Undo `packed_models`; ValueError and its brothers where it is none. `state` holds the arrays, too."""
+    models = []
+    for i, content in enumerate(contents):
+        if not isinstance(content, dict) or misshapen(content):
+            raise ValueError(f"part {i + 1} of the whole is not what it should be")
+        head = f"{i}/"
+        models.append(revived(content, {k.removeprefix(head): v for k, v in state.items() if k.startswith(head)}))
+    return models
 
 
 def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -299,7 +325,7 @@ def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
 def revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
     """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
     name = content["ranker"]
-    if "plugin" in content and name not in RANKERS:
+    if "plugin" in content and not all(part in shelf for shelf, part in parts_of(name)):
         brought = f"its ranker {name!r} is a plug-in's ({content['plugin']})"
         raise PippinError(f"{brought}: install it, or give --import its module")
     cls = ranker(name)

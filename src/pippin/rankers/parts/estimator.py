@@ -103,7 +103,7 @@ class Estimator:
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
-        for method in ("fit", "score"):
+        for method in (name for name in ("fit", "score") if hasattr(type(self), name)):
             taken = inspect.signature(getattr(type(self), method)).parameters
             asked = {name: True if name == "qid" else None for name in taken if name not in ("self", "X", "y")}
             for name, alias in {**asked, **self._requests(method)}.items():

@@ -121,6 +121,15 @@ def labelled(model: Estimator, X: Any, y: Any, qid: Any, group: Any, reset: bool
     return Dataset(table, labels, offsets, query_ids, None, names)
 
 
+def query_offsets(model: Any, X: Any, rows: int, qid: Any, group: Any) -> NDArray[np.int64]:
+    """Where the queries of X begin and end, for a ranker that scores a query's documents together."""
+    if isinstance(X, Dataset):
+        return X.offsets
+    if qid is None and group is None:
+        raise DataError(f"{model.name} scores a query's documents together; give a Dataset, or qid= or group= with X")
+    return offsets_of(rows, qid=qid, group=group)[0]
+
+
 def validation(model: Estimator, eval_set: Any, eval_qid: Any, eval_group: Any) -> Dataset | None:
     """The validation set of any form that scikit-learn's, LightGBM's and XGBoost's users write."""
     if eval_set is None:

@@ -1,0 +1,171 @@
+"""Chains: how they are written, that they are rankers in every way, and what becomes of their stages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from tests.rankers.test_estimators import planted
+
+import pippin
+from pippin.data.dataset import Dataset
+from pippin.deploy.turning import form_of
+from pippin.errors import ConventionError, DataError, UnknownName
+from pippin.forms.arithmetic import score
+from pippin.rankers import Chain, RankSVM, chain, models, ranker
+from pippin.rankers.selection import select
+from pippin.rankers.steps import PCA, STEPS, Bag, names
+from pippin.rankers.steps.bag import drawn, samples
+from pippin.rankers.written import canonical, settings, stages
+
+WRITTEN = ("pca(3) > ranksvm", "pca(6) > listnet(layers=1,rounds=3)", "bag(2) > lambdamart(rounds=3)",
+           "pca(4) > bag(2) > ranksvm", "bag(2) > pca(5) > mart(rounds=3)")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return planted(queries=20, size=10)
+
+
+@pytest.fixture(scope="module")
+def valid() -> Dataset:
+    return planted(queries=8, size=10, seed=1)
+
+
+@pytest.fixture(scope="module")
+def trained(data: Dataset, valid: Dataset) -> dict[str, Any]:
+    return {text: pippin.train(data, text, valid=valid) for text in WRITTEN}
+
+
+def test_what_is_written_is_the_chain() -> None:
+    assert stages("a(x=[1>2]) > b>c(y=(3>1))") == ["a(x=[1>2])", "b", "c(y=(3>1))"]
+    assert canonical("pca( 10 )>ranksvm( C = 1 )") == "pca(10) > ranksvm(C=1)"
+    assert settings("pca(10, within=all) > pca(k=5) > ranksvm(C=0.5)") == {
+        "pca__k": 10, "pca__within": "all", "pca2__k": 5, "ranksvm__C": 0.5,
+    }  # fmt: skip
+    cls = ranker("pca(10) > ranksvm")
+    assert cls is ranker("pca > ranksvm(C=1)")
+    assert issubclass(cls, Chain)
+    assert set(cls.grid) == {"pca__k", "ranksvm__C"}
+    made = PCA(k=3) >> Bag(bags=2) >> RankSVM(C=0.5)
+    assert made.name == "pca > bag > ranksvm"
+    assert made.get_params()["ranksvm__C"] == 0.5
+    assert repr(made) == "chain(PCA(k=3), Bag(bags=2), RankSVM(C=0.5))"
+    assert chain("pca(3)", "ranksvm").pca__k == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("pca", "pca > ranksvm"), ("ranksvm > pca", "end of a chain"), ("pca > > mart", "step > step > ranker"),
+    ("pcaa > mart", "did you mean pca"), ("pca(10, 5) > mart", "name.parameter=value."), ("pca >", "step > step"),
+])  # fmt: skip
+def test_what_is_no_chain_is_told_why(text: str, words: str) -> None:
+    with pytest.raises((ConventionError, UnknownName), match=words):
+        ranker(text)(**settings(text))
+
+
+def test_bad_parameters_of_a_stage_are_told(data: Dataset) -> None:
+    with pytest.raises(DataError, match="pca: k is at least 1"):
+        pippin.train(data, "pca(0) > ranksvm")
+    with pytest.raises(DataError, match="pca__k is a whole number"):
+        pippin.train(data, "pca(many) > ranksvm")
+    with pytest.raises(UnknownName, match="pca__q"):
+        pippin.train(data, "pca(q=3) > ranksvm")
+
+
+def test_a_chain_is_its_stages_by_hand(data: Dataset, trained: dict[str, Any]) -> None:
+    step = PCA(k=3).fit(data)
+    by_hand = RankSVM().fit(step.transform(data))
+    assert np.array_equal(trained["pca(3) > ranksvm"].predict(data), by_hand.predict(step.transform(data)))
+    bags = [RankSVM().fit(drawn(data, sample)) for sample in samples(data, 3, 1)]
+    mean = np.sum([bag.predict(data) for bag in bags], axis=0) / 3
+    assert np.allclose(pippin.train(data, "bag(3) > ranksvm").predict(data), mean, rtol=1e-14)
+
+
+def test_pca_is_the_eigenvectors_of_the_covariance(data: Dataset) -> None:
+    """Two features that only tell queries apart are variance over all documents, and none within queries."""
+    table = np.asarray(data.features).copy()
+    table[:, 4:] = np.repeat(np.random.default_rng(0).random((data.queries, 2)) * 100, 10, axis=0)
+    shifted = Dataset(table, data.labels, data.offsets, data.query_ids)
+    within, over_all = PCA(k=6).fit(shifted), PCA(k=6, within="all").fit(shifted)
+    assert np.allclose(within.directions_[4:, :4], 0)
+    deviations = table - table.mean(axis=0)
+    correlations = np.corrcoef(deviations.T)
+    made = over_all.directions_.T @ correlations @ over_all.directions_
+    assert np.allclose(made, np.diag(np.diag(made)), atol=1e-9)
+    assert (np.diff(np.diag(made)) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_chain_is_saved_sealed_and_loaded(text: str, trained: dict[str, Any], data: Dataset, tmp_path: Path) -> None:
+    model, file = trained[text], tmp_path / "model"
+    pippin.save(model, file)
+    loaded = pippin.load(file)
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    assert np.array_equal(loaded.predict(data), model.predict(data))
+    assert loaded.importance() == model.importance()
+    again = pippin.train(data, text, valid=planted(queries=8, size=10, seed=1))
+    assert models.to_bytes(again) == models.to_bytes(model)
+    damaged = file.read_bytes().replace(b'"ranksvm__C": 0.001', b'"ranksvm__C": 0.002')
+    damaged = damaged if damaged != file.read_bytes() else damaged[:-9] + b"\0" + damaged[-8:]
+    file.write_bytes(damaged)
+    with pytest.raises(DataError, match=r"damaged|no model"):
+        pippin.load(file)
+
+
+def test_a_file_whose_parts_do_not_fit_is_refused(trained: dict[str, Any], tmp_path: Path) -> None:
+    content, arrays = models.content_of(trained["pca(3) > ranksvm"])
+    changes: list[Any] = [
+        lambda c: c["state"]["models"].clear(),
+        lambda c: c["state"]["models"][0].update(ranker="listnet", parameters={}),
+        lambda c: c["state"]["models"][0].update(features=["pca.1", "pca.2", "x"]),
+    ]
+    for change in changes:
+        forged = json.loads(json.dumps(content))
+        change(forged)
+        file = tmp_path / "forged"
+        file.write_bytes(models.seal(forged, arrays))
+        with pytest.raises(DataError, match="damaged"):
+            pippin.load(file)
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_chain_has_the_form_of_its_parts_or_none(text: str, trained: dict[str, Any], data: Dataset) -> None:
+    model = trained[text]
+    if "pca" in text and "mart" in text:
+        with pytest.raises(DataError, match="weighted sums of features"):
+            form_of(model)
+        return
+    features = np.asarray(data.features, np.float64)
+    assert np.allclose(score(form_of(model), features), model.predict(data), rtol=1e-9, atol=1e-12)
+
+
+def test_a_chain_has_scikit_learns_manners(data: Dataset) -> None:
+    made = chain(PCA(k=3), RankSVM())
+    copy = clone(made).set_params(pca__k=2, ranksvm__C=0.1)
+    assert (made.pca__k, copy.pca__k) == (3, 2)  # type: ignore[attr-defined]
+    with pytest.raises(ConventionError, match="Pipeline"):
+        chain(object(), RankSVM())  # type: ignore[arg-type]
+    chosen = select(made, data, data, grid={"pca__k": (1, 6), "ranksvm__C": (0.01,)})
+    assert chosen.parameters == {"pca__k": 6, "ranksvm__C": 0.01}
+    X, y = np.asarray(data.features), data.labels
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        piped = make_pipeline(PCA(k=3).set_fit_request(qid=True), RankSVM()).fit(X, y, qid=data.qid())
+    assert np.array_equal(piped.predict(X), made.fit(data).predict(data))
+
+
+def test_every_step_says_what_it_is() -> None:
+    for name in (name for name in names() if STEPS.origin(name) is None):
+        cls = STEPS[name]
+        assert cls.source
+        assert cls.words.partition("\n")[0].endswith(".")
+        assert set(cls.grid) <= set(cls.parameters)
+        assert set(cls.quick_limits) <= set(cls.parameters)
+        assert all(one.meaning for one in cls.parameters.values())

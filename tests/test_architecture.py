@@ -22,8 +22,8 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 # Lower rooms first; a module may import from its own room and from lower ones.
 ROOMS = (
     "errors", "extras", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "shown", "shelf",
-    "files", "limits", "packed", "kernels", "manifest", "data", "evaluation", "forms", "rankers", "collection",
-    "deploy", "bench", "report", "cli",
+    "files", "limits", "packed", "kernels", "manifest", "data", "evaluation", "clicks", "forms", "rankers",
+    "collection", "deploy", "bench", "report", "cli",
 )  # fmt: skip
 FACES = ("correlation", "metrics")  # short public names for a room's content, above all rooms; no room imports one
 HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba", "lightgbm", "torch")

@@ -9,6 +9,7 @@
     build, Pipeline                 from documents to a data set; from new queries to a run
     bench, report                   all rankers on all data; pages, tables and figures
     tools, measures, rankers, features      what there is to choose from
+    clicks                          logs, simulated people, propensities, interleaving: learning without labels
     metrics, correlation            a scorer for scikit-learn; each rank correlation by itself
 
 Names are loaded when they are first used, so that `import pippin` costs next to nothing.
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 from pippin import shown
 
 if TYPE_CHECKING:
-    from pippin import correlation, metrics, rankers
+    from pippin import clicks, correlation, metrics, rankers
     from pippin.bench.benchmark import bench
     from pippin.bench.leaderboard import Leaderboard
     from pippin.bench.store import Results
@@ -104,7 +105,7 @@ _HOMES = {
     "tools": "pippin.evaluation.shelves",
     "train": "pippin.rankers.training",
 }
-_PACKAGES = ("bench", "correlation", "metrics", "rankers", "report")
+_PACKAGES = ("bench", "clicks", "correlation", "metrics", "rankers", "report")
 
 __all__ = [
     "Audit",
@@ -140,6 +141,7 @@ __all__ = [
     "bench",
     "bounds",
     "build",
+    "clicks",
     "compare",
     "correlate",
     "correlation",

@@ -22,6 +22,7 @@ from pippin.rankers.parts.estimator import Estimator, not_fitted
 from pippin.rankers.parts.finite import check_learned, explained
 from pippin.rankers.parts.inputs import as_table, labelled, query_offsets, validation
 from pippin.rankers.parts.parameters import check_kinds
+from pippin.rankers.parts.preferred import preferences_of
 from pippin.rankers.parts.sample import drawn, unpacked
 from pippin.rankers.parts.weights import query_weights, weighted, weighted_mean
 from pippin.registry import Registry
@@ -61,6 +62,7 @@ class Ranker(Estimator):
     by_rounds: ClassVar[bool] = False  # whether a validation set chooses the number of rounds
     takes_weights: ClassVar[bool] = False  # whether queries can count more or less in training
     whole_queries: ClassVar[bool] = False  # whether a score depends on the query's other documents
+    takes_preferences: ClassVar[bool] = False  # whether pairs can be learned from, such as clicks give
 
     def fit(
         self,
@@ -93,6 +95,8 @@ class Ranker(Estimator):
             if not self.takes_weights:
                 raise DataError(f"{self.name} has no meaning for weights of queries; fit it without sample_weight")
             train = weighted(train, sample_weight)
+        if preferences_of(train) is not None and not self.takes_preferences:
+            raise DataError(f"{self.name} learns from labels and not from pairs; lambdamart and ranksvm take both")
         if not (train.labels > 0).any():
             raise DataError("no document of the training set is relevant; there is nothing to learn")
         self.feature_names_ = train.feature_names

@@ -11,6 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.rankers.base import register
 from pippin.rankers.parts.lambdas import Lambdas
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parts.preferred import PreferredLambdas, preferences_of
 from pippin.rankers.parts.trees import BoostedRanker, Gradient, unlike_queries
 
 F64 = NDArray[np.float64]
@@ -25,6 +26,7 @@ class LambdaMART(BoostedRanker):
     cut at rank 30 at least, because λ of a high cutoff sees too few pairs.
     """
 
+    takes_preferences = True
     source = "Wu, Burges, Svore & Gao 2010; Burges 2010"
     grid: ClassVar = {"leaves": (None, 4, 31)}
     in_study = True
@@ -56,7 +58,10 @@ class LambdaMART(BoostedRanker):
         at_least(self, depth=1)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        if self.drop_constant:
+        pairs = preferences_of(train)
+        if pairs is not None:
+            train = train.select(np.unique(train.qid()[pairs.better]))
+        elif self.drop_constant:
             train = train.select(unlike_queries(train, self.name))
         self._grow(train, valid)
 
@@ -65,4 +70,8 @@ class LambdaMART(BoostedRanker):
             train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth,
             normalise=self.normalise, damp=self.damp,
         )  # fmt: skip
-        return lambda scores, round_, bag: lambdas(scores)
+        pairs = preferences_of(train)
+        if pairs is None:
+            return lambda scores, round_, bag: lambdas(scores)
+        each = [PreferredLambdas(train, pairs, lambdas, self.normalise) for _ in range(self.bags)]
+        return lambda scores, round_, bag: each[bag](scores)

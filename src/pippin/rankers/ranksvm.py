@@ -6,7 +6,7 @@ Every sum over pairs is taken by order statistics in O(n log n), so the pairs th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,12 @@ from pippin.rankers.parts.convex import (
 )
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.parameters import above_zero, one_of, parameter
+from pippin.rankers.parts.preferred import PreferredPairs, preferences_of
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import query_weights
 
 F64 = NDArray[np.float64]
+AnyPairs: TypeAlias = Pairs | PreferredPairs
 
 _DIRECT = 300  # features up to which the Hessian is formed and solved; above, conjugate gradients multiply by it
 _BLOCK = 8192  # documents whose part of the Hessian is formed at a time
@@ -47,6 +49,7 @@ class RankSVM(LinearRanker):
     quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"C": (1e-4, 1e-2, 1.0)}
     milliseconds = 30
     takes_weights = True
+    takes_preferences = True
 
     C: float = parameter(0.001, "how much a violated pair counts against small weights")
     loss: str = parameter("squared", "squared (Newton's method), or hinge (cutting planes; SVMlight's loss)")
@@ -61,11 +64,8 @@ class RankSVM(LinearRanker):
     verbose: bool = parameter(False, "show progress")
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        data = with_pairs(train)
+        data, pairs = self._pairs(train)
         features = np.asarray(data.features, np.float64)
-        levels, counts = grade(data.labels, data.offsets)
-        each, weights = np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts, query_weights(data)
-        pairs = Pairs(levels, data.offsets, each if weights is None else weights * each)
         watch = plain_watch(self.rounds, "ranksvm", self.verbose)
         with one_blas_thread():
             if self.loss == "squared":
@@ -80,13 +80,23 @@ class RankSVM(LinearRanker):
                 solution = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
         self.coef_, self.objective_, self.n_iter_ = solution.weights, solution.objective, solution.rounds
 
+    def _pairs(self, train: Dataset) -> tuple[Dataset, AnyPairs]:
+        """The pairs to learn from, and the documents that they are pairs of."""
+        preferences = preferences_of(train)
+        if preferences is not None:
+            return train, PreferredPairs.of(train, preferences)
+        data = with_pairs(train)
+        levels, counts = grade(data.labels, data.offsets)
+        each, weights = np.ones_like(counts) if self.pairs == "equal" else 1.0 / counts, query_weights(data)
+        return data, Pairs(levels, data.offsets, each if weights is None else weights * each)
+
     def _check(self) -> None:
         above_zero(self, "C", "tolerance", "rounds")
         one_of(self, loss=("squared", "hinge"), pairs=("equal", "query"), solver=("auto", "direct", "cg"))
 
 
 def newton(
-    features: F64, pairs: Pairs, C: float, tolerance: float, rounds: int, watch: Watch, *, direct: bool
+    features: F64, pairs: AnyPairs, C: float, tolerance: float, rounds: int, watch: Watch, *, direct: bool
 ) -> Solution:
     """Newton's method with a line search for the squared hinge; it ends after finitely many steps near the optimum."""
     weights, scores = np.zeros(features.shape[1]), np.zeros(len(features))
@@ -114,7 +124,7 @@ def newton(
 
 
 def _move(
-    features: F64, pairs: Pairs, C: float, weights: F64, scores: F64, step: F64, loss: PairLoss
+    features: F64, pairs: AnyPairs, C: float, weights: F64, scores: F64, step: F64, loss: PairLoss
 ) -> tuple[PairLoss, float, F64]:
     """Line search along a step: the loss where it ends, its length, and the scores of the step."""
     step_scores = features @ step
@@ -132,7 +142,7 @@ def _move(
     return losses[length], length, step_scores
 
 
-def hessian(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> F64:
+def hessian(features: F64, pairs: AnyPairs, C: float, scores: F64, loss: PairLoss) -> F64:
     """I + C Xᵀ(A X), where A, the second derivative by the scores, is applied to blocks of queries."""
     width = features.shape[1]
     total = np.eye(width)
@@ -150,7 +160,7 @@ def _solve(matrix: F64, target: F64) -> F64:
     return np.asarray(np.linalg.solve(matrix, target), np.float64)
 
 
-def _multiplier(features: F64, pairs: Pairs, C: float, scores: F64, loss: PairLoss) -> Callable[[F64], F64]:
+def _multiplier(features: F64, pairs: AnyPairs, C: float, scores: F64, loss: PairLoss) -> Callable[[F64], F64]:
     """v → Hessian · v, without forming it."""
 
     def multiply(vector: F64) -> F64:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.clicks.log import ClickLog
 from pippin.data.dataset import Dataset
 from pippin.data.grouped import WEIGHT, weights_beside
 from pippin.data.load import as_judged
@@ -15,6 +16,7 @@ from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.rankers import ranker as find_ranker
 from pippin.rankers.base import Ranker
 from pippin.rankers.models import aligned, load
+from pippin.rankers.parts.preferred import clicked
 from pippin.rankers.written import settings
 
 
@@ -26,6 +28,9 @@ def train(
     select: Any = None,
     convention: Any = None,
     verbose: bool = False,
+    clicks: Any = None,
+    debias: str = "ips",
+    propensities: Any = "em",
     **parameters: Any,
 ) -> Ranker:
     """Train a ranker; with `select`, the best point of its grid.
@@ -35,6 +40,9 @@ def train(
     valid       the validation set, in any of the forms of `data`; it chooses the number of rounds
     select      try the ranker's grid, and keep what is best on `valid` by this measure
     convention  the tool under whose rules measures are computed in training and selection
+    clicks      a ClickLog, or the file of one, to learn from in the place of labels (lambdamart, ranksvm)
+    debias      how clicks are taken: ips (weighed by one over the propensity of their rank), pairwise, or naive
+    propensities  for ips: em, swaps, regression, or the propensities themselves, from rank 1 on
     parameters  of the ranker; `pippin rankers NAME` explains them
 
     >>> import pippin
@@ -47,6 +55,8 @@ def train(
     learner = _made(ranker, convention, select, parameters)
     learner.check_packages()
     train_set = as_dataset(data)
+    if clicks is not None:
+        train_set = clicked(train_set, as_log(clicks), debias=debias, propensities=propensities)
     valid_set = None if valid is None else as_dataset(valid)
     weights = weights_beside(data) if isinstance(data, (str, os.PathLike)) else None
     if select is None:
@@ -78,6 +88,17 @@ def _made(ranker: str | type[Ranker] | Ranker, convention: Any, select: Any, par
             raise UnknownName(f"parameter of {made.name}", name, known)
     fresh: Ranker = type(made)(**{**known, **parameters})
     return fresh
+
+
+def as_log(clicks: Any) -> ClickLog:
+    """A click log from whatever was handed over."""
+    if isinstance(clicks, ClickLog):
+        return clicks
+    from pippin.clicks.files import read
+
+    if not isinstance(clicks, str | os.PathLike):
+        raise DataError(f"clicks are a ClickLog or the file of one, not {type(clicks).__name__}")
+    return read(clicks)
 
 
 def as_dataset(data: Any) -> Dataset:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.data.grouping import offsets_of
 from pippin.errors import DataError
+from pippin.rankers.parts.preferred import preferences_of, preferred
 
 if TYPE_CHECKING:
     from pippin.rankers.parts.estimator import Estimator
@@ -111,7 +112,9 @@ def labelled(model: Estimator, X: Any, y: Any, qid: Any, group: Any, reset: bool
             raise DataError("a Dataset brings its labels and queries along; give it alone")
         table = as_table(model, X, reset)
         labels = _sized(X.labels)
-        return Dataset(table, labels, X.offsets, X.query_ids, X.document_ids, X.feature_names, name=X.name)
+        data = Dataset(table, labels, X.offsets, X.query_ids, X.document_ids, X.feature_names, name=X.name)
+        pairs = preferences_of(X)
+        return data if pairs is None else preferred(data, pairs)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None: labels are needed")
     table = as_table(model, X, reset)

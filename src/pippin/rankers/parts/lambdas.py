@@ -110,6 +110,16 @@ class Lambdas:
             self.sigma, self._keep, self._normalise, self._damp,
         )  # fmt: skip
 
+    def discounts(self, size: int) -> F64:
+        """What one relevant document is worth at each of so many positions, under measures that add up discounts."""
+        if self._form not in ("ndcg", "dcg"):
+            raise ConventionError("λ of preferred pairs follows NDCG or DCG, which add up what each rank is worth")
+        rules = self._rules
+        worth = rules.multipliers[:size] / rules.divisors[:size]
+        if rules.cutoff and not self._keep:
+            worth[rules.cutoff :] = 0.0
+        return worth
+
     def changes(self, query: int, scores: F64) -> F64:
         """table[a, b], a < b: the change of a query's value if the documents at positions a and b swapped places."""
         begin, end = self.data.offsets[query], self.data.offsets[query + 1]

@@ -1,0 +1,113 @@
+"""Interleaving: fair lists, credit by hand, and verdicts that follow who is better."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pippin.clicks.files import read, write
+from pippin.clicks.interleaving import interleave, judge_log, probabilistic, team_draft
+from pippin.clicks.log import ClickLog
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError, DataError, UnknownName
+
+A, B = np.array([0, 1, 2, 3, 4]), np.array([3, 0, 4, 2, 1])
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(1)
+    return Dataset.from_arrays(rng.random((600, 1)), rng.integers(0, 3, 600), np.repeat(range(60), 10))
+
+
+def test_team_draft_takes_turns_and_the_best_that_is_left() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        drawn = team_draft(A, B, 5, rng)
+        assert sorted(drawn.documents) == [0, 1, 2, 3, 4]
+        assert {drawn.teams[0], drawn.teams[1]} == {1, 2} == {drawn.teams[2], drawn.teams[3]}
+        left = list(range(5))
+        for document, team in zip(drawn.documents, drawn.teams, strict=True):
+            assert document == next(one for one in (A if team == 1 else B).tolist() if one in left)
+            left.remove(document)
+
+
+def test_probabilistic_lists_draw_by_one_over_the_cube_of_the_rank() -> None:
+    rng = np.random.default_rng(3)
+    first = [probabilistic(A, B, 1, rng) for _ in range(8_000)]
+    soft = np.array([1.0, 1 / 8, 1 / 27, 1 / 64, 1 / 125])
+    soft /= soft.sum()
+    by_a, by_b = soft[np.argsort(A)], soft[np.argsort(B)]
+    share = np.bincount([one.documents[0] for one in first], minlength=5) / len(first)
+    assert share == pytest.approx((by_a + by_b) / 2, abs=0.02)
+    for one in first[:100]:
+        document = one.documents[0]
+        assert one.credit[0] == pytest.approx(by_a[document] / (by_a[document] + by_b[document]))
+
+
+def test_probabilistic_credit_of_later_ranks_looks_at_what_is_left() -> None:
+    rng = np.random.default_rng(4)
+    soft = 1.0 / np.arange(1, 6) ** 3
+    by = np.stack((soft[np.argsort(A)], soft[np.argsort(B)]))
+    drawn = probabilistic(A, B, 5, rng)
+    assert sorted(drawn.documents) == [0, 1, 2, 3, 4]
+    gone: list[int] = []
+    for document, credit in zip(drawn.documents, drawn.credit, strict=True):
+        left = [one for one in range(5) if one not in gone]
+        chances = by[:, document] / by[:, left].sum(axis=1)
+        assert credit == pytest.approx(chances[0] / chances.sum())
+        gone.append(document)
+
+
+@pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
+def test_the_better_ranking_is_preferred_and_the_other_way_round(data: Dataset, method: str) -> None:
+    good, bad = data.labels.astype(float), np.random.default_rng(5).random(600)
+    found, _ = interleave(data, good, bad, method=method, names=("good", "bad"), sessions=20)
+    assert found.p < 0.01
+    assert found.low > 0
+    assert found.verdict.startswith("People prefer good to bad: ")
+    turned, _ = interleave(data, bad, good, method=method, names=("bad", "good"), sessions=20)
+    assert turned.verdict.startswith("People prefer good to bad: ")
+    assert turned.high < 0
+
+
+@pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
+def test_a_ranking_ties_with_itself(data: Dataset, method: str) -> None:
+    scores = np.random.default_rng(6).random(600)
+    found, _ = interleave(data, scores, scores, method=method, sessions=30)
+    assert found.low <= 0 <= found.high
+    assert found.verdict.startswith("Neither is preferred for sure")
+
+
+def test_the_log_says_the_same(data: Dataset, tmp_path: object) -> None:
+    good, bad = data.labels.astype(float), np.random.default_rng(5).random(600)
+    found, log = interleave(data, good, bad, sessions=5)
+    again, same = interleave(data, good, bad, sessions=5)
+    assert log.clicks.tobytes() == same.clicks.tobytes()
+    assert (found.difference, found.p) == (again.difference, again.p)
+    file = f"{tmp_path}/log.jsonl"
+    write(log, file)
+    judged = judge_log(read(file))
+    assert (judged.difference, judged.wins) == (found.difference, found.wins)
+
+
+def test_outcomes_by_hand() -> None:
+    plain = ClickLog.of([("q", ["a", "b"], [True, False]), ("q", ["a", "b"], [True, True]),
+                         ("r", ["a", "b"], [False, False]), ("r", ["b", "a"], [True, False])])  # fmt: skip
+    log = ClickLog(plain.query_ids, plain.item_queries, plain.item_documents, plain.offsets, plain.items, plain.ranks,
+                   plain.clicks, np.array([1, 2, 1, 2, 1, 2, 1, 2], np.int8))  # fmt: skip
+    found = judge_log(log)
+    assert found.values.tolist() == [0.5, 0.5]  # A and a tie; a tie and A
+    assert found.wins == (2, 0)
+
+
+def test_what_makes_no_sense_is_refused(data: Dataset) -> None:
+    scores = np.zeros(600)
+    with pytest.raises(UnknownName, match="did you mean team-draft"):
+        interleave(data, scores, scores, method="team")
+    with pytest.raises(ConventionError, match="tell them apart"):
+        interleave(data, scores, scores, names=("x", "x"))
+    with pytest.raises(DataError, match="one query is not enough"):
+        interleave(data.select([0]), scores[:10], scores[:10])
+    with pytest.raises(DataError, match="does not say whose"):
+        judge_log(ClickLog.of([("q", ["a"], [True])]))

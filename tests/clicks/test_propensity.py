@@ -1,0 +1,161 @@
+"""Propensities: exact where the counts are, near the truth where clicks are drawn, and refused where none can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pippin.clicks.log import ClickLog, Counts
+from pippin.clicks.models import Habits, examination
+from pippin.clicks.preference import preferences
+from pippin.clicks.propensity import Propensities, by_em, by_regression, by_swaps, propensities
+from pippin.clicks.simulation import simulate
+from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError, DataError, UnknownName
+
+TRUE = examination(5, 1.0)
+
+
+def expected(attraction: NDArray[np.float64], orders: list[list[int]]) -> Counts:
+    """What the position-based model expects of so many orders of five items for each row of attractions."""
+    cells: dict[tuple[int, int], float] = {}
+    for query in range(len(attraction)):
+        for order in orders:
+            for rank, place in enumerate(order):
+                key = (query * 5 + place, rank + 1)
+                cells[key] = cells.get(key, 0.0) + 1000.0
+    items, ranks = (np.array(column) for column in zip(*sorted(cells), strict=True))
+    shown = np.array([cells[key] for key in sorted(cells)])
+    clicked = shown * TRUE[ranks - 1] * attraction.ravel()[items]
+    return Counts(items, ranks.astype(np.int32), shown, clicked)
+
+
+ATTRACTION = np.random.default_rng(4).uniform(0.05, 0.9, (30, 5))
+SWAPPED = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [2, 1, 0, 3, 4], [3, 1, 2, 0, 4], [4, 1, 2, 3, 0]]
+
+
+def test_swaps_are_exact_where_counts_are() -> None:
+    assert by_swaps(expected(ATTRACTION, SWAPPED)) == pytest.approx(TRUE, rel=1e-9)
+
+
+def test_em_finds_the_truth_where_counts_are_exact() -> None:
+    assert by_em(expected(ATTRACTION, SWAPPED), tolerance=1e-9) == pytest.approx(TRUE, rel=0.01)
+
+
+def test_regression_finds_the_truth_of_logistic_attraction_though_nothing_moved() -> None:
+    features = np.random.default_rng(5).normal(size=(400, 2))
+    chances = 1.0 / (1.0 + np.exp(-(features @ [1.0, -0.5] - 0.3)))
+    counts = expected(chances.reshape(80, 5), SWAPPED[:1])
+    assert by_regression(counts, features, ridge=1e-6, tolerance=1e-10, rounds=3000) == pytest.approx(TRUE, rel=0.01)
+
+
+def test_a_round_of_em_is_that_of_a_loop() -> None:
+    counts = expected(ATTRACTION[:3], SWAPPED[:2])
+    rates = np.array([
+        sum(c for r, c in zip(counts.ranks, counts.clicked, strict=True) if r == rank)
+        / sum(n for r, n in zip(counts.ranks, counts.shown, strict=True) if r == rank)
+        for rank in range(1, 6)
+    ])  # fmt: skip
+    seen, looked, shown = np.sqrt(rates), np.zeros(5), np.zeros(5)
+    for rank, n, c in zip(counts.ranks.tolist(), counts.shown, counts.clicked, strict=True):
+        a, b = seen[rank - 1], 0.5
+        looked[rank - 1] += c + (n - c) * a * (1 - b) / (1 - a * b)
+        shown[rank - 1] += n
+    once = looked / shown
+    assert by_em(counts, rounds=1) == pytest.approx(once / once[0])
+
+
+def test_pooled_ratios_by_hand() -> None:
+    # two documents that stood at both ranks: (clicked, shown) = (30, 40) and (5, 10); (8, 20) and (6, 30)
+    counts = Counts(np.array([0, 0, 1, 1]), np.array([1, 2, 1, 2], np.int32), np.array([40.0, 10.0, 20.0, 30.0]),
+                    np.array([30.0, 5.0, 8.0, 6.0]))  # fmt: skip
+    first, second = 30 * 10 / 50 + 8 * 30 / 50, 5 * 40 / 50 + 6 * 20 / 50
+    assert by_swaps(counts) == pytest.approx([1.0, second / first])
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(6)
+    labels = rng.integers(0, 3, 2000)
+    return Dataset.from_arrays(labels[:, None] + rng.normal(size=(2000, 1)), labels, np.repeat(range(250), 8))
+
+
+def by_feature(data: Dataset) -> NDArray[np.float64]:
+    return np.asarray(data.features[:, 0], np.float64)
+
+
+@pytest.mark.parametrize("method", ["em", "swaps"])
+def test_within_five_percent_of_the_truth_on_drawn_clicks(data: Dataset, method: str) -> None:
+    log = simulate(data, by_feature(data), sessions=400, depth=5, swaps=1.0, seed=3)
+    found = propensities(log, method)
+    assert np.abs(found.values / TRUE - 1).max() < 0.05
+
+
+def test_intervals_hold_the_truth_and_come_again_with_the_seed(data: Dataset) -> None:
+    log = simulate(data, by_feature(data), sessions=50, depth=3, swaps=0.5, seed=3)
+    one, two = (propensities(log, "swaps", samples=40, seed=7) for _ in range(2))
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low.tobytes() == two.low.tobytes()  # type: ignore[union-attr]
+    assert (one.low <= TRUE[:3] + 1e-9).all()
+    assert (one.high >= TRUE[:3] - 1e-9).all()
+    assert (one.high[1:] > one.low[1:]).all()
+
+
+def test_what_cannot_be_told_is_refused(data: Dataset) -> None:
+    log = simulate(data, by_feature(data), sessions=5, depth=3)
+    with pytest.raises(DataError, match="every document stood at one rank"):
+        propensities(log, "em")
+    with pytest.raises(DataError, match="show them in other orders"):
+        propensities(log, "swaps")
+    with pytest.raises(ConventionError, match="regression looks at the features"):
+        propensities(log, "regression")
+    with pytest.raises(UnknownName, match="did you mean swaps"):
+        propensities(log, "swap")
+    with pytest.raises(DataError, match="nobody clicked at rank 2"):
+        propensities(ClickLog.of([("q", ["a", "b"], [True, False])]), "em")
+
+
+def test_regression_needs_no_swaps(data: Dataset) -> None:
+    rng = np.random.default_rng(8)
+    log = simulate(data, rng.random(2000), sessions=100, depth=5)
+    found = propensities(log, "regression", data=data)
+    assert np.abs(found.values / TRUE - 1).max() < 0.1
+
+
+def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
+    part = data.select(range(4))
+    log = simulate(part, by_feature(part), sessions=9, depth=4, swaps=0.5)
+    given = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
+    for debias in ("naive", "ips", "pairwise"):
+        weights: dict[tuple[int, ...], float] = {}
+        for begin, end in zip(log.offsets[:-1], log.offsets[1:], strict=True):
+            for one in range(begin, end):
+                for other in range(begin, end):
+                    if not log.clicks[one] or one == other or (debias == "pairwise" and log.clicks[other]):
+                        continue
+                    ranks = (int(log.ranks[one]), int(log.ranks[other])) if debias == "pairwise" else ()
+                    key = (int(log.items[one]), int(log.items[other]), *ranks)
+                    trust = max(given.values[log.ranks[one] - 1], 0.01) if debias == "ips" else 1.0
+                    weights[key] = weights.get(key, 0.0) + 1.0 / trust / 9
+        found = preferences(log, part, debias, given if debias == "ips" else None)
+        shown = [()] * len(found) if found.ranks is None else found.ranks.tolist()
+        keys = [(int(a), int(b), *at) for a, b, at in zip(found.better, found.worse, shown, strict=True)]
+        assert dict(zip(keys, found.weights, strict=True)) == pytest.approx(weights)
+
+
+def test_preferences_refuse_what_has_no_meaning(data: Dataset) -> None:
+    log = ClickLog.of([("elsewhere", ["1", "2"], [True, False])])
+    with pytest.raises(DataError, match="are queries and documents called alike"):
+        preferences(log, data, "naive")
+    with pytest.raises(ConventionError, match="clicks are debiased by ips or pairwise or naive"):
+        preferences(log, data, "magic")
+    with pytest.raises(DataError, match="numbers above 0"):
+        Propensities(np.array([1.0, 0.0]), "given")
+
+
+def test_habits_of_one_rank_deep_logs() -> None:
+    data = Dataset.from_arrays(np.zeros((2, 1)), [1, 0], ["a", "b"])
+    log = simulate(data, np.zeros(2), sessions=50, habits=Habits(eta=0.5))
+    assert propensities(log, "swaps").values.tolist() == [1.0]

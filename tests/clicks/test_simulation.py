@@ -1,0 +1,136 @@
+"""Simulated clicks: as often as the models say, and the same for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.clicks.models import MODELS, Habits, attraction
+from pippin.clicks.simulation import simulate
+from pippin.data.dataset import Dataset
+from pippin.errors import DataError, UnknownName
+
+ATTRACTION = np.array([0.2, 1.0, 0.5])
+MANY = np.tile(ATTRACTION, (40_000, 1))
+
+
+def rates(model: str, **habits: float) -> list[float]:
+    clicks = MODELS[model](MANY, Habits(**habits), np.random.default_rng(1))
+    return clicks.mean(axis=0).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("model", "habits", "expected"),
+    [
+        ("pbm", {"eta": 1.0}, [0.2, 1.0 / 2, 0.5 / 3]),
+        ("pbm", {"eta": 0.0}, [0.2, 1.0, 0.5]),
+        ("pbm", {"eta": 2.0}, [0.2, 1.0 / 4, 0.5 / 9]),
+        ("cascade", {}, [0.2, 0.8 * 1.0, 0.8 * 0.0 * 0.5]),
+        # the second is reached without a click, or after one that was not the last; so is the third
+        ("dcm", {"persistence": 0.5}, [0.2, 0.8 + 0.2 * 0.5, (0.8 + 0.2 * 0.5) * 0.5 * 0.5]),
+        ("dcm", {"persistence": 1.0}, [0.2, 1.0, 0.5]),
+        ("dcm", {"persistence": 0.0}, [0.2, 0.8, 0.0]),
+        ("trust", {"eta": 1.0, "trust": 0.3}, [0.2 + 0.8 * 0.3, 1.0 / 2, (0.5 + 0.5 * 0.1) / 3]),
+    ],
+)
+def test_models_click_as_often_as_they_say(model: str, habits: dict[str, float], expected: list[float]) -> None:
+    assert rates(model, **habits) == pytest.approx(expected, abs=0.01)
+
+
+def test_cascades_click_once_at_most() -> None:
+    clicks = MODELS["cascade"](MANY, Habits(), np.random.default_rng(1))
+    assert clicks.sum(axis=1).max() == 1
+
+
+def test_attraction_by_hand() -> None:
+    labels = np.array([0, 1, 2, 3, 4], np.int32)
+    assert attraction(labels, 0.1, 4) == pytest.approx([0.1, 0.1 + 0.9 / 15, 0.1 + 2.7 / 15, 0.1 + 6.3 / 15, 1.0])
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(2)
+    sizes = [4, 1, 12, 7]
+    return Dataset.from_arrays(
+        rng.random((24, 2)), rng.integers(0, 3, 24), np.repeat(["a", "b", "c", "d"], sizes), name="toy"
+    )
+
+
+def test_lists_are_the_best_by_score(data: Dataset) -> None:
+    scores = np.random.default_rng(3).random(24)
+    log = simulate(data, scores, sessions=2, depth=5)
+    assert np.diff(log.offsets).tolist() == [4, 4, 1, 1, 5, 5, 5, 5]
+    for session, query in enumerate(log.query_of().tolist()):
+        begin, end = data.offsets[query], data.offsets[query + 1]
+        best = begin + np.argsort(-scores[begin:end])[:5]
+        assert log.items[log.offsets[session] : log.offsets[session + 1]].tolist() == best.tolist()
+
+
+def test_the_same_seed_gives_the_same_clicks_and_another_gives_others(data: Dataset) -> None:
+    scores = np.zeros(24)
+    one, two, other = (simulate(data, scores, sessions=50, swaps=0.5, seed=seed) for seed in (1, 1, 2))
+    assert one.items.tobytes() == two.items.tobytes()
+    assert one.clicks.tobytes() == two.clicks.tobytes()
+    assert one.clicks.tobytes() != other.clicks.tobytes()
+
+
+def test_a_part_is_clicked_as_it_is_in_the_whole(data: Dataset) -> None:
+    scores = np.random.default_rng(3).random(24)
+    whole = simulate(data, scores, sessions=20, swaps=0.3, top=2)
+    part = simulate(data.select([2, 3]), scores[5:], sessions=20, swaps=0.3, top=2)
+    assert whole.clicks[whole.offsets[40] :].tobytes() == part.clicks.tobytes()
+
+
+def test_swaps_change_the_first_with_one_other(data: Dataset) -> None:
+    log = simulate(data.select([2]), -np.arange(12.0), sessions=400, depth=4, swaps=0.5)
+    lists = log.items.reshape(400, 4)
+    swapped = lists[:, 0] != 0
+    assert swapped.mean() == pytest.approx(0.5, abs=0.08)
+    for shown in lists[swapped]:
+        place = shown[0]
+        expected = np.arange(4)
+        expected[[0, place]] = expected[[place, 0]]
+        assert shown.tolist() == expected.tolist()
+
+
+def test_of_several_rankings_each_session_draws_one(data: Dataset) -> None:
+    log = simulate(data.select([2]), [np.arange(12.0), -np.arange(12.0)], sessions=300, depth=1)
+    assert set(log.items.tolist()) == {0, 11}
+    assert (log.items == 0).mean() == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sessions": 0}, "a session at least"),
+        ({"swaps": 1.5}, "swaps is a share"),
+        ({"noise": 1.0}, "noise is a chance"),
+        ({"scores": np.zeros(3)}, "a finite score is needed for each of the 24"),
+        ({"scores": np.full(24, np.nan)}, "a finite score is needed"),
+        ({"scores": []}, "a ranking at least is needed"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(data: Dataset, changes: dict[str, object], sentence: str) -> None:
+    given: dict[str, Any] = {"scores": np.zeros(24), **changes}
+    with pytest.raises(DataError, match=sentence):
+        simulate(data, **given)
+
+
+@pytest.mark.parametrize(
+    ("habits", "sentence"), [({"eta": -1.0}, "eta is a number from 0 on"), ({"trust": 2.0}, "trust is a chance")]
+)
+def test_habits_are_chances(habits: dict[str, float], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        Habits(**habits)
+
+
+def test_an_unknown_model_is_named(data: Dataset) -> None:
+    with pytest.raises(UnknownName, match="did you mean cascade"):
+        simulate(data, np.zeros(24), model="cascad")
+
+
+def test_without_relevance_nobody_clicks_for_a_reason() -> None:
+    with pytest.raises(DataError, match="no document of data is relevant"):
+        simulate(Dataset.from_arrays(np.zeros((2, 1)), [0, 0], [1, 1]), np.zeros(2))

@@ -91,12 +91,15 @@ class Ranker(Estimator):
         train = labelled(self, X, y, qid, group, reset=True)
         self.n_features_in_ = train.features.shape[1]
         valid = validation(self, eval_set, eval_qid, eval_group)
+        if preferences_of(train) is not None:
+            if not self.takes_preferences:
+                raise DataError(f"{self.name} learns from labels and not from pairs; lambdamart and ranksvm take both")
+            if sample_weight is not None:
+                raise DataError("preferred pairs have weights of their own; fit them without sample_weight")
         if sample_weight is not None:
             if not self.takes_weights:
                 raise DataError(f"{self.name} has no meaning for weights of queries; fit it without sample_weight")
             train = weighted(train, sample_weight)
-        if preferences_of(train) is not None and not self.takes_preferences:
-            raise DataError(f"{self.name} learns from labels and not from pairs; lambdamart and ranksvm take both")
         if not (train.labels > 0).any():
             raise DataError("no document of the training set is relevant; there is nothing to learn")
         self.feature_names_ = train.feature_names

@@ -147,6 +147,8 @@ def test_what_cannot_learn_from_pairs_says_so(data: Dataset) -> None:
     pairs = preferred(data, all_pairs(data))
     with pytest.raises(DataError, match="listnet learns from labels and not from pairs"):
         ListNet().fit(pairs)
+    with pytest.raises(DataError, match="fit them without sample_weight"):
+        RankSVM().fit(pairs, sample_weight=np.ones(30))
     with pytest.raises(ConventionError, match="follows NDCG or DCG"):
         LambdaMART(measure="MAP").fit(pairs)
     log = simulate(data, np.zeros(300), sessions=5)

@@ -14,14 +14,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pippin.rankers.steps.bag import Bag
     from pippin.rankers.steps.base import STEPS, Projection, Selector, Step, Transformer, register
+    from pippin.rankers.steps.clicks import Clicks
     from pippin.rankers.steps.pca import PCA
 
 _HOMES = {
-    "Bag": "bag", "PCA": "pca", "Projection": "base", "STEPS": "base", "Selector": "base", "Step": "base",
-    "Transformer": "base", "register": "base",
+    "Bag": "bag", "Clicks": "clicks", "PCA": "pca", "Projection": "base", "STEPS": "base", "Selector": "base",
+    "Step": "base", "Transformer": "base", "register": "base",
 }  # fmt: skip
 
-__all__ = ["PCA", "STEPS", "Bag", "Projection", "Selector", "Step", "Transformer", "names", "register", "step"]
+__all__ = [
+    "PCA",
+    "STEPS",
+    "Bag",
+    "Clicks",
+    "Projection",
+    "Selector",
+    "Step",
+    "Transformer",
+    "names",
+    "register",
+    "step",
+]
 
 
 @cache

@@ -1,0 +1,80 @@
+"""The step `clicks`: what it learns from, that it never sees test labels, and that it is a stage like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.rankers.test_estimators import planted
+
+import pippin
+from pippin.clicks.models import examination
+from pippin.data.dataset import Dataset
+from pippin.deploy.turning import form_of
+from pippin.errors import DataError, UnknownName
+from pippin.forms.arithmetic import score
+from pippin.rankers import models
+from pippin.rankers.parts.preferred import clicked
+from pippin.rankers.steps.clicks import Clicks
+
+LINES = ("clicks(ips,sessions=20) > ranksvm", "clicks(pairwise,sessions=20) > lambdamart(rounds=5)",
+         "pca(3) > clicks(naive,sessions=20) > ranksvm",
+         "clicks(ips,sessions=20,propensities=true) > ranksvm")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return planted(queries=30, size=10)
+
+
+@pytest.fixture(scope="module")
+def valid() -> Dataset:
+    return planted(queries=8, size=10, seed=1)
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_line_is_trained_saved_and_comes_again(text: str, data: Dataset, valid: Dataset, tmp_path: Path) -> None:
+    model, again = (pippin.train(data, text, valid=valid) for _ in range(2))
+    assert models.to_bytes(model) == models.to_bytes(again)
+    pippin.save(model, tmp_path / "model")
+    loaded = pippin.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict(data), model.predict(data))
+    assert models.to_bytes(loaded) == models.to_bytes(model)
+    assert np.allclose(score(form_of(model), np.asarray(data.features)), model.predict(data))
+    assert any("clicks on" in sentence for sentence in loaded.words_of_model())  # type: ignore[attr-defined]
+
+
+def test_another_seed_has_other_clicks(data: Dataset) -> None:
+    one, other = (pippin.train(data, "clicks(ips,sessions=20) > ranksvm", seed=seed) for seed in (1, 2))
+    assert not np.array_equal(one.predict(data), other.predict(data))
+
+
+def test_the_step_is_its_log_by_hand(data: Dataset) -> None:
+    step = Clicks(sessions=20, eta=0.5, propensities=0.7)
+    by_hand = pippin.rankers.RankSVM().fit(clicked(data, step.log(data), propensities=examination(10, 0.7)))
+    model = pippin.train(data, "clicks(sessions=20,eta=0.5,propensities=0.7) > ranksvm")
+    assert np.array_equal(model.predict(data), by_hand.predict(data))
+
+
+def test_clicks_know_the_training_labels_and_no_others(data: Dataset, valid: Dataset) -> None:
+    """A ranker without rounds looks at no validation label, and nothing at all at a test label."""
+    rng = np.random.default_rng(3)
+    mixed = Dataset(valid.features, rng.permutation(valid.labels), valid.offsets, valid.query_ids)
+    one, two = (pippin.train(data, LINES[0], valid=part) for part in (valid, mixed))
+    assert models.to_bytes(one) == models.to_bytes(two)
+    other = Dataset(data.features, rng.permutation(data.labels), data.offsets, data.query_ids)
+    assert models.to_bytes(pippin.train(other, LINES[0])) != models.to_bytes(one)
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("clicks(magic) > ranksvm", "clicks: debias is ips or pairwise or naive"),
+    ("clicks(propensities=guess) > ranksvm", "clicks: propensities is em or swaps or regression or true"),
+    ("clicks(model=pbn) > ranksvm", "did you mean pbm"), ("clicks(noise=1) > ranksvm", "noise is a chance"),
+    ("clicks(swaps=0,sessions=20) > ranksvm", "every document stood at one rank"),
+    ("clicks(swaps=2) > ranksvm", "swaps is at most 1"),
+    ("clicks > mart", "mart learns from labels and not from pairs"),
+])  # fmt: skip
+def test_what_makes_no_sense_is_told(data: Dataset, text: str, words: str) -> None:
+    with pytest.raises((DataError, UnknownName), match=words):
+        pippin.train(data, text)

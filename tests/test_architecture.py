@@ -23,7 +23,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 ROOMS = (
     "errors", "extras", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "shown", "shelf",
     "files", "limits", "packed", "kernels", "manifest", "data", "evaluation", "clicks", "forms", "rankers",
-    "collection", "deploy", "bench", "report", "cli",
+    "collection", "deploy", "bench", "report", "boards", "serve", "cli",
 )  # fmt: skip
 FACES = ("correlation", "metrics")  # short public names for a room's content, above all rooms; no room imports one
 HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba", "lightgbm", "torch")

@@ -34,6 +34,7 @@ ASKING = {
     "convert test.txt": "tables",
     "convert train.txt parts/": "tables",
     "demo": "tables,train",
+    "board": "serve",
 }
 
 

@@ -23,6 +23,12 @@ PACKAGES = {
     "ir_datasets": ("ir_datasets", "datasets"),
     "dask": ("dask", "scale"),
     "distributed": ("distributed", "scale"),
+    "sqlalchemy": ("sqlalchemy", "serve"),
+    "cryptography": ("cryptography", "serve"),
+    "starlette": ("starlette", "serve"),
+    "uvicorn": ("uvicorn", "serve"),
+    "python_multipart": ("python-multipart", "serve"),
+    "psycopg": ("psycopg[binary]", "postgres"),
 }
 
 

@@ -43,6 +43,7 @@ KEYS = {
     "datasets": {"datasets", "collections"},
     "export": {"name", "title", "takes", "scoring", "source", "checked_by", "options"},
     "demo": {"results", "page", "boards"},
+    "board": {"name", "title", "state", "measure", "tool", "rows"},
     "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip
 DATA = ("as", "convert", "rank", "rerank", "completion")  # what they print is for programs

@@ -99,6 +99,7 @@ MAKING = (
     "index cacm/ --out cacm.index --quiet",
     "build cacm/ --out cacm-letor --sample 20 --folds 3 --quiet",
     "train cacm-letor/QueryLevelNorm/Fold1/train.txt --ranker best-feature --out built.json --quiet",
+    "board new cup --data mine --seed 1",
     "bench mine --quick --ranker best-feature,regression --tool official,letor4 --measure NDCG@10,MAP --quiet",
 )
 

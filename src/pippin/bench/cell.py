@@ -81,6 +81,19 @@ def compute(task: Task, parts: Parts) -> Computed:
     return Computed(cell_files(_record(task, chosen, columns, said), files), cost)
 
 
+def cell_of_scores(task: Task, test: Dataset, scores: NDArray[np.float64]) -> dict[str, bytes]:
+    """The files of a cell whose scores were computed elsewhere: nothing chosen, no model."""
+    columns = evaluated(task, test, scores)
+    record = {
+        **json.loads(canonical(task.record())),
+        "selected": {"parameters": {}, "value": None, "candidates": []},
+        "means": {tool: {m: _number(c.mean) for m, c in by_measure.items()} for tool, by_measure in columns.items()},
+        "importance": None,
+        "warnings": [],
+    }
+    return cell_files(record, {"values.parquet": _values(columns), "scores.parquet": _scores(test, scores)})
+
+
 class _Watch:
     """Seconds of the clock, and of the processor: what a process was at work, whatever else the machine did."""
 

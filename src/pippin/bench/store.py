@@ -155,8 +155,8 @@ class Results:
         """Whether a fold is known."""
         return (self.path / "data" / f"{digest}.json").is_file()
 
-    def write_plan(self, experiment: Experiment, tasks: Sequence[Task], digests: Mapping[tuple[str, str], str],
-                   command: str) -> None:  # fmt: skip
+    def write_plan(self, experiment: Experiment | Mapping[str, Any], tasks: Sequence[Task],
+                   digests: Mapping[tuple[str, str], str], command: str) -> None:  # fmt: skip
         """Say which cells are wanted now; what another plan asked for stays, unless this one has it anew."""
         old = self._plan_file()
         named, present = {task.key for task in tasks}, {data for data, _ in digests}
@@ -170,7 +170,8 @@ class Results:
              "digest": digests[task.data, task.fold]}
             for task in tasks
         ]  # fmt: skip
-        run = {"command": command, "plan": experiment.record()}
+        plan = experiment.record() if isinstance(experiment, Experiment) else dict(experiment)
+        run = {"command": command, "plan": plan}
         runs = [entry for entry in old["runs"] if entry != run] + [run]
         with _writing(self.path / "plan.json"):
             self._put("plan.json", {"runs": runs, "cells": sorted(kept + new, key=_order)})

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pippin.cli.compare import testing
-from pippin.cli.options import Several, flag, old, only, printing, shared
+from pippin.cli.options import flag, old, only, printing, shared
 from pippin.cli.output import say, write
 from pippin.errors import DataError
 from pippin.evaluation.compare import Comparison, TestPlan
@@ -40,8 +40,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("results", metavar="RESULTS", help="the folder that `pippin bench` wrote")
-    parser.add_argument("--data", action=Several, metavar="D", help="these data sets only: repeat it, or join several "
-                        "by commas (default: all)")  # fmt: skip
+    flag(parser, "data", "these sets only (default: all)")
     flag(parser, "tool", "whose numbers; the first is compared with the others", default=["official"])
     flag(parser, "measure", "those shown in full, and under every tool", default=["NDCG@10"])
     flag(parser, "convention", "here one (default: official)")

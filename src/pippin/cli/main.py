@@ -48,6 +48,9 @@ GROUPS = {
         "export": ("export", "write a model as another engine reads it, with a certificate"),
         "import": ("import_model", "make another program's model one of Pippin's"),
     },
+    "share": {
+        "board": ("board", "boards that others submit to, from the first day to the last"),
+    },
     "make data": {
         "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
         "index": ("index", "index a collection of documents"),

@@ -112,6 +112,11 @@ FLAGS = {
     "in": Flag(("--in",), "the stream of the documents to look in", "STREAM", {"dest": "stream"}),
     "stem": Flag(("--stem",), "porter, english (Porter's second), another Snowball language, or none", "S"),
     "stop": Flag(("--stop",), "stop words: english, none, or a file of words", "LIST"),
+    "data": Flag(("--data",), f"which data: {_ONE_OR_MORE}", "D", {"action": Several}),
+    "title": Flag(("--title",), "what the page is called", "TEXT"),
+    "folder": Flag(("--folder",), "where boards are", "FOLDER"),
+    "store": Flag(("--store",), "keep accounts and submissions in PostgreSQL, such as postgresql://user@host/name (or "
+                  "PIPPIN_STORE)", "URL"),
     "words": Flag(("--words",), "unicode: letters and digits of all scripts; ascii: a–z and 0–9", "W"),
 }  # fmt: skip
 
@@ -143,7 +148,7 @@ def _choices(settings: dict[str, Any]) -> str:
 
 
 def _default(value: Any) -> str:
-    if value is None or value is False or value == []:
+    if value is None or value is False or value in ([], ""):
         return ""
     if value == "-":
         return " (default: to the terminal)"

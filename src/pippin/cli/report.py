@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figures", action=Several, metavar="svg,pdf,png", help="figures, in these formats")
     flag(parser, "convention", "here one, for tables and figures; the page has all (default: official)")
     shared(parser, "published", "quiet")
-    parser.add_argument("--title", default="", metavar="TEXT", help="of the page")
+    flag(parser, "title", default="")
     old(parser, "--output", "--out")
 
 

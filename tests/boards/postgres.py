@@ -1,0 +1,64 @@
+"""A PostgreSQL cluster of the tests' own: in a temporary folder, on a socket, as a user who is not root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_SETTINGS = ("listen_addresses=", "fsync=off", "unix_socket_permissions=0777", "max_connections=40")
+
+
+@dataclass
+class Cluster:
+    """A running cluster; every test has a database of its own."""
+
+    socket: Path
+    binaries: Path
+    user: list[str]
+    count: int = 0
+
+    def database(self) -> str:
+        self.count += 1
+        name = f"boards{self.count}"
+        where = ["-h", str(self.socket), "-U", "pippin"]
+        subprocess.run([*self.user, str(self.binaries / "createdb"), *where, name], check=True, cwd="/")
+        return f"postgresql://pippin@/{name}?host={self.socket}"
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Cluster]:
+    """A cluster, or a skip where PostgreSQL is not installed."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if Path("/usr/lib/postgresql").is_dir() else []
+    named = shutil.which("initdb")
+    binaries = found[-1] if found else Path(named).parent if named else None
+    if binaries is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    user: list[str] = []
+    home = Path(f"/tmp/pippin-pg-{os.getpid()}")  # a socket's name may have 107 letters, and others must reach it
+    home.mkdir(mode=0o755)
+    if os.getuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("PostgreSQL does not run as root, and setpriv is not installed")
+        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        shutil.chown(home, "nobody", "nogroup")
+    data = home / "data"
+    control, settings = str(binaries / "pg_ctl"), f"-k {home} " + " ".join(f"-c {setting}" for setting in _SETTINGS)
+    try:
+        _quietly([*user, str(binaries / "initdb"), "-D", str(data), "-U", "pippin", "-A", "trust", "-N"])
+        _quietly([*user, control, "-D", str(data), "-l", str(home / "log"), "-o", settings, "-w", "start"])
+        yield Cluster(home, binaries, user)
+        _quietly([*user, control, "-D", str(data), "-m", "immediate", "stop"])
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _quietly(command: list[str]) -> None:
+    subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pippin.boards.ladder import board_step, decide, patience, standard_error
 
 QUERIES = 100
 
 
-def values(mean: float, seed: int = 1, spread: float = 0.3) -> np.ndarray:  # type: ignore[type-arg]
+def values(mean: float, seed: int = 1, spread: float = 0.3) -> NDArray[np.float64]:
     drawn = np.random.default_rng(seed).normal(0, spread, QUERIES)
     return np.asarray(drawn - drawn.mean() + mean)
 

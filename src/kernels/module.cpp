@@ -5,6 +5,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Pippin's kernels. Call them through pippin.kernels, which states each contract.";
     pippin::bind_text(m);
     pippin::bind_rank(m);
+    pippin::bind_run_ranks(m);
     pippin::bind_measures(m);
     pippin::bind_correlation(m);
     pippin::bind_significance(m);

@@ -5,77 +5,13 @@
 #include <mutex>
 #include <vector>
 
+#include "documents.hpp"
 #include "measures.hpp"
 #include "order.hpp"
 #include "parallel.hpp"
 
 namespace pippin {
 namespace {
-
-// The bytes at p as a number; `Word` says how many.
-template <typename Word>
-std::uint64_t load(const char* p) {
-    Word word;
-    __builtin_memcpy(&word, p, sizeof(Word));
-    return word;
-}
-
-std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
-    h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
-    return h ^ (h >> 32);
-}
-
-std::uint64_t hash(std::string_view text) {
-    // FNV-1a over eight bytes at a time, the last eight again rather than the rest alone: every load has a fixed size,
-    // and a copy of a few bytes into a zero would cost more than all else here.
-    const char* const p = text.data();
-    const std::size_t size = text.size();
-    std::uint64_t h = 0xcbf29ce484222325ULL ^ size;
-    if (size >= 8) {
-        for (std::size_t i = 0; i + 8 < size; i += 8) h = mix(h, load<std::uint64_t>(p + i));
-        return mix(h, load<std::uint64_t>(p + size - 8));
-    }
-    if (size >= 4) return mix(h, load<std::uint32_t>(p) << 32 | load<std::uint32_t>(p + size - 4));
-    for (const char c : text) h = mix(h, static_cast<unsigned char>(c));
-    return h;
-}
-
-// An open-addressing table of the documents of one query, reused from query to query.
-class Table {
-  public:
-    void reset(std::size_t items) {
-        std::size_t size = 16;
-        while (size < 2 * items) size *= 2;
-        slots_.assign(size, {0, -1});
-        mask_ = size - 1;
-    }
-    // The row that holds this text already, or −1 after putting it in.
-    std::int64_t insert(const Texts& ids, std::int64_t row) {
-        const std::string_view text = ids[row];
-        const std::uint64_t h = hash(text);
-        for (std::size_t at = h & mask_;; at = (at + 1) & mask_) {
-            if (slots_[at].row < 0) {
-                slots_[at] = {h, row};
-                return -1;
-            }
-            if (slots_[at].hash == h && ids[slots_[at].row] == text) return slots_[at].row;
-        }
-    }
-    std::int64_t find(const Texts& ids, std::string_view text) const {
-        const std::uint64_t h = hash(text);
-        for (std::size_t at = h & mask_; slots_[at].row >= 0; at = (at + 1) & mask_)
-            if (slots_[at].hash == h && ids[slots_[at].row] == text) return slots_[at].row;
-        return -1;
-    }
-
-  private:
-    struct Slot {
-        std::uint64_t hash;
-        std::int64_t row;
-    };
-    std::vector<Slot> slots_;
-    std::size_t mask_ = 0;
-};
 
 // Keeps the duplicate that comes first in the file, whichever thread finds it.
 class FirstDuplicate {
@@ -128,12 +64,12 @@ Duplicate judge_and_rank(const RunView& run, const JudgedView& judged, std::span
     parallel_blocks(static_cast<std::int64_t>(run_of.size()), threads, 16, [&](std::int64_t begin, std::int64_t end) {
         std::vector<Entry> entries;
         std::vector<std::int32_t> labels;
-        Table table;
+        DocumentTable table;
         for (std::int64_t q = begin; q < end; ++q) {
             const std::int64_t source = run_of[size_of(q)], judge = judged_of[size_of(q)];
             if (source < 0) continue;
             const std::int64_t first = run.offsets[size_of(source)], last = run.offsets[size_of(source + 1)];
-            table.reset(size_of(last - first));
+            table.reset(first, last);
             for (std::int64_t row = first; row < last; ++row)
                 if (const std::int64_t before = table.insert(run.ids, row); before >= 0) duplicate.offer(before, row);
             labels.assign(size_of(last - first), kUnjudged);
@@ -153,9 +89,9 @@ Duplicate judge_and_rank(const RunView& run, const JudgedView& judged, std::span
 Duplicate find_duplicate(const Texts& ids, std::span<const std::int64_t> offsets, int threads) {
     FirstDuplicate duplicate;
     parallel_blocks(static_cast<std::int64_t>(offsets.size()) - 1, threads, 64, [&](std::int64_t begin, std::int64_t end) {
-        Table table;
+        DocumentTable table;
         for (std::int64_t q = begin; q < end; ++q) {
-            table.reset(size_of(offsets[size_of(q + 1)] - offsets[size_of(q)]));
+            table.reset(offsets[size_of(q)], offsets[size_of(q + 1)]);
             for (std::int64_t row = offsets[size_of(q)]; row < offsets[size_of(q + 1)]; ++row)
                 if (const std::int64_t before = table.insert(ids, row); before >= 0) duplicate.offer(before, row);
         }

@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 20;
 
-struct Census {
-    std::int64_t newlines = 0;
-    bool high = false, zero = false, controls = false;
-};
-
 // Newlines, and whether there are bytes that need a closer look. Counters of one byte, so that the compiler can work
 // on many bytes at a time.
 Census census(const std::uint8_t* p, std::int64_t size) {
@@ -135,9 +130,10 @@ Pieces cut_text(Bytes text, bool keep_mark) {
     return pieces;
 }
 
-void check_text(Bytes text, std::int64_t first, std::int64_t last) {
+Census check_text(Bytes text, std::int64_t first, std::int64_t last, bool lenient) {
     const Census found = census(text.data() + first, last - first);
-    if (found.high || found.zero) require_text(text.data(), first, last);
+    if (!lenient && (found.high || found.zero)) require_text(text.data(), first, last);
+    return found;
 }
 
 void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads) {
@@ -145,8 +141,7 @@ void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads) {
     each_piece(pieces, threads, [&](std::int64_t piece) {
         const std::int64_t first = pieces.cuts[static_cast<std::size_t>(piece)];
         const std::int64_t last = pieces.cuts[static_cast<std::size_t>(piece) + 1];
-        const Census found = census(text.data() + first, last - first);
-        if (!lenient && (found.high || found.zero)) require_text(text.data(), first, last);
+        const Census found = check_text(text, first, last, lenient);
         if (found.controls) controls = true;
         pieces.rows[static_cast<std::size_t>(piece) + 1] = found.newlines + (text[static_cast<std::size_t>(last) - 1] != '\n');
     });

@@ -87,8 +87,13 @@ std::int64_t longest_text(Bytes page);
 Pieces cut_text(Bytes text, bool keep_mark = false);
 // Fills pieces.rows with the number of lines before each piece; unless `lenient`, raises for bytes that are no text.
 void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads);
-// Raises TextError for the first byte of [first, last) that is NUL or no UTF-8.
-void check_text(Bytes text, std::int64_t first, std::int64_t last);
+// What kinds of bytes there are: newlines; bytes above 127, NUL, control bytes that C's isspace does not count as blanks.
+struct Census {
+    std::int64_t newlines = 0;
+    bool high = false, zero = false, controls = false;
+};
+// What stands in [first, last); unless `lenient`, raises TextError for the first byte that is NUL or no UTF-8.
+Census check_text(Bytes text, std::int64_t first, std::int64_t last, bool lenient = false);
 
 // The token as an error message shows it: quoted, short, without control characters.
 std::string quoted(std::string_view token);

@@ -1,95 +1,16 @@
 #include "trec.hpp"
 
-#include <cmath>
-#include <type_traits>
 #include <utility>
+
+#include "trec_lines.hpp"
 
 namespace pippin {
 namespace {
 
 constexpr std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-#if defined(__SSE2__)
-// The columns of a line that has just N, with one byte between each, and fits 64 bytes, as nearly all do: found without
-// a branch per column. False, and p stays, for any other line.
-template <int N>
-bool read_plain_columns(const char*& p, std::string_view (&columns)[N]) {
-    const Blanks found(p);
-    if (found.newlines == 0) return false;
-    const std::uint64_t line = found.newlines ^ (found.newlines - 1);  // up to the newline, with it
-    std::uint64_t blanks = found.blanks & line;
-    if (blanks & ((blanks << 1) | 1)) return false;
-    const char* start = p;
-    for (int i = 0; i < N - 1; ++i, blanks &= blanks - 1) {
-        const char* const end = p + (std::countr_zero(blanks) & 63);
-        columns[i] = token_of(start, end);
-        start = end + 1;
-    }
-    // The newline must be all that is left.
-    if (blanks == 0 || (blanks & (blanks - 1))) return false;
-    const char* const end = p + std::countr_zero(blanks);
-    columns[N - 1] = token_of(start, end);
-    p = end + 1;
-    return true;
-}
-#else
-template <int N>
-bool read_plain_columns(const char*&, std::string_view (&)[N]) {
-    return false;
-}
-#endif
-
-// Where blanks end and columns end: at any byte up to the blank, or at what C's isspace says.
-struct AnyBlank {
-    static const char* skip(const char* p) { return skip_blanks(p); }
-    static const char* end(const char* p) { return column_end(p); }
-};
-struct CBlank {
-    static const char* skip(const char* p) {
-        while (is_c_space(*p) && *p != '\n') ++p;
-        return p;
-    }
-    static const char* end(const char* p) {
-        while (!is_c_space(*p)) ++p;
-        return p;
-    }
-};
-
-// The first N columns of the line at p; p moves behind the newline. Returns how many columns the line has, at most one
-// more than N.
-template <typename Blank, int N>
-int read_columns(const char*& p, const char* limit, std::string_view (&columns)[N]) {
-    if constexpr (std::is_same_v<Blank, AnyBlank>)
-        if (read_plain_columns(p, columns)) return N;
-    int count = 0;
-    for (p = Blank::skip(p); *p != '\n'; p = Blank::skip(p)) {
-        if (count == N) {
-            p = line_end(p, limit) + 1;
-            return N + 1;
-        }
-        const char* const end = Blank::end(p);
-        columns[count++] = token_of(p, end);
-        p = end;
-    }
-    ++p;
-    return count;
-}
-
-std::string too_few(const char* what, int count) {
-    return std::string(what) + ", and this line has " + (count == 1 ? "only 1" : std::to_string(count));
-}
-
-double score_of(std::string_view token, std::int64_t offset, ReadOptions options) {
-    double value;
-    if (options.lenient) return whole_number(token, value) ? value : leading_number(token, true);
-    if (!whole_number(token, value)) throw TextError(offset, "the score " + quoted(token) + " is not a number");
-    if (std::isnan(value) || (std::isinf(value) && !options.infinite))
-        throw TextError(offset, "the score " + quoted(token) + " is not a finite number" +
-                                    (std::isinf(value) ? " (--allow-infinite, in Python allow_infinite=True, ranks it)" : ""));
-    return value;
-}
-
 std::int32_t label_of(std::string_view token, std::int64_t offset, bool lenient) {
+    if (token.size() == 1 && is_digit(token[0])) return token[0] - '0';  // as nearly all are
     if (!lenient) return whole_label(token, offset);
     // As atol: the digits at the start, 0 if there are none.
     const char* p = token.data();
@@ -109,96 +30,15 @@ void close_gaps(std::span<T> column, const Pieces& pieces, const std::vector<std
                          size_of(first_rows[piece + 1] - first_rows[piece]) * sizeof(T));
 }
 
-struct Part {
-    std::int64_t rows = 0;
-    std::vector<Segment> segments;
-    Segment first_tag{-1, 0, 0}, last_tag{-1, 0, 0};
-};
-
-// Whether the line before `at` is a comment that trec_eval 10 leaves out: of lines that start with # and follow each
-// other every second one is.
-bool follows_comment(Bytes text, std::int64_t at) {
-    bool follows = false;
-    while (at > 0) {
-        std::int64_t start = at - 1;
-        while (start > 0 && text[size_of(start - 1)] != '\n') --start;
-        if (text[size_of(start)] != '#') break;
-        follows = !follows;
-        at = start;
-    }
-    return follows;
-}
-
-// Which lines of the file are no rows.
-template <int N>
-class Skipped {
-  public:
-    Skipped(ReadOptions options, Bytes text, std::int64_t first)
-        : options_(options), after_comment_(judgements() && options.comments && follows_comment(text, first)) {}
-
-    // Whether the line, from its first byte that is no blank on, is a comment.
-    bool comment(const char* line, const char* first) {
-        if (*first != '#') return after_comment_ = false;
-        if (!options_.lenient) return true;
-        if (!options_.comments) return false;
-        if (!judgements()) return true;
-        return after_comment_ = line == first && !after_comment_;
-    }
-    bool blank() const { return !judgements(); }
-
-  private:
-    bool judgements() const { return options_.lenient && N == 4; }
-
-    ReadOptions options_;
-    bool after_comment_;
-};
-
-// Walks over the lines of a piece: row(columns, offset, index) for each line with N columns.
-template <typename Blank, int N, typename Row>
-Part read_piece(Bytes text, const Pieces& pieces, std::int64_t piece, ReadOptions options, const char* what, Row&& row) {
-    Part part;
-    std::string_view query;
-    std::int64_t index = pieces.rows[size_of(piece)];
-    const bool more = options.lenient && N == 6;  // further columns are let pass
-    Skipped<N> skipped(options, text, pieces.cuts[size_of(piece)]);
-    each_block(text, pieces.cuts[size_of(piece)], pieces.cuts[size_of(piece) + 1], [&](const Block& block) {
-        std::string_view columns[N];
-        for (const char* p = block.begin; p < block.end;) {
-            const char* const start = p;
-            const char* const line = p = Blank::skip(p);
-            if (skipped.comment(start, line)) {
-                p = line_end(p, block.end) + 1;
-                continue;
-            }
-            const int count = read_columns<Blank>(p, block.end, columns);
-            if (count == 0 && skipped.blank()) continue;
-            if (count < N || (count > N && !more))
-                throw TextError(block.at(line), count < N ? too_few(what, count) : std::string(what) + ", and this line has more");
-            if (part.segments.empty() || columns[0] != query) {
-                query = columns[0];
-                const std::int64_t at = block.at(query.data());
-                part.segments.push_back({part.rows, at, short_length(query.size(), at)});
-            }
-            row(columns, block, index);
-            if constexpr (N == 6) {
-                const std::int64_t at = block.at(columns[5].data());
-                part.last_tag = {index, at, static_cast<std::int32_t>(std::min<std::size_t>(columns[5].size(), 1 << 16))};
-                if (part.first_tag.row < 0) part.first_tag = part.last_tag;
-            }
-            ++index;
-            ++part.rows;
-        }
-    });
-    return part;
-}
-
 template <int N, typename Row>
 std::vector<Part> read_pieces(Bytes text, const Pieces& pieces, ReadOptions options, const char* what, Row&& row) {
     std::vector<Part> parts(size_of(pieces.count()));
     const bool exact = options.lenient && pieces.controls;
     each_piece(pieces, options.threads, [&](std::int64_t piece) {
-        parts[size_of(piece)] = exact ? read_piece<CBlank, N>(text, pieces, piece, options, what, row)
-                                      : read_piece<AnyBlank, N>(text, pieces, piece, options, what, row);
+        const std::int64_t first = pieces.cuts[size_of(piece)], last = pieces.cuts[size_of(piece) + 1];
+        const std::int64_t index = pieces.rows[size_of(piece)];
+        parts[size_of(piece)] = exact ? read_piece<CBlank, N>(text, first, last, index, options, what, row)
+                                      : read_piece<AnyBlank, N>(text, first, last, index, options, what, row);
     });
     return parts;
 }
@@ -225,14 +65,11 @@ TrecIndex join_parts(Bytes text, const std::vector<Part>& parts, std::vector<std
 TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
                     std::span<std::int32_t> lengths, std::span<double> scores) {
     const std::vector<Part> parts = read_pieces<6>(
-        text, pieces, options, "a run has 6 columns (query Q0 document rank score tag)",
-        [&](const std::string_view (&columns)[6], const Block& block, std::int64_t row) {
+        text, pieces, options, kRunColumns,
+        [&](const std::string_view (&columns)[6], const Block& block, std::int64_t row, bool) {
             starts[size_of(row)] = block.at(columns[2].data());
             lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
-            const char* const score = columns[4].data();
-            double& value = scores[size_of(row)];
-            if (read_number(score, value) != score + columns[4].size() || !std::isfinite(value)) [[unlikely]]
-                value = score_of(columns[4], block.at(score), options);
+            scores[size_of(row)] = run_score(columns, block, options);
         });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
@@ -248,7 +85,7 @@ TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options
                            std::span<std::int32_t> lengths, std::span<std::int32_t> labels) {
     const std::vector<Part> parts = read_pieces<4>(
         text, pieces, options, "judgements have 4 columns (query 0 document label)",
-        [&](const std::string_view (&columns)[4], const Block& block, std::int64_t row) {
+        [&](const std::string_view (&columns)[4], const Block& block, std::int64_t row, bool) {
             starts[size_of(row)] = block.at(columns[2].data());
             lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
             labels[size_of(row)] = label_of(columns[3], block.at(columns[3].data()), options.lenient);

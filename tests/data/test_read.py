@@ -13,9 +13,11 @@ from pippin.data.folds import Folds
 from pippin.data.letor import write_letor
 from pippin.data.partitions import write_partitions
 from pippin.data.read import read
+from pippin.data.run_file import Order, ranked_stretches
 from pippin.data.store import write_store
-from pippin.data.stretches import Places, letor_stretches, run_stretches
+from pippin.data.stretches import Places, letor_stretches
 from pippin.data.synthetic import make
+from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
 
@@ -61,8 +63,9 @@ def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
 
 def test_stretches_of_nothing(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("# a comment\n\n")
-    for stretches in (letor_stretches, run_stretches):
-        with pytest.raises(DataError, match="the file has no line of data"):
-            list(stretches(tmp_path / "x", Places()))
+    with pytest.raises(DataError, match="the file has no line of data"):
+        list(letor_stretches(tmp_path / "x", Places()))
+    with pytest.raises(DataError, match="the file has no line of data"):
+        list(ranked_stretches(tmp_path / "x", Judgements.of({"a": {"x": 1}}), Order("input", False), Places()))
     with pytest.raises(DataError, match="what is read in stretches is a file on a disk"):
         list(letor_stretches(tmp_path, Places()))

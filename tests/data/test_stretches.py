@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from pippin.data.letor import read_letor, write_letor
-from pippin.data.stretches import Places, ScoreLines, letor_stretches, letor_width, run_stretches
+from pippin.data.run_file import Order, RankedRun, ranked_stretches
+from pippin.data.stretches import Places, ScoreLines, letor_stretches, letor_width
 from pippin.data.synthetic import make
+from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 
 RUN = "a Q0 x 1 2 t\na Q0 y 2 1 t\nb Q0 x 1 2 t\nc Q0 x 1 2 t\nc Q0 y 1 2 t\n"
@@ -57,22 +59,28 @@ def test_errors_name_the_line_of_the_file(tmp_path: Path, text: str, sentence: s
         list(letor_stretches(tmp_path / "d.txt", Places(), 1))
 
 
+def run_stretches(path: Path | str, size: int = 1 << 20) -> list[Run | RankedRun]:
+    return list(ranked_stretches(path, Judgements.of({"a": {"x": 1}}), Order("input", False), Places(), size))
+
+
 def test_a_run(tmp_path: Path) -> None:
     (tmp_path / "r").write_text(RUN)
-    runs = list(run_stretches(tmp_path / "r", Places(), 1))
-    assert [(run.query_ids, len(run.scores)) for run in runs] == [(("a", "b"), 3), (("c",), 2)]
+    runs = run_stretches(tmp_path / "r", 1)
+    assert len(runs) > 1
+    assert [query for run in runs for query in run.query_ids] == ["a", "b", "c"]
+    assert [int(n) for run in runs for n in np.diff(run.offsets)] == [2, 1, 2]
     (tmp_path / "r").write_text(RUN + "a Q0 z 1 2 t\n")
     with pytest.raises(DataError, match="query a comes back after others"):
-        list(run_stretches(tmp_path / "r", Places(), 1))
+        run_stretches(tmp_path / "r", 1)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path, sentence in ((tmp_path / "none", "no such file"), (tmp_path, "is a file on a disk"), ("-", "on a disk")):
         with pytest.raises(DataError, match=sentence):
-            list(run_stretches(path, Places()))
+            run_stretches(path)
     (tmp_path / "r.gz").write_bytes(gzip.compress(RUN.encode() * 100)[:-30])
     with pytest.raises(DataError, match="truncated"):
-        list(run_stretches(tmp_path / "r.gz", Places()))
+        run_stretches(tmp_path / "r.gz")
 
 
 def test_scores_are_taken_as_needed(tmp_path: Path) -> None:

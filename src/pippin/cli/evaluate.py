@@ -70,7 +70,9 @@ def run(options: argparse.Namespace) -> int:
     evaluations: list[Evaluation] = []
     ranges: Ranges = {}
     files = options.scored or [options.judged]
-    for judged, scored, name in load(options.judged, files, options.merge_queries, options.allow_infinite):
+    for judged, scored, name in load(
+        options.judged, files, options.merge_queries, options.allow_infinite, in_file=True
+    ):
         rankings = Rankings(judged, scored, options.allow_infinite)
         for tool in tools:
             if options.ties_range:
@@ -102,9 +104,9 @@ def chosen_tools(names: Sequence[str]) -> list[Tool]:
 
 
 def load(
-    judged: str, scored: Sequence[str], merge_queries: bool, allow_infinite: bool = False
+    judged: str, scored: Sequence[str], merge_queries: bool, allow_infinite: bool = False, in_file: bool = False
 ) -> list[tuple[Any, Any, str]]:
-    """(judged, scored, name) for each scored file."""
+    """(judged, scored, name) for each scored file; with `in_file` large runs stay there until they are ranked."""
     from pippin.data.load import as_judged, as_scored
 
     if [judged, *scored].count("-") > 1:
@@ -112,7 +114,7 @@ def load(
     data = as_judged(judged, merge_queries=merge_queries)
     names = distinct_names(scored)
     return [
-        (data, as_scored(path, data, merge_queries=merge_queries, allow_infinite=allow_infinite), name)
+        (data, as_scored(path, data, merge_queries=merge_queries, allow_infinite=allow_infinite, in_file=in_file), name)
         for path, name in zip(scored, names, strict=True)
     ]
 

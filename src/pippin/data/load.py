@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.foreign_lists import read_json
 from pippin.data.letor import read_letor
+from pippin.data.run_file import RunFile, is_large
 from pippin.data.scores import read_scores
+from pippin.data.stretches import Places, texts
 from pippin.data.subtopics import has_subtopics, read_subtopics
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements, read_run
@@ -132,16 +134,41 @@ def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Jud
     raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)
 
 
+@overload
 def as_scored(
-    x: Any, judged: Dataset | Judgements, *, merge_queries: bool = False, allow_infinite: bool = False
-) -> NDArray[np.float64] | Run:
-    """Scored data for `judged`: a `Run`, or one score per document of a `Dataset`."""
+    x: Any, judged: Dataset | Judgements, *, merge_queries: bool = ..., allow_infinite: bool = ...
+) -> NDArray[np.float64] | Run: ...
+@overload
+def as_scored(
+    x: Any, judged: Dataset | Judgements, *, merge_queries: bool = ..., allow_infinite: bool = ..., in_file: bool
+) -> NDArray[np.float64] | Run | RunFile: ...
+def as_scored(
+    x: Any,
+    judged: Dataset | Judgements,
+    *,
+    merge_queries: bool = False,
+    allow_infinite: bool = False,
+    in_file: bool = False,
+) -> NDArray[np.float64] | Run | RunFile:
+    """Scored data for `judged`: a `Run`, or one score per document of a `Dataset`.
+
+    With `in_file` a large run for judgements stays in its file, to be ranked as it is read (`RunFile`).
+    """
+    if in_file and isinstance(judged, Judgements) and not merge_queries and _is_large_run(x):
+        return RunFile(x, allow_infinite=allow_infinite)
     scored = _scored(x, judged, merge_queries, allow_infinite)
     if isinstance(scored, (Dataset, Judgements)):
         raise DataError(f"scores or a run are expected, and {scored.name} holds judged data")
     if isinstance(scored, Run) or isinstance(judged, Dataset):
         return scored
     raise DataError(f"{judged.name} holds judgements, which need a run; a list of scores needs a LETOR data set")
+
+
+def _is_large_run(x: Any) -> bool:
+    """Whether this is a large file of text that holds a run."""
+    if not isinstance(x, (str, os.PathLike)) or _is_folder(x) or _is_json(x) or _is_table(x) or not is_large(x):
+        return False
+    return next((kind_of_text(first) == "run" for first in texts(x, len, Places(), _ENOUGH)), False)
 
 
 def _scored(

@@ -7,6 +7,8 @@ is one stretch, and the ids of the queries seen, because a query that comes back
 
 from __future__ import annotations
 
+import io
+import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -22,13 +24,12 @@ from pippin.data.buffers import Buffer
 from pippin.data.built import check_built
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.data.trec import Run
-from pippin.data.trec_text import read_run
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
 from pippin.packed import LONGEST, packing_of, unpacked
 
 SIZE = 32 << 20  # bytes of text in a stretch, about; parsed, they take a few times as much
+_TAIL = 1 << 17  # bytes at the end of a stretch in which the beginning of a query is looked for first
 
 Path_ = str | os.PathLike[str]
 QueryOf = Callable[[bytes], bytes | None]
@@ -127,13 +128,86 @@ def last_query(query_of: QueryOf) -> Callable[[bytes], int]:
     return cut
 
 
+def windows(path: Path_, places: Places, size: int = SIZE) -> Iterator[Buffer]:
+    """The text of a run in stretches of whole queries, each good until the next one is asked for.
+
+    A plain file is mapped, and the pages of a stretch are given back after it; a packed one is unpacked one stretch
+    ahead, while the one before it is worked on.
+    """
+    with _opened(path) as (file, name):
+        places.before[name] = 0
+        mapped = isinstance(file, io.BufferedReader) and isinstance(file.raw, io.FileIO)
+        for text in _mapped(file, size) if mapped else _one_ahead(_unpacked_windows(file, size)):
+            yield Buffer(text, name)
+            places.before[name] += kernel.line_at(text, len(text)) - 1
+
+
+def _mapped(file: IO[bytes], size: int) -> Iterator[NDArray[np.uint8]]:
+    whole = os.fstat(file.fileno()).st_size
+    if not whole:
+        return
+    pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    text = np.frombuffer(pages, np.uint8)
+    begin, back, length = 0, 0, size
+    while begin < whole:
+        end = min(begin + length, whole)
+        cut = end if end == whole else begin + _whole_queries(text[begin:end])
+        if cut == begin:  # one query is longer than that
+            length *= 2
+            continue
+        yield text[begin:cut]
+        begin, length = cut, size
+        if hasattr(mmap, "MADV_DONTNEED"):  # Linux: they count as our memory no more, and the file still has them
+            done = cut - cut % mmap.PAGESIZE
+            pages.madvise(mmap.MADV_DONTNEED, back, done - back)
+            back = done
+
+
+def _unpacked_windows(file: IO[bytes], size: int) -> Iterator[NDArray[np.uint8]]:
+    held = np.empty(0, np.uint8)
+    while True:
+        text = np.empty(max(size, 2 * len(held)), np.uint8)
+        text[: len(held)] = held
+        end = len(held) + file.readinto(text.data[len(held) :])  # type: ignore[attr-defined]
+        last = end < len(text)
+        cut = end if last else _whole_queries(text)
+        if cut:
+            yield text[:cut]
+        if last:
+            return
+        held = text[cut:end].copy()
+
+
+def _one_ahead(items: Iterator[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """The same items, of which the next is made in a thread of its own while the last is looked at."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, items, None)
+            yield item
+
+
+def _whole_queries(text: NDArray[np.uint8]) -> int:
+    """Where the last query of the text begins; 0 where that may be its only one."""
+    cut, length = last_query(trec_query), _TAIL
+    while True:
+        tail = text[-length:].tobytes()
+        first = 0 if length >= len(text) else tail.find(b"\n") + 1  # a line that was cut is no line
+        found = cut(tail[first:])
+        if found or length >= len(text):
+            return found and len(text) - len(tail) + first + found
+        length *= 8
+
+
 def last_line(text: bytes) -> int:
     """Cuts text after the last whole line that is not blank, because blank lines may only end a file of scores."""
     whole = text[: text.rfind(b"\n") + 1].rstrip()
     return len(whole) and text.index(b"\n", len(whole)) + 1
 
 
-def _fresh(query_ids: tuple[str, ...], seen: set[str], name: str) -> None:
+def refuse_seen(query_ids: tuple[str, ...], seen: set[str], name: str) -> None:
     """Raise for a query that an earlier stretch had."""
     again = next((query for query in query_ids if query in seen), None)
     if again is not None:
@@ -151,20 +225,8 @@ def letor_stretches(path: Path_, places: Places, size: int = SIZE, **options: An
     for buffer in texts(path, last_query(letor_query), places, size):
         with places.told():
             data = read_letor(buffer, **options)
-        _fresh(data.query_ids, seen, buffer.name)
+        refuse_seen(data.query_ids, seen, buffer.name)
         yield data
-    if not seen:
-        raise DataError("the file has no line of data", path)
-
-
-def run_stretches(path: Path_, places: Places, size: int = SIZE) -> Iterator[Run]:
-    """A run as runs of whole queries, in order."""
-    seen: set[str] = set()
-    for buffer in texts(path, last_query(trec_query), places, size):
-        with places.told():
-            run = read_run(buffer)
-        _fresh(run.query_ids, seen, buffer.name)
-        yield run
     if not seen:
         raise DataError("the file has no line of data", path)
 

@@ -27,9 +27,9 @@ class Texts:
     lengths: NDArray[np.int32]
 
     @classmethod
-    def of(cls, items: Iterable[str]) -> Texts:
-        """The column of these strings."""
-        encoded = [item.encode() for item in items]
+    def of(cls, items: Iterable[str], errors: str = "strict") -> Texts:
+        """The column of these strings; `errors` says how bytes that are no UTF-8 were taken in."""
+        encoded = [item.encode("utf-8", errors) for item in items]
         lengths = np.fromiter(map(len, encoded), np.int32, len(encoded))
         starts = np.zeros(len(encoded), np.int64)
         np.cumsum(lengths[:-1], out=starts[1:])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.load import as_judged, as_scored
+from pippin.data.run_file import RankedRun, RunFile
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
@@ -185,12 +186,23 @@ class Rankings:
     """The rankings of one pair of judged and scored data, each made once, when a convention first asks for it."""
 
     def __init__(
-        self, judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, allow_infinite: bool = False
+        self,
+        judged: Dataset | Judgements,
+        scored: NDArray[np.float64] | Run | RunFile | RankedRun,
+        allow_infinite: bool = False,
     ) -> None:
-        self.judged, self.scored, self.allow_infinite = judged, scored, allow_infinite
+        self.judged, self.allow_infinite = judged, allow_infinite
+        self._given = scored
         self._made: dict[tuple[Any, ...], Ranking] = {}
         self.mixtures: dict[Any, dict[Any, Any]] = {}  # what reconcile has computed of these rankings
         self._ordered: dict[tuple[Any, ...], Ranking] = {}  # sorted once for all conventions that agree on the order
+
+    @cached_property
+    def scored(self) -> NDArray[np.float64] | Run:
+        """The scores, or the run with its columns, which may have been in a file until now."""
+        if isinstance(self._given, RankedRun):
+            return self._given.whole()
+        return self._given.whole if isinstance(self._given, RunFile) else self._given
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:
@@ -205,7 +217,9 @@ class Rankings:
         if key not in self._made:
             same = order_key(convention)
             if same not in self._ordered:
-                self._ordered[same] = order(self.judged, self.scored, convention, allow_infinite=self.allow_infinite)
+                # What is in a file is ranked as it is read the first time, and has its columns from the second on.
+                scored = self.scored if self._ordered else self._given
+                self._ordered[same] = order(self.judged, scored, convention, allow_infinite=self.allow_infinite)
             self._made[key] = settled(self._ordered[same], convention)
         return self._made[key]
 
@@ -264,8 +278,8 @@ def read_rankings(
 ) -> tuple[Rankings, str]:
     """The rankings of whatever people hand over as judged and scored data, and what they are called."""
     data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
-    run = as_scored(scored, data, merge_queries=merge_queries, allow_infinite=allow_infinite)
-    name = run.name if isinstance(run, Run) else getattr(scored, "name", None) or "scores"
+    run = as_scored(scored, data, merge_queries=merge_queries, allow_infinite=allow_infinite, in_file=True)
+    name = run.name if isinstance(run, (Run, RunFile)) else getattr(scored, "name", None) or "scores"
     return Rankings(data, run, allow_infinite), str(name)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset, rows_of
+from pippin.data.run_file import Order, RankedRun, RunFile
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
@@ -148,17 +149,19 @@ def order_key(convention: Convention) -> tuple[object, ...]:
 
 def order(
     judged: Dataset | Judgements,
-    scored: NDArray[np.float64] | Run,
+    scored: NDArray[np.float64] | Run | RunFile | RankedRun,
     convention: Convention,
     *,
     allow_infinite: bool = False,
 ) -> Ranking:
     """All judged queries, and where the convention counts them those of the run alone, in rank order."""
-    if isinstance(judged, Dataset) and isinstance(scored, Run):
+    if isinstance(scored, (RunFile, RankedRun)):
+        scored = _in_file(judged, scored, convention)
+    if isinstance(judged, Dataset) and isinstance(scored, (Run, RankedRun)):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
         return _rank_dataset(judged, scored, convention, allow_infinite)
-    if isinstance(judged, Judgements) and isinstance(scored, Run):
+    if isinstance(judged, Judgements) and isinstance(scored, (Run, RankedRun)):
         return _rank_run(judged, scored, convention, allow_infinite)
     raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
 
@@ -278,48 +281,70 @@ def _named_as_query(documents: Texts, queries: tuple[str, ...], offsets: NDArray
     return same
 
 
-def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infinite: bool) -> Ranking:
+def _in_file(judged: Dataset | Judgements, run: RunFile | RankedRun, convention: Convention) -> Run | RankedRun:
+    """A run ranked as it is read, where the convention's order can be had so; else with all its columns."""
+    wanted = order_of(convention)
+    simple = isinstance(judged, Judgements) and convention.order == "score" and convention.own_document == "keep"
+    if isinstance(run, RankedRun):
+        return run if simple and run.order == wanted and convention.top_label is None else run.whole()
+    if not simple or not isinstance(judged, Judgements):
+        return run.whole
+    return run.ranked(judged, _cap(judged.labels, convention), wanted) or run.whole
+
+
+def order_of(convention: Convention) -> Order:
+    """The rule by which kernels sort runs under a convention."""
+    return Order(_ties(convention), convention.precision == "float32")
+
+
+def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, allow_infinite: bool) -> Ranking:
     position = {query: i for i, query in enumerate(run.query_ids)}
     known = set(judged.query_ids)
     if known and not position.keys() & known:
         raise DataError(f"{judged.name} and {run.name} have no query in common")
-    unfit = _unfit(run.scores, allow_infinite)
-    if len(unfit):
-        raise _not_finite(run, int(unfit[0]))
-    if convention.own_document == "drop":
-        run = _without_own(run)
+    if isinstance(run, Run):
+        unfit = _unfit(run.scores, allow_infinite)
+        if len(unfit):
+            raise _not_finite(run, int(unfit[0]))
+        if convention.own_document == "drop":
+            run = _without_own(run)
     extra = [q for q, query in enumerate(run.query_ids) if query not in known] if convention.queries == "run" else []
     judged_of = np.array([*range(len(judged.query_ids)), *[-1] * len(extra)], np.int64)
     run_of = np.array([*(position.get(query, -1) for query in judged.query_ids), *extra], np.int64)
-    given = convention.order == "given"
     run_sizes = np.append(np.diff(run.offsets), 0)  # query -1, missing from the run, has none
     offsets = _offsets(run_sizes[run_of])
     pool_offsets = _offsets(np.append(np.diff(judged.offsets), 0)[judged_of])
     labels = _cap(judged.labels, convention)
-    scores = _as_given(run.scores, run.offsets) if given else run.scores
-    ranked, tied, (first, second) = kernel.judge_and_rank(
-        (run.document_ids, scores, run.offsets),
-        (judged.document_ids, labels, judged.offsets),
-        run_of, judged_of, offsets, _ties(convention), convention.precision == "float32",
-    )  # fmt: skip
-    if second >= 0:
-        raise _duplicate(run, first, second)
+    if isinstance(run, RankedRun):
+        ranked, tied = run.lists(run_of, offsets)
+    else:
+        ranked, tied, (first, second) = kernel.judge_and_rank(
+            (run.document_ids, _scores(run, convention), run.offsets),
+            (judged.document_ids, labels, judged.offsets),
+            run_of, judged_of, offsets, _ties(convention), convention.precision == "float32",
+        )  # fmt: skip
+        if second >= 0:
+            raise _duplicate(run, first, second)
     pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
     ids = (*judged.query_ids, *(run.query_ids[q] for q in extra))
 
+    def columns() -> Run:
+        return run.whole() if isinstance(run, RankedRun) else run
+
     def score() -> NDArray[np.float64]:
-        found = run.scores[rows_of(run.offsets, run_of[run_of >= 0])]
-        return found if given else _descending(found, np.diff(offsets))
+        found = columns().scores[rows_of(run.offsets, run_of[run_of >= 0])]
+        return found if convention.order == "given" else _descending(found, np.diff(offsets))
 
     def document() -> Texts:
+        whole = columns()
         rows = rows_of(run.offsets, run_of[run_of >= 0])
-        listed = run.document_ids.take(rows)
-        ties, by = _ties(convention), np.ascontiguousarray(scores[rows])
+        listed = whole.document_ids.take(rows)
+        ties, by = _ties(convention), np.ascontiguousarray(_scores(whole, convention)[rows])
         of_rows = np.zeros(len(rows), np.int32)
         if ties in ("best", "worst"):  # which look at labels: in the order of the run they are those of its rows
-            given = _as_given(run.scores, run.offsets)
+            given = _as_given(whole.scores, run.offsets)
             of_rows, _, _ = kernel.judge_and_rank(
-                (run.document_ids, given, run.offsets), (judged.document_ids, labels, judged.offsets),
+                (whole.document_ids, given, run.offsets), (judged.document_ids, labels, judged.offsets),
                 run_of, judged_of, offsets, "input", False,
             )  # fmt: skip
         order = kernel.order_lists(by, of_rows, offsets, listed, ties, convention.precision == "float32")
@@ -330,6 +355,11 @@ def _rank_run(judged: Judgements, run: Run, convention: Convention, allow_infini
         missing=run_of < 0, score=score, document=document,
         judged=judged,
     )  # fmt: skip
+
+
+def _scores(run: Run, convention: Convention) -> NDArray[np.float64]:
+    """What a run is sorted by."""
+    return _as_given(run.scores, run.offsets) if convention.order == "given" else run.scores
 
 
 def _without_own(run: Run) -> Run:

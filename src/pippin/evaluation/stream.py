@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset, rows_of
 from pippin.data.load import kind_of_text
 from pippin.data.partitions import check_partitions, is_partitions
-from pippin.data.stretches import SIZE, Places, ScoreLines, letor_stretches, run_stretches, texts
+from pippin.data.run_file import RankedRun, ranked_stretches
+from pippin.data.stretches import SIZE, Places, ScoreLines, letor_stretches, texts
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements
@@ -36,7 +37,7 @@ from pippin.evaluation.evaluate import (
     rounded_mean,
 )
 from pippin.evaluation.measures import KINDS
-from pippin.evaluation.ranking import Ranking
+from pippin.evaluation.ranking import Ranking, order_of
 from pippin.evaluation.tools import Tool
 
 Request = tuple[Tool, Mapping[str, Any]]
@@ -103,7 +104,10 @@ def evaluate_stream(
     elif judging == "judgements" and scoring == "run":
         judgements = read_judgements(judged)
         order = {query: i for i, query in enumerate(judgements.query_ids)}
-        parts = _with_run(judgements, scored, order, places, size)
+        tool, overrides = requests[0]
+        first = tool.convention_for(tool.measure(measures[0]), **overrides)
+        stretches = ranked_stretches(scored, judgements, order_of(first), places, size)
+        parts = _with_run(judgements, stretches, order, Path(scored).name)
     else:
         raise DataError(
             "a stream is LETOR text or partitions with a file of scores, or judgements with a run, and not "
@@ -147,20 +151,20 @@ def _datasets(judged: str | os.PathLike[str], places: Places, size: int) -> Iter
 
 
 def _with_run(
-    judged: Judgements, path: str | os.PathLike[str], order: dict[str, int], places: Places, size: int
+    judged: Judgements, stretches: Iterable[Run | RankedRun], order: dict[str, int], name: str
 ) -> Iterator[Rankings]:
     """Stretches of the run with their judgements; at the end the judged queries that the run does not have.
 
     Queries that nobody judged take their place in `order` behind the judged ones.
     """
     missing = np.ones(len(judged.query_ids), np.bool_)
-    for run in run_stretches(path, places, size):
+    for run in stretches:
         rows = [order.setdefault(query, len(order)) for query in run.query_ids]
         common = np.array(sorted(row for row in rows if row < len(missing)), np.int64)
         missing[common] = False
         yield (Rankings if len(common) else _Unjudged)(_select(judged, common), run)
     if missing.all():
-        raise DataError(f"{judged.name} and {Path(path).name} have no query in common")
+        raise DataError(f"{judged.name} and {name} have no query in common")
     if missing.any():
         yield _Unretrieved(_select(judged, np.flatnonzero(missing)))
 

@@ -37,6 +37,7 @@ class Registry(Generic[T]):
         self._origins: dict[str, Origin] = {}
         self._digests: dict[str, str] = {}
         self._loaded: set[str] = set()  # names whose promises were kept
+        self.registered = 0  # how often something was: what is made from the things here is made again when it grows
 
     def register(self, name: str, thing: T) -> T:
         """Put `thing` on the shelf under `name`. A module that is executed again puts its things there again."""
@@ -49,6 +50,7 @@ class Registry(Generic[T]):
                 f"the {self.kind} {name!r} is registered twice" + (f": by {', '.join(who)}" if who else "")
             )
         self._things[name] = thing
+        self.registered += 1
         self._digests.pop(name, None)
         if origin is not None:
             self._origins[name] = origin

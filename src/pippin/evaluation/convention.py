@@ -6,7 +6,8 @@ tables and flags that a convention comes down to. A combination without a meanin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -281,8 +282,12 @@ class Convention:
     digits: int = axis(4, "rounding", "decimals printed", free=Whole(placeholder="DIGITS"), stage="print")
 
     def __post_init__(self) -> None:
-        for name, declared in AXES.items():
-            object.__setattr__(self, name, declared.check(getattr(self, name)))
+        self._check(AXES)
+
+    def _check(self, names: Iterable[str]) -> None:
+        """Bring the values of these axes into the form in which conventions compare by value, or say what is wrong."""
+        for name in names:
+            object.__setattr__(self, name, AXES[name].check(getattr(self, name)))
         if self.ties in ("best", "worst") and isinstance(self.gain, tuple) and list(self.gain) != sorted(self.gain):
             raise ConventionError(f"ties={self.ties} needs gains that grow with the label")
 
@@ -295,7 +300,12 @@ class Convention:
         unknown = set(changes) - set(AXES)
         if unknown:
             raise UnknownName("axis", sorted(unknown)[0], AXES)
-        return replace(self, **changes)
+        if not changes:
+            return self
+        changed = copy(self)  # what is unchanged was checked: a tool asks this for every measure
+        changed.__dict__.update(changes)
+        changed._check(changes)
+        return changed
 
     def as_dict(self) -> dict[str, Any]:
         """Every axis with its value, as JSON can hold it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 from pippin.errors import ConventionError, UnknownName
@@ -29,6 +30,12 @@ _DCG_OF_IR_MEASURES = {"exp-log2": "exp2", "log2": "label"}
 
 def names() -> dict[str, str]:
     """Every spelling that is understood by now, in lower case, with the kind it stands for."""
+    return dict(_names(KINDS.registered))
+
+
+@lru_cache(maxsize=1)
+def _names(registered: int) -> dict[str, str]:
+    """The spellings while no more than so many kinds were registered."""
     known: dict[str, str] = {}
     for kind in KINDS.known.values():
         for spelling in (kind.name, *kind.aliases):
@@ -73,10 +80,10 @@ def parse(text: str) -> Measure:
     >>> [parse(t).text for t in ("ndcg_cut_10", "MRR@10", "P(rel=2)@5", "ndcg_burges@5", "ndcg@10-", "rbp.95")]
     ['NDCG@10', 'RR@10', 'P(rel=2)@5', 'NDCG(gain=exp2)@5', 'NDCG(empty=0)@10', 'RBP(p=0.95)']
     """
-    measure = _read(text, names())
+    measure = _read(text, _names(KINDS.registered))
     if measure is None:
         KINDS.load()  # what nobody knows here, an installed package may
-        measure = _read(text, names())
+        measure = _read(text, _names(KINDS.registered))
     if measure is None:
         raise UnknownName("measure", text, {*KINDS, *names()})
     return measure

@@ -120,6 +120,17 @@ def as_tool(convention: Convention) -> Tool:
     return Tool("drawn", "a drawn convention", "1", "tests", convention, ())
 
 
+def rule_of(tool: Tool, text: str) -> tuple[Any, ...]:
+    """What decides a tool's values of a measure: tools with the same rule need no law each.
+
+    A value depends on the axes that its measure hears, and on no others: `test_laws` has a law for that.
+    """
+    measure = tool.measure(text)
+    convention = tool.convention_for(measure)
+    heard = (name for name, axis in AXES.items() if axis.everywhere or KINDS[measure.kind].hears(name))
+    return (measure, *(getattr(convention, name) for name in heard), convention.average)
+
+
 # every kind at cutoffs inside and beyond a list, with parameters of its own: text, kind, cutoff, parameters
 Asked = tuple[str, str, int | None, dict[str, float]]
 

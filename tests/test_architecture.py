@@ -168,38 +168,6 @@ def test_packages_that_are_verbs_can_be_called_and_hold_their_modules() -> None:
         pippin.bench()  # type: ignore[call-arg]
 
 
-def test_a_type_checker_rejects_what_is_wrong(tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy is not installed")
-    wrong = {
-        "pippin.evaluate([1], [1.0], tool=3)": "evaluate",
-        "pippin.evaluate([1], [1.0], tool='all').per_query": "Evaluations",
-        "pippin.evaluate([1], [1.0]).left_out": "Evaluation",
-        "pippin.tools['letor4'].nothing": "Tool",
-        "pippin.Dataset.nothing": "Dataset",
-        "pippin.rankers.LambdaMART(rounds='x')": 'to "LambdaMART" has incompatible type "str"; expected "int"',
-        "pippin.rankers.RankSVM(D=1.0)": "RankSVM",
-        "pippin.rankers.RankSVM(1.0)": "RankSVM",
-        "reveal_type(pippin.rankers.RankSVM().fit([[1]], [1], qid=[1]))": "RankSVM",
-        "pippin.train([], 'ranksvm').nothing": "Ranker",
-        "pippin.load('model.json').fit([], wrong=1)": "fit",
-        "pippin.bench('data', folds='x')": "folds",
-        "pippin.nothing": "nothing",
-    }
-    right = ["pippin.evaluate([1], [1.0], qid=[1]).mean['NDCG@10'] + 1", "pippin.read('x')", "pippin.tools['a'].title",
-             "pippin.rankers.LambdaMART(rounds=5, depth=None).fit([], qid=[]).predict([]).shape"]  # fmt: skip
-    program = tmp_path / "program.py"
-    program.write_text("\n".join(["import pippin", *wrong, *right, ""]))
-    # With the project's own settings, so that what mypy has kept of the project is used.
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", str(program)],
-        capture_output=True, text=True, cwd=SOURCE.parent.parent, check=False,
-    )  # fmt: skip
-    said = {int(line.split(":")[1]): line for line in done.stdout.splitlines() if "program.py:" in line}
-    for number, (expression, word) in enumerate(wrong.items(), 2):
-        assert word in said.get(number, ""), f"{expression}: {done.stdout}{done.stderr}"
-    assert set(said) == set(range(2, len(wrong) + 2)), done.stdout
-
-
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'pippin' has no attribute 'nothing'"):
         pippin.nothing  # type: ignore[attr-defined]  # noqa: B018

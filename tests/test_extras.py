@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -70,23 +71,50 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 COMMAND_LINES = [(name, line) for name in COMMANDS for line in examples(name)]
 
 
+CHILD = """
+import contextlib, io, json, pathlib, sys
+sys.modules.update(dict.fromkeys({packages!r}))
+from pippin.cli.main import main
+for words in json.load(sys.stdin):
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    before = sorted(map(str, pathlib.Path().rglob("*")))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(words)
+    begun = before != sorted(map(str, pathlib.Path().rglob("*")))
+    print(json.dumps([status, *(stream.buffer.getvalue().decode() for stream in (out, err)), begun]))
+"""
+
+
+@pytest.fixture(scope="module")
+def plain(workshop: Path) -> dict[str, tuple[int, str, str, bool]]:
+    """What each example ends with in a plain install: status, what it printed and said, whether it began something.
+
+    One process runs them all, as the packages are loaded once then.
+    """
+    lines = [line for _, line in COMMAND_LINES]
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(packages=EXTRAS)],
+        input=json.dumps(list(map(arguments, lines))), capture_output=True, text=True, check=False, cwd=workshop,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return dict(zip(lines, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
 @pytest.mark.parametrize(("name", "line"), COMMAND_LINES)
 def test_a_plain_install_runs_every_command_or_says_at_once_what_to_type(
-    name: str, line: str, workshop: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, line: str, plain: dict[str, tuple[int, str, str, bool]]
 ) -> None:
-    monkeypatch.chdir(workshop)
-    before = sorted(workshop.rglob("*"))
-    words = arguments(line)
-    asked = [extra for start, extra in ASKING.items() if f"{' '.join(words)} ".startswith(f"{start} ")]
-    done = without(EXTRAS, *words)
+    words = f"{' '.join(arguments(line))} "
+    asked = [extra for start, extra in ASKING.items() if words.startswith(f"{start} ")]
+    status, out, err, begun = plain[line]
     if not asked:
-        assert done.returncode == 0, done.stderr
+        assert status == 0, err
         return
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.endswith(f"pip install 'pippin[{asked[-1]}]'\n"), done.stderr
-    assert not done.stdout
-    assert sorted(workshop.rglob("*")) == before, "something was begun"
+    assert status == 2, err
+    assert err.count("\n") == 1
+    assert err.endswith(f"pip install 'pippin[{asked[-1]}]'\n"), err
+    assert not out
+    assert not begun, "something was begun"
 
 
 def test_what_asks_for_extras_is_still_there() -> None:

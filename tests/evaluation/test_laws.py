@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.strategies import asked_of, values_of
+from tests.strategies import asked_of, rule_of, values_of
 from tests.twins.shelf import value
 
 from pippin.data.dataset import Dataset
@@ -80,18 +80,12 @@ def fits(tool: Tool, text: str) -> bool:
 
 @cache
 def texts_by_tool() -> dict[str, tuple[str, ...]]:
-    """Measures with a value under each tool, without those that an earlier tool computes in the same way.
-
-    A value depends on the axes that its measure hears, and on no others: there is a law for that below.
-    """
+    """Measures with a value under each tool, without those that an earlier tool computes in the same way."""
     seen: set[tuple[Any, ...]] = set()
     new: dict[str, list[str]] = {name: [] for name in TOOLS}
     for name, tool in zip(TOOLS, TOOLS.values(), strict=True):
         for text in (text for text in TEXTS if fits(tool, text)):
-            measure = tool.measure(text)
-            convention = tool.convention_for(measure)
-            heard = [a for a, axis in AXES.items() if axis.everywhere or KINDS[measure.kind].hears(a)]
-            rule = (measure, *(getattr(convention, a) for a in heard), convention.average)
+            rule = rule_of(tool, text)
             if rule not in seen:
                 seen.add(rule)
                 new[name].append(text)

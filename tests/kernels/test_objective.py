@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.strategies import rule_of
 
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
@@ -28,6 +30,7 @@ MEASURES = [
 ]
 
 
+@cache
 def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, features: int = 3) -> Dataset:
     """Queries of 1 to `longest` documents with coarse, hence tied, features; some without a relevant document."""
     rng = np.random.default_rng(seed)
@@ -47,10 +50,12 @@ def through_evaluation(
     return measure_values(rank(data, scores, convention), parsed, convention)
 
 
-@pytest.mark.parametrize("tool", sorted(TOOLS))
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_bits_are_those_of_evaluation(measure: str, tool: str) -> None:
-    check_bits(measure, tool)
+def test_the_bits_are_those_of_evaluation(measure: str) -> None:
+    tools = {rule_of(tool, measure): tool.name for tool in TOOLS.values()}
+    assert len(tools) > 5
+    for tool in tools.values():
+        check_bits(measure, tool)
 
 
 def check_bits(measure: str, tool: str | Convention) -> None:

@@ -194,9 +194,9 @@ double read_number(std::string_view word, bool whole, bool infinite) {
 
 }  // namespace
 
-Forest pack(const Trees& all, std::int64_t features, double zero) {
+Forest pack(const Trees& all, std::int64_t features, double zero, bool single) {
     const std::vector<One> trees = check(all, features);
-    Forest forest{features, 0, zero, {}, {}, {}, {}, {}, {}, {}};
+    Forest forest{features, 0, zero, single, {}, {}, {}, {}, {}, {}, {}};
     const std::vector<Place> places = add_searches(forest, all);
     for (const One& one : trees) {
         const bool sliced = one.leaves <= 8 * kMostSlices;

@@ -36,9 +36,10 @@ struct Trees {
     std::span<const double> values;         // by leaf
 };
 
-// The trees, arranged for scoring; values of at most `zero` in size are treated as 0. Refuses (std::invalid_argument)
-// what are no trees over so many features.
-Forest pack(const Trees& trees, std::int64_t features, double zero);
+// The trees, arranged for scoring; values of at most `zero` in size are treated as 0, and with `single` the sum of an
+// ensemble is rounded to single precision after each tree. Refuses (std::invalid_argument) what are no trees over so many
+// features.
+Forest pack(const Trees& trees, std::int64_t features, double zero, bool single);
 
 // For each row of the table the sum, over the ensembles, of the sum of their trees' values, each in order.
 void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block);

@@ -62,6 +62,7 @@ struct Tree {
 struct Forest {
     std::int64_t features, columns;
     double zero;  // what counts as zero: |x| <= zero
+    bool single;  // whether sums are rounded to single precision after each tree
     std::vector<Search> searches;
     std::vector<double> cuts, values;
     std::vector<Tree> trees;

@@ -24,4 +24,5 @@ NB_MODULE(_native, m) {
     pippin::bind_checksum(m);
     pippin::bind_tails(m);
     pippin::bind_forest(m);
+    pippin::bind_linear(m);
 }

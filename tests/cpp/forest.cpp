@@ -76,7 +76,7 @@ double walk(const Grown& made, const double* row) {
 void compare(std::mt19937& random, const std::vector<std::int64_t>& leaves, std::size_t rows, int cuts) {
     constexpr std::int32_t kWidth = 3;
     const Grown made = grow(random, leaves, kWidth, cuts);
-    const Forest forest = pack(made.trees(), kWidth, 0.0);
+    const Forest forest = pack(made.trees(), kWidth, 0.0, false);
     std::vector<double> table(rows * kWidth), scores(rows);
     for (double& value : table) {
         const unsigned kind = random() % 10;
@@ -94,10 +94,10 @@ template <typename Change>
 void refused(Change&& change) {
     std::mt19937 random(1);
     Grown made = grow(random, {5, 3}, 2, 10);
-    pack(made.trees(), 2, 0.0);
+    pack(made.trees(), 2, 0.0, false);
     change(made);
     try {
-        pack(made.trees(), 2, 0.0);
+        pack(made.trees(), 2, 0.0, false);
     } catch (const std::invalid_argument&) {
         return;
     }

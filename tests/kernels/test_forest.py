@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pippin.forms.form import ZERO
 from pippin.kernels.forest import Forest, Missing, Trees, read_numbers
-from pippin.rankers.parts.tree_text import ZERO, read_trees
+from pippin.rankers.parts.tree_text import read_trees
 
 F64 = NDArray[np.float64]
 ODD = (0.0, -0.0, math.nan, math.inf, -math.inf, ZERO, -ZERO, 5e-324, -1e-40, 1.1e-35, 1e300, -1e300)

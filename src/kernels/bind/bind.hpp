@@ -69,5 +69,6 @@ void bind_decimals(nb::module_& m);
 void bind_checksum(nb::module_& m);
 void bind_tails(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_linear(nb::module_& m);
 
 }  // namespace pippin

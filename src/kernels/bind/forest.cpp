@@ -12,15 +12,16 @@ void bind_forest(nb::module_& m) {
         .def("__init__",
              [](Forest* self, In<std::int64_t> leaves, In<std::int64_t> groups, In<std::int32_t> features, In<std::int32_t> left,
                 In<std::int32_t> right, In<double> thresholds, In<std::uint8_t> missing, In<double> values, std::int64_t width,
-                double zero) {
+                double zero, bool single) {
                  const nb::gil_scoped_release release;
                  new (self) Forest(pack({view(leaves), view(groups), view(features), view(left), view(right), view(thresholds),
                                          view(missing), view(values)},
-                                        width, zero));
+                                        width, zero, single));
              },
              nb::arg("leaves").noconvert(), nb::arg("groups").noconvert(), nb::arg("features").noconvert(),
              nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("thresholds").noconvert(),
-             nb::arg("missing").noconvert(), nb::arg("values").noconvert(), nb::arg("width"), nb::arg("zero"))
+             nb::arg("missing").noconvert(), nb::arg("values").noconvert(), nb::arg("width"), nb::arg("zero"),
+             nb::arg("single"))
         .def("scores",
              [](const Forest& self, InTable<double> table, Out<double> scores, int threads, const std::string& instructions) {
                  if (static_cast<std::int64_t>(table.shape(1)) != self.features || table.shape(0) != scores.size())

@@ -15,10 +15,10 @@ import numpy as np
 
 from pippin.errors import ConventionError
 from pippin.forms.arithmetic import asked
-from pippin.forms.form import F64, Scoring, Tree, Trees
+from pippin.forms.form import F64, ZERO, Scoring, Tree, Trees
+from pippin.forms.native import last_rounded_to
 
 _LARGEST = float(np.finfo(np.float32).max)
-_ZERO = 1.0000000180025095e-35  # LightGBM's threshold between 0 and what is above it
 _TRIED = 4  # steps of float32 around the first guess
 
 
@@ -38,7 +38,7 @@ def fitted(form: Trees, scoring: Scoring) -> Fitted:
         nonlocal moved, endless, zeros
         wanted = one.threshold.copy()
         if scoring.slack:
-            zero = (wanted > 0) & (wanted <= _ZERO)
+            zero = (wanted > 0) & (wanted <= ZERO)
             zeros += int(zero.sum())
             wanted[zero] = 0.0
         above = wanted >= _limit(scoring)
@@ -83,11 +83,7 @@ def _carried(thresholds: F64, source: str, target: str) -> F64:
     if target == "float32":
         with np.errstate(over="ignore"):
             return thresholds.astype(np.float32).astype(np.float64)
-    single = thresholds.astype(np.float32)
-    above = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
-    middle: F64 = (single.astype(np.float64) + above) / 2
-    odd = (single.view(np.int32) & 1).astype(bool)
-    return np.where(odd, np.nextafter(middle, -np.inf), middle)
+    return last_rounded_to(thresholds)
 
 
 def _check_range(form: Trees, one: Tree, kept: F64, scoring: Scoring) -> None:

@@ -1,6 +1,7 @@
 """What does a form score, in the precision that its convention states? Slow and plain: the truth for engines.
 
-Every number is rounded where the engine rounds it: features first, then thresholds and values, then each sum.
+Every number is rounded where the engine rounds it: features first, then thresholds and values, then each sum. `native`
+gives the same bits, fast.
 """
 
 from __future__ import annotations
@@ -63,6 +64,12 @@ def _trees(form: Trees, table: F64) -> F64:
         for one, leaves in zip(bag, _leaves(bag, table, kinds), strict=True):
             sums = rounded(sums + rounded(one.value, kinds.values)[leaves], kinds.sums)
         total = rounded(total + sums, kinds.totals)
+    return finished(form, total)
+
+
+def finished(form: Trees, total: F64) -> F64:
+    """The score, given the sum over the bags."""
+    kinds = form.scoring
     total = rounded(total * form.scale, kinds.totals) if form.scale != 1 else total
     total = rounded(total / form.divisor, kinds.totals) if form.divisor != 1 else total
     return rounded(total + form.base, kinds.totals) if form.base else total

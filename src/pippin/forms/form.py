@@ -19,7 +19,7 @@ I32 = NDArray[np.int32]
 ACTIVATIONS = ("identity", "relu", "sigmoid", "tanh", "leakyrelu", "elu")
 PRECISIONS = ("float64", "float32")
 MISSING = ("direction", "zero")
-ZERO = 1e-35  # where a node takes zero for missing, what lies this near to it is zero (LightGBM's kZeroThreshold)
+ZERO = float(np.float32(1e-35))  # what LightGBM takes for zero lies this near to it: kZeroThreshold is a float
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ class Trees:
 class Forest:
     """Ensembles of trees, arranged for scoring; ValueError where they are no trees over so many features.
 
-    `zero` is what counts as zero: a value of at most this size is treated as 0.
+    `zero` is what counts as zero: a value of at most this size is treated as 0. With `single`, the sum of an ensemble
+    is rounded to float32 after each tree.
 
     >>> leaf, column, way = (np.array([n], t) for n, t in ((-1, np.int32), (0, np.int32), (Missing.NAN_LEFT, np.uint8)))
     >>> stump = Trees(np.array([2]), column, np.array([0.5]), way, leaf, leaf - 1, np.array([3.0, 4.0]))
@@ -58,7 +59,7 @@ class Forest:
     array([3., 4., 3.])
     """
 
-    def __init__(self, ensembles: Sequence[Trees], features: int, zero: float = 0.0) -> None:
+    def __init__(self, ensembles: Sequence[Trees], features: int, zero: float = 0.0, single: bool = False) -> None:
         def joined(name: str, dtype: type[np.generic]) -> NDArray[Any]:
             return np.concatenate([np.empty(0, dtype), *(getattr(trees, name) for trees in ensembles)])
 
@@ -67,6 +68,7 @@ class Forest:
             joined("leaves", np.int64), np.array([len(trees.leaves) for trees in ensembles], np.int64),
             joined("features", np.int32), joined("left", np.int32), joined("right", np.int32),
             joined("thresholds", np.float64), joined("missing", np.uint8), joined("values", np.float64), features, zero,
+            single,
         )  # fmt: skip
 
     def scores(self, table: F64, instructions: str = "") -> F64:

@@ -8,7 +8,7 @@ trailing underscore. Weights of queries, where a ranker takes them, come with th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from pippin.evaluation.objective import Judge
 from pippin.extras import need
 from pippin.rankers.parts.estimator import Estimator, not_fitted
 from pippin.rankers.parts.finite import check_learned, explained
-from pippin.rankers.parts.inputs import as_table, labelled, query_offsets, validation
+from pippin.rankers.parts.inputs import as_given, labelled, query_offsets, validation
 from pippin.rankers.parts.parameters import check_kinds
 from pippin.rankers.parts.preferred import preferences_of
 from pippin.rankers.parts.sample import drawn, unpacked
@@ -30,6 +30,7 @@ from pippin.registry import Registry
 RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers")
 Features = NDArray[np.float64]
 R = TypeVar("R", bound="type[Ranker]")
+_STRETCH = 1 << 20  # values of float32 that are turned into doubles at a time
 # For a first look: rounds are cut where a validation set chooses their number anyway.
 QUICK_ROUNDS: Mapping[str, int] = {"rounds": 100, "patience": 25}
 
@@ -128,16 +129,17 @@ class Ranker(Estimator):
         as `fit` takes them; others score each document by itself, and do not look at them.
         """
         self._check_fitted()
-        table = as_table(self, X, reset=False)
+        table = as_given(self, X, reset=False)
         return self.scores(table, query_offsets(self, X, len(table), qid, group) if self.whole_queries else None)
 
-    def scores(self, features: Features, offsets: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def scores(self, features: NDArray[Any], offsets: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """The scores of a checked table; `offsets` tells its queries to a ranker that looks at them."""
         with np.errstate(all="ignore"):
             if self.whole_queries and offsets is not None:
-                scores = np.asarray(self._predict_lists(features, offsets), np.float64)
+                scores = np.asarray(self._predict_lists(np.asarray(features, np.float64), offsets), np.float64)
             else:
-                scores = np.asarray(self._predict(features), np.float64)
+                blocks = _in_doubles(features)
+                scores = np.concatenate([np.asarray(self._predict(block), np.float64) for block in blocks])
         if not np.isfinite(scores).all():
             raise DataError(
                 f"{self.name} gives scores that are not finite; are the features of the same kind as in training?"
@@ -235,3 +237,10 @@ class Ranker(Estimator):
     def _check_fitted(self) -> None:
         if "feature_names_" not in vars(self):
             raise not_fitted(f"This {type(self).__name__} instance is not fitted yet. Call fit first.")
+
+
+def _in_doubles(table: NDArray[Any]) -> Iterator[Features]:
+    """A table as doubles: itself, or where it is float32 stretch by stretch, so that it is never there twice."""
+    rows = len(table) if table.dtype == np.float64 else _STRETCH // table.shape[1]
+    for first in range(0, max(1, len(table)), max(1, rows)):
+        yield np.asarray(table[first : first + max(1, rows)], np.float64)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.forms.arithmetic import score
 from pippin.forms.form import Form, Layer, Linear, Network, Trees, linear_of
 from pippin.forms.importers import read_form
+from pippin.forms.native import Scorer, scorer
 from pippin.forms.state import from_state, to_state
 from pippin.rankers.base import Features, Ranker
 from pippin.rankers.parts.parameters import parameter
@@ -69,7 +69,13 @@ class Imported(Ranker):
         self.form_ = placed(form, train.feature_names)
 
     def _predict(self, features: Features) -> NDArray[np.float64]:
-        return score(self.form_, features)
+        held: tuple[Form, Scorer] | None = vars(self).get("_scorer")
+        if held is None or held[0] is not self.form_:
+            held = self._scorer = (self.form_, scorer(self.form_))
+        return held[1](features)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_scorer"}
 
     def _state(self) -> dict[str, Any]:
         return {"origin": self.origin_, "form": to_state(self.form_)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.forms.form import Tree, Trees, tree
+from pippin.forms.form import ZERO, Tree, Trees, tree
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two say what is missing
 _NONE, _ZERO, _NAN = 0, 1, 2
@@ -73,8 +73,24 @@ def _tree(lines: dict[str, str]) -> Tree:
     as_zero = (missing == _NONE) & (threshold >= 0)
     missing_left = np.where(missing == _NONE, as_zero, default)
     return tree(
-        _whole(feature), threshold, _whole(left), _whole(right), missing_left, value, zero_missing=missing == _ZERO
+        _whole(feature),
+        beyond_zero(threshold),
+        _whole(left),
+        _whole(right),
+        missing_left,
+        value,
+        zero_missing=missing == _ZERO,
     )
+
+
+def beyond_zero(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Thresholds for values as they are that decide as LightGBM does, for which all of at most 1e-35 in size are 0.
+
+    >>> beyond_zero(np.array([0.5, 0.0, -1e-36])).tolist()
+    [0.5, 1.0000000180025095e-35, -1.0000000180025097e-35]
+    """
+    ends = np.where(thresholds >= 0, ZERO, np.nextafter(-ZERO, -np.inf))
+    return np.where(np.abs(thresholds) <= ZERO, ends, thresholds)
 
 
 def _numbers(text: str) -> NDArray[np.float64]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from pippin.forms.form import Trees
 from pippin.forms.growing import Split, grow, real, whole
 from pippin.forms.importers import numbered
+from pippin.forms.importers.lightgbm import beyond_zero
 
 
 def recognises(content: bytes) -> bool:
@@ -37,4 +40,5 @@ def look(at: Any) -> Split | float:
         raise ValueError("a tree takes 0 for missing, which its text says and its JSON does not say where")
     threshold = float(at["threshold"])
     missing_left = threshold >= 0 if at.get("missing_type") == "None" else bool(at.get("default_left"))
+    threshold = float(beyond_zero(np.array(threshold)))
     return Split(whole(at["split_feature"]), threshold, at["left_child"], at["right_child"], missing_left)

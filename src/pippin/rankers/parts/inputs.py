@@ -27,11 +27,16 @@ LARGEST_LABEL = 1_000_000  # tables of gains have a place for every label up to 
 
 def as_table(model: Estimator, X: Any, reset: bool) -> Features:
     """X as a contiguous float64 table with as many features as in training; `reset` says that this is training."""
+    return np.asarray(as_given(model, X, reset), np.float64)
+
+
+def as_given(model: Estimator, X: Any, reset: bool) -> NDArray[Any]:
+    """The same, but float32 stays what it is where X is a Dataset or an array."""
     if isinstance(X, Dataset):
         return _of_dataset(model, X, reset)
     plain = type(X) is np.ndarray and X.dtype.kind in "fiu" and X.ndim == 2 and X.size > 0
     if plain and (reset or "feature_names_in_" not in vars(model)) and (reset or X.shape[1] == _width(model)):
-        table = np.ascontiguousarray(X, np.float64)
+        table = np.ascontiguousarray(X, np.float32 if X.dtype == np.float32 else np.float64)
         if _usable(table, model.takes_null):
             vars(model).pop("feature_names_in_", None)
             return table
@@ -43,7 +48,7 @@ def _width(model: Estimator) -> int:
     return width
 
 
-def _usable(table: Features, takes_null: bool) -> bool:
+def _usable(table: NDArray[Any], takes_null: bool) -> bool:
     """Whether all values are finite, or NULL where that is understood. A sum tells it in one pass, mostly."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(table.sum()):
@@ -51,8 +56,8 @@ def _usable(table: Features, takes_null: bool) -> bool:
     return not np.isinf(table).any() and (takes_null or not np.isnan(table).any())
 
 
-def _of_dataset(model: Estimator, data: Dataset, reset: bool) -> Features:
-    table = np.ascontiguousarray(data.features, np.float64)
+def _of_dataset(model: Estimator, data: Dataset, reset: bool) -> NDArray[Any]:
+    table = np.ascontiguousarray(data.features)
     if reset:
         vars(model).pop("feature_names_in_", None)
     elif table.shape[1] != _width(model):

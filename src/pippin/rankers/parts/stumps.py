@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.kernels.boosting import Stump
+from pippin.kernels.forest import Forest, Missing, Trees
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.bins import Paired, cut, pair
 from pippin.rankers.parts.finite import check_finite
@@ -50,6 +51,16 @@ class Weak:
             h = np.clip((column.astype(np.float64) - self.threshold) / (self.high - self.threshold), 0.0, 1.0)
         h[np.isnan(column)] = float(self.null)
         return h
+
+
+def _trees(stumps: Sequence[Weak]) -> Trees:
+    ways = [Missing.NAN_RIGHT if weak.null else Missing.NAN_LEFT for weak in stumps]
+    return Trees(
+        np.full(len(stumps), 2, np.int64), np.array([weak.feature for weak in stumps], np.int32),
+        np.array([weak.threshold for weak in stumps], np.float64), np.array(ways, np.uint8),
+        np.full(len(stumps), -1, np.int32), np.full(len(stumps), -2, np.int32),
+        np.array([value for weak in stumps for value in (0.0, weak.alpha)], np.float64),
+    )  # fmt: skip
 
 
 class StumpRanker(Ranker):
@@ -114,6 +125,7 @@ class StumpRanker(Ranker):
         self.curve_ = watch.curve
         self.stumps_ = self.stumps_[: watch.best + 1]
         self._end()
+        self._loaded()
 
     def _h(self, stump: Stump) -> U8:
         """h of a stump on the training rows."""
@@ -132,11 +144,26 @@ class StumpRanker(Ranker):
             self.__dict__.pop(name, None)
 
     def _predict(self, features: Features) -> F64:
+        forest = self._loaded()
+        if forest is not None:
+            return forest.scores(features)
         scores = np.zeros(len(features))
         columns = {f: np.ascontiguousarray(features[:, f]) for f in {weak.feature for weak in self.stumps_}}
         for weak in self.stumps_:  # in the order of training, so that the scores are those of training
             scores += weak.alpha * weak.of(columns[weak.feature])
         return scores
+
+    def _loaded(self) -> Forest | None:
+        """The stumps as trees of two leaves, 0 and α, in the order of training; None where h grows with the value."""
+        held: tuple[list[Weak], Forest | None] | None = vars(self).get("_read")
+        if held is None or held[0] is not self.stumps_:
+            ramps = any(weak.high is not None for weak in self.stumps_)
+            forest = None if ramps else Forest([_trees(self.stumps_)], len(self.feature_names_))
+            held = self._read = (self.stumps_, forest)
+        return held[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_read"}
 
     def _state(self) -> dict[str, Any]:
         stumps = [[self.feature_names_[s.feature], s.threshold, s.null, s.alpha, s.high] for s in self.stumps_]
@@ -145,6 +172,7 @@ class StumpRanker(Ranker):
     def _restore(self, state: dict[str, Any]) -> None:
         self.stumps_ = [self._stump(*stump) for stump in state["stumps"]]
         self.losses_ = numbers(state["losses"]).tolist()
+        self._loaded()
 
     def _stump(self, feature: Any, threshold: Any, null: Any, alpha: Any, high: Any) -> Weak:
         """A stump of a model file."""

@@ -37,8 +37,6 @@ _HEADER = (
     r"feature_names=([^\n]*)\nfeature_infos=((?:none|\[[-+.e0-9]+:[-+.e0-9]+\]| )*)\ntree_sizes=([ \d]*)\n\n"
 )
 _TAIL = r"end of trees\n\nfeature_importances:\n(?:Column_\d+=\d+\n)*\npandas_categorical:null\n\n?"
-# What LightGBM takes for zero: it holds this bound in single precision.
-ZERO = float(np.float32(1e-35))
 # The decision types that are written: 2 says that what is missing goes left, 4 that zeros are missing, 8 that NaN is.
 _MISSING = {
     0: Missing.AS_ZERO, 2: Missing.AS_ZERO, 4: Missing.ZERO_RIGHT, 6: Missing.ZERO_LEFT, 8: Missing.NAN_RIGHT,

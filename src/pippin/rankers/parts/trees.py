@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
+from pippin.forms.form import ZERO
 from pippin.kernels import threads
 from pippin.kernels.forest import Forest
 from pippin.manifest import fits
@@ -24,7 +25,7 @@ from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.parameters import above_zero, at_least, parameter
 from pippin.rankers.parts.states import count
-from pippin.rankers.parts.tree_text import ZERO, Ensemble, read_trees
+from pippin.rankers.parts.tree_text import Ensemble, read_trees
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import row_weights
 

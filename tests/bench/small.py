@@ -51,7 +51,7 @@ def here(results: Results, experiment: Experiment) -> RunJobs:
 
     def running(todo: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         for job in todo:
-            yield job, answer(results, {"task": job.task.record(), "fold": job.fold.record()}).get("reason")
+            yield job, answer(results, job.record()).get("reason")
 
     return running
 

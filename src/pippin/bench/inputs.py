@@ -70,7 +70,7 @@ class FoldRef:
 
     def read(self) -> Parts:
         """The three parts, from the mapped store; where that is not to be seen, from the data themselves."""
-        fold = _opened(self.source, self.store)[self.fold]
+        fold = opened(self)[self.fold]
         return Parts(*(fold[part] for part in PARTS))
 
     def record(self) -> dict[str, Any]:
@@ -83,8 +83,13 @@ class FoldRef:
         return cls(Input(**record["source"]), record["fold"], record["store"])
 
 
-# The last one is kept, because its folds are asked for one after the other.
-@lru_cache(maxsize=1)
+def opened(ref: FoldRef) -> Folds:
+    """All folds of the data set that a fold is of."""
+    return _opened(ref.source, ref.store)
+
+
+# The last ones are kept, because folds are asked for one after the other, and some learn from another data set, too.
+@lru_cache(maxsize=2)
 def _opened(source: Input, store: str) -> Folds:
     if source.form != "store" and is_fold_store(store):
         return open_fold_store(store)

@@ -55,7 +55,7 @@ class Worker:
     def give(self, job: Job) -> None:
         """Begin a job."""
         self.job = job
-        self._send({"task": job.task.record(), "fold": job.fold.record()})
+        self._send(job.record())
 
     @property
     def output(self) -> IO[str]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+from pippin.bench.borrowing import with_sources
 from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.pool import Pool
@@ -35,6 +37,12 @@ class Job:
     task: Task
     fold: FoldRef
     documents: int  # to train on
+    sources: Mapping[str, FoldRef] = field(default_factory=dict)  # other data sets that it learns from, by name
+
+    def record(self) -> dict[str, Any]:
+        """The job as JSON can hold it."""
+        sources = {name: ref.record() for name, ref in self.sources.items()}
+        return {"task": self.task.record(), "fold": self.fold.record(), "sources": sources}
 
     @cached_property
     def weight(self) -> float:
@@ -139,10 +147,12 @@ def _dealt(jobs: Sequence[Job]) -> list[Job]:
 
 def _jobs(experiment: Experiment, folds: Sequence[SurveyedFold]) -> list[Job]:
     by_name = {(fold.ref.data, fold.ref.fold): fold for fold in folds}
+    refs = {data: fold.ref for (data, _), fold in by_name.items()}
     jobs = []
     for task in experiment.tasks((data, fold, surveyed.digests) for (data, fold), surveyed in by_name.items()):
-        fold = by_name[task.data, task.fold]
-        jobs.append(Job(task, fold.ref, fold.facts["parts"]["train"]["documents"]))
+        fold, told = by_name[task.data, task.fold], with_sources(task, refs)
+        if told is not None:
+            jobs.append(Job(told[0], fold.ref, fold.facts["parts"]["train"]["documents"], told[1]))
     return jobs
 
 

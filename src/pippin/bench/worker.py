@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
+from pippin.bench.borrowing import offer_sources
 from pippin.bench.cell import compute
 from pippin.bench.inputs import FoldRef, Parts
 from pippin.bench.plan import Task
@@ -38,6 +39,7 @@ def answer(results: Results, asked: dict[str, Any]) -> dict[str, Any]:
     """Compute one cell and keep it; what went wrong, as a sentence, where it did."""
     task, fold = Task.of(asked["task"]), FoldRef.of(asked["fold"])
     try:
+        offer_sources(asked["sources"])
         computed = compute(task, parts_of(fold, tuple(task.digests.items())))
         results.write_cell(task.address, computed.files, computed.cost)
     except DiskFull as error:

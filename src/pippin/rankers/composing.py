@@ -250,5 +250,5 @@ def guess(text: str, parameters: Mapping[str, Any], grid: Mapping[str, Sequence[
     longest = float(last.milliseconds * bags * rounds)
     stages = zip(cls.labels, cls.steps, strict=False) if issubclass(cls, Chain) else ()
     for label, step in stages:
-        longest = step.milliseconds + longest * (parameters[f"{label}__{step.repeats}"] if step.repeats else 1)
+        longest = step.milliseconds + longest * (parameters[f"{label}__{step.trainings}"] if step.trainings else 1)
     return longest

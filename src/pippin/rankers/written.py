@@ -47,12 +47,13 @@ def plain_name(text: str) -> str:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """What stages of these names are called in parameters: a name that comes again is numbered.
+    """What stages of these names are called in parameters: a name of Python's; one that comes again is numbered.
 
-    >>> labels(["pca", "pca", "ranksvm"])
-    ['pca', 'pca2', 'ranksvm']
+    >>> labels(["pca", "pca", "best-feature"])
+    ['pca', 'pca2', 'best_feature']
     """
-    return [name if (before := names[:i].count(name)) == 0 else f"{name}{before + 1}" for i, name in enumerate(names)]
+    before = [names[:i].count(name) for i, name in enumerate(names)]
+    return [name.replace("-", "_") + (str(n + 1) if n else "") for name, n in zip(names, before, strict=True)]
 
 
 def settings(text: str) -> dict[str, Any]:

@@ -143,10 +143,7 @@ def _run(
     client: Any, results: Results, experiment: Experiment, todo: Sequence[Job]
 ) -> Iterator[tuple[Job, str | None]]:
     modules = modules_for(experiment, [job.task for job in todo])
-    futures = {
-        client.submit(compute_cell, job.task.record(), job.fold.record(), modules, key=f"cell-{job.task.address}"): job
-        for job in todo
-    }
+    futures = {client.submit(compute_cell, job.record(), modules, key=f"cell-{job.task.address}"): job for job in todo}
     for future in _distributed().as_completed(futures):
         job = futures.pop(future)
         if future.status == "finished":
@@ -167,17 +164,19 @@ def _why(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def compute_cell(task: Mapping[str, Any], fold: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
+def compute_cell(job: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
     """What a worker does: one cell, as the bytes of its files, or why there are none."""
+    from pippin.bench.borrowing import offer_sources
     from pippin.bench.cell import compute
     from pippin.bench.worker import parts_of, reason_of
 
     os.environ["PIPPIN_THREADS"] = "1"
-    asked = Task.of(task)
+    asked = Task.of(job["task"])
     with _one_at_a_time:
         try:
             load_modules(imports)
-            computed = compute(asked, parts_of(FoldRef.of(fold), tuple(asked.digests.items())))
+            offer_sources(job["sources"])
+            computed = compute(asked, parts_of(FoldRef.of(job["fold"]), tuple(asked.digests.items())))
         except Exception as error:  # whatever a ranker does must not take the other cells with it
             return {"reason": reason_of(error)}
     return {"files": dict(computed.files), "cost": dict(computed.cost)}

@@ -12,26 +12,75 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pippin.rankers.parts.sources import offer
     from pippin.rankers.steps.bag import Bag
     from pippin.rankers.steps.base import STEPS, Projection, Selector, Step, Transformer, register
     from pippin.rankers.steps.clicks import Clicks
+    from pippin.rankers.steps.density_ratio import DensityRatio
+    from pippin.rankers.steps.elimination import Elimination
+    from pippin.rankers.steps.forward import Forward
+    from pippin.rankers.steps.gas import GAS
+    from pippin.rankers.steps.l1 import L1
+    from pippin.rankers.steps.multitask import Multitask
+    from pippin.rankers.steps.pair_lda import PairLDA
     from pippin.rankers.steps.pca import PCA
+    from pippin.rankers.steps.permutation import Permutation
+    from pippin.rankers.steps.queries import Queries
+    from pippin.rankers.steps.random_projection import RandomProjection
+    from pippin.rankers.steps.self_training import SelfTraining
+    from pippin.rankers.steps.tradaboost import TrAdaBoost
+    from pippin.rankers.steps.transfer import Transfer
 
 _HOMES = {
-    "Bag": "bag", "Clicks": "clicks", "PCA": "pca", "Projection": "base", "STEPS": "base", "Selector": "base",
-    "Step": "base", "Transformer": "base", "register": "base",
-}  # fmt: skip
+    "Bag": "pippin.rankers.steps.bag",
+    "Clicks": "pippin.rankers.steps.clicks",
+    "DensityRatio": "pippin.rankers.steps.density_ratio",
+    "Elimination": "pippin.rankers.steps.elimination",
+    "Forward": "pippin.rankers.steps.forward",
+    "GAS": "pippin.rankers.steps.gas",
+    "L1": "pippin.rankers.steps.l1",
+    "Multitask": "pippin.rankers.steps.multitask",
+    "PCA": "pippin.rankers.steps.pca",
+    "PairLDA": "pippin.rankers.steps.pair_lda",
+    "Permutation": "pippin.rankers.steps.permutation",
+    "Projection": "pippin.rankers.steps.base",
+    "Queries": "pippin.rankers.steps.queries",
+    "RandomProjection": "pippin.rankers.steps.random_projection",
+    "STEPS": "pippin.rankers.steps.base",
+    "Selector": "pippin.rankers.steps.base",
+    "SelfTraining": "pippin.rankers.steps.self_training",
+    "Step": "pippin.rankers.steps.base",
+    "TrAdaBoost": "pippin.rankers.steps.tradaboost",
+    "Transfer": "pippin.rankers.steps.transfer",
+    "Transformer": "pippin.rankers.steps.base",
+    "offer": "pippin.rankers.parts.sources",
+    "register": "pippin.rankers.steps.base",
+}
 
 __all__ = [
+    "GAS",
+    "L1",
     "PCA",
     "STEPS",
     "Bag",
     "Clicks",
+    "DensityRatio",
+    "Elimination",
+    "Forward",
+    "Multitask",
+    "PairLDA",
+    "Permutation",
     "Projection",
+    "Queries",
+    "RandomProjection",
     "Selector",
+    "SelfTraining",
     "Step",
+    "TrAdaBoost",
+    "Transfer",
     "Transformer",
     "names",
+    "offer",
     "register",
     "step",
 ]
@@ -66,7 +115,7 @@ def step(name: str) -> type[Step]:
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

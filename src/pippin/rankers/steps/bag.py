@@ -32,7 +32,7 @@ class Bag(Step):
     quick_limits: ClassVar = {"bags": 3}
     takes_null = True
     takes_weights = False
-    repeats = "bags"
+    trainings = "bags"
 
     bags: int = parameter(10, "samples, and so rankers")
     seed: int = parameter(1, "of the samples")
@@ -57,7 +57,7 @@ class Bag(Step):
         return mean
 
     def _form(self, forms: Sequence[Form]) -> Form:
-        return mean_form(forms, self.name)
+        return summed_form(forms, [1 / len(forms)] * len(forms), self.name)
 
 
 def drawn(data: Dataset, queries: I64) -> Dataset:
@@ -82,13 +82,14 @@ def samples(train: Dataset, bags: int, seed: int) -> list[I64]:
     return found
 
 
-def mean_form(forms: Sequence[Any], name: str) -> Form:
-    """The mean of weighted sums, or of trees, as one form."""
-    names, count = forms[0].names, len(forms)
+def summed_form(forms: Sequence[Any], shares: Sequence[float], name: str) -> Form:
+    """Σ share · form as one form, of weighted sums or of trees."""
+    names = forms[0].names
+    pairs = list(zip(forms, shares, strict=True))
     if all(isinstance(form, Linear) for form in forms):
-        weights = np.mean([form.weights for form in forms], axis=0)
-        return Linear(names, weights, bias=float(np.mean([form.bias + form.start for form in forms])))
+        weights: Any = sum(share * form.weights for form, share in pairs)
+        return Linear(names, weights, bias=float(sum(share * (form.bias + form.start) for form, share in pairs)))
     if all(isinstance(form, Trees) and not any(form.normalisers) for form in forms):
-        flat = [one for form in forms for one in form.flat()]
-        return Trees(names, (tuple(replace(one, value=one.value / count) for one in flat),))
-    raise DataError(f"no engine takes a mean of networks as one model; to deploy, {name} weighted sums or trees")
+        grown = tuple(replace(one, value=one.value * share) for form, share in pairs for one in form.flat())
+        return Trees(names, (grown,))
+    raise DataError(f"no engine takes a sum of networks as one model; to deploy, {name} weighted sums or trees")

@@ -63,7 +63,7 @@ class Step(Estimator):
     quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
     needs: ClassVar[tuple[str, ...]] = ()  # modules beyond the base install that training imports
     milliseconds: ClassVar[float] = 5  # of its own work on 3/5 of OHSUMED, for a guess
-    repeats: ClassVar[str | None] = None  # the parameter that says how often the rest is trained, if it is often
+    trainings: ClassVar[str | None] = None  # the parameter that says how often the rest is trained, if it is often
     whole_queries: ClassVar[bool] = False  # whether a score depends on the query's other documents
     takes_weights: ClassVar[bool] = True  # whether weights of queries reach the rest
 

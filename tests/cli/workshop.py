@@ -96,6 +96,7 @@ def _collections(folder: Path) -> None:
 MAKING = (
     "convert train.txt parts/ --partitions 1000",
     "train train.txt --ranker best-feature --out model.json --quiet",
+    "simulate train.txt scores.txt --sessions 20 --shown 4 --swaps 0.5 --out clicks.tsv",
     "index cacm/ --out cacm.index --quiet",
     "build cacm/ --out cacm-letor --sample 20 --folds 3 --quiet",
     "train cacm-letor/QueryLevelNorm/Fold1/train.txt --ranker best-feature --out built.json --quiet",

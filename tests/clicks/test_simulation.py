@@ -128,7 +128,7 @@ def test_habits_are_chances(habits: dict[str, float], sentence: str) -> None:
 
 def test_an_unknown_model_is_named(data: Dataset) -> None:
     with pytest.raises(UnknownName, match="did you mean cascade"):
-        simulate(data, np.zeros(24), model="cascad")
+        simulate(data, np.zeros(24), people="cascad")
 
 
 def test_without_relevance_nobody_clicks_for_a_reason() -> None:

@@ -32,12 +32,14 @@ GROUPS = {
         "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
         "bounds": ("bounds", "how far documents that nobody judged could move a number, or turn a pair round"),
         "agree": ("agree", "whether two judges, people and a model, give the same labels and winners"),
+        "interleave": ("interleave", "which of two rankings people prefer, by clicks on lists made of both"),
         "audit": ("audit", "whether a data set is fit for a comparison"),
         "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
     },
     "learn": {
         "train": ("train", "train a ranker and write its model"),
         "rank": ("rank", "score a data set with a model"),
+        "propensities": ("propensities", "how likely each rank is looked at, by a log of clicks"),
         "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
         "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools"),
@@ -57,6 +59,7 @@ GROUPS = {
         "search": ("search", "look into an index by BM25"),
         "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
         "convert": ("convert", "write any ranking data as any other form"),
+        "simulate": ("simulate", "clicks that people would leave on a ranking, as a log"),
         "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
     },
     "look up": {

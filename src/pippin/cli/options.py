@@ -117,6 +117,16 @@ FLAGS = {
     "folder": Flag(("--folder",), "where boards are", "FOLDER"),
     "store": Flag(("--store",), "keep accounts and submissions in PostgreSQL, such as postgresql://user@host/name (or "
                   "PIPPIN_STORE)", "URL"),
+    "people": Flag(("--people",), "how people click: pbm (by position), cascade, dcm (dependent clicks), trust",
+                   "NAME"),
+    "eta": Flag(("--eta",), "of pbm and trust: a rank is looked at by (1 / rank) ** eta", "X", {"type": float}),
+    "persistence": Flag(("--persistence",), "of dcm: the chance to read on after a click", "P", {"type": float}),
+    "trust": Flag(("--trust",), "of trust: the chance to click on something bad because it stands first", "P",
+                  {"type": float}),
+    "noise": Flag(("--noise",), "the chance of a click on a document without any relevance that is looked at", "P",
+                  {"type": float}),
+    "sessions": Flag(("--sessions",), "how often each query is asked", "N", {"type": int}),
+    "shown": Flag(("--shown",), "how many documents are shown", "N", {"type": int, "dest": "depth"}),
     "words": Flag(("--words",), "unicode: letters and digits of all scripts; ascii: a–z and 0–9", "W"),
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pippin.cli.options import flag, old, only, shared
 from pippin.cli.output import say
+from pippin.clicks.preference import DEBIASING
 from pippin.data.dataset import Dataset
 from pippin.data.grouped import WEIGHT, weights_beside
 from pippin.errors import DataError, UnknownName
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 HELP = """Train a ranker and write its model.
 
 With --select its grid is tried, and the best on the validation set kept. On a cluster (--dask) DATA are partitions, as
-`pippin convert --partitions` writes them. `--ranker auto` tries many rankers and says what it took, and why."""
+`pippin convert --partitions` writes them. With --clicks, a log of clicks takes the place of labels (lambdamart and
+ranksvm). `--ranker auto` tries many rankers and says what it took, and why."""
 EXAMPLES = (
     "pippin train train.txt --ranker lambdamart --valid vali.txt --out model.json",
     "pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP --out model.json",
@@ -41,6 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid", metavar="FILE", help="the validation set")
     flag(parser, "measure", "here one: what training, stopping and selection look at")
     shared(parser, "convention", "select")
+    parser.add_argument("--clicks", metavar="LOG", help="learn from this log of clicks in the place of labels")
+    parser.add_argument(
+        "--debias", choices=DEBIASING, default=DEBIASING[0],
+        help="how clicks are taken: weighed by one over the propensity of their rank, by pairs, or at their word "
+        "(default: ips)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--propensities", metavar="HOW", default="em",
+        help="of --debias ips: em, swaps, regression, or the propensities themselves from rank 1 on, joined by commas "
+        "(default: em)",
+    )  # fmt: skip
     flag(parser, "set", "trees and epochs are understood as rounds", default=[])
     parser.add_argument(
         "--budget", metavar="TIME", help="how long a ranker that can be timed (auto) may take: 60s, 5m, 1h"
@@ -65,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
         return run_on_dask(options)
     train = read_data(options.data, options.absent)
     valid = None if options.valid is None else read_data(options.valid, options.absent)
-    ranker, weights = make(options), weights_beside(options.data)
+    ranker, weights, traced = make(options), weights_beside(options.data), digest(train)
+    if options.clicks is not None:
+        train = learned_from(options, train)
     if options.select is not None:
         if valid is None:
             raise DataError("--select needs a validation set, --valid FILE")
@@ -87,13 +102,35 @@ def run(options: argparse.Namespace) -> int:
         ranker.fit(train, eval_set=valid, sample_weight=weights)
     if options.relations is not None:
         say(choose_weight(ranker, valid, options))
-    models.save(ranker, options.output, digest(train), sample=not options.no_documents)
+    models.save(ranker, options.output, traced, sample=not options.no_documents)
     if isinstance(ranker, Auto) and not options.quiet:
         print(ranker.table().render(), file=sys.stderr)
     if reasons := getattr(ranker, "reasons_", ""):
         say(reasons)
     say(f"{ranker.name} trained on {train}: {options.output}")
     return 0
+
+
+def learned_from(options: argparse.Namespace, train: Dataset) -> Dataset:
+    """The training set with the pairs that clicks prefer."""
+    from pippin.clicks.files import read
+    from pippin.rankers.parts.preferred import clicked
+
+    log = read(options.clicks)
+    say(f"learning from {log}, {options.debias}")
+    return clicked(train, log, debias=options.debias, propensities=propensities_of(options.propensities))
+
+
+def propensities_of(text: str) -> Any:
+    """How propensities are found, or the propensities themselves.
+
+    >>> propensities_of("em"), propensities_of("1,0.5,0.25")
+    ('em', [1.0, 0.5, 0.25])
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
 
 
 def choose_weight(ranker: Ranker, valid: Dataset | None, options: argparse.Namespace) -> str:
@@ -125,6 +162,8 @@ def run_on_dask(options: argparse.Namespace) -> int:
         raise DataError(
             "--select is not for a cluster; choose parameters on a part of the data, and give them by --set"
         )
+    if options.clicks is not None:
+        raise DataError("--clicks is not for a cluster; the pairs of documents are held in one memory")
     whole = open_partitions(options.data)
     valid = None if options.valid is None else read_data(options.valid, options.absent)
     ranker = make(options)

@@ -63,7 +63,7 @@ def interleave(
     *,
     method: str = "team-draft",
     names: tuple[str, str] = ("A", "B"),
-    model: str = "pbm",
+    people: str = "pbm",
     habits: Habits | None = None,
     sessions: int = 10,
     depth: int = 10,
@@ -87,7 +87,7 @@ def interleave(
     if sessions < 1 or depth < 1:
         raise DataError(f"a query has a session at least, with a document: not {sessions} of {depth}")
     scores = checked_scores(data, a), checked_scores(data, b)
-    draw, told, attractive = MODELS[model], habits or Habits(), attraction_of(data, noise, top)
+    draw, told, attractive = MODELS[people], habits or Habits(), attraction_of(data, noise, top)
     make = team_draft if method == "team-draft" else probabilistic
     shown, clicks, teams, outcomes = [], [], [], []
     for rows, rng in queries_of(data, seed):

@@ -25,7 +25,7 @@ def simulate(
     data: Dataset,
     scores: NDArray[np.float64] | Sequence[NDArray[np.float64]],
     *,
-    model: str = "pbm",
+    people: str = "pbm",
     habits: Habits | None = None,
     sessions: int = 10,
     depth: int = 10,
@@ -38,8 +38,8 @@ def simulate(
 
     data      documents with labels, from which clicks are drawn
     scores    what the documents are ranked by; of several rankings, each session draws one
-    model     pbm, cascade, dcm or trust
-    habits    what the model knows about people: `Habits(eta=1.0, persistence=0.5, trust=0.3)`
+    people    how they click: pbm, cascade, dcm or trust
+    habits    what is known about them: `Habits(eta=1.0, persistence=0.5, trust=0.3)`
     sessions  how often each query is asked
     depth     how many documents are shown
     noise     the chance that a document without any relevance is clicked once it is looked at
@@ -60,7 +60,7 @@ def simulate(
         raise DataError(f"a query has a session at least, with a document: not {sessions} of {depth}")
     if not 0 <= swaps <= 1:
         raise DataError(f"swaps is a share between 0 and 1, not {swaps}")
-    draw, told, attractive = MODELS[model], habits or Habits(), attraction_of(data, noise, top)
+    draw, told, attractive = MODELS[people], habits or Habits(), attraction_of(data, noise, top)
     shown: list[I64] = []
     clicks: list[NDArray[np.bool_]] = []
     for rows, rng in queries_of(data, seed):

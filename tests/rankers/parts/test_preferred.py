@@ -112,6 +112,7 @@ def test_trust_in_ranks_follows_the_losses_as_in_a_loop() -> None:
 def test_a_selection_of_queries_has_its_pairs(data: Dataset) -> None:
     whole = preferred(data, all_pairs(data))
     part = whole.select([7, 2])
+    assert repr(part) == "Dataset('data': 2 queries, 20 documents, 4 features, float64)"
     own = preferences_of(part)
     assert own is not None
     assert len(own) == sum((whole.preferences.better // 10 == q).sum() for q in (7, 2))

@@ -33,7 +33,7 @@ _TRUE = "true"
 class Clicks(Step):
     """Learns from simulated clicks on the training part, in the place of its labels: lambdamart and ranksvm can.
 
-    A RankSVM that saw the labels of a few training queries ranks all of them; people click on its lists as `model`
+    A RankSVM that saw the labels of a few training queries ranks all of them; people click on its lists as `people`
     says, from the labels of the training part alone. The validation part keeps its labels, as a small judged set would
     be there in practice.
     """
@@ -46,7 +46,7 @@ class Clicks(Step):
     propensities: str | float = parameter(
         "em", "for ips: em, swaps, regression, true, or a number, the eta that is believed in"
     )
-    model: str = parameter("pbm", "how people click: pbm, cascade, dcm, trust")
+    people: str = parameter("pbm", "how people click: pbm, cascade, dcm, trust")
     sessions: int = parameter(100, "how often each query is asked")
     depth: int = parameter(10, "documents shown")
     eta: float = parameter(1.0, "of pbm and trust: a rank is looked at by (1 / rank) ** eta")
@@ -63,7 +63,7 @@ class Clicks(Step):
 
     def _check(self) -> None:
         one_of(self, debias=DEBIASING)
-        MODELS[self.model]
+        MODELS[self.people]
         at_least(self, sessions=1, depth=1, power=0, seed=0)
         above_zero(self, "clip", "judged")
         attraction(np.zeros(0, np.int32), self.noise, 1)
@@ -92,8 +92,8 @@ class Clicks(Step):
     def log(self, train: Dataset) -> ClickLog:
         """The clicks that the step learns from."""
         return simulate(
-            train, self._in_use(train).predict(train), model=self.model, habits=self._habits(), sessions=self.sessions,
-            depth=self.depth, noise=self.noise, swaps=self.swaps, seed=self.seed,
+            train, self._in_use(train).predict(train), people=self.people, habits=self._habits(),
+            sessions=self.sessions, depth=self.depth, noise=self.noise, swaps=self.swaps, seed=self.seed,
         )  # fmt: skip
 
     def _in_use(self, train: Dataset) -> Ranker:

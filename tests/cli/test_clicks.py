@@ -1,0 +1,70 @@
+"""From clicks to a model on the command line, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.rankers.test_estimators import planted
+
+import pippin
+from pippin.cli.main import main
+from pippin.clicks.files import read
+from pippin.data.dataset import Dataset
+from pippin.data.letor import write_letor
+from pippin.data.scores import write_scores
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("clicks")
+    data = planted(queries=30, size=8)
+    write_letor(data, place / "train.txt")
+    write_letor(
+        Dataset(data.features, np.zeros(len(data), np.int32), data.offsets, data.query_ids), place / "blind.txt"
+    )
+    write_scores(np.random.default_rng(1).random(len(data)), place / "scores.txt")
+    words = ["--sessions", "50", "--shown", "4", "--swaps", "0.5", "--eta", "0.5"]
+    assert main(["simulate", f"{place}/train.txt", f"{place}/scores.txt", *words, "--out", f"{place}/log.tsv"]) == 0
+    return place
+
+
+def test_a_model_learns_from_a_log_without_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["train", f"{folder}/blind.txt", "--ranker", "ranksvm", "--clicks", f"{folder}/log.tsv", "--quiet"]
+    for how, out in ((["--propensities", "swaps"], "a.json"), (["--debias", "naive"], "b.json"),
+                     (["--propensities", "1,0.71,0.58,0.5"], "c.json")):  # fmt: skip
+        assert main([*given, *how, "--out", f"{folder}/{out}"]) == 0
+    assert "learning from ClickLog(1,500 sessions" in capsys.readouterr().out
+    by_hand = pippin.train(folder / "train.txt", "ranksvm", clicks=read(folder / "log.tsv"), debias="naive")
+    assert np.array_equal(pippin.load(folder / "b.json").predict(planted(5, 8)), by_hand.predict(planted(5, 8)))
+    names = [f"{folder}/{name}" for name in ("train.txt", "a.json", "scores.txt")]
+    assert main(["interleave", *names, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"].startswith("People prefer a to scores")
+
+
+def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["propensities", f"{folder}/log.tsv", "--samples", "10", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["rank"] for row in told["ranks"]] == [1, 2, 3, 4]
+    assert told["ranks"][1]["low"] <= told["ranks"][1]["propensity"] <= told["ranks"][1]["high"]
+    assert main(["propensities", f"{folder}/log.tsv", "--samples", "0"]) == 0
+    given = ",".join(f"{row['propensity']:.4g}" for row in told["ranks"])
+    assert given in capsys.readouterr().out.replace("\n", "")
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["interleave", "a", "b"], "give DATA A B, or one LOG; 2 files are neither"),
+    (["interleave", "{}/log.tsv"], "the log does not say whose the documents were"),
+    (["propensities", "{}/train.txt"], "train.txt:1: the column session is missing"),
+    (["train", "{}/train.txt", "-r", "mart", "--clicks", "{}/log.tsv", "-o", "{}/m"], "mart learns from labels"),
+    (["train", "{}/train.txt", "-r", "ranksvm", "--clicks", "{}/log.tsv", "--propensities", "guess", "-o", "{}/m"],
+     "no method for propensities is called 'guess'"),
+    (["simulate", "{}/train.txt", "{}/none.txt", "-o", "{}/m.tsv"], "none.txt: no such file"),
+])  # fmt: skip
+def test_what_cannot_be_is_one_sentence(
+    folder: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.format(folder) for word in words]) == 2
+    assert sentence in capsys.readouterr().err.replace("\n  ", " ")

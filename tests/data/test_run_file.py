@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pippin.data.trec import Judgements
 from pippin.data.trec_text import read_judgements
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.printers import trec_eval
 from pippin.evaluation.ranking import order
 from pippin.kernels.rank import TIES
 
@@ -125,3 +127,17 @@ def test_a_mark_within_the_text_is_part_of_an_id(tmp_path: Path, monkeypatch: py
     judged = Judgements.of({"a": {"x": 1}})
     assert RunFile(tmp_path / "run").ranked(judged, judged.labels, Order("input", False)) is None
     assert RunFile(tmp_path / "run").whole.query_ids == ("a", "\ufeffb", "c")
+
+
+@pytest.mark.parametrize("depth", ["1000", "5"])
+def test_as_trec_eval_prints_the_same_bytes(
+    files: tuple[Path, Path], depth: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = []
+    for large in (1 << 40, 0):
+        monkeypatch.setattr(run_file, "LARGE", large)
+        out = io.StringIO()
+        asked = ["-q", "-M", depth, "-m", "official", "-m", "ndcg_cut.10", *map(str, files)]
+        assert trec_eval.main(asked, out, io.StringIO()) == 0
+        printed.append(out.getvalue())
+    assert printed[0] == printed[1]

@@ -5,17 +5,20 @@ judged ones; and the rules its kernels go by.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.run_file import RankedRun
 from pippin.data.trec import Judgements, Run
 from pippin.evaluation.ranking import UNJUDGED, Ranking
 from pippin.kernels import rank as kernel
 from pippin.kernels.measures import Rules
 
 Flags = NDArray[np.bool_]
+TIES = "id-descending"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,22 +26,31 @@ class Cut:
     """Which documents of a ranking stay: those within the depth, of these those in the pool, of these those judged."""
 
     whole: Ranking
-    within: Flags
+    depth: int
+
+    @cached_property
+    def within(self) -> Flags | None:
+        """Within the depth; None: all are."""
+        if self.depth >= self.whole.sizes().max(initial=0):
+            return None
+        ranks = np.arange(len(self.whole.labels)) - np.repeat(self.whole.offsets[:-1], self.whole.sizes())
+        return ranks < self.depth
 
     @property
     def pooled(self) -> Flags:
         """Within the depth and in the pool."""
         in_pool: Flags = self.whole.labels != UNJUDGED
-        return self.within & in_pool
+        return in_pool if self.within is None else self.within & in_pool
 
     @property
     def judged(self) -> Flags:
         """Within the depth and judged."""
-        return self.within & (self.whole.labels >= 0)
+        judged: Flags = self.whole.labels >= 0
+        return judged if self.within is None else self.within & judged
 
-    def ranking(self, keep: Flags) -> Ranking:
+    def ranking(self, keep: Flags | None) -> Ranking:
         """The ranking of the documents that stay."""
-        if keep.all():
+        if keep is None or keep.all():
             return self.whole
         kept = np.concatenate(([0], np.cumsum(keep))).astype(np.int64)
         return replace(
@@ -46,13 +58,7 @@ class Cut:
         )
 
 
-def cut(ranking: Ranking, depth: int) -> Cut:
-    """The first documents of every topic."""
-    ranks = np.arange(len(ranking.labels)) - np.repeat(ranking.offsets[:-1], ranking.sizes())
-    return Cut(ranking, ranks < depth)
-
-
-def ranked(judged: Judgements, run: Run, topics: list[tuple[str, str]], float32: bool) -> Ranking:
+def ranked(judged: Judgements, run: Run | RankedRun, topics: list[tuple[str, str]], float32: bool) -> Ranking:
     """Topics, each given as what it is called among the judgements and in the run, in rank order: by score, ties by
     document from the last one on.
     """
@@ -62,10 +68,13 @@ def ranked(judged: Judgements, run: Run, topics: list[tuple[str, str]], float32:
     judged_of = np.array([in_judged[topic] for topic, _ in topics], np.int64)
     run_sizes = np.append(np.diff(run.offsets), 0)  # topic -1, missing from the run, has none
     offsets, pool_offsets = _offsets(run_sizes[run_of]), _offsets(np.diff(judged.offsets)[judged_of])
-    labels, tied, _ = kernel.judge_and_rank(
-        (run.document_ids, run.scores, run.offsets), (judged.document_ids, judged.labels, judged.offsets),
-        run_of, judged_of, offsets, "id-descending", float32,
-    )  # fmt: skip
+    if isinstance(run, RankedRun):
+        labels, tied = run.lists(run_of, offsets)
+    else:
+        labels, tied, _ = kernel.judge_and_rank(
+            (run.document_ids, run.scores, run.offsets), (judged.document_ids, judged.labels, judged.offsets),
+            run_of, judged_of, offsets, TIES, float32,
+        )  # fmt: skip
     pool = kernel.sort_pools(judged.labels, judged.offsets, judged_of, pool_offsets)
     return Ranking(tuple(topic for topic, _ in topics), labels, offsets, tied, pool, pool_offsets, False)
 

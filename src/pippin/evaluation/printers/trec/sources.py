@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.run_file import Order, RankedRun, RunFile, is_large
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.evaluation.measures import compute
@@ -49,7 +50,7 @@ class JudgementForm(ABC):
         self.read_judged(options.files[0])
         if options.results_format != "trec_results":
             raise TrecError(2, f"trec_eval: Illegal retrieval results format '{options.results_format}'")
-        self.run = inputs.results(options.files[1], version.comments)
+        self.run = self.read_results(options.files[1])
         self.topics: list[str] = []
         self.made_up: set[str] = set()  # topics without results that -c makes up (version 10)
         self.failure: TrecError | None = None
@@ -57,6 +58,15 @@ class JudgementForm(ABC):
     @abstractmethod
     def read_judged(self, path: str) -> None:
         """Read the judgements."""
+
+    def read_results(self, path: str) -> Run | RankedRun:
+        """Read the results."""
+        return inputs.results(path, self.version.comments)
+
+    @property
+    def columns_of_run(self) -> Run:
+        """The results with their columns."""
+        return self.run.whole() if isinstance(self.run, RankedRun) else self.run
 
     @abstractmethod
     def judged_topics(self) -> Collection[str]:
@@ -80,14 +90,16 @@ class JudgementForm(ABC):
 
     def choose_topics(self, wanted: list[Wanted]) -> None:
         """Settle the topics, in the order of their names, up to the first one that is at fault."""
-        self.run = without_nan(self.run, self.float32, self.ids_ascending)
+        self._repeats = False
+        if isinstance(self.run, Run):  # what was ranked as it was read has neither
+            self.run = without_nan(self.run, self.float32, self.ids_ascending)
+            self._repeats = find_duplicate(self.run.document_ids, self.run.offsets)[1] >= 0
         self.in_run = {topic: i for i, topic in enumerate(self.run.query_ids)}
         judged = set(self.judged_topics())
         if self.options.topic is not None:
             judged &= {self.options.topic}
         if not self.version.walks_judgements:
             judged &= self.in_run.keys()
-        self._repeats = find_duplicate(self.run.document_ids, self.run.offsets)[1] >= 0
         for topic in sorted(judged, key=inputs.raw):
             if topic not in self.in_run:
                 if not self.options.complete:
@@ -123,10 +135,11 @@ class JudgementForm(ABC):
 
     def rows_in_rank_order(self, topic: str) -> NDArray[np.int64]:
         """The rows of a topic's results, within the depth."""
-        first, last = self.run.offsets[self.in_run[topic]], self.run.offsets[self.in_run[topic] + 1]
+        run = self.columns_of_run
+        first, last = run.offsets[self.in_run[topic]], run.offsets[self.in_run[topic] + 1]
         order = order_lists(
-            self.run.scores[first:last], np.zeros(last - first, np.int32), np.array([0, last - first], np.int64),
-            self.run.document_ids.slice(int(first), int(last)),
+            run.scores[first:last], np.zeros(last - first, np.int32), np.array([0, last - first], np.int64),
+            run.document_ids.slice(int(first), int(last)),
             "id-ascending" if self.ids_ascending else "id-descending", self.float32,
         )  # fmt: skip
         rows: NDArray[np.int64] = first + order[: self.options.depth]
@@ -139,20 +152,21 @@ class JudgementForm(ABC):
         if self.options.depth < 0:
             raise crash(139, "-M is below 0")
         if self._repeats:
-            documents = sorted(self.run.document_ids.raw(int(row)) for row in self.rows_in_rank_order(topic))
+            documents = sorted(self.columns_of_run.document_ids.raw(int(r)) for r in self.rows_in_rank_order(topic))
             repeated = _first_repeated(documents)
             if repeated is not None:
                 raise Fault(f"{who}: duplicate docs {inputs.text(repeated)}")
 
-    def first_results(self) -> Run:
+    def first_results(self) -> Run | RankedRun:
         """The run; if a document stands twice in it, without what stands below the depth."""
         if not self._repeats:
             return self.run
+        run = self.columns_of_run
         rows = [self.rows_in_rank_order(topic) for topic in self.run.query_ids]
         offsets = np.concatenate(([0], np.cumsum(list(map(len, rows))))).astype(np.int64)
         taken = np.concatenate(rows)
-        documents, scores = self.run.document_ids.take(taken), self.run.scores[taken]
-        return replace(self.run, offsets=offsets, document_ids=documents, scores=scores)
+        documents, scores = run.document_ids.take(taken), run.scores[taken]
+        return replace(run, offsets=offsets, document_ids=documents, scores=scores)
 
     def columns(self, want: Wanted) -> list[Column]:
         """The printed columns of a measure."""
@@ -186,6 +200,15 @@ class Qrels(JudgementForm):
         self._highest = np.maximum.reduceat(judged.labels, judged.offsets[:-1])
         self._judged_twice = find_duplicate(judged.document_ids, judged.offsets)[1] >= 0
 
+    def read_results(self, path: str) -> Run | RankedRun:
+        """Rank large results as they are read; what they should not have, their columns tell."""
+        if is_large(path):
+            file = RunFile(path, lenient=True, comments=self.version.comments)
+            found = file.ranked(self.judgements, self.judgements.labels, Order(shape.TIES, self.float32))
+            if found is not None:
+                return found
+        return super().read_results(path)
+
     def judged_topics(self) -> Collection[str]:
         """The topics that have judgements."""
         return self.judgements.query_ids
@@ -217,7 +240,7 @@ class Qrels(JudgementForm):
         ranking = shape.ranked(judgements, self.first_results(), topics, self.float32)
         if made_up:
             ranking = shape.with_unjudged(ranking, [topic in made_up for _, topic in topics])
-        keep = shape.cut(ranking, self.options.depth)
+        keep = shape.Cut(ranking, self.options.depth)
         self.ranking = keep.ranking(keep.judged if self.options.judged_only else keep.within)
         self.gain_ranking = shape.with_pools_before(self.ranking)
 
@@ -265,6 +288,10 @@ class GroupedQrels(Qrels):
     def read_judged(self, path: str) -> None:
         """Read the judgements."""
         self.grouped = inputs.grouped_qrels(path, self.version.comments)
+
+    def read_results(self, path: str) -> Run | RankedRun:
+        """Read the results, which each group judges anew."""
+        return JudgementForm.read_results(self, path)
 
     def judged_topics(self) -> Collection[str]:
         """The topics that have judgements."""
@@ -319,7 +346,9 @@ class Prefs(JudgementForm):
         self.check_results(topic, who)
         ranked: list[str] = []
         if topic in self.in_run:
-            ranked = [inputs.text(self.run.document_ids.raw(int(row))) for row in self.rows_in_rank_order(topic)]
+            ranked = [
+                inputs.text(self.columns_of_run.document_ids.raw(int(row))) for row in self.rows_in_rank_order(topic)
+            ]
         judgements = self.judged[topic]
         if self.float32:
             with np.errstate(over="ignore"):

@@ -18,7 +18,7 @@ from pippin.evaluation.measures import compute
 from pippin.evaluation.printers.trec import inputs
 from pippin.evaluation.printers.trec.columns import FLOOR, TrecError, line_writer, number, whole_number
 from pippin.evaluation.printers.trec.options import as_double, as_long
-from pippin.evaluation.printers.trec.shape import cut, ranked, ruling
+from pippin.evaluation.printers.trec.shape import Cut, ranked, ruling
 from pippin.evaluation.printers.trec.sorting import without_nan
 from pippin.evaluation.printers.trec.table import CUTOFFS, MULTIPLES
 from pippin.evaluation.ranking import Ranking
@@ -162,7 +162,7 @@ def run(arguments: list[str], out: TextIO, err: TextIO) -> int:
     if not topics and fault is None:
         return 255
     ranking = ranked(judgements, results, [(topic, topic) for topic in topics], float32=True)
-    keep = cut(ranking, options.depth)
+    keep = Cut(ranking, options.depth)
     ranking = keep.ranking(keep.pooled if options.judged_only else keep.within)
     evaluation = Evaluation(options, topics, ranking, len(judged))
     write = evaluation.old_lines if options.old_format else evaluation.lines

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.bench.small import write_folds
 
 from pippin import machine
 
@@ -45,3 +46,41 @@ def test_a_file_is_held_by_one(tmp_path: Path) -> None:
         assert not machine.try_lock(second)
     with (tmp_path / "lock").open("w") as third:
         assert machine.try_lock(third)
+
+
+WITHOUT = """
+import os, shutil, subprocess, sys, tempfile, types  # which know the system for what it is
+sys.modules.update(dict.fromkeys(("fcntl", "resource", "pwd", "grp", "termios")))
+locked = set()
+def locking(handle, mode, count):
+    key = os.fstat(handle).st_ino
+    if key in locked:
+        raise OSError
+    locked.add(key)
+sys.modules["msvcrt"] = types.SimpleNamespace(locking=locking, LK_LOCK=1, LK_NBLCK=2)
+for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "sched_getaffinity", "sysconf", "geteuid", "getuid", "fork"):
+    delattr(os, name)
+from pippin.cli.main import main
+for words in sys.argv[1:]:
+    status = main(words.split())
+    if status:
+        sys.exit(f"{words}: {status}")
+"""
+
+
+def test_a_system_without_locks_and_links_reads_writes_and_benches(tmp_path: Path) -> None:
+    """What Windows lacks is taken away; its own way to lock is played by a set."""
+    write_folds(tmp_path / "small", folds=3)
+    commands = (
+        "convert small/Fold1/test.txt x.pippin",
+        "eval small/Fold1/test.txt scores.txt",
+        "bench small -o results --rankers best-feature,regression --jobs 2 --quiet",
+        "leaderboard results",
+    )
+    rows = (tmp_path / "small" / "Fold1" / "test.txt").read_text().count("\n")
+    (tmp_path / "scores.txt").write_text("1\n" * rows)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *commands], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "best-feature" in done.stdout

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from pippin.errors import DataError
+from pippin.machine import AT_ONCE, PLAIN, hold_folder
 
 NEW, OLD = ".new", ".old"
 
@@ -112,27 +113,11 @@ def _new_folder(target: Path) -> tuple[Path, int]:
     """A folder that nobody else has, and the lock that says somebody is at work there."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=NEW, dir=target.parent))
-        held = _hold(folder, wait=True)
+        held = hold_folder(folder, wait=True)
         if held is not None and folder.is_dir():
             return folder, held
         if held is not None:  # somebody swept it away before it was locked
             os.close(held)
-
-
-def _hold(folder: Path, wait: bool = False) -> int | None:
-    """The open folder, locked; None where another process holds it or it is gone."""
-    import fcntl
-
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
 
 
 def take_place(new: Path, target: Path) -> None:
@@ -171,7 +156,7 @@ def recover(path: str | os.PathLike[str]) -> None:
         return
     for old in _traces(target, OLD):
         new = old.with_suffix(NEW)
-        held = _hold(new if new.is_dir() else old)
+        held = hold_folder(new if new.is_dir() else old)
         if held is None:  # its writer is alive
             continue
         with suppress(OSError):
@@ -184,7 +169,7 @@ def recover(path: str | os.PathLike[str]) -> None:
 def _sweep(target: Path) -> None:
     """Remove what writers that were killed have left beside a target that stands."""
     for left in [*_traces(target, NEW), *(_traces(target, OLD) if target.exists() else [])]:
-        if (held := _hold(left)) is not None:
+        if (held := hold_folder(left)) is not None:
             remove(left)
             os.close(held)
 
@@ -204,7 +189,7 @@ def remove(path: Path) -> None:
 
 def write_new(path: Path, content: bytes) -> None:
     """Write a file that is not there yet, to the disk; a link of that name is not followed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN
     with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
         file.write(content)
         file.flush()
@@ -214,7 +199,7 @@ def write_new(path: Path, content: bytes) -> None:
 def open_lock(path: Path) -> IO[bytes]:
     """The file whose lock says that somebody is at work: made if it is not there, never emptied, never a link."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | PLAIN | AT_ONCE, 0o666)
     except OSError as error:
         if path.is_symlink():
             raise link_error(path) from None

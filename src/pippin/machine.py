@@ -1,6 +1,7 @@
 """What does the machine offer: cores, memory, locks? Every difference between systems stands here, and nowhere else.
 
 Linux tells most through `/proc`, macOS through `ps` and `getrusage`; what a system cannot tell is 0 or left undone.
+Windows has neither file locks of its own kind (`fcntl`) nor ways to open a folder or to refuse a link while opening.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from pippin.errors import DataError
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PR_SET_PDEATHSIG = 1
+# How files are opened: bytes as they are, never through a link, never waiting for a pipe, each where a system knows it.
+PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
 def cpu_count() -> int:
@@ -30,21 +34,60 @@ def cpu_count() -> int:
 
 def try_lock(file: IO[Any]) -> bool:
     """Hold an open file alone until it is closed by everybody who inherited it; False where another process does."""
+    return _lock(file.fileno(), wait=False)
+
+
+def hold_folder(folder: Path, wait: bool = False) -> int | None:
+    """What says, until it is closed, that somebody is at work in a folder; None where another process says so already
+    or the folder is gone.
+
+    The folder itself is locked; Windows cannot open one, and has a file beside it that vanishes when it is closed.
+    """
+    try:
+        if hasattr(os, "O_DIRECTORY"):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | PLAIN)
+        elif folder.is_dir():
+            beside = folder.with_name(f"{folder.name}.lock")
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT | PLAIN | getattr(os, "O_TEMPORARY", 0), 0o666)
+        else:
+            return None
+    except OSError:
+        return None
+    if not _lock(handle, wait):
+        os.close(handle)
+        return None
+    return handle
+
+
+def _lock(handle: int, wait: bool) -> bool:
+    """Lock what is open, or say that another process has."""
     try:
         import fcntl
     except ImportError:  # Windows
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
+        return _lock_first_byte(handle, wait)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
         return False
     return True
+
+
+def _lock_first_byte(handle: int, wait: bool) -> bool:
+    import msvcrt
+
+    try:
+        msvcrt.locking(handle, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError:
+        return False
+    return True
+
+
+def memory_size() -> int:
+    """The memory that this machine has, in bytes; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
 
 
 def reset_peak_memory() -> None:
@@ -82,6 +125,16 @@ def resident_memory(process: int) -> int:
         return 1024 * int(told.stdout)
     except (OSError, ValueError):
         return 0
+
+
+def own_group(handle: int) -> dict[str, Any]:
+    """How a process is started that Ctrl-C does not reach and that keeps an open file, as arguments of `Popen`.
+
+    On Windows a process has no part in a lock that was taken before it began.
+    """
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"pass_fds": [handle], "process_group": 0}
 
 
 def die_with_parent() -> None:

@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
+import queue
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from pippin.bench.store import DiskFull, Results
 from pippin.errors import DataError
 from pippin.limits import max_bytes
-from pippin.machine import isolated_python, resident_memory, size_text
+from pippin.machine import isolated_python, own_group, resident_memory, size_text
 
 if TYPE_CHECKING:
     from pippin.bench.runner import Job
 
 _LOOK = 0.1  # seconds between looks at the workers' memory
 _ONE_THREAD = ("PIPPIN_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+
+
+Answers: TypeAlias = "queue.SimpleQueue[tuple[Worker, str]]"
 
 
 class Worker:
@@ -39,8 +43,8 @@ class Worker:
         command = isolated_python("pippin.bench.worker", imports)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}, pass_fds=[lock],
-            process_group=0,  # Ctrl-C is for the runner, not for training that would take it as an early stop
+            env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+            **own_group(lock),  # Ctrl-C is for the runner, not for training that would take it as an early stop
         )  # fmt: skip
         self.job: Job | None = None
         self.too_large = False
@@ -57,10 +61,17 @@ class Worker:
         self.job = job
         self._send(job.record())
 
-    @property
-    def output(self) -> IO[str]:
-        """Where its answers come from."""
-        return cast(IO[str], self.process.stdout)
+    def listen(self, answers: Answers) -> None:
+        """Put its answers into a queue, and at its end what is no line: any system can wait for a queue."""
+        output = cast(IO[str], self.process.stdout)
+
+        def read() -> None:
+            for line in output:
+                answers.put((self, line))
+            answers.put((self, ""))
+
+        self.reader = threading.Thread(target=read, daemon=True)
+        self.reader.start()
 
     def last_words(self) -> str:
         """Why it died, by its exit status and the end of what it wrote."""
@@ -78,10 +89,20 @@ class Worker:
         """Kill it, whatever it is doing."""
         self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.errors):
+        self.reader.join(1)  # at once, unless a process that it started has its output still
+        streams = [self.process.stdin, self.errors, *([] if self.reader.is_alive() else [self.process.stdout])]
+        for stream in streams:
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
+
+
+def _next(answers: Answers) -> list[tuple[Worker, str]]:
+    """The next answer, if one comes soon."""
+    try:
+        return [answers.get(timeout=_LOOK)]
+    except queue.Empty:
+        return []
 
 
 class Pool:
@@ -105,20 +126,20 @@ class Pool:
 
     def _run(self, todo: Sequence[Job], jobs: int, large: list[Job]) -> Iterator[tuple[Job, str | None]]:
         waiting = deque(todo)
-        with self._workers(min(jobs, len(todo))) as selector:
+        with self._workers(min(jobs, len(todo))) as answers:
             for worker in self.workers:
                 worker.give(waiting.popleft())
             looked = time.monotonic()
             while self.workers:
-                for key, _ in selector.select(_LOOK):
-                    worker = cast(Worker, key.data)
-                    job, line = cast("Job", worker.job), worker.output.readline()
-                    alive = line.endswith("\n")
+                for worker, line in _next(answers):
+                    if worker not in self.workers:  # the last word of one that had nothing more to do
+                        continue
+                    job, alive = cast("Job", worker.job), line.endswith("\n")
                     reason = self._reason(json.loads(line)) if alive else worker.last_words()
                     if not alive or not waiting:
-                        self._remove(worker, selector)
+                        self._remove(worker)
                     if waiting:
-                        (worker if alive else self._start(selector)).give(waiting.popleft())
+                        (worker if alive else self._start(answers)).give(waiting.popleft())
                     if worker.too_large:
                         large.append(job)
                     else:
@@ -142,24 +163,22 @@ class Pool:
             largest.process.kill()
 
     @contextmanager
-    def _workers(self, count: int) -> Iterator[selectors.BaseSelector]:
-        selector = selectors.DefaultSelector()
+    def _workers(self, count: int) -> Iterator[Answers]:
+        answers: Answers = queue.SimpleQueue()
         try:
             for _ in range(count):
-                self._start(selector)
-            yield selector
+                self._start(answers)
+            yield answers
         finally:
             for worker in list(self.workers):
-                self._remove(worker, selector)
-            selector.close()
+                self._remove(worker)
 
-    def _start(self, selector: selectors.BaseSelector) -> Worker:
+    def _start(self, answers: Answers) -> Worker:
         worker = Worker(self.results, self.imports, self.lock)
+        worker.listen(answers)
         self.workers.append(worker)
-        selector.register(worker.output, selectors.EVENT_READ, worker)
         return worker
 
-    def _remove(self, worker: Worker, selector: selectors.BaseSelector) -> None:
-        selector.unregister(worker.output)
+    def _remove(self, worker: Worker) -> None:
         self.workers.remove(worker)
         worker.end()

@@ -19,6 +19,7 @@ from pippin.errors import DataError
 from pippin.files import atomic_write
 from pippin.kernels import text as kernel
 from pippin.limits import check_size
+from pippin.machine import memory_size
 
 ROWS_AT_ONCE = 4096
 
@@ -92,8 +93,8 @@ def _table(rows: int, width: int, dtype: np.dtype[Any], text: int, file: str) ->
         raise DataError(f"features are float32 or float64, not {dtype}")
     size = rows * width * dtype.itemsize
     check_size(size, text, f"{rows:,} documents × {width:,} features take", file)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if size > memory:
+    memory = memory_size()
+    if 0 < memory < size:
         raise DataError(
             f"{rows:,} documents × {width:,} features need {size / 1e9:,.0f} GB, and this machine has "
             f"{memory / 1e9:,.0f} GB; number the features without gaps, or read in parts",

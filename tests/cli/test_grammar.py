@@ -182,3 +182,8 @@ def test_documented_commands_are_of_this_grammar(file: str, line: str, capsys: p
         return
     parser_of(words[0])[0].parse_args([word for word in words[1:] if word != "…"])
     assert capsys.readouterr().err == "", f"{file} uses an old spelling: {line}"
+
+
+def test_an_old_spelling_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "nowhere", "--rankers", "ranksvm", "--rankers", "regression", "-o", "results"]) == 2
+    assert capsys.readouterr().err.count("--rankers is now --ranker") == 1

@@ -28,32 +28,42 @@ class Several(argparse.Action):
         setattr(namespace, self.dest, [*(had if had is not self.default and had else []), *between_commas(values)])
 
 
-class Old(argparse.Action):
+class _Renamed(argparse.Action):
+    """What has another name now, which is told once however often it is given."""
+
+    def __init__(self, *, called: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.called, self.told = called, False
+
+    def tell(self, option_string: str | None) -> None:
+        """Say what it is called now."""
+        if not self.told:
+            hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
+        self.told = True
+
+
+class Old(_Renamed):
     """A spelling of the last version: does what the new one does, and says what that is called."""
 
-    def __init__(self, *, new: argparse.Action, called: str, **settings: Any) -> None:
+    def __init__(self, *, new: argparse.Action, **settings: Any) -> None:
         super().__init__(**settings)
-        self.new, self.called = new, called
+        self.new = new
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
     ) -> None:
         """Give the hint, and hand over."""
-        hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
+        self.tell(option_string)
         self.new.required = False
         self.new(parser, namespace, values, option_string)
 
 
-class Former(argparse.Action):
+class Former(_Renamed):
     """A flag of the last version that the command itself still understands: a value, or nothing (stored as True)."""
-
-    def __init__(self, *, called: str, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.called = called
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         """Give the hint, and keep the value."""
-        hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
+        self.tell(option_string)
         setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
 

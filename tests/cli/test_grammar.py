@@ -184,6 +184,7 @@ def test_documented_commands_are_of_this_grammar(file: str, line: str, capsys: p
     assert capsys.readouterr().err == "", f"{file} uses an old spelling: {line}"
 
 
-def test_an_old_spelling_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "nowhere", "--rankers", "ranksvm", "--rankers", "regression", "-o", "results"]) == 2
+def test_an_old_spelling_is_told_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    results = str(tmp_path / "results")
+    assert main(["bench", "nowhere", "--rankers", "ranksvm", "--rankers", "regression", "-o", results]) == 2
     assert capsys.readouterr().err.count("--rankers is now --ranker") == 1

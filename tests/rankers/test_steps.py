@@ -126,6 +126,9 @@ def test_gas_takes_what_is_important_and_unlike(data: Dataset) -> None:
     twice = narrowed(data, [0, 0, 1])
     assert GAS(k=2, c=1.0).fit(replace(twice, feature_names=("a", "b", "c"))).order_ in ([0, 2], [1, 2], [2, 0])
     assert set(GAS(k=2, c=0.0).fit(data).order_) == {0, 1}
+    by_query = np.asarray(data.features).copy()
+    by_query[:, 5] = data.qid()
+    assert GAS(k=6, c=0.5).fit(replace(data, features=by_query)).order_[-1] == 5
     alone, signs = values_alone(replace(data, features=-np.asarray(data.features)), "NDCG@10", "official")
     assert signs[:2].tolist() == [-1, -1]
     assert np.array_equal(alone, values_alone(data, "NDCG@10", "official")[0])

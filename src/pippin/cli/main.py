@@ -42,6 +42,8 @@ GROUPS = {
         "propensities": ("propensities", "how likely each rank is looked at, by a log of clicks"),
         "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
         "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
+        "select": ("select", "how many features are enough: the path, and the smallest set that is as good"),
+        "curve": ("curve", "how many queries are enough: learning curves, and when trees overtake"),
         "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools"),
         "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
         "study": ("study", "what training and evaluating under other tools does"),

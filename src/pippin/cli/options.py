@@ -110,6 +110,8 @@ FLAGS = {
     "select": Flag(("--select",), "choose hyper-parameters by this measure on the validation set", "M", {}, "measures"),
     "set": Flag(("--set",), "fix a parameter of a ranker", "[RANKER.]NAME=VALUE", {"action": "append"}),
     "quick": Flag(("--quick",), "small grids and few rounds, for a first look", None, {"action": "store_true"}),
+    "sizes": Flag(("--sizes",), "the numbers to try, joined by commas", "N,N"),
+    "report": Flag(("--report",), "write what came out here instead of to the terminal", "FILE"),
     "top": Flag(("-n", "--top"), "how many are shown", "N", {"type": int}),
     "test": Flag(("--test",), "the test of significance: NAME as in docs/compare.md", "NAME", {}, "tests"),
     "correct": Flag(("--correct",), "the correction for many tests", "NAME", {}, "corrections"),

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared(parser, ranker=RANKERS, seeds=1)
     shared(parser, "quick", "jobs", "memory", "quiet")
     flag(parser, "format", choices=(*FORMATS, "html"), default="table")
-    parser.add_argument("--report", default="-", metavar="FILE", help="write the study here instead of to the terminal")
+    flag(parser, "report", default="-")
     parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
     parser.set_defaults(prints_to="report")
     for former, now in {"--output": "--out", "--train-tools": "--convention", "--eval-tools": "--tool",

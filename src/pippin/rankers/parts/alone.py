@@ -31,6 +31,14 @@ def values_alone(data: Dataset, measure: str, convention: str | Convention) -> t
     return np.maximum(up, down), np.where(down > up, -1.0, 1.0)
 
 
+def varies(data: Dataset) -> NDArray[np.bool_]:
+    """Whether each feature has different values among the documents of some query."""
+    table = np.nan_to_num(np.asarray(data.features, np.float64))
+    inside = data.qid()[1:] == data.qid()[:-1]
+    changes: NDArray[np.bool_] = (table[1:][inside] != table[:-1][inside]).any(axis=0)
+    return changes
+
+
 def similarity(data: Dataset, signs: F64) -> F64:
     """[f, f]: the mean over queries of the share of pairs that two features put in the same order.
 

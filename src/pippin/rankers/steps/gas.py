@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.alone import similarity, values_alone
+from pippin.rankers.parts.alone import similarity, values_alone, varies
 from pippin.rankers.parts.parameters import at_least, parameter
 from pippin.rankers.steps.base import Selector, register
 
@@ -23,7 +23,8 @@ class GAS(Selector):
 
     Importance w_i is the measure of the ranking by feature i alone, in its better direction; similarity e_ij is the
     mean share of a query's pairs that both put in the same order. The feature with the largest w is taken, then w_j
-    becomes w_j − 2 c e_ij for the others, and so on. What k and c are is chosen on validation.
+    becomes w_j − 2 c e_ij for the others, and so on; a feature that is the same for all documents of every query comes
+    after all others. What k and c are is chosen on validation.
     """
 
     source = "Geng, Liu, Qin & Li 2007 (greedy search algorithm for feature selection)"
@@ -42,7 +43,8 @@ class GAS(Selector):
     def _choose(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> list[int]:
         importance, signs = values_alone(train, self.measure, self.convention)
         alike = similarity(train, signs) if self.c else np.zeros((len(importance), len(importance)))
-        return greedy(importance, alike, self.k, self.c)
+        last = len(importance) * (1 + 2 * self.c)  # what orders nothing is unlike all others, and would come early
+        return greedy(np.where(varies(train), importance, importance - last), alike, self.k, self.c)
 
 
 def greedy(importance: F64, alike: F64, k: int, c: float) -> list[int]:

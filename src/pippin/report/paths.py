@@ -1,0 +1,187 @@
+"""How paths look: fewer features, fewer queries, and what a change does to a ranker, as tables and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pippin.report.page import Drawing, Section, Shown, page
+from pippin.tables import Table
+
+if TYPE_CHECKING:
+    from pippin.bench.paths import Learning, Overtaking, Selection
+    from pippin.bench.versus import Versus
+
+_NAMED = 8  # features that a row names
+
+
+def selection_table(path: Selection) -> Table:
+    """A row per number of features, all of them last."""
+    rows = [_row(str(k), point, _names(path, k)) for k, point in path.points]
+    rows.append(_row(f"all {path.features}", path.everything, ""))
+    smallest = [i for i, (k, _) in enumerate(path.points) if k == path.smallest]
+    heads = ["features", path.measure, "95% interval", "against all", "95% interval", "p", "verdict", "seconds"]
+    some = any(row[-1] for row in rows)
+    rows = rows if some else [row[:-1] for row in rows]
+    return Table(
+        [*heads, "kept most often"] if some else heads, rows, notes=[selection_sentence(path)],
+        best={(i, 1) for i in smallest},
+    )  # fmt: skip
+
+
+def selection_sentence(path: Selection) -> str:
+    """What the path says, in words."""
+    what = f"{path.step} > {path.ranker} on {path.data}"
+    if path.smallest is None:
+        return f"{what}: every set tried is significantly worse than all {path.features} features (t, Holm)."
+    return (
+        f"{what}: {path.smallest} of {path.features} features are the smallest set that is not significantly worse "
+        "than all (t over queries, Holm)."
+    )
+
+
+def _names(path: Selection, k: int) -> str:
+    counted = list(path.kept.get(k, {}).items())[: min(k, _NAMED)]
+    more = " …" if len(counted) < min(k, len(path.kept.get(k, {}))) else ""
+    return ", ".join(f"{name} ({count}/{path.folds})" for name, count in counted) + more
+
+
+def _row(name: str, point: Versus, last: str) -> list[str]:
+    return [name, f"{point.mean:.4f}", _interval(point.low, point.high, ""), *_gap(point), last]
+
+
+def _gap(point: Versus) -> list[str]:
+    """Difference, its interval, p, verdict and cost."""
+    seconds = "" if math.isnan(point.seconds) else f"{point.seconds:.2f}"
+    if math.isnan(point.difference):
+        return ["", "", "", "", seconds]
+    interval = _interval(point.difference_low, point.difference_high, "+")
+    p = "" if math.isnan(point.p) else "<0.001" if point.p < 0.001 else f"{point.p:.3f}"
+    return [f"{point.difference:+.4f}", interval, p, point.verdict, seconds]
+
+
+def _interval(low: float, high: float, sign: str) -> str:
+    return "" if math.isnan(low) else f"{low:{sign}.4f} … {high:{sign}.4f}"
+
+
+def versus_table(rows: Sequence[Versus], measure: str) -> Table:
+    """A row per data set and ranker, the baseline of each data set first."""
+    cells = [[row.data, row.ranker, f"{row.mean:.4f}", _interval(row.low, row.high, ""), *_gap(row)] for row in rows]
+    heads = ["data", "ranker", measure, "95% interval", "against the first", "95% interval", "p", "verdict", "seconds"]
+    return Table(heads, cells, names=2, keys=2)
+
+
+def selection_record(path: Selection) -> dict[str, Any]:
+    """The path as JSON holds it."""
+    points = [{"features": k, **versus_record(point), "kept": dict(path.kept.get(k, {}))} for k, point in path.points]
+    return {
+        "data": path.data, "step": path.step, "ranker": path.ranker, "measure": path.measure,
+        "features": path.features, "folds": path.folds, "all": versus_record(path.everything), "points": points,
+        "smallest": path.smallest,
+    }  # fmt: skip
+
+
+def versus_record(point: Versus) -> dict[str, Any]:
+    """One comparison with a baseline as JSON holds it; what is no number is null."""
+    numbers = {
+        "mean": point.mean, "low": point.low, "high": point.high, "difference": point.difference,
+        "difference_low": point.difference_low, "difference_high": point.difference_high, "p": point.p,
+        "seconds": point.seconds,
+    }  # fmt: skip
+    found = {key: None if math.isnan(value) else value for key, value in numbers.items()}
+    return {"ranker": point.ranker, **found, "verdict": point.verdict}
+
+
+def selection_page(paths: Sequence[Selection]) -> str:
+    """The paths with their figures."""
+    sections = []
+    for path in paths:
+        points = [*path.points, (path.features, path.everything)]
+        rows = [_point(path.data, k, p.mean, p.low, p.high, path.measure, "features") for k, p in points]
+        figure = Drawing(
+            "lines", rows, f"{path.measure} by number of features", {"yTitle": path.measure},
+            title=f"{path.step} > {path.ranker} on {path.data}", words="Whiskers are 95 % intervals.", wide=True,
+        )  # fmt: skip
+        table = Shown(selection_table(path), f"The path on {path.data}", f"path-{path.data}")
+        sections.append(Section(f"Fewer features on {path.data}", [selection_sentence(path)], [figure], [table]))
+    return page("Pippin select", "How many features are enough?", selection_sentence(paths[0]), sections, [])
+
+
+def _point(series: str, x: int, mean: float, low: float, high: float, measure: str, unit: str) -> dict[str, Any]:
+    bounds = {} if math.isnan(low) else {"low": low, "high": high}
+    return {"series": series, "x": x, "y": mean, **bounds, "tip": f"{series}\n{x} {unit}: {measure} {mean:.4f}"}
+
+
+def learning_table(found: Learning) -> Table:
+    """A row per number of queries, a column per ranker."""
+    numbers = sorted({point[0] for curve in found.curves.values() for point in curve})
+    by_ranker = {ranker: {point[0]: point for point in curve} for ranker, curve in found.curves.items()}
+    rows = [[str(n), *(_reached(points.get(n)) for points in by_ranker.values())] for n in numbers]
+    best = {
+        (i, 1 + max(range(len(by_ranker)), key=lambda r: list(by_ranker.values())[r].get(n, (0, -1.0))[1]))
+        for i, n in enumerate(numbers)
+    }
+    return Table(["queries", *found.curves], rows, notes=learning_sentences(found), best=best)
+
+
+def _reached(point: tuple[int, float, float, float] | None) -> str:
+    return "" if point is None else f"{point[1]:.4f} ({point[2]:.4f} … {point[3]:.4f})"
+
+
+def learning_sentences(found: Learning) -> list[str]:
+    """Who overtakes whom, and when."""
+    told = [_overtaking(one, found) for one in found.overtakings]
+    return told or [f"{found.measure} on {found.data} by queries learned from; 95 % intervals over queries."]
+
+
+def _overtaking(one: Overtaking, found: Learning) -> str:
+    first = min(point[0] for curve in found.curves.values() for point in curve)
+
+    def number(value: float) -> str:
+        return "never" if math.isinf(value) else f"{first} or fewer" if value <= first else f"{value:.0f}"
+
+    if math.isinf(one.queries):
+        said = f"{one.ranker} does not overtake {one.other} within {found.whole} queries"
+    elif one.queries <= first:
+        said = f"{one.ranker} is ahead of {one.other} from {first} queries on"
+    else:
+        said = f"{one.ranker} overtakes {one.other} at {one.queries:.0f} queries"
+    return f"On {found.data} {said} (95% interval: {number(one.low)} … {number(one.high)})."
+
+
+def learning_record(found: Learning) -> dict[str, Any]:
+    """The curves as JSON holds them; an overtaking that never happens is null."""
+
+    def number(value: float) -> float | None:
+        return None if math.isinf(value) or math.isnan(value) else value
+
+    return {
+        "data": found.data, "measure": found.measure, "queries": found.whole,
+        "curves": {
+            ranker: [{"queries": p[0], "mean": p[1], "low": number(p[2]), "high": number(p[3])} for p in curve]
+            for ranker, curve in found.curves.items()
+        },
+        "overtakings": [
+            {"ranker": one.ranker, "other": one.other, "queries": number(one.queries), "low": number(one.low),
+             "high": number(one.high)} for one in found.overtakings
+        ],
+    }  # fmt: skip
+
+
+def learning_page(curves: Sequence[Learning]) -> str:
+    """The curves with their figures."""
+    sections = []
+    for found in curves:
+        rows = [
+            _point(ranker, n, mean, low, high, found.measure, "queries")
+            for ranker, curve in found.curves.items()
+            for n, mean, low, high in curve
+        ]
+        figure = Drawing(
+            "lines", rows, f"{found.measure} by training queries", {"yTitle": found.measure},
+            title=f"Learning curves on {found.data}", words="Whiskers are 95 % intervals over queries.", wide=True,
+        )  # fmt: skip
+        table = Shown(learning_table(found), f"Learning curves on {found.data}", f"curve-{found.data}")
+        sections.append(Section(f"Fewer queries on {found.data}", learning_sentences(found), [figure], [table]))
+    return page("Pippin curve", "How many queries are enough?", learning_sentences(curves[0])[0], sections, [])

@@ -1,0 +1,99 @@
+"""Paths of features and of queries, on a small data set within this process."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.bench.small import here, write_folds
+from tests.rankers.test_estimators import planted
+
+from pippin.bench.paths import Learning, Overtaking, Selection, crossing, learning, overtaking, selection
+from pippin.bench.store import Results
+from pippin.bench.versus import versus
+from pippin.cli.select import numbers
+from pippin.errors import ConventionError, DataError
+from pippin.report import paths as report
+
+HOW: dict[str, Any] = {"executor": here, "verbose": False, "quick": True, "folds": 3}
+
+
+@pytest.fixture(scope="module")
+def folds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Labels follow the first two of six features."""
+    return write_folds(tmp_path_factory.mktemp("data") / "planted", planted(queries=24, size=8), 3)
+
+
+@pytest.fixture(scope="module")
+def path(folds: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Selection, Path]:
+    output = tmp_path_factory.mktemp("select") / "results"
+    (found,) = selection([str(folds)], output, step="elimination", ranker="regression", sizes=(1, 2, 99), **HOW)
+    return found, output
+
+
+def test_two_features_are_enough_where_two_were_planted(path: tuple[Selection, Path]) -> None:
+    found, output = path
+    assert [k for k, _ in found.points] == [1, 2]  # 99 is more than there are
+    assert dict(found.points)[1].verdict == "worse"
+    assert found.smallest == 2
+    assert found.kept[2] == {"1": 3, "2": 3}
+    results = Results.open(output)
+    board = results.leaderboard("NDCG@10", data="planted")
+    assert found.everything.mean == board.by_ranker["regression"].mean
+    one = versus(results, "planted", "regression", ["elimination(k=1) > regression"])[1]
+    values = {r: board.by_query(r) for r in ("regression", "elimination(k=1) > regression")}
+    gaps = np.array([values["elimination(k=1) > regression"][q] - v for q, v in values["regression"].items()])
+    assert one.difference == pytest.approx(gaps.mean())
+    assert one.difference < 0 < one.p < 0.05
+
+
+def test_a_path_shows_itself(path: tuple[Selection, Path]) -> None:
+    found, _ = path
+    text = report.selection_table(found).render()
+    assert "2 of 6 features are the smallest set that is not significantly worse" in text
+    assert "1 (3/3), 2 (3/3)" in text
+    record = report.selection_record(found)
+    assert (record["smallest"], record["all"]["difference"]) == (2, None)
+    page = report.selection_page([found])
+    assert "How many features are enough?" in page
+    assert '"x":6' in page
+    never = replace(found, points=tuple((k, p) for k, p in found.points if k == 1))
+    assert "every set tried is significantly worse" in report.selection_sentence(never)
+
+
+def test_a_step_without_a_number_of_features_has_no_path(folds: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConventionError, match="no number of features"):
+        selection([str(folds)], tmp_path / "r", step="bag", **HOW)
+    with pytest.raises(DataError, match="numbers from 1 on"):
+        numbers("1,x", ())
+
+
+def test_curves_and_when_trees_overtake(folds: Path, tmp_path: Path) -> None:
+    (found,) = learning([str(folds)], tmp_path / "r", rankers=("regression", "mart"), sizes=(2, 99), seeds=2, **HOW)
+    assert set(found.curves) == {"regression", "mart"}
+    assert [n for n, *_ in found.curves["mart"]] == [2, found.whole]
+    assert [(one.ranker, one.other) for one in found.overtakings] == [("mart", "regression")]
+    assert "mart" in report.learning_table(found).render()
+    assert "How many queries are enough?" in report.learning_page([found])
+    assert report.learning_record(found)["queries"] == found.whole
+
+
+def test_a_crossing_by_hand() -> None:
+    """From −1 to +3 between 10 and 160 queries: a quarter of the way in the logarithm, at 20."""
+    assert crossing([10, 160], [-1, 3]) == 20
+    assert crossing([10, 20, 40], [1, -1, 1]) == pytest.approx(math.sqrt(800))
+    sure = overtaking("a", "b", [10, 160], np.tile([-1.0, 3.0], (12, 1)))
+    assert (sure.queries, sure.low, sure.high) == (20, 20, 20)
+    never = overtaking("a", "b", [10, 160], np.tile([3.0, -1.0], (12, 1)))
+    assert math.isinf(never.queries)
+    told = report.learning_sentences(Learning("d", "NDCG@10", 160, {"a": ((10, 0.1, 0.0, 0.2),)}, (never,)))
+    assert told == ["On d a does not overtake b within 160 queries (95% interval: never … never)."]
+    early = Overtaking("a", "b", 10, 10, math.inf)
+    curve = {"a": ((10, 0.1, 0.0, 0.2),)}
+    assert "from 10 queries on (95% interval: 10 or fewer … never)" in report.learning_sentences(
+        Learning("d", "NDCG@10", 160, curve, (early,))
+    )[0]  # fmt: skip

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "library_measures.hpp"
@@ -15,6 +16,8 @@
 
 namespace pippin {
 namespace {
+
+constexpr std::size_t kGrades = 32;  // up to so many labels are counted rather than sorted
 
 // Gains in rank order, averaged inside each group of ties.
 void fill_gains(const List& list, const Rules& rules, Position depth, Scratch& scratch) {
@@ -37,9 +40,21 @@ double dcg_value(const List& list, const Rules& rules, Scratch& scratch) {
     return sum;
 }
 
+// Gains of a list's labels, best first, where there are few grades: labels are counted, and nothing is sorted but grades.
+void fill_counted(const List& list, const Rules& rules, Scratch& scratch) {
+    std::array<std::int32_t, kGrades> counts{}, grades;
+    for (const std::int32_t label : list.labels) counts[static_cast<std::size_t>(std::max(label, 0))] += 1;
+    const auto end = grades.begin() + static_cast<std::ptrdiff_t>(rules.gains.size());
+    std::iota(grades.begin(), end, 0);
+    std::sort(grades.begin(), end, [&](std::int32_t a, std::int32_t b) { return rules.gain(a) > rules.gain(b); });
+    for (auto grade = grades.begin(); grade != end && rules.gain(*grade) > 0; ++grade)
+        scratch.insert(scratch.end(), static_cast<std::size_t>(counts[static_cast<std::size_t>(*grade)]), rules.gain(*grade));
+}
+
 // Gains of the ideal ranking, best first.
 void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
     scratch.clear();
+    if (rules.ideal_from_list && !rules.negative_gains && rules.gains.size() <= kGrades) return fill_counted(list, rules, scratch);
     const auto source = rules.ideal_from_list ? list.labels : list.pool;
     for (const std::int32_t label : source) {
         const double gain = rules.signed_gain(label);
@@ -201,6 +216,27 @@ double average_precision_of_found(const List& list, const Rules& rules) {
     return hits > 0 ? sum / static_cast<double>(hits) : 0.0;
 }
 
+// Σ over relevant ranks r of (relevant up to r) / r in a settled order. Eight labels at a time: where none is relevant, as
+// mostly in a run, they are passed over together, and else no branch depends on one, as it could not be foreseen where
+// every second label is. What is added for the others is 0, which changes no bit.
+double settled_precisions(std::span<const std::int32_t> labels, const Rules& rules) {
+    constexpr std::size_t kBlock = 8;
+    double sum = 0;
+    Position hits = 0;
+    for (std::size_t first = 0; first < labels.size(); first += kBlock) {
+        const auto block = labels.subspan(first, std::min(kBlock, labels.size() - first));
+        bool any = false;
+        for (const std::int32_t label : block) any |= rules.relevant(label);
+        if (!any) continue;
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            const bool relevant = rules.relevant(block[i]);
+            hits += relevant;
+            sum += static_cast<double>(relevant) * (static_cast<double>(hits) / static_cast<double>(first + i + 1));
+        }
+    }
+    return sum;
+}
+
 // AP = Σ over relevant ranks r of (relevant up to r) / r. In a group of n ties after s documents and h hits, with m
 // relevant ones, position s + i holds a relevant one with probability m/n and then expects h + 1 + (i−1)(m−1)/(n−1)
 // hits (McSherry & Najork 2008, §3).
@@ -209,6 +245,7 @@ double average_precision(const List& list, const Rules& rules, Scratch&) {
     if (denominator == 0) return kUndefined;
     const Position depth = rules.depth(list.size());
     if (rules.denominator == Denominator::found && !list.tied.empty()) return average_precision_of_found(list, rules);
+    if (list.tied.empty()) return settled_precisions(list.labels.first(static_cast<std::size_t>(depth)), rules) / denominator;
     double sum = 0;
     Position hits = 0;
     for (Position first = 0; first < depth;) {

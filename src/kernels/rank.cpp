@@ -29,6 +29,21 @@ class FirstDuplicate {
 
 std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
+// Labels, highest first. Grades from 0 on are few, and are counted; anything else is sorted.
+void sort_labels(std::span<const std::int32_t> labels, std::int32_t* out) {
+    constexpr std::size_t kGrades = 16;
+    std::size_t counts[kGrades] = {};
+    std::uint32_t bits = 0;
+    for (const std::int32_t label : labels) bits |= static_cast<std::uint32_t>(label);
+    if (bits >= kGrades) {
+        std::copy(labels.begin(), labels.end(), out);
+        std::sort(out, out + labels.size(), std::greater<>());
+        return;
+    }
+    for (const std::int32_t label : labels) ++counts[label];
+    for (std::size_t grade = kGrades; grade-- > 0;) out = std::fill_n(out, counts[grade], static_cast<std::int32_t>(grade));
+}
+
 }  // namespace
 
 void order_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
@@ -45,13 +60,22 @@ void order_lists(std::span<const double> scores, std::span<const std::int32_t> l
 }
 
 void rank_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
-                const Texts& ids, RankRule rule, std::span<std::int32_t> ranked, std::span<std::uint8_t> tied, int threads) {
+                const Texts& ids, RankRule rule, std::span<const std::int64_t> sorted, std::span<std::int32_t> ranked,
+                std::span<std::uint8_t> tied, int threads) {
     const auto label_of = [&](std::int64_t row) { return labels[size_of(row)]; };
     parallel_blocks(static_cast<std::int64_t>(offsets.size()) - 1, threads, 64, [&](std::int64_t begin, std::int64_t end) {
         std::vector<Entry> entries;
         for (std::int64_t q = begin; q < end; ++q) {
             const std::int64_t first = offsets[size_of(q)];
-            order_one(scores, first, offsets[size_of(q + 1)], ids, rule, label_of, entries);
+            const std::int64_t last = offsets[size_of(q + 1)];
+            if (sorted.empty()) {
+                order_one(scores, first, last, ids, rule, label_of, entries);
+            } else {
+                entries.clear();
+                for (const std::int64_t row : sorted.subspan(size_of(first), size_of(last - first)))
+                    entries.push_back({descending_key(scores[size_of(row)], rule.float32), row});
+                sort_entries(entries, ids, rule, label_of);
+            }
             write_ranked(entries, label_of, ranked.data() + first, tied.data() + first);
         }
     });
@@ -107,9 +131,7 @@ void sort_pools(std::span<const std::int32_t> labels, std::span<const std::int64
             const std::int64_t source = queries[size_of(q)];
             if (source < 0) continue;
             const auto from = labels.begin() + label_offsets[size_of(source)], to = labels.begin() + label_offsets[size_of(source + 1)];
-            const auto out = pool.begin() + offsets[size_of(q)];
-            std::copy(from, to, out);
-            std::sort(out, out + (to - from), std::greater<>());
+            sort_labels({from, to}, pool.data() + offsets[size_of(q)]);
         }
     });
 }

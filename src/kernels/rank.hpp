@@ -31,8 +31,11 @@ void order_lists(std::span<const double> scores, std::span<const std::int32_t> l
                  const Texts& ids, RankRule rule, std::span<std::int64_t> order, int threads);
 
 // labels and ties of (data set, scores): ranked[i] = label at position i, tied[i] = 1 where the score equals the one before.
+// `sorted`, unless empty, are the rows by score in double precision, ties as they stand (order_lists): every other rule
+// only moves documents within groups of ties, so that one sort serves them all.
 void rank_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
-                const Texts& ids, RankRule rule, std::span<std::int32_t> ranked, std::span<std::uint8_t> tied, int threads);
+                const Texts& ids, RankRule rule, std::span<const std::int64_t> sorted, std::span<std::int32_t> ranked,
+                std::span<std::uint8_t> tied, int threads);
 
 struct RunView {
     Texts ids;

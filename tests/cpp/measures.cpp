@@ -201,7 +201,7 @@ void rank_order() {
     const auto ranked = [&](Ties ties, bool float32) {
         std::vector<std::int32_t> out(5);
         std::vector<std::uint8_t> tied(5);
-        rank_lists(scores, labels, offsets, ids.view(), {ties, float32}, out, tied, 2);
+        rank_lists(scores, labels, offsets, ids.view(), {ties, float32}, {}, out, tied, 2);
         CHECK(tied == std::vector<std::uint8_t>({0, static_cast<std::uint8_t>(float32), 0, 1, 0}));
         return out;
     };

@@ -212,3 +212,23 @@ def test_wrong_types_are_refused() -> None:
         rank.sort_pools(labels.astype(np.int64), offsets, np.array([0]), offsets)
     with pytest.raises(TypeError):
         rank.find_duplicate(Texts(np.zeros(2, np.int8), offsets[:1], labels[:1]), offsets)
+
+
+@pytest.mark.parametrize("ties", rank.TIES)
+@pytest.mark.parametrize("float32", [False, True])
+def test_rows_sorted_before_give_every_order(ties: str, float32: bool) -> None:
+    generator = np.random.default_rng(5)
+    offsets = np.array([0, 1, 1, 60, 400], np.int64)
+    scores = generator.integers(0, 40, 400) / 8 + generator.integers(0, 2, 400) * 1e-9  # some tied in float32 alone
+    labels = generator.integers(-1, 3, 400).astype(np.int32)
+    ids = Texts.of(f"d{i}" for i in generator.permutation(400))
+    rows = rank.order_lists(scores, labels, offsets, None, "input", False)
+    found = rank.rank_lists(scores, labels, offsets, ids, ties, float32, rows)
+    for ours, sorted_anew in zip(found, rank.rank_lists(scores, labels, offsets, ids, ties, float32), strict=True):
+        np.testing.assert_array_equal(ours, sorted_anew)
+
+
+@pytest.mark.parametrize("labels", [[2, 0, 1, 15, 0], [3, -1, 2], [16, 2, 16], []])
+def test_pools_hold_all_labels_highest_first(labels: list[int]) -> None:
+    given, offsets = np.array(labels, np.int32), np.array([0, len(labels)], np.int64)
+    assert rank.sort_pools(given, offsets, np.array([0]), offsets).tolist() == sorted(labels, reverse=True)

@@ -28,14 +28,16 @@ void bind_rank(nb::module_& m) {
           nb::arg("float32"), nb::arg("order").noconvert(), nb::arg("threads"));
     m.def("rank_lists",
           [](In<double> scores, In<std::int32_t> labels, In<std::int64_t> offsets, In<std::uint8_t> buffer, In<std::int64_t> starts,
-             In<std::int32_t> lengths, int ties, bool float32, Out<std::int32_t> ranked, Out<std::uint8_t> tied, int threads) {
+             In<std::int32_t> lengths, int ties, bool float32, In<std::int64_t> sorted, Out<std::int32_t> ranked,
+             Out<std::uint8_t> tied, int threads) {
               const nb::gil_scoped_release release;
               rank_lists(view(scores), view(labels), view(offsets), texts(buffer, starts, lengths), rule_of(ties, float32),
-                         view(ranked), view(tied), threads);
+                         view(sorted), view(ranked), view(tied), threads);
           },
           nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
           nb::arg("buffer").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(), nb::arg("ties"),
-          nb::arg("float32"), nb::arg("ranked").noconvert(), nb::arg("tied").noconvert(), nb::arg("threads"));
+          nb::arg("float32"), nb::arg("sorted").noconvert(), nb::arg("ranked").noconvert(), nb::arg("tied").noconvert(),
+          nb::arg("threads"));
     m.def("judge_and_rank",
           [](In<std::uint8_t> run_buffer, In<std::int64_t> run_starts, In<std::int32_t> run_lengths, In<double> run_scores,
              In<std::int64_t> run_offsets, In<std::uint8_t> judged_buffer, In<std::int64_t> judged_starts,

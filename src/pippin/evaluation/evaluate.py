@@ -23,7 +23,7 @@ from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of, texts_of
-from pippin.evaluation.ranking import Ranking, order, order_key, settled
+from pippin.evaluation.ranking import Ranking, Shared, order, order_key, settled
 from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
 from pippin.kernels.measures import Settling, settle_values
 from pippin.shown import ByTool, Drawn
@@ -194,6 +194,7 @@ class Rankings:
         self.judged, self.allow_infinite = judged, allow_infinite
         self._given = scored
         self._made: dict[tuple[Any, ...], Ranking] = {}
+        self._shared = Shared()
         self.mixtures: dict[Any, dict[Any, Any]] = {}  # what reconcile has computed of these rankings
         self._ordered: dict[tuple[Any, ...], Ranking] = {}  # sorted once for all conventions that agree on the order
 
@@ -219,7 +220,8 @@ class Rankings:
             if same not in self._ordered:
                 # What is in a file is ranked as it is read the first time, and has its columns from the second on.
                 scored = self.scored if self._ordered else self._given
-                self._ordered[same] = order(self.judged, scored, convention, allow_infinite=self.allow_infinite)
+                found = order(self.judged, scored, convention, allow_infinite=self.allow_infinite, shared=self._shared)
+                self._ordered[same] = next((known for known in self._ordered.values() if known.is_same(found)), found)
             self._made[key] = settled(self._ordered[same], convention)
         return self._made[key]
 

@@ -73,8 +73,26 @@ class Ranking:
 
     def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
         """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
-        tied = self.tied if self.expected or self.grouped else np.empty(0, np.uint8)
-        return measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
+        key = (name, rules.key())
+        if key not in self._measured:
+            tied = self.tied if self.expected or self.grouped else np.empty(0, np.uint8)
+            values = measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
+            values.setflags(write=False)
+            self._measured[key] = values
+        return self._measured[key]
+
+    @cached_property
+    def _measured(self) -> dict[tuple[str, tuple[object, ...]], NDArray[np.float64]]:
+        """Values that one tool has asked for, and another may ask for again."""
+        return {}
+
+    def is_same(self, other: Ranking) -> bool:
+        """Whether another order of the same data is this one, as where no score is tied."""
+        if self.document is not None or other.document is not None:  # which are in the order of their documents
+            return False
+        same = all(getattr(self, name) == getattr(other, name) for name in ("query_ids", "expected", "grouped", "top"))
+        columns = ("offsets", "pool_offsets", "tied", "labels", "pool")
+        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in columns)
 
     def sizes(self) -> NDArray[np.int64]:
         """Documents per query."""
@@ -147,20 +165,48 @@ def order_key(convention: Convention) -> tuple[object, ...]:
     return (*(getattr(convention, name) for name in names), convention.queries == "run")
 
 
+class Shared:
+    """What the orders of one data set and its scores share: the rows by score alone, from the second order on, and the
+    pools of labels.
+    """
+
+    def __init__(self) -> None:
+        self._orders = 0
+        self._rows: NDArray[np.int64] | None = None
+        self._pools: dict[int | None, NDArray[np.int32]] = {}
+
+    def rows(self, data: Dataset, scores: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """The rows by score, where another order was asked for before; the first one sorts for itself."""
+        self._orders += 1
+        if self._orders > 1 and self._rows is None:
+            self._rows = kernel.order_lists(scores, data.labels, data.offsets, None, "input", float32=False)
+        return self._rows
+
+    def pool(self, data: Dataset, labels: NDArray[np.int32], top: int | None) -> NDArray[np.int32]:
+        """All labels of each query, highest first; `top` is what they were capped at."""
+        if top not in self._pools:
+            self._pools[top] = kernel.sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
+        return self._pools[top]
+
+
 def order(
     judged: Dataset | Judgements,
     scored: NDArray[np.float64] | Run | RunFile | RankedRun,
     convention: Convention,
     *,
     allow_infinite: bool = False,
+    shared: Shared | None = None,
 ) -> Ranking:
-    """All judged queries, and where the convention counts them those of the run alone, in rank order."""
+    """All judged queries, and where the convention counts them those of the run alone, in rank order.
+
+    `shared` holds what several orders of the same data share.
+    """
     if isinstance(scored, (RunFile, RankedRun)):
         scored = _in_file(judged, scored, convention)
     if isinstance(judged, Dataset) and isinstance(scored, (Run, RankedRun)):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
-        return _rank_dataset(judged, scored, convention, allow_infinite)
+        return _rank_dataset(judged, scored, convention, allow_infinite, shared or Shared())
     if isinstance(judged, Judgements) and isinstance(scored, (Run, RankedRun)):
         return _rank_run(judged, scored, convention, allow_infinite)
     raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
@@ -239,7 +285,9 @@ def check_scores(data: Dataset, scores: NDArray[np.float64], allow_infinite: boo
     return np.ascontiguousarray(scores, np.float64)
 
 
-def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool) -> Ranking:
+def _rank_dataset(
+    data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool, shared: Shared
+) -> Ranking:
     scores = check_scores(data, scores, allow_infinite)
     labels = _cap(data.labels, convention)
     given = convention.order == "given"
@@ -250,11 +298,11 @@ def _rank_dataset(data: Dataset, scores: NDArray[np.float64], convention: Conven
         ties = "input"
     float32 = convention.precision == "float32"
     by = _as_given(scores, data.offsets) if given else scores
-    ranked, tied = kernel.rank_lists(by, labels, data.offsets, ids if needs_ids else None, ties, float32)
+    rows = None if given else shared.rows(data, scores)
+    ranked, tied = kernel.rank_lists(by, labels, data.offsets, ids if needs_ids else None, ties, float32, rows)
     if needs_ids and ids is None and tied.any():
         raise ConventionError(f"ties={convention.ties} needs document ids, and {data.name} has none")
-    queries = np.arange(data.queries)
-    pool = kernel.sort_pools(labels, data.offsets, queries, data.offsets)
+    pool = shared.pool(data, labels, convention.top_label)
     ranking = Ranking(
         data.query_ids, ranked, data.offsets, tied, pool, data.offsets, *_open(convention),
         score=lambda: scores if given else _descending(scores, np.diff(data.offsets)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,11 @@ class Rules:
     ideal_cut: str = "cutoff"
     recall_denominator: str = "judged"
     negative_gains: bool = False
+
+    def key(self) -> tuple[object, ...]:
+        """What tells these rules from others."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return tuple(value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
 
     def bound(self) -> native.Rules:
         """The rules as native functions take them."""

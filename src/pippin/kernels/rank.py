@@ -19,6 +19,7 @@ F64 = NDArray[np.float64]
 
 TIES = {"input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5}
 
+_NO_ROWS = np.empty(0, np.int64)
 _NO_TEXTS = (np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int32))
 
 
@@ -33,12 +34,18 @@ def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties:
     return order
 
 
-def rank_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> tuple[I32, U8]:
-    """Labels in rank order, and 1 where the score equals the one before (within a query)."""
+def rank_lists(
+    scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool, sorted_rows: I64 | None = None
+) -> tuple[I32, U8]:
+    """Labels in rank order, and 1 where the score equals the one before (within a query).
+
+    With `sorted_rows`, what `order_lists` gives for ties as they stand in double precision, nothing is sorted but ties.
+    """
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
     native.rank_lists(
-        scores, labels, offsets, *_columns(ids), TIES[ties], float32, ranked, tied, threads_for(len(scores))
-    )
+        scores, labels, offsets, *_columns(ids), TIES[ties], float32, _NO_ROWS if sorted_rows is None else sorted_rows,
+        ranked, tied, threads_for(len(scores)),
+    )  # fmt: skip
     return ranked, tied
 
 

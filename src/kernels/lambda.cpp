@@ -265,7 +265,9 @@ double swap_scale(Target target, const List& list, const Rules& rules, Scratch& 
     } else if (target == Target::ap || target == Target::recall) {
         Rules defined = rules;
         defined.undefined_at_cutoff = false;
-        if (target == Target::recall) defined.denominator = Denominator::judged;
+        if (target == Target::recall)
+            defined.denominator =
+                rules.recall_denominator == RecallDenominator::cutoff ? Denominator::judged_at_cutoff : Denominator::judged;
         denominator = ap_denominator(list, defined);
     }
     return denominator > 0 ? 1 / denominator : 0;

@@ -94,10 +94,15 @@ double ndcg(const List& list, const Rules& rules, Scratch& scratch) {
     const double ideal = list.ideal > 0 ? list.ideal : ideal_dcg(list, rules, scratch);
     if (!rules.negative_gains) return ideal > 0 ? dcg_value(list, rules, scratch) / ideal : kUndefined;
     // With labels below 0, nothing is to gain where all labels sum up to nothing (torchmetrics).
-    double sum = 0;
-    for (const std::int32_t label : rules.ideal_from_list ? list.labels : list.pool) sum += rules.signed_gain(label);
-    if (sum == 0) return kUndefined;
-    return ideal != 0 ? dcg_value(list, rules, scratch) / ideal : 0.0;
+    // Gains that cancel leave no more than a rounding error, whose size hangs on the order in which they are added.
+    double sum = 0, magnitude = 0;
+    for (const std::int32_t label : rules.ideal_from_list ? list.labels : list.pool) {
+        sum += rules.signed_gain(label);
+        magnitude += std::abs(rules.signed_gain(label));
+    }
+    const double rounding = 1e-12 * magnitude;
+    if (std::abs(sum) <= rounding) return kUndefined;
+    return std::abs(ideal) > rounding ? dcg_value(list, rules, scratch) / ideal : 0.0;
 }
 
 // Mean of NDCG@1 … NDCG@n, as LETOR 4.0 and MSLR print it.

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pippin.data.dataset import Dataset
+from pippin.data.load import as_judged
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PippinError, UnknownName
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool
+from pippin.evaluation.objective import Judge
 from pippin.evaluation.tools import TOOLS
 from pippin.kernels.measures import Settling, settle_values
 
@@ -170,3 +172,36 @@ def test_the_public_function_takes_what_people_have() -> None:
 
 def test_the_default_is_the_official_convention() -> None:
     assert TOOLS["official"].convention == Convention()
+
+
+@pytest.mark.parametrize("average", AXES["average"].named)
+def test_a_judge_takes_the_mean_that_evaluation_takes(average: str) -> None:
+    data = as_judged([1, 0, 2, 0, 0, 0, 0, 1], qid=[1, 1, 1, 1, 2, 2, 3, 3])
+    scores = np.array([0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.2, 0.1])
+    axes = {"average": average, "empty": None, "ties": "input"}
+    judge = Judge(data, "Recall@2", Convention(**axes))
+    found = evaluate(data, scores, "Recall@2", tool="official", **axes).mean["Recall@2"]
+    assert judge.mean(scores) == pytest.approx(found, nan_ok=True)
+
+
+def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_so() -> None:
+    assert math.isnan(run("AP", empty=None, average="all-or-none").mean["AP"])
+    assert run("AP", empty=None, average="all-or-none", queries="relevant").mean["AP"] == 1 / 4
+    assert math.isnan(run("AP", average="judged-or-none", queries="both").mean["AP"])  # query 3 was not retrieved
+    assert run("P@1", average="counted-or-none").mean["P@1"] == 0
+    assert math.isnan(run("P@1", average="counted-or-none", zeros="drop").mean["P@1"])
+
+
+def test_what_was_judged_or_missed_can_count() -> None:
+    assert run("P@1", queries="both", relevance="judged").per_query["P@1"] == {"1": 1.0, "2": 1.0}
+    judged, listed = Judgements.of({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
+    found = evaluate_tool(
+        judged, Run.of(listed | {"2": {"b": 1}}), ["AP"], TOOLS["official"], {"missed": "append"}, "test"
+    )
+    assert found.per_query["AP"] == {"1": (1 / 2 + 2 / 3 + 3 / 4) / 3, "2": 0.0}  # 2 has no hit to append to
+
+
+def test_documents_below_the_floor_of_scores_can_be_dropped() -> None:
+    listed = Run.of({"1": {"b": 1.0, "a": -1.0}, "2": {"c": 0.0}})
+    found = evaluate_tool(JUDGED, listed, ["num_ret"], TOOLS["official"], {"score_floor": "drop"}, "test")
+    assert found.per_query["num_ret"] == {"1": 1, "2": 1, "3": 0}

@@ -24,6 +24,10 @@ def test_so_is_the_rest_where_the_original_has_an_answer(golden_folder: Path) ->
     assert not {folder: found[:3] for folder, found in misses.items() if found}
 
 
+def test_the_page_tells_how_many_numbers_are_compared() -> None:
+    assert recordings.coverage() in PAGE.read_text()
+
+
 def test_nine_of_ten_numbers_are_covered_or_the_page_says_why() -> None:
     recorded: dict[str, set[str]] = defaultdict(set)
     for folder, _, _, recording in recordings.recordings():

@@ -3,6 +3,8 @@
 `modern.tsv` says how each recorded number is asked for, in the columns that the checker beside the data sets knows;
 `modern-rest.tsv` has those that it cannot compare, because the original raised an error for some query or left tied
 documents in an arbitrary order there. `compare` looks at all other queries of these.
+
+    python -m tests.golden.recordings        how many of each evaluator's numbers are compared, as a table
 """
 
 from __future__ import annotations
@@ -128,6 +130,35 @@ def compare(inputs: Path, name: str, *, whole: bool) -> tuple[dict[str, list[str
     return misses, covered
 
 
+def coverage() -> str:
+    """By evaluator: its numbers, those that the map compares, and those that are compared in part or not at all."""
+    recorded: dict[str, set[str]] = defaultdict(set)
+    refused: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for folder, _, form, recording in recordings():
+        values = {**(recording.get("mean") or {}), **(recording.get("per_query") or {})}
+        recorded[folder] |= set(values)
+        refused[folder] |= {(key, form) for key in values if _refused(recording, key)}
+    whole, part = (
+        {folder: {row["key"] for row in rows(name) if row["recorded"] == folder} for folder in recorded}
+        for name in ("modern.tsv", "modern-rest.tsv")
+    )
+    lines = ["| evaluator | numbers | compared | share | in part | errors | not |", "| --- |" + " ---: |" * 6]
+    for folder, keys in sorted(recorded.items()):
+        compared, partly = len(keys & whole[folder]), len(keys & part[folder] - whole[folder])
+        errors = len({key for key, _ in refused[folder]} - whole[folder])
+        lines.append(
+            f"| {folder} | {len(keys)} | {compared} | {compared / len(keys):.0%} | {partly} | {errors} | "
+            f"{len(keys) - compared - partly} |"
+        )
+    return "\n".join(lines)
+
+
+def _refused(recording: dict[str, Any], key: str) -> bool:
+    """Whether the original raised an error for a query, or for the mean, of this number."""
+    values = ((recording.get("per_query") or {}).get(key) or {}).values()
+    return any(isinstance(value, dict) for value in (*values, (recording.get("mean") or {}).get(key)))
+
+
 def _misses(row: Row, recording: dict[str, Any], found: Any, left: set[str], whole: bool) -> Iterator[str]:
     key, measure, tolerance = row["key"], row["measure"], float(row["tolerance"])
     skip = unstable(recording, "unstable", key)
@@ -144,3 +175,7 @@ def _misses(row: Row, recording: dict[str, Any], found: Any, left: set[str], who
         return
     if not near(found["mean"][measure], means[key], tolerance):
         yield f"mean: {found['mean'][measure]}, recorded {means[key]}"
+
+
+if __name__ == "__main__":
+    print(coverage())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,8 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.axis import Axis
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.notation import parse
 from pippin.evaluation.objective import Judge
 from pippin.evaluation.tools import TOOLS
@@ -100,6 +103,42 @@ def test_equals_brute_force_for_every_swap(measure: str, convention: str | Conve
         assert np.allclose(lambdas.changes(q, scores), table, rtol=1e-12, atol=1e-14)
     for got, expected in zip(lambdas(scores), twin(data, scores, tables, 1.5), strict=True):
         assert np.allclose(got, expected, rtol=1e-11, atol=1e-15)
+
+
+# What settles values and means after all swaps, and which values of the others to try besides the named ones.
+_AFTER = ("held", "zeros")
+_TRIED = {"gain": [(0.0, 1.0, 4.0, 5.0, 9.0)], "top_label": [2], "gain_at": [2], "empty": [0.5], "least": [4],
+          "unjudged": [1], "relevant_at": [2], "err_top": [5]}  # fmt: skip
+
+
+BEFORE = [axis for axis in AXES.values() if axis.stage not in ("mean", "print") and axis.name not in _AFTER]
+
+
+@pytest.mark.parametrize("axis", BEFORE, ids=lambda axis: axis.name)
+def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
+    data = dataset([-1, 0, 1, 4, 0, 2], [0, -2, 1, 0], [3, 0, 3])
+    data = replace(data, document_ids=Texts.of(["q0", *(f"d{i:03}" for i in range(1, len(data)))]))
+    scores = np.random.default_rng(3).permutation(len(data)) / 7.0 - 0.5  # some below 0, none equal
+    for value in (*axis.named.values(), *_TRIED.get(axis.name, [])):
+        if value == "probability":
+            continue  # of labels 0 and 1
+        convention = Convention(ties="input").replace(**{axis.name: value})
+        for measure in ("NDCG@2", "DCG", "AP", "AP@2", "ERR@3", "RR@2", "P@2", "Recall@2", "RBP@3"):
+            try:
+                lambdas = Lambdas(data, measure, convention)
+            except ConventionError:
+                continue
+            for q, table in enumerate(brute(data, scores, measure, convention)):
+                found = lambdas.changes(q, scores)
+                assert np.allclose(found, table, rtol=1e-12, atol=1e-14), (value, measure, q)
+
+
+@pytest.mark.parametrize("changes", [{"order": "given"}, {"score_floor": "zero"}, {"negative": "label"},
+                                     {"own_document": "drop"}, {"ties": "grouped"}], ids=str)  # fmt: skip
+def test_what_no_swap_knows_is_refused_in_one_sentence(changes: dict[str, str]) -> None:
+    data = replace(dataset([-1, 1, 0]), document_ids=Texts.of(["q0", "a", "b"]))
+    with pytest.raises(ConventionError, match=r"λ swaps two documents|drops documents"):
+        Lambdas(data, "NDCG@2", Convention(**changes))
 
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=9)

@@ -55,9 +55,10 @@ def ndcg(query: Query) -> float:
     ideal = best_dcg(query, ideal_depth(query), query.signed_gain)
     if query.convention.negative == "label":
         labels = query.ranked if query.convention.ideal == "list" else query.judged
-        if sum(map(query.signed_gain, labels)) == 0:
+        rounding = 1e-12 * sum(abs(query.signed_gain(label)) for label in labels)
+        if abs(sum(map(query.signed_gain, labels))) <= rounding:
             return UNDEFINED
-        return dcg(query) / ideal if ideal else 0.0
+        return dcg(query) / ideal if abs(ideal) > rounding else 0.0
     return dcg(query) / ideal if ideal > 0 else UNDEFINED
 
 

@@ -145,6 +145,7 @@ def top_rr(query: Query) -> float:
     return 1 / at[0] if largest and at else 0.0
 
 
+@twin("OwnHole")
 @twin("Hole")
 def hole(query: Query) -> float:
     """Unjudged documents over k; here no two queries share a document."""
@@ -156,3 +157,26 @@ def hole(query: Query) -> float:
 def r_gain(query: Query) -> float:
     """Gains of the first R over R."""
     return sum(query.gains[: query.all_relevant]) / query.all_relevant if query.all_relevant else UNDEFINED
+
+
+@twin("RBPresidual", {"p": 0.5})
+def rbp_residual(query: Query, p: float = 0.8) -> float:
+    """Weights of unjudged documents and of all beyond the cutoff; labels above 1 take from it what RBP counts twice."""
+    if not query.found_relevant:
+        return UNDEFINED
+    worth = [1.0 if label is None else 0.0 for label in query.ranked]
+    if query.convention.rbp_weight == "label":
+        worth = [
+            1.0 - (label or 0) if query.relevant(label) else w for label, w in zip(query.ranked, worth, strict=True)
+        ]
+    open_part = sum(w * p**i for i, w in enumerate(worth[: query.depth]))
+    return float((1 - p) * open_part + p ** (query.cutoff or query.n))
+
+
+@twin("FoundRprec")
+def found_r_precision(query: Query) -> float:
+    """Hits within rank R over R; no value with hits below rank R alone, and 0 without any."""
+    if not query.hits():
+        return 0.0
+    hits = sum(r <= min(query.all_relevant, query.depth) for r in query.relevant_ranks)
+    return hits / query.all_relevant if hits else UNDEFINED

@@ -44,6 +44,15 @@ class Query:
             self.judged = [label for label in self.judged if label >= 0]
         if self.convention.unjudged == "drop":
             self.ranked = [label for label in self.ranked if label is not None]
+        if self.convention.relevance == "judged":
+            self.ranked = [None if label is None else 1 for label in self.ranked]
+            self.judged = [1 for _ in self.judged]
+        if self.convention.missed == "append" and self.found_relevant:
+            lacking = sorted(filter(self.relevant, self.judged), reverse=True)
+            for label in filter(self.relevant, self.ranked):
+                if label in lacking:
+                    lacking.remove(label)
+            self.ranked = [*self.ranked, *lacking]
         if self.convention.pool == "list":
             self.judged = [label for label in self.ranked if label is not None]
         if isinstance(self.convention.unjudged, int):

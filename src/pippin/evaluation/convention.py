@@ -157,16 +157,23 @@ class Convention:
     score_floor: str = axis(
         "none",
         "floor of scores",
-        "whether a document with a score of 0 or less counts as not relevant",
-        ("none", "zero"),
+        "whether a document with a score of 0 or less counts as not relevant, or one below 0 is dropped from the list",
+        ("none", "zero", "drop"),
         stage="rank",
     )
     relevance: str = axis(
         "fixed",
         "relevance by query",
         "labels that count as 0: none, or those below the larger of half the query's largest and the 90th percentile "
-        "of its judged labels",
-        ("fixed", "percentile"),
+        "of its judged labels; or whatever was judged counts as 1",
+        ("fixed", "percentile", "judged"),
+        stage="rank",
+    )
+    missed: str = axis(
+        "leave",
+        "relevant documents that were missed",
+        "a relevant document that the list lacks: is not in it, or stands behind it where the list has a relevant one",
+        ("leave", "append"),
         stage="rank",
     )
     pool: str = axis(
@@ -267,8 +274,9 @@ class Convention:
         "queries",
         "weights of queries",
         "a mean counts every query with a value once (or is 0 without any), by what the measure divides it by, queries "
-        "without a value as 0, or divides by the number of judged queries",
-        ("queries", "or-zero", "weighted", "counted", "judged"),
+        "without a value as 0 (or is none where all are 0), divides by the number of judged queries, or is none where "
+        "a query has none (or was judged relevant documents and is not in the run)",
+        ("queries", "or-zero", "weighted", "counted", "counted-or-none", "judged", "all-or-none", "judged-or-none"),
         stage="mean",
     )
     mean_digits: int | None = axis(

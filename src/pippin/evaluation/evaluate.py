@@ -21,6 +21,7 @@ from pippin.data.run_file import RankedRun, RunFile
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
+from pippin.evaluation.labels import judged_queries, relevant_queries
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of, texts_of
 from pippin.evaluation.ranking import Ranking, Shared, order, order_key, settled
@@ -29,6 +30,7 @@ from pippin.kernels.measures import Settling, settle_values
 from pippin.shown import ByTool, Drawn
 
 Values = NDArray[np.float64]
+_AVERAGES = ("counted", "counted-or-none", "or-zero")
 _RANK_AXES = tuple(name for name, axis in AXES.items() if axis.stage == "rank")
 
 
@@ -108,7 +110,9 @@ def aggregate(values: Values, how: str, weights: Values | None = None) -> float:
     >>> aggregate(np.array([1.0, np.nan, 0.0]), "mean")
     0.5
     """
-    counted = np.nan_to_num(values, nan=0.0) if how == "counted" else values[~np.isnan(values)]
+    if how == "counted-or-none" and not np.nan_to_num(values).any():
+        return float("nan")
+    counted = np.nan_to_num(values, nan=0.0) if how.startswith("counted") else values[~np.isnan(values)]
     if not len(counted):
         return 0.0 if how == "or-zero" else float("nan")
     if weights is not None:
@@ -137,16 +141,27 @@ def mean_of(ranking: Ranking, measure: Measure, convention: Convention, values: 
     kind = KINDS[measure.kind]
     if kind.whole is not None:
         return kind.whole(ranking, convention, measure, values)
-    mean = aggregate(values, aggregate_of(measure, convention), weights_of(ranking, measure, convention))
+    if convention.average == "judged-or-none" and relevant_queries(ranking, convention) - set(ranking.query_ids):
+        return float("nan")
+    mean = mean_of_values(measure, convention, values, weights_of(ranking, measure, convention))
     if convention.average == "judged" and kind.aggregate == "mean" and ranking.judged is not None:
-        return mean * int((~np.isnan(values)).sum()) / len(ranking.judged.query_ids)
+        return mean * int((~np.isnan(values)).sum()) / judged_queries(ranking.judged, convention)
     return mean
 
 
+def mean_of_values(measure: Measure, convention: Convention, values: Values, weights: Values | None) -> float:
+    """The mean of the values of a run's queries, where no more than the values and their weights need be known."""
+    if convention.average in ("all-or-none", "judged-or-none") and np.isnan(values).any():
+        return float("nan")
+    return aggregate(values, aggregate_of(measure, convention), weights)
+
+
 def aggregate_of(measure: Measure, convention: Convention) -> str:
-    """How the values of a measure become one number: mean, counted (without a value: 0), sum or geometric."""
+    """How the values of a measure become one number: mean, counted (a query without a value: 0), sum or
+    geometric.
+    """
     how = KINDS[measure.kind].aggregate
-    return convention.average if how == "mean" and convention.average in ("counted", "or-zero") else how
+    return convention.average if how == "mean" and convention.average in _AVERAGES else how
 
 
 def rounded_mean(mean: float, convention: Convention) -> float:

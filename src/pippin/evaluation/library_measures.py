@@ -9,7 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import COUNT, Kind, Measure, Native, Stopping, Values, register
+from pippin.evaluation.labels import judged_queries
+from pippin.evaluation.measures import (
+    COUNT,
+    Kind,
+    Measure,
+    Native,
+    Stopping,
+    Values,
+    going_on,
+    reading_weights,
+    register,
+    sums,
+)  # fmt: skip
 from pippin.evaluation.ranking import UNJUDGED, Ranking
 
 _GAIN = ("gain", "gain_at")
@@ -104,10 +116,20 @@ register(Kind(
 ))  # fmt: skip
 
 
+def _depth(convention: Convention, measure: Measure) -> int | None:
+    """The cutoff of a measure, where it has one that cuts."""
+    return measure.cutoff if convention.cut else None
+
+
+def _ranks(ranking: Ranking) -> Values:
+    """The rank of every document, from 1 on."""
+    return np.arange(1.0, len(ranking.labels) + 1) - np.repeat(ranking.offsets[:-1], ranking.sizes())
+
+
 def _hole(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
     """Unjudged documents of the first k that nobody judged for any other query either, over k."""
     sizes = ranking.sizes()
-    depth = measure.cutoff if measure.cutoff and convention.cut else None
+    depth = _depth(convention, measure)
     if ranking.judged is None:  # of a data set all is judged
         return np.zeros(len(sizes))
     rows = np.arange(len(ranking.judged.labels))
@@ -129,4 +151,78 @@ register(Kind(
 register(Kind(
     "Rgain", "gains of the first R documents over R, the number of relevant ones", "CG@R / R", "trectools (its RPrec)",
     Native("r_gain"), (*_GAIN, "relevant_at", "empty"), cutoff="never", range=COUNT,
+))  # fmt: skip
+
+
+def _own_hole(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """Documents of the first k that were not judged for the query, over k."""
+    depth = _depth(convention, measure)
+    seen = _ranks(ranking) <= (depth or ranking.longest)
+    over = np.full(len(ranking.query_ids), depth) if depth else np.maximum(ranking.sizes(), 1)
+    return sums(ranking, 1.0 * ((ranking.labels == UNJUDGED) & seen)) / over
+
+
+def _hole_of_run(ranking: Ranking, convention: Convention, measure: Measure, values: Values) -> float:
+    """Holes by the judgements of all queries, over the queries that were judged."""
+    holes = _hole(ranking, convention, measure)
+    queries = len(holes) if ranking.judged is None else judged_queries(ranking.judged, convention)
+    return float(holes.sum() / queries) if queries else float("nan")
+
+
+register(Kind(
+    "OwnHole", "the share of the first k that was not judged for the query; for a run, judged for no query",
+    "such documents / k", "BEIR (its Hole)", _own_hole, ("cut",), expected=False, better="", whole=_hole_of_run,
+))  # fmt: skip
+
+
+def _residual(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """What is not known of RBP: the weights of unjudged documents and of those beyond the list."""
+    p, worth = going_on(measure), (ranking.labels == UNJUDGED).astype(np.float64)
+    if convention.rbp_weight == "label":  # a label above 1 has been counted for more than the document's weight
+        worth += np.where(ranking.labels >= convention.relevant_at, 1 - ranking.labels, 0)
+    depth = _depth(convention, measure)
+    beyond = p ** (ranking.sizes() if depth is None else np.full(len(ranking.query_ids), depth))
+    return (1 - p) * sums(ranking, reading_weights(ranking, convention, measure) * worth) + beyond
+
+
+def _known_residual(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """The same of queries whose list has a relevant document."""
+    found = sums(ranking, (ranking.labels >= convention.relevant_at).astype(np.float64)) > 0
+    return np.where(found, _residual(ranking, convention, measure), np.nan)
+
+
+def _residual_of_run(ranking: Ranking, convention: Convention, measure: Measure, values: Values) -> float:
+    """The mean over all queries, unless no list has a relevant document."""
+    return float("nan") if np.isnan(values).all() else float(_residual(ranking, convention, measure).mean())
+
+
+register(Kind(
+    "RBPresidual", "what unjudged documents could add to RBP, where the list has a relevant one",
+    "p^k + (1 - p) * sum of p^(r-1) over unjudged ranks r", "trectools", _known_residual, ("rbp_weight", "relevant_at",
+    "cut"), parameters={"p": 0.8}, range=(-np.inf, np.inf), better="", whole=_residual_of_run,
+))  # fmt: skip
+
+
+def _found_precision(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """Hits within rank R and the cutoff over R; undefined with hits below R alone."""
+    relevant, rank = (ranking.labels >= convention.relevant_at).astype(np.float64), _ranks(ranking)
+    pooled = np.repeat(np.arange(len(ranking.query_ids)), np.diff(ranking.pool_offsets))
+    count = np.bincount(pooled, ranking.pool >= convention.relevant_at, len(ranking.query_ids))
+    within = rank <= (_depth(convention, measure) or ranking.longest)
+    hits = sums(ranking, relevant * (within & (rank <= np.repeat(count, ranking.sizes()))))
+    lost = (hits == 0) & (sums(ranking, relevant * within) > 0)
+    return np.where(lost, np.nan, hits / np.maximum(count, 1))
+
+
+def _found_mean(ranking: Ranking, convention: Convention, measure: Measure, values: Values) -> float:
+    """The mean over queries with a hit within rank R; 0 where no query has a hit at all."""
+    values = _found_precision(ranking, convention, measure)
+    hits = values[values > 0]
+    return float(hits.mean()) if len(hits) else float("nan") if np.isnan(values).any() else 0.0
+
+
+register(Kind(
+    "FoundRprec", "R-precision of the queries that have a hit within rank R", "hits@min(R, k) / R",
+    "Recommenders (its r_precision_at_k)", _found_precision, ("relevant_at", "empty", "cut"), expected=False,
+    whole=_found_mean,
 ))  # fmt: skip

@@ -182,8 +182,7 @@ class _RBP(Native):
 
     def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
         """The tables and flags that the kernel needs."""
-        if not 0 <= measure.parameter("p") <= 1:
-            raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
+        going_on(measure)
         return super().rules(ranking, convention, measure)
 
     def computes(self, convention: Convention) -> bool:
@@ -195,26 +194,52 @@ class _RBP(Native):
         if self.computes(convention):
             return super().__call__(ranking, convention, measure)
         if convention.ties_across == "run" and ranking.expected:
-            return self._across(ranking, convention, measure)
+            relevant = ranking.labels >= convention.relevant_at
+            worth = np.where(relevant, ranking.labels if convention.rbp_weight == "label" else 1, 0)
+            return (1 - going_on(measure)) * sums(ranking, reading_weights(ranking, convention, measure) * worth)
         if convention.rbp_weight == "relevant":
             return compute(self.name, ranking, self.rules(ranking, convention, measure))
         labels = np.arange(max(ranking.largest_label, 0) + 1, dtype=np.float64)
         weights = np.where(labels >= convention.relevant_at, labels, 0.0)
         return compute("rbp_of_gains", ranking, replace(self.rules(ranking, convention, measure), gains=weights))
 
-    def _across(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-        """Where a group of ties runs on into the next query of the run, all its documents share the mean weight."""
-        p, sizes = measure.parameter("p"), ranking.sizes()
-        query = np.repeat(np.arange(len(sizes)), sizes)
-        rank = np.arange(len(query)) - np.repeat(ranking.offsets[:-1], sizes)
-        weights = np.where(rank < (measure.cutoff or len(query)), p**rank, 0.0)
+
+def going_on(measure: Measure) -> float:
+    """RBP's p, if it is a probability."""
+    p = measure.parameter("p")
+    if not 0 <= p <= 1:
+        raise ConventionError(f"{measure}: p is the probability to go on, from 0 to 1")
+    return p
+
+
+def reading_weights(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """p^(rank - 1) of every document down to the cutoff; documents whose ties are open share the mean of their group.
+
+    Where a group of ties runs on into the next query of the run, by the text of their ids, all its documents share it.
+    """
+    sizes = ranking.sizes()
+    rank = np.arange(len(ranking.labels)) - np.repeat(ranking.offsets[:-1], sizes)
+    cutoff = (measure.cutoff if convention.cut else None) or len(rank)
+    weights = np.where(rank < cutoff, going_on(measure) ** rank, 0.0)
+    if not ranking.expected:
+        return weights
+    rows = np.arange(len(rank))
+    first = ranking.tied == 0
+    if convention.ties_across == "run":
         by_text = np.argsort(np.array(ranking.query_ids, object), kind="stable")
-        rows = np.concatenate([np.arange(ranking.offsets[q], ranking.offsets[q + 1]) for q in by_text] or [query])
+        rows = np.concatenate([np.arange(ranking.offsets[q], ranking.offsets[q + 1]) for q in by_text] or [rows])
         scores = ranking.scores[rows]
-        group = np.cumsum(np.append(True, scores[1:] != scores[:-1]))[: len(rows)]
-        shared = (np.bincount(group, weights[rows]) / np.maximum(np.bincount(group), 1))[group]
-        found = np.bincount(query[rows], shared * (ranking.labels[rows] >= convention.relevant_at), len(sizes))
-        return np.asarray((1 - p) * found, np.float64)
+        first = np.append(True, scores[1:] != scores[:-1])[: len(rows)]
+    group = np.cumsum(first)
+    shared = np.empty_like(weights)
+    shared[rows] = (np.bincount(group, weights[rows]) / np.maximum(np.bincount(group), 1))[group]
+    return shared
+
+
+def sums(ranking: Ranking, values: Values) -> Values:
+    """The sum of each query's values, given one by document."""
+    query = np.repeat(np.arange(len(ranking.query_ids)), ranking.sizes())
+    return np.bincount(query, values, len(ranking.query_ids)).astype(np.float64)
 
 
 class _Bpref(Native):

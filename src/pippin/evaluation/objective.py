@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import aggregate, measure_values, settling
+from pippin.evaluation.evaluate import aggregate, mean_of, measure_values, settling
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
 from pippin.evaluation.ranking import check_scores, counted, rank
@@ -107,5 +107,8 @@ class Judge:
         return self._objective.values(scores)
 
     def mean(self, scores: NDArray[np.float64]) -> float:
-        """The mean over queries."""
-        return aggregate(self.values(scores), "mean")
+        """The mean over queries, as the convention takes it."""
+        if self.convention.average == "queries":
+            return aggregate(self.values(scores), "mean")
+        ranking = rank(self.data, scores, self.convention)
+        return mean_of(ranking, self.measure, self.convention, measure_values(ranking, self.measure, self.convention))

@@ -20,6 +20,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
+from pippin.evaluation.labels import offsets_of, relabelled
 from pippin.kernels import rank as kernel
 from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
 
@@ -113,8 +114,8 @@ class Ranking:
         rows, pool_rows = rows_of(self.offsets, queries), rows_of(self.pool_offsets, queries)
         return replace(
             self, query_ids=tuple(self.query_ids[q] for q in queries),
-            labels=self.labels[rows], offsets=_offsets(self.sizes()[queries]), tied=self.tied[rows],
-            pool=self.pool[pool_rows], pool_offsets=_offsets(np.diff(self.pool_offsets)[queries]),
+            labels=self.labels[rows], offsets=offsets_of(self.sizes()[queries]), tied=self.tied[rows],
+            pool=self.pool[pool_rows], pool_offsets=offsets_of(np.diff(self.pool_offsets)[queries]),
             missing=None if self.missing is None else self.missing[queries],
             score=None if self.score is None else lambda: self.scores[rows],
             document=None if self.document is None else lambda: self.documents.take(rows),
@@ -131,7 +132,7 @@ class Ranking:
         score = None if self.score is None else lambda: self.scores[kept]
         document = None if self.document is None else lambda: self.documents.take(np.flatnonzero(kept))
         return replace(
-            self, labels=self.labels[kept], offsets=_offsets(sizes), tied=tied, score=score, document=document
+            self, labels=self.labels[kept], offsets=offsets_of(sizes), tied=tied, score=score, document=document
         )
 
 
@@ -142,10 +143,6 @@ def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDAr
     if filled.any():
         any_of[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
     return any_of
-
-
-def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def rank(
@@ -360,8 +357,8 @@ def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, 
     judged_of = np.array([*range(len(judged.query_ids)), *[-1] * len(extra)], np.int64)
     run_of = np.array([*(position.get(query, -1) for query in judged.query_ids), *extra], np.int64)
     run_sizes = np.append(np.diff(run.offsets), 0)  # query -1, missing from the run, has none
-    offsets = _offsets(run_sizes[run_of])
-    pool_offsets = _offsets(np.append(np.diff(judged.offsets), 0)[judged_of])
+    offsets = offsets_of(run_sizes[run_of])
+    pool_offsets = offsets_of(np.append(np.diff(judged.offsets), 0)[judged_of])
     labels = _cap(judged.labels, convention)
     if isinstance(run, RankedRun):
         ranked, tied = run.lists(run_of, offsets)
@@ -436,69 +433,6 @@ def _duplicate(run: Run, first: int, second: int) -> DataError:
     if line is None:
         return DataError(message, run.name)
     return DataError(f"{message}; the first time in line {run.line_of(first)}", run.file, line)
-
-
-def relabelled(ranking: Ranking, convention: Convention) -> Ranking:
-    """The labels of a ranking as a convention counts them: unjudged documents, levels by query, a floor of scores."""
-    if convention.negative == "unjudged":
-        ranking = _without_negatives(ranking)
-    if convention.unjudged == "drop" and (ranking.labels == UNJUDGED).any():
-        ranking = ranking.without(ranking.labels == UNJUDGED)
-    if convention.pool == "list":
-        ranking = _with_pool(ranking, ranking.labels, ranking.offsets)
-    if isinstance(convention.unjudged, int):
-        known = np.where(ranking.labels == UNJUDGED, np.int32(convention.unjudged), ranking.labels).astype(np.int32)
-        ranking = _in_ties(replace(ranking, labels=known), convention.ties)
-    elif convention.negative == "label":  # then a document that nobody judged is worth more than one with such a label
-        ranking = _in_ties(ranking, convention.ties)
-    labels, pool = ranking.labels, ranking.pool
-    if convention.relevance != "fixed":
-        least = _levels(ranking)
-        labels = np.where(labels < np.repeat(least, ranking.sizes()), np.minimum(labels, 0), labels)
-        pool = np.where(pool < np.repeat(least, np.diff(ranking.pool_offsets)), np.minimum(pool, 0), pool)
-    if convention.score_floor == "zero":
-        scores = ranking.scores.astype(np.float32) if convention.precision == "float32" else ranking.scores
-        labels = np.where(scores <= 0, np.minimum(labels, 0), labels)
-    if labels is ranking.labels and pool is ranking.pool:
-        return ranking
-    return replace(ranking, labels=labels.astype(np.int32), pool=pool.astype(np.int32))
-
-
-def _in_ties(ranking: Ranking, ties: str) -> Ranking:
-    """The best or worst order of every group of ties, an unjudged document standing between labels 0 and -1."""
-    if ties not in ("best", "worst"):
-        return ranking
-    worth = np.where(ranking.labels == UNJUDGED, -0.5, ranking.labels)
-    rows = np.lexsort((-worth if ties == "best" else worth, np.cumsum(ranking.tied == 0)))
-    document = None if ranking.document is None else lambda: ranking.documents.take(rows)
-    return replace(ranking, labels=ranking.labels[rows], document=document)
-
-
-def _with_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:
-    """The ranking with a pool of these labels, but for those that nobody gave."""
-    judged = labels != UNJUDGED
-    kept = np.concatenate(([0], np.cumsum(judged)))[offsets].astype(np.int64)
-    pool = kernel.sort_pools(labels[judged], kept, np.arange(len(kept) - 1), kept)
-    return replace(ranking, pool=pool, pool_offsets=kept)
-
-
-def _without_negatives(ranking: Ranking) -> Ranking:
-    """The ranking as if nobody had given a label below 0."""
-    if not (ranking.pool < 0).any():
-        return ranking
-    pool = np.where(ranking.pool < 0, UNJUDGED, ranking.pool).astype(np.int32)
-    labels = np.where(ranking.labels < 0, UNJUDGED, ranking.labels).astype(np.int32)
-    return replace(_with_pool(ranking, pool, ranking.pool_offsets), labels=labels)
-
-
-def _levels(ranking: Ranking) -> NDArray[np.float64]:
-    """By query, the larger of half its largest label and the 90th percentile (nearest rank) of its judged ones."""
-    judged = np.diff(ranking.pool_offsets)
-    first = ranking.pool_offsets[:-1]
-    padded = np.append(ranking.pool, 0)  # for a query without judgements behind the last one
-    largest = np.where(judged > 0, padded[np.minimum(first, len(ranking.pool))], 0).astype(np.float64)
-    at = first + judged - (9 * judged + 9) // 10
-    return np.maximum(largest / 2, np.where(judged > 0, padded[np.minimum(at, len(ranking.pool))], 0))
 
 
 __all__ = ["UNJUDGED", "Ranking", "as_judgements", "counted", "order", "order_key", "rank", "settled"]

@@ -26,6 +26,7 @@ from pippin.evaluation.evaluate import (
     rounded_mean,
     weights_of,
 )
+from pippin.evaluation.labels import judged_queries
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of
 from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_by
@@ -214,8 +215,10 @@ def round_as_printed(value: float, digits: int) -> float:
 
 def _axes(measure: Measure, first: Convention, last: Convention) -> list[str]:
     """Axes that differ and can change this measure."""
-    # Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined.
-    return [axis for axis in first.differences(last) if axis == "empty" or KINDS[measure.kind].hears(axis)]
+    # Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined,
+    # and what a query without a value counts bears on every mean.
+    heard = KINDS[measure.kind].hears
+    return [axis for axis in first.differences(last) if axis in ("empty", "average") or heard(axis)]
 
 
 def _shapley(
@@ -256,12 +259,12 @@ def _contributions(
     ranking = rankings.under(convention)
     values = measure_values(ranking, measure, convention)
     weights, how = weights_of(ranking, measure, convention), aggregate_of(measure, convention)
-    counted = np.ones(len(values), np.bool_) if how == "counted" else ~np.isnan(values)
+    counted = np.ones(len(values), np.bool_) if how.startswith("counted") else ~np.isnan(values)
     each = np.where(counted, 1.0 if weights is None else weights, 0.0)
     out = np.zeros(len(position))
     if each.any():
         at = np.array([position[q] for q in ranking.query_ids], np.int64)
-        over = len(rankings.judged.query_ids) if convention.average == "judged" else each.sum()
+        over = judged_queries(rankings.judged, convention) if convention.average == "judged" else each.sum()
         out[at] = np.nan_to_num(values, nan=0.0) * each / over
     return out, mean_of(ranking, measure, convention, values)
 

@@ -31,9 +31,8 @@ from pippin.evaluation.evaluate import (
     Column,
     Evaluation,
     Rankings,
-    aggregate,
-    aggregate_of,
     evaluate_rankings,
+    mean_of_values,
     rounded_mean,
 )
 from pippin.evaluation.measures import KINDS
@@ -75,11 +74,11 @@ def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> C
     first = parts[0]
     if KINDS[first.measure.kind].whole is not None:
         raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
-    if first.convention.average == "judged":
-        raise ConventionError("average=judged divides by all judged queries, which a part does not know")
+    if first.convention.average.startswith("judged"):
+        raise ConventionError("average=judged asks for all judged queries, which a part does not know")
     each = [part.weights for part in parts if part.weights is not None]
     weights = np.concatenate(each)[rows] if each else None
-    mean = rounded_mean(aggregate(values, aggregate_of(first.measure, first.convention), weights), first.convention)
+    mean = rounded_mean(mean_of_values(first.measure, first.convention, values, weights), first.convention)
     return Column(first.asked, first.measure, first.convention, tuple(ids), values, mean, weights)
 
 

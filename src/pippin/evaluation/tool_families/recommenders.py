@@ -29,18 +29,19 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "ms-recommenders", "Recommenders (Microsoft)", "1.2.1", "recommenders/evaluation/python_evaluation.py",
-    BINARY.replace(empty=None, average="or-zero"), ("NDCG", "AP", "P", "Recall", "Rprec"),
+    BINARY.replace(empty=None, average="or-zero"), ("NDCG", "AP", "P", "Recall", "FoundRprec"),
     ("NDCG divides by all users with a true item, the others by users in both frames",
-     "any row of rating_true is relevant, whatever its rating", "gain is binary unless score_type says otherwise"),
+     "any row of rating_true is relevant, whatever its rating",
+     "r_precision_at_k averages only users with a hit within rank R",
+     "gain is binary unless score_type says otherwise"),
     (Variant(kinds("NDCG"), {"queries": "relevant"}, "an outer merge: a user without predictions counts 0"),
      Variant(lambda m: m.kind == "AP" and m.cutoff is not None, {"ap_denominator": "cutoff"}, "map_at_k: min(R, k)")),
     group="recommenders",
     spellings=((r"ndcg_at_k\(k=(\d+)\)", r"NDCG@\1"), (r"precision_at_k\(k=(\d+)\)", r"P@\1"),
                (r"recall_at_k\(k=(\d+)\)", r"Recall@\1"), (r"map_at_k\(k=(\d+)\)", r"AP@\1"),
-               (r"map\(k=(\d+)\)", r"AP(ap_denominator=judged)@\1"), (r"r_precision_at_k\(k=(\d+)\)", r"Rprec"),
+               (r"map\(k=(\d+)\)", r"AP(ap_denominator=judged)@\1"), (r"r_precision_at_k\(k=(\d+)\)", r"FoundRprec@\1"),
                (r"ndcg_at_k\(k=(\d+),score_type='exp'\)", r"NDCG(gain=exp2)@\1"),
                (r"ndcg_at_k\(k=(\d+),score_type='raw'\)", r"NDCG(gain=label)@\1")),
-    inexpressible=("r_precision_at_k: averages only users with a hit within rank R",),
 ))  # fmt: skip
 register(Tool(
     "lenskit", "LensKit", "2025.8.1", "lenskit.metrics", BINARY.replace(
@@ -80,7 +81,9 @@ register(Tool(
     ("NDCG", "NCRR", "P", "Recall", "F1", "Success", "RR", "AUC", "AP"),
     ("MAP counts tied items at the last rank of their group, the others in an arbitrary order",
      "AUC: a pair of equal scores is wrong", "MRR stops where nothing relevant is in the list"),
-    (Variant(kinds("AP"), {"ties": "grouped", "cut": False, "ap_denominator": "list"}, "scikit-learn's LRAP"),
+    (Variant(kinds("AP", "AUC"), {"queries": "relevant", "least": 1, "average": "all-or-none"},
+     "a user without a value leaves the mean without one"),
+     Variant(kinds("AP"), {"ties": "grouped", "cut": False, "ap_denominator": "list"}, "scikit-learn's LRAP"),
      Variant(kinds("AUC"), {"ties": "worst"}, "a pair of equal scores is wrong"),
      Variant(kinds("NCRR"), {"ideal_cut": "list"}, "the ideal is no longer than the list")),
     group="recommenders",

@@ -40,16 +40,17 @@ register(Tool(
 _BEIR_OWN = {"precision": "float64", "ties": "input", "queries": "judged", "own_document": "keep"}
 register(Tool(
     "beir", "BEIR", "2.2.0", "beir/retrieval/evaluation.py and custom_metrics.py",
-    TREC.replace(mean_digits=5, digits=5, own_document="drop"), (*_PYTREC, "Hole"),
+    TREC.replace(mean_digits=5, digits=5, own_document="drop"), (*_PYTREC, "OwnHole"),
     ("MRR, R_cap, Hole and Accuracy sort stably by score: a constant scorer can have MRR 1",
      "these divide by all judged topics, NDCG and the others by those that were retrieved, too",
      "documents with the id of their query are removed first", "R_cap divides by 0 where nothing is relevant"),
-    (Variant(kinds("RR", "Hole"), {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator"),
+    (Variant(kinds("RR"), {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator"),
+     Variant(kinds("OwnHole"), {**_BEIR_OWN, "queries": "run"}, "sums over the run, divides by the judged topics"),
      Variant(lambda m: m.kind == "Success" or dict(m.overrides).get("recall_denominator") == "cutoff",
              {**_BEIR_OWN}, "evaluate_custom has its own sort and its own denominator")),
     group="retrieval",
     spellings=((r"Accuracy@(\d+)", r"Success@\1"), (r"MRR@(\d+)", r"RR@\1"), (r"MAP@(\d+)", r"AP@\1"),
-               (r"R_cap@(\d+)", r"Recall(recall_denominator=cutoff)@\1")),
+               (r"R_cap@(\d+)", r"Recall(recall_denominator=cutoff)@\1"), (r"Hole@(\d+)", r"OwnHole@\1")),
 ))  # fmt: skip
 _SETS = (
     (r"accuracy@(\d+)", r"Success@\1"), (r"precision@(\d+)", r"P@\1"), (r"mrr@(\d+)", r"RR@\1"), (r"map@(\d+)",
@@ -119,23 +120,26 @@ register(Tool(
 _TRECTOOLS = TREC.replace(precision="float64", queries="run", negative="unjudged", empty=None, average="counted")
 register(Tool(
     "trectools", "trectools", "0.0.50", "joaopalotti/trectools, trec_eval.py", _TRECTOOLS.replace(ties="id-ascending"),
-    ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rgain", "RBP", "unj", "gm_map", "rbp_resid", "NumQ"),
+    ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rgain", "RBP", "unj", "gm_map", "RBPresidual", "NumQ"),
     ("NDCG and RBP settle ties by document id upwards, all else downwards",
      "means divide by the topics of the run, judged or not", "negative judgements are deleted",
      "RBP averages ties, and a group of ties runs on into the next topic: RBP can exceed 1"),
     (Variant(kinds("P", "Recall", "AP", "RR", "Bpref", "Rprec", "unj", "gm_map"), {"ties": "id-descending"},
      "sorted again"),
      Variant(kinds("Bpref"), {"bpref_alone": "zero"}, "0 without a judged non-relevant document"),
-     Variant(kinds("RBP"), {"ties": "expected", "ties_across": "run"}, "ties are averaged, across topics"),
-     Variant(kinds("NumQ", "unj", "rbp_resid"), {"empty": 0.0}, "all topics of the run"),
+     Variant(kinds("RBP", "RBPresidual"), {"ties": "expected", "ties_across": "run"},
+     "ties are averaged, across topics"),
+     Variant(kinds("RBP"), {"average": "counted-or-none"}, "no value without a hit in any topic"),
+     Variant(kinds("gm_map"), {"average": "judged-or-none"},
+     "no value where a topic has nothing relevant, or was lost"),
+     Variant(kinds("NumQ", "unj"), {"empty": 0.0}, "all topics of the run"),
      Variant(kinds("unj"), {"average": "judged"}, "UNJ divides by all judged topics"),
-     Variant(kinds("Rgain", "NDCG"), {"zeros": "drop"},
-     "a topic without a hit above the cutoff has no value, and counts 0"),
+     Variant(kinds("Rgain"), {"zeros": "drop"}, "a topic without a hit has no value, and counts 0"),
      Variant(kinds("P", "RR", "RBP"), {"empty": 0.0}, "0 where nothing is relevant")),
     group="retrieval",
     spellings=((r"MAP@(\d+)", r"AP@\1"), (r"R@(\d+)", r"Recall@\1"), (r"recip_rank@(\d+)", r"RR@\1"),
                (r"UNJ@(\d+)", r"unj@\1"), (r"RPrec@(\d+)", r"Rgain"), (r"RBP\((0\.\d+)\)@(\d+)", r"RBP(p=\1)@\2"),
-               (r"RBP\((0\.\d+)\)@(\d+)\.residual", r"rbp_resid(p=\1)"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q",
+               (r"RBP\((0\.\d+)\)@(\d+)\.residual", r"RBPresidual(p=\1)@\2"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q",
                 r"NumQ"),
                (r"gm_map@1000", r"gm_map")),
 ))  # fmt: skip
@@ -146,6 +150,8 @@ register(Tool(
      "a topic of the run without judgements is a KeyError"),
     (Variant(kinds("NDCG"), {"order": "given"}, "rows are never sorted"),
      Variant(kinds("Bpref"), {"bpref_alone": "zero"}, "0 without a judged non-relevant document"),
+     Variant(kinds("gm_map"), {"empty": None, "average": "judged-or-none"},
+     "no value where a topic has nothing relevant, or was lost"),
      Variant(kinds("num_rel"), {"queries": "judged"}, "counted in the judgements alone")),
     group="retrieval", spellings=((r"num_q", r"NumQ"),),
 ))  # fmt: skip
@@ -242,6 +248,6 @@ register(Tool(
 register(Tool(
     "pyndeval", "pyndeval", "0.0.8", "seanmacavaney/pyndeval", _DIVERSE.replace(ties="id-ascending"), _NDEVAL,
     ("sorts ties by document id upwards, where ndeval takes the rank column, or with -traditional the id downwards",
-     "nNRBP of a topic with nothing relevant is not a number"),
-    group="retrieval",
+     "nNRBP of a topic with nothing relevant is not a number, and so is its mean"),
+    (Variant(kinds("nNRBP"), {"empty": None, "average": "all-or-none"}, "0 / 0 there"),), group="retrieval",
 ))  # fmt: skip

@@ -14,16 +14,28 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import Measure, err_rules, rules
 from pippin.evaluation.objective import resolve
-from pippin.evaluation.ranking import Ranking
+from pippin.evaluation.ranking import Ranking, rank
 from pippin.kernels import lambdas as kernel
 from pippin.kernels.measures import Rules
 from pippin.kernels.rank import order_lists, sort_pools
 
 F64 = NDArray[np.float64]
 
+# Where the change by a swap is not the one of the native forms: axis, value, kinds of measure (none: all), and why.
+_UNKNOWN: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+    ("ties", "grouped", (), "tied ones share a rank"),
+    ("order", "given", (), "no score moves one"),
+    ("score_floor", "zero", (), "what one counts hangs on its score"),
+    ("score_floor", "drop", (), "a score drops one"),
+    ("negative", "label", ("NDCG", "DCG"), "a label below 0 takes away"),
+    ("ap_denominator", "found", ("AP",), "a swap changes what AP is divided by"),
+    ("ap_undefined", "cutoff", ("AP",), "a swap can leave AP without a value"),
+    ("rbp_weight", "label", ("RBP",), "RBP counts labels"),
+    ("ties_across", "run", ("RBP",), "a group of ties runs on into the next query"),
+)
 # Kinds of measure that λ can follow → the name of the native form and of the measure's own parameter.
 _FORMS = {
     "NDCG": ("ndcg", ""), "DCG": ("dcg", ""), "AP": ("ap", ""), "ERR": ("err", ""), "RR": ("rr", ""), "P": ("p", ""),
@@ -78,12 +90,8 @@ class Lambdas:
             self.scales = np.ones(data.queries)
             return
         parsed, ruling = resolve(measure, convention)
-        if ruling.ties == "grouped":
-            raise ConventionError(
-                "λ swaps two documents, and under ties=grouped tied ones share a rank; choose another rule for ties "
-                f"to learn by {measure}"
-            )
-        self._labels = np.ascontiguousarray(_capped(data.labels, ruling.top_label))
+        _refuse(data, parsed, ruling)
+        self._labels = _labels_under(data, ruling)
         self._float32 = ruling.precision == "float32"
         if ruling.ties != "expected" and not (ruling.ties.startswith("id-") and data.document_ids is None):
             self._ties = ruling.ties
@@ -94,6 +102,7 @@ class Lambdas:
         self.scales = kernel.swap_scales(self._form, self._labels, data.offsets, self._rules)
         if ruling.short == "zero" and self._form in ("ndcg", "dcg"):
             self.scales[np.diff(data.offsets) < (parsed.cutoff or 0 if ruling.cut else 0)] = 0.0
+        self.scales[np.diff(data.offsets) < ruling.least] = 0.0
 
     def order(self, scores: F64) -> NDArray[np.int64]:
         """Rows in rank order; a query's rows stay within its stretch."""
@@ -132,10 +141,30 @@ def _no_rules(labels: NDArray[np.int32]) -> Rules:
     return Rules(np.zeros(int(labels.max(initial=0)) + 1), np.ones(1), np.ones(1))
 
 
-def _capped(labels: NDArray[np.int32], top: int | None) -> NDArray[np.int32]:
-    """Labels above the convention's top label count as 0; labels below 0 too."""
-    kept = np.where(labels > top, 0, labels) if top is not None else labels
-    return np.maximum(kept, 0).astype(np.int32)
+def _refuse(data: Dataset, measure: Measure, convention: Convention) -> None:
+    """Say so where the change of a measure by a swap is not the one that the native forms know.
+
+    Whatever else a convention says they honour, or it changes no swap of two documents.
+    """
+    for axis, value, kinds, why in _UNKNOWN:
+        if getattr(convention, axis) != value or (kinds and measure.kind not in kinds):
+            continue
+        if axis == "negative" and data.labels.min(initial=0) >= 0:
+            continue
+        if axis == "ap_undefined" and (convention.empty == 0 or not (measure.cutoff and convention.cut)):
+            continue
+        raise ConventionError(
+            f"λ swaps two documents, and under {axis}={value} {why}; choose another {AXES[axis].words} to learn by "
+            f"{measure}"
+        )
+
+
+def _labels_under(data: Dataset, convention: Convention) -> NDArray[np.int32]:
+    """The labels in the order of the data as the convention counts them; labels below 0 count as 0."""
+    unranked = rank(data, np.zeros(len(data)), convention.replace(queries="judged", least=0, ties="input"))
+    if not np.array_equal(unranked.offsets, data.offsets):
+        raise ConventionError("this convention drops documents, and λ orders all that a query has")
+    return np.ascontiguousarray(np.maximum(unranked.labels, 0), np.int32)
 
 
 def _form(data: Dataset, labels: NDArray[np.int32], measure: Measure, convention: Convention) -> tuple[str, Rules]:

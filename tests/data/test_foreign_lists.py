@@ -89,6 +89,44 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
     assert found["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
+def test_splits_of_mteb_go_with_those_of_its_predictions(tmp_path: Path) -> None:
+    judged = {"q": {"a": 1, "b": 0}, "p": {"c": 1}}
+    runs = {"test": {"q": {"a": 0.1, "b": 0.5}}, "dev": {"p": {"c": 1.0}}}
+    (tmp_path / "T_predictions.json").write_text(json.dumps({"mteb_model_meta": {}, "default": runs}))
+    scores = {"test": [{"hf_subset": "default", "mrr_at_10": 0.5}], "dev": [{"hf_subset": "default", "mrr_at_10": 1.0}]}
+    (tmp_path / "T.json").write_text(json.dumps({"scores": scores}))
+    found = report_of(judged, tmp_path / "T_predictions.json", tmp_path)
+    assert [(one.name, one.same) for one in found] == [
+        ("test, default: mrr_at_10", True), ("dev, default: mrr_at_10", True),
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="the run does not say which is its own"):
+        report_of(judged, runs["test"], tmp_path / "T.json")
+    with pytest.raises(DataError, match="2 parts stand in this JSON"):
+        pippin.evaluate(judged, tmp_path / "T_predictions.json", "RR")
+
+
+@pytest.mark.parametrize(("metric", "score"), [
+    ({"dcg": {"k": 10, "normalize": True}}, 0.658073), ({"dcg": {"k": 10}}, 8.5),
+    ({"dcg": {"normalize": True, "unknown_doc_rating": 1}}, 0.706919),
+    ({"precision": {"k": 4, "relevant_rating_threshold": 2}}, 0.5),
+    ({"precision": {"ignore_unlabeled": True}}, 2 / 3), ({"recall": {}}, 2 / 3), ({"mean_reciprocal_rank": {}}, 1.0),
+    ({"expected_reciprocal_rank": {"maximum_relevance": 3}}, 0.875 + 0.125 * 0.375 / 3),
+], ids=str)  # fmt: skip
+def test_an_answer_of_rank_eval_is_computed_again(
+    tmp_path: Path, metric: dict[str, dict[str, object]], score: float
+) -> None:
+    ratings = [{"_id": document, "rating": rating} for document, rating in {"a": 3, "c": 2, "d": 0, "x": 3}.items()]
+    request = {"requests": [{"id": "q", "ratings": ratings}], "metric": metric}
+    detail = {"metric_score": score, "hits": [{"hit": {"_id": document}} for document in "abcd"]}
+    answer = {"metric_score": score, "details": {"q": detail}, "failures": {}}
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    total, of_query = report_of(request, answer, tmp_path / "answer.json")
+    assert total.same, total.sentence()
+    assert of_query.same
+    (tmp_path / "answer.json").write_text(json.dumps(answer | {"metric_score": score / 2}))
+    assert not report_of(request, answer, tmp_path / "answer.json")[0].same
+
+
 @pytest.mark.parametrize("text", ["no json", '["a"]', '{"a": 1}'])
 def test_other_json_is_refused_with_its_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)

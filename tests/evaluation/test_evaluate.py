@@ -177,8 +177,9 @@ def test_the_default_is_the_official_convention() -> None:
 @pytest.mark.parametrize("average", AXES["average"].named)
 def test_a_judge_takes_the_mean_that_evaluation_takes(average: str) -> None:
     data = as_judged([1, 0, 2, 0, 0, 0, 0, 1], qid=[1, 1, 1, 1, 2, 2, 3, 3])
+    assert isinstance(data, Dataset)
     scores = np.array([0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.2, 0.1])
-    axes = {"average": average, "empty": None, "ties": "input"}
+    axes: dict[str, Any] = {"average": average, "empty": None, "ties": "input"}
     judge = Judge(data, "Recall@2", Convention(**axes))
     found = evaluate(data, scores, "Recall@2", tool="official", **axes).mean["Recall@2"]
     assert judge.mean(scores) == pytest.approx(found, nan_ok=True)
@@ -188,8 +189,8 @@ def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_s
     assert math.isnan(run("AP", empty=None, average="all-or-none").mean["AP"])
     assert run("AP", empty=None, average="all-or-none", queries="relevant").mean["AP"] == 1 / 4
     assert math.isnan(run("AP", average="judged-or-none", queries="both").mean["AP"])  # query 3 was not retrieved
-    assert run("P@1", average="counted-or-none").mean["P@1"] == 0
-    assert math.isnan(run("P@1", average="counted-or-none", zeros="drop").mean["P@1"])
+    assert run("RR", average="counted-or-none", empty=None).mean["RR"] == (1 / 2 + 0 + 0) / 3
+    assert math.isnan(run("P@1", average="counted-or-none").mean["P@1"])  # no query has a hit there
 
 
 def test_what_was_judged_or_missed_can_count() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +108,10 @@ def test_equals_brute_force_for_every_swap(measure: str, convention: str | Conve
 
 # What settles values and means after all swaps, and which values of the others to try besides the named ones.
 _AFTER = ("held", "zeros")
-_TRIED = {"gain": [(0.0, 1.0, 4.0, 5.0, 9.0)], "top_label": [2], "gain_at": [2], "empty": [0.5], "least": [4],
-          "unjudged": [1], "relevant_at": [2], "err_top": [5]}  # fmt: skip
+_TRIED: dict[str, list[Any]] = {
+    "gain": [(0.0, 1.0, 4.0, 5.0, 9.0)], "top_label": [2], "gain_at": [2], "empty": [0.5], "least": [4],
+    "unjudged": [1], "relevant_at": [2], "err_top": [5],
+}  # fmt: skip
 
 
 BEFORE = [axis for axis in AXES.values() if axis.stage not in ("mean", "print") and axis.name not in _AFTER]
@@ -135,7 +138,7 @@ def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
 
 @pytest.mark.parametrize("changes", [{"order": "given"}, {"score_floor": "zero"}, {"negative": "label"},
                                      {"own_document": "drop"}, {"ties": "grouped"}], ids=str)  # fmt: skip
-def test_what_no_swap_knows_is_refused_in_one_sentence(changes: dict[str, str]) -> None:
+def test_what_no_swap_knows_is_refused_in_one_sentence(changes: dict[str, Any]) -> None:
     data = replace(dataset([-1, 1, 0]), document_ids=Texts.of(["q0", "a", "b"]))
     with pytest.raises(ConventionError, match=r"λ swaps two documents|drops documents"):
         Lambdas(data, "NDCG@2", Convention(**changes))

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scores", metavar="FILE", help="instead a matrix of values, a column a system, a row a query "
                         "(CSV or Parquet)")  # fmt: skip
     parser.add_argument("--reported", metavar="FILE", help="numbers that someone reported of the one SCORED (results "
-                        "of MTEB, JSON): compute them again as --tool (mteb) does")  # fmt: skip
+                        "of MTEB, an answer of _rank_eval, JSON): compute them again as --tool does")  # fmt: skip
     shared(parser, measure=DEFAULT_MEASURES, tool=["classic"])
     shared(parser, "per_query", "merge_queries")
     parser.add_argument("--baseline", metavar="SYSTEM", help="test every system against this one only")
@@ -86,13 +86,14 @@ def _missing(text: str) -> Missing:
 
 def reported(options: argparse.Namespace) -> str:
     """What was reported against what comes out again, a line a number."""
-    from pippin.evaluation.reported import read_reported, recomputed
+    from pippin.evaluation.reported import report_of
 
-    tools = chosen_tools(["mteb"] if options.tool == ["classic"] else options.tool)
+    tools = [None] if options.tool == ["classic"] else chosen_tools(options.tool)
     if options.judged is None or len(options.scored) != 1 or len(tools) != 1:
         raise DataError("reported numbers are compared with one scored file under one tool")
-    ((judged, scored, _),) = load(options.judged, options.scored, options.merge_queries)
-    found = recomputed(Rankings(judged, scored), read_reported(options.reported), tools[0])
+    found = report_of(
+        options.judged, options.scored[0], options.reported, tools[0], merge_queries=options.merge_queries
+    )
     if options.format == "json":
         return as_json([{**vars(one), "same": one.same} for one in found])
     return "\n".join(one.sentence() for one in found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -45,34 +45,51 @@ def as_nested(x: Any, value: str) -> Nested | None:
 
 def read_json(path: str | os.PathLike[str], value: str) -> Nested:
     """The same from a file: a dict of dicts, lists, requests or answers of `_rank_eval`, or MTEB's predictions."""
+    found = _parsed(path)
+    nested = as_nested(found, value)
+    if nested is not None:
+        return nested
+    parts = nested_parts(found)
+    if len(parts) > 1:
+        listed = "; ".join(", ".join(names) for names in parts)
+        raise DataError(f"{len(parts)} parts stand in this JSON, and one is evaluated: {listed}", os.fspath(path))
+    if not parts:
+        raise DataError("neither lists nor a dict of queries to documents stand in this JSON", os.fspath(path))
+    return next(iter(parts.values()))
+
+
+def _parsed(path: str | os.PathLike[str]) -> Any:
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"no JSON can be read here: {error}", os.fspath(path)) from None
-    nested = as_nested(found, value)
-    if nested is None:
-        nested = _deepest(found)
-    if nested is None:
-        raise DataError("neither lists nor a dict of queries to documents stand in this JSON", os.fspath(path))
-    return nested
 
 
-def _deepest(found: Any) -> Nested | None:
-    """The dict of dicts of numbers inside others, as in MTEB's predictions: subset, split, query, document."""
+def nested_parts(held: Any) -> dict[tuple[str, ...], Nested]:
+    """The dicts of queries to documents to numbers inside a dict, or a file of it, by the names under which they stand.
+
+    MTEB's predictions have a subset, a split, queries and documents.
+
+    >>> nested_parts({"en": {"test": {"q": {"a": 1.0}}, "dev": {"p": {"b": 1.0}}}})
+    {('en', 'test'): {'q': {'a': 1.0}}, ('en', 'dev'): {'p': {'b': 1.0}}}
+    """
+    if isinstance(held, (str, os.PathLike)):
+        if not os.fspath(held).endswith(".json"):
+            return {}
+        held = _parsed(held)
+    return dict(_nested(held, ()))
+
+
+def _nested(found: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Nested]]:
     if not isinstance(found, Mapping):
-        return None
-    inner = [one for key, one in found.items() if isinstance(one, Mapping) and not str(key).startswith("mteb_model")]
-    if (
-        inner
-        and all(all(isinstance(v, (int, float)) for v in one.values()) for one in inner)
-        and len(inner) == len(found)
-    ):
-        return {query: dict(documents) for query, documents in found.items()}
-    for one in inner:
-        nested = _deepest(one)
-        if nested is not None:
-            return nested
-    return None
+        return
+    inner = {k: one for k, one in found.items() if isinstance(one, Mapping) and not str(k).startswith("mteb_model")}
+    numbers = all(all(isinstance(v, (int, float)) for v in one.values()) for one in inner.values())
+    if inner and numbers and len(inner) == len(found):
+        yield names, {query: dict(documents) for query, documents in found.items()}
+        return
+    for name, one in inner.items():
+        yield from _nested(one, (*names, str(name)))
 
 
 def _is_list(x: Any) -> bool:

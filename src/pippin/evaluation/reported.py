@@ -1,8 +1,9 @@
 """Is a reported number the one that its tool gives? What others wrote down, computed again and reconciled.
 
-MTEB keeps results as JSON: a task with scores by split and subset, under its own names of measures. Elasticsearch's
-`_rank_eval` answers with a score of the metric, of each request and of all. Each number is computed again from the
-judgements and the run as its tool would, and where it differs, it is looked for under the other tools.
+MTEB keeps results as JSON: a task with scores by split and subset, under its own names of measures, and predictions by
+subset and split. Elasticsearch's `_rank_eval` answers with a score of the metric, of each request and of all. Each
+number is computed again from the judgements and the run as its tool would, and where it differs, it is looked for under
+the other tools.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pippin.data.foreign_lists import nested_parts
 from pippin.errors import DataError, PippinError
-from pippin.evaluation.evaluate import Rankings, evaluate_rankings
+from pippin.evaluation.evaluate import Rankings, evaluate_rankings, read_rankings
 from pippin.evaluation.tools import TOOLS, Tool
 
 _CLOSE = 6e-6  # MTEB rounds to five decimals
 _NAMED = 5  # tools that a sentence names
+Numbers = dict[str, float]
+Place = tuple[str, ...]  # the split and the subset of which numbers are; without both, of all there is
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,42 @@ class Reported:
         return f"{head}: not the same; it is what {named}{f' and {more} more' if more > 0 else ''} would give."
 
 
-def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool) -> list[Reported]:
+def report_of(
+    judged: Any, scored: Any, path: str | os.PathLike[str], tool: str | Tool | None = None, *,
+    merge_queries: bool = False,
+) -> list[Reported]:  # fmt: skip
+    """The numbers of a file or folder of results, computed again from judgements and a run.
+
+    judged, scored  as in `pippin.evaluate`; where MTEB's results have several splits or subsets, `scored` is the file
+                    of its predictions, which has them, too
+    path            an MTEB results file or folder, an answer of `_rank_eval`, or JSON of names to numbers
+    tool            whose numbers they are said to be: by default `mteb`, or `elasticsearch` of an answer
+    merge_queries   as in `pippin.evaluate`
+    """
+    found = _content(path)
+    if "metric_score" in found:
+        rankings, _ = read_rankings(_answered(judged, found), scored, merge_queries=merge_queries)
+        return _answer(rankings, found, _metric(judged, found), _tool(tool or "elasticsearch"))
+    parts = _parts(found, path)
+    if len(parts) == 1:
+        rankings, _ = read_rankings(judged, scored, merge_queries=merge_queries)
+        return recomputed(rankings, next(iter(parts.values())), _tool(tool or "mteb"))
+    reports = []
+    for place, numbers in parts.items():
+        own = [_of_part(held, place) for held in (judged, scored)]
+        if own[1] is scored:
+            raise DataError(
+                f"{len(parts)} splits and subsets are reported here, and the run does not say which is its own; hand "
+                "over MTEB's predictions, or the results of one",
+                os.fspath(path),
+            )
+        rankings, _ = read_rankings(*own, merge_queries=merge_queries)
+        prefix = ", ".join(place)
+        reports += recomputed(rankings, numbers, _tool(tool or "mteb"), f"{prefix}: ")
+    return reports
+
+
+def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool, prefix: str = "") -> list[Reported]:
     """Every reported number that the tool has a measure for, computed again."""
     found = []
     for name, value in numbers.items():
@@ -56,12 +95,16 @@ def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool) -> 
         except PippinError:
             continue
         others = () if abs(value - again) <= _CLOSE else tuple(_givers(rankings, tool.measure(name).text, value, tool))
-        found.append(Reported(name, value, again, others))
+        found.append(Reported(prefix + name, value, again, others))
     if not found:
         raise DataError(
             f"none of the reported numbers is a measure of {tool.name}: {', '.join(numbers) or 'there is none'}"
         )
     return found
+
+
+def _tool(tool: str | Tool) -> Tool:
+    return TOOLS[tool] if isinstance(tool, str) else tool
 
 
 def _givers(rankings: Rankings, measure: str, value: float, but: Tool) -> Iterator[str]:
@@ -75,15 +118,12 @@ def _givers(rankings: Rankings, measure: str, value: float, but: Tool) -> Iterat
             continue
 
 
-def read_reported(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Numbers by name: of an MTEB results file or folder, of an answer of `_rank_eval`, or a plain dict."""
+def _content(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file of results holds, or the one of a folder."""
     place = Path(path)
     if place.is_dir():
-        files = [
-            one
-            for one in sorted(place.rglob("*.json"))
-            if "prediction" not in one.name and one.name != "model_meta.json"
-        ]
+        aside = ("prediction", "model_meta")
+        files = [one for one in sorted(place.rglob("*.json")) if not any(word in one.name for word in aside)]
         if len(files) != 1:
             raise DataError(f"{len(files)} results stand in this folder; name the file of one task", os.fspath(path))
         place = files[0]
@@ -93,25 +133,91 @@ def read_reported(path: str | os.PathLike[str]) -> dict[str, float]:
         raise DataError(f"no JSON can be read here: {error}", os.fspath(place)) from None
     if not isinstance(found, dict):
         raise DataError("reported numbers are a dict of names to numbers", os.fspath(place))
-    if isinstance(found.get("scores"), dict):
-        splits = [subset for subsets in found["scores"].values() for subset in subsets]
-        if len(splits) != 1:
-            raise DataError(
-                f"{len(splits)} splits and subsets are reported here, and one is compared", os.fspath(place)
-            )
-        found = splits[0]
-    numbers = {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
-    return {name: value for name, value in numbers.items() if name != "main_score"}
+    return found
 
 
-def report_of(judged: Any, scored: Any, path: str | os.PathLike[str], tool: str = "mteb") -> list[Reported]:
-    """The numbers of a file or folder of results, computed again from judgements and a run.
+def _parts(found: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[Place, Numbers]:
+    """Numbers by split and subset, as MTEB's results have them, or all there are."""
+    if not isinstance(found.get("scores"), dict):
+        return {(): _numbers(found)}
+    parts: dict[Place, Numbers] = {}
+    for split, subsets in found["scores"].items():
+        for subset in subsets:
+            parts[split, str(subset.get("hf_subset", "default"))] = _numbers(subset)
+    if not parts:
+        raise DataError("no split is reported here", os.fspath(path))
+    return parts
 
-    judged, scored  as in `pippin.evaluate`
-    path            an MTEB results file or folder, or JSON of names to numbers
-    tool            whose numbers they are said to be
-    """
-    from pippin.evaluation.evaluate import read_rankings
 
-    rankings, _ = read_rankings(judged, scored)
-    return recomputed(rankings, read_reported(path), TOOLS[tool])
+def _numbers(found: Mapping[str, Any]) -> Numbers:
+    return {
+        name: float(value)
+        for name, value in found.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "main_score"
+    }
+
+
+def _of_part(held: Any, place: Place) -> Any:
+    """What belongs to a split and a subset of what has several, whichever of them is named first; else all of it."""
+    parts = nested_parts(held)
+    if len(parts) < 2:
+        return held
+    for names, part in parts.items():
+        if set(names) == set(place):
+            return part
+    raise DataError(f"there is no {', '.join(place)} among {'; '.join(', '.join(names) for names in parts)}")
+
+
+def _as_dict(held: Any) -> Mapping[str, Any]:
+    """What is held as a dict, or a file of it; empty where it is neither."""
+    if isinstance(held, (str, os.PathLike)) and os.fspath(held).endswith(".json"):
+        return _content(held)
+    return held if isinstance(held, Mapping) else {}
+
+
+def _answered(judged: Any, answer: Mapping[str, Any]) -> Any:
+    """The judgements without requests that failed, which count in no mean."""
+    requests = _as_dict(judged).get("requests")
+    if not answer.get("failures") or not isinstance(requests, list):
+        return judged
+    return {"requests": [one for one in requests if one.get("id") in answer["details"]]}
+
+
+def _metric(judged: Any, answer: Mapping[str, Any]) -> str:
+    """Our notation of the metric that a request asks for, or of the one whose details the answer has."""
+    asked = _as_dict(judged).get("metric")
+    if not asked:
+        details: list[dict[str, Any]] = list(answer.get("details", {}).values())
+        told = details[0].get("metric_details", {}) if details else {}
+        asked = {name: {"normalize": "normalized_dcg" in one} for name, one in told.items()}
+    if len(asked) != 1:
+        raise DataError("which metric was asked for stands neither in the request nor in the details of the answer")
+    ((name, options),) = asked.items()
+    if name not in _METRICS:
+        raise DataError(f"{name} is no metric of _rank_eval: {', '.join(_METRICS)}")
+    kind = "NDCG" if name == "dcg" and options.get("normalize") else _METRICS[name]
+    axes = [f"{axis}={int(options[key])}" for key, axis in _OPTIONS.items() if options.get(key) is not None]
+    axes += ["unjudged=drop"] if options.get("ignore_unlabeled") else []
+    return f"{kind}({','.join(axes)})@{options.get('k', 10)}" if axes else f"{kind}@{options.get('k', 10)}"
+
+
+_METRICS = {
+    "dcg": "DCG", "precision": "P", "recall": "Recall", "mean_reciprocal_rank": "RR", "expected_reciprocal_rank": "ERR",
+}  # fmt: skip
+_OPTIONS = {
+    "relevant_rating_threshold": "relevant_at",
+    "unknown_doc_rating": "unjudged",
+    "maximum_relevance": "err_top",
+}
+
+
+def _answer(rankings: Rankings, answer: Mapping[str, Any], measure: str, tool: Tool) -> list[Reported]:
+    """The scores of an answer, of all requests and of each, computed again."""
+    found = evaluate_rankings(rankings, [measure], tool, {}, "")
+    mean, score = found.mean[measure], float(answer["metric_score"])
+    others = () if abs(score - mean) <= _CLOSE else tuple(_givers(rankings, tool.measure(measure).text, score, tool))
+    reports = [Reported(f"metric_score ({measure})", score, mean, others)]
+    for query, detail in answer.get("details", {}).items():
+        if (value := found.per_query[measure].get(query)) is not None and "metric_score" in detail:
+            reports.append(Reported(f"metric_score of {query}", float(detail["metric_score"]), value, ()))
+    return reports

@@ -134,7 +134,7 @@ register(Tool(
      "no value where a topic has nothing relevant, or was lost"),
      Variant(kinds("NumQ", "unj"), {"empty": 0.0}, "all topics of the run"),
      Variant(kinds("unj"), {"average": "judged"}, "UNJ divides by all judged topics"),
-     Variant(kinds("Rgain"), {"zeros": "drop"}, "a topic without a hit has no value, and counts 0"),
+     Variant(kinds("Rgain", "NDCG"), {"zeros": "drop"}, "a topic without a hit has no value, and counts 0"),
      Variant(kinds("P", "RR", "RBP"), {"empty": 0.0}, "0 where nothing is relevant")),
     group="retrieval",
     spellings=((r"MAP@(\d+)", r"AP@\1"), (r"R@(\d+)", r"Recall@\1"), (r"recip_rank@(\d+)", r"RR@\1"),

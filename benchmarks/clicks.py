@@ -1,0 +1,291 @@
+"""What does learning from clicks bring, and where does it fail? Propensities, rankers, peers and interleaving.
+
+    python benchmarks/clicks.py MQ2008 [propensities] [learning] [peers] [interleaving] [--seeds 3] [--sessions 100]
+
+MQ2008 is a folder with folds, or with S1.txt … S5.txt. Clicks are simulated from training labels alone, on the lists of
+a RankSVM that saw five queries. Rounds and C are chosen on the validation part by NDCG@10 (official). Values are means
+over all test queries and seeds; `closed` is the part of the gap between naive clicks and true labels that is closed,
+with a 95 % interval by drawing queries anew; p is of a paired randomisation test against naive, after Holm.
+Peers learn from one row per document shown; their number of trees is chosen on the same validation part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.clicks.interleaving import interleave
+from pippin.clicks.log import ClickLog
+from pippin.clicks.models import examination
+from pippin.clicks.propensity import propensities
+from pippin.data.dataset import Dataset, concatenate
+from pippin.data.folders import load_folder
+from pippin.data.load import as_judged
+from pippin.evaluation.objective import Judge
+from pippin.evaluation.significance import compare_systems
+from pippin.evaluation.value_table import ValueTable
+from pippin.rankers import LambdaMART, RankSVM
+from pippin.rankers.parts.preferred import clicked
+from pippin.rankers.steps.clicks import Clicks
+
+F64 = NDArray[np.float64]
+Parts = tuple[Dataset, Dataset, Dataset]  # train, vali, test
+MEASURE = ("NDCG@10", "official")
+RANKS = 10
+TREES = 100  # of peers at most, at rate 0.1: they have a row for every document shown, and take their time
+# What people do → what the step is told
+WORLDS: Mapping[str, Mapping[str, Any]] = {
+    "position-based, eta 1": {},
+    "position-based, eta 2": {"eta": 2.0},
+    "position-based, noise 0.3": {"noise": 0.3},
+    "trust in high ranks": {"people": "trust"},
+    "dependent clicks": {"people": "dcm"},
+    "cascade": {"people": "cascade"},
+}
+# How clicks are taken → what `clicked` is told; a number is the eta that is believed in
+LINES: Mapping[str, Mapping[str, Any]] = {
+    "naive": {"debias": "naive"},
+    "ips, em": {"propensities": "em"},
+    "ips, swaps": {"propensities": "swaps"},
+    "ips, regression": {"propensities": "regression"},
+    "ips, true eta": {"propensities": "true"},
+    "ips, eta 0.5 believed": {"propensities": 0.5},
+    "ips, eta 2 believed": {"propensities": 2.0},
+    "pairwise": {"debias": "pairwise"},
+}
+
+
+def folds_of(place: Path) -> Iterator[Parts]:
+    """Train, vali and test of every fold."""
+    parts = [place / f"S{i}.txt" for i in range(1, 6)]
+    if not parts[0].exists():
+        yield from ((fold.train, fold.vali, fold.test) for fold in load_folder(place))
+        return
+    sets = [as_judged(part) for part in parts]
+    for first in range(5):
+        one, two, three, vali, test = (sets[(first + i) % 5] for i in range(5))
+        yield concatenate([one, two, three]), vali, test
+
+
+def learned(ranker: str, data: Dataset, vali: Dataset) -> Any:
+    """A model, chosen on the validation part."""
+    if ranker == "lambdamart":
+        return LambdaMART().fit(data, eval_set=vali)
+    judge = Judge(vali, *MEASURE)
+    models = [RankSVM(C=C).fit(data) for C in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)]
+    return max(models, key=lambda model: judge.mean(model.predict(vali)))
+
+
+def training_set(train: Dataset, log: ClickLog, line: str, eta: float) -> Dataset:
+    told = dict(LINES[line])
+    believed = told.get("propensities")
+    if believed == "true":
+        believed = eta
+    if isinstance(believed, float):
+        told["propensities"] = examination(RANKS, believed)
+    return clicked(train, log, **told)
+
+
+def holm(values: Mapping[str, F64], baseline: str) -> dict[str, float]:
+    """p of every line against the baseline."""
+    names, rows = tuple(values), np.stack(list(values.values()), 1)
+    kept = ~np.isnan(rows).any(axis=1)
+    table = ValueTable(rows[kept], tuple(map(str, range(int(kept.sum())))), names)
+    tested = compare_systems(table, "randomization", baseline=baseline, correction="holm", seed=1)
+    return {(pair.a if pair.b == baseline else pair.b): pair.p_adjusted for pair in tested.pairs}
+
+
+def closed(line: F64, naive: F64, true: F64) -> tuple[float, float, float]:
+    """The part of the gap that is closed, with its 95 % interval."""
+    rows = np.stack((line - naive, true - naive), 1)
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    rng = np.random.default_rng(1)
+    drawn = np.array([rows[rng.integers(len(rows), size=len(rows))].mean(axis=0) for _ in range(2000)])
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
+    whole = rows.mean(axis=0)
+    return float(whole[0] / whole[1]), float(low), float(high)
+
+
+def show(title: str, values: Mapping[str, F64]) -> None:
+    """A table of lines against naive and true labels."""
+    p = holm(values, "naive")
+    print(f"\n### {title}\n\n| line | NDCG@10 | closed | p |\n|---|--:|--:|--:|")
+    for line, own in values.items():
+        share = ""
+        if line not in ("naive", "true labels"):
+            part, low, high = closed(own, values["naive"], values["true labels"])
+            share = f"{100 * part:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+        print(f"| {line} | {np.nanmean(own):.4f} | {share} | {'' if line == 'naive' else f'{p[line]:.2g}'} |")
+    sys.stdout.flush()
+
+
+def by_query(folds: Sequence[Parts], seeds: int, value: Callable[[Parts, int], F64]) -> F64:
+    """Values of all test queries, each the mean over seeds."""
+    return np.concatenate([np.mean([value(parts, seed) for seed in range(1, seeds + 1)], axis=0) for parts in folds])
+
+
+def show_propensities(folds: Sequence[Parts], seeds: int) -> None:
+    """The largest and the mean relative error by rank, of the mean over seeds."""
+    print("\n### Propensities against the truth, eta 1\n")
+    methods = ("em", "swaps", "regression")
+    print("| sessions | swaps | clicks | " + " | ".join(f"{m}: mean | worst" for m in methods) + " |")
+    print("|--:|--:|--:" + "|--:|--:" * 3 + "|")
+    true = examination(RANKS, 1.0)
+    train = folds[0][0]
+    for sessions, swaps in ((10, 1.0), (100, 0.0), (100, 0.1), (100, 1.0), (1000, 0.1), (1000, 1.0)):
+        cells, clicks = [], []
+        for method in methods:
+            errors = []
+            for seed in range(1, seeds + 1):
+                log = Clicks(sessions=sessions, swaps=swaps, seed=seed).log(train)
+                clicks.append(int(log.clicks.sum()))
+                if swaps or method == "regression":
+                    found = propensities(log, method, data=train if method == "regression" else None)
+                    errors.append(np.abs(found.values / true - 1)[1:])
+            cells += [f"{100 * np.mean(errors):.1f} % | {100 * np.max(errors):.1f} %" if errors else "refused |"]
+        print(f"| {sessions} | {swaps:g} | {np.mean(clicks):,.0f} | " + " | ".join(cells) + " |")
+        sys.stdout.flush()
+
+
+def show_learning(folds: Sequence[Parts], seeds: int, sessions: int) -> None:
+    """Every line in every world, for both rankers."""
+    for ranker in ("lambdamart", "ranksvm"):
+        models = [learned(ranker, train, vali) for train, vali, _ in folds]
+        true = np.concatenate([
+            Judge(test, *MEASURE).values(model.predict(test))
+            for model, (_, _, test) in zip(models, folds, strict=True)
+        ])  # fmt: skip
+        for world, habits in WORLDS.items():
+            first = world == next(iter(WORLDS))
+            lines = [line for line in LINES if first or ("believed" not in line and "regression" not in line)]
+            lines = [line for line in lines if ranker == "lambdamart" or line != "pairwise"]
+            values = {line: by_query(folds, seeds, _value(ranker, line, habits, sessions)) for line in lines}
+            show(f"{ranker}: {world}", {**values, "true labels": true})
+
+
+def _value(ranker: str, line: str, habits: Mapping[str, Any], sessions: int) -> Callable[[Parts, int], F64]:
+    def value(parts: Parts, seed: int) -> F64:
+        train, vali, test = parts
+        log = Clicks(sessions=sessions, seed=seed, **habits).log(train)
+        model = learned(ranker, training_set(train, log, line, habits.get("eta", 1.0)), vali)
+        return Judge(test, *MEASURE).values(model.predict(test))
+
+    return value
+
+
+def show_peers(folds: Sequence[Parts], seeds: int, sessions: int) -> None:
+    """LightGBM's `position` and XGBoost's `lambdarank_unbiased` on the same clicks."""
+    true = np.concatenate([
+        Judge(test, *MEASURE).values(learned("lambdamart", train, vali).predict(test)) for train, vali, test in folds
+    ])  # fmt: skip
+    for world in ("position-based, eta 1", "cascade"):
+        habits = WORLDS[world]
+        values = {
+            f"Pippin, {line}": by_query(folds, seeds, _value("lambdamart", line, habits, sessions))
+            for line in ("ips, em", "pairwise")
+        }
+        values = {"naive": by_query(folds, seeds, _value("lambdamart", "naive", habits, sessions)), **values}
+        for name, (peer, debiased) in PEERS.items():
+            values[name] = by_query(folds, seeds, _peer(peer, debiased, habits, sessions))
+        show(f"peers: {world}", {**values, "true labels": true})
+
+
+def _peer(peer: Callable[..., Any], debiased: bool, habits: Mapping[str, Any], sessions: int) -> Any:
+    def value(parts: Parts, seed: int) -> F64:
+        train, vali, test = parts
+        log = Clicks(sessions=sessions, seed=seed, **habits).log(train)
+        rows = log.rows_in(train)[log.items]
+        features = np.asarray(train.features, np.float32)[rows]
+        judge = Judge(vali, *MEASURE)
+        grown = peer(features, log.clicks.astype(int), log.ranks, np.diff(log.offsets), debiased, 20 * sessions)
+        best = max(range(5, TREES + 1, 5), key=lambda trees: judge.mean(grown(vali, trees)))
+        return Judge(test, *MEASURE).values(grown(test, best))
+
+    return value
+
+
+def lightgbm(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: int) -> Callable[[Dataset, int], F64]:
+    """So many trees of LightGBM."""
+    import lightgbm as library
+
+    data = library.Dataset(X, y, group=sizes, position=ranks - 1 if debiased else None)
+    settings = {"objective": "lambdarank", "learning_rate": 0.1, "num_leaves": 10, "min_data_in_leaf": min_leaf,
+                "label_gain": [0, 1], "verbosity": -1, "num_threads": 1, "deterministic": True, "seed": 1}  # fmt: skip
+    booster = library.train(settings, data, TREES)
+    return lambda part, trees: np.asarray(booster.predict(part.features, num_iteration=trees), np.float64)
+
+
+def xgboost(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: int) -> Callable[[Dataset, int], F64]:
+    """So many trees of XGBoost; rows of a group stand as they were shown, which is where it takes positions from."""
+    import xgboost as library
+
+    data = library.DMatrix(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
+    settings = {"objective": "rank:ndcg", "eta": 0.1, "grow_policy": "lossguide", "max_leaves": 10, "max_depth": 0,
+                "tree_method": "hist", "ndcg_exp_gain": False, "lambdarank_unbiased": debiased, "nthread": 1,
+                "seed": 1}  # fmt: skip
+    booster = library.train(settings, data, TREES)
+    return lambda part, trees: np.asarray(
+        booster.predict(library.DMatrix(np.asarray(part.features)), iteration_range=(0, trees)), np.float64
+    )
+
+
+PEERS = {
+    "LightGBM lambdarank": (lightgbm, False),
+    "LightGBM, position": (lightgbm, True),
+    "XGBoost rank:ndcg": (xgboost, False),
+    "XGBoost, lambdarank_unbiased": (xgboost, True),
+}
+
+
+def show_interleaving(folds: Sequence[Parts]) -> None:
+    """Do clicks on interleaved lists prefer what NDCG prefers?"""
+    names = ("lambdamart", "ranksvm", "five queries")
+    scores: dict[str, list[F64]] = {name: [] for name in names}
+    for train, vali, test in folds:
+        made = (learned("lambdamart", train, vali), learned("ranksvm", train, vali), Clicks()._in_use(train))
+        for name, model in zip(names, made, strict=True):
+            scores[name].append(model.predict(test))
+    whole = concatenate([test for _, _, test in folds])
+    joined = {name: np.concatenate(parts) for name, parts in scores.items()}
+    values = {name: Judge(whole, *MEASURE).values(one) for name, one in joined.items()}
+    print("\n### Interleaving against NDCG@10, all test queries, 10 sessions each\n")
+    print("| A | B | people | NDCG@10 of A - B (p) | team draft | p | probabilistic | p |")
+    print("|---|---|---|--:|--:|--:|--:|--:|")
+    for a, b in (("lambdamart", "five queries"), ("ranksvm", "five queries"), ("lambdamart", "ranksvm")):
+        for people in ("pbm", "cascade"):
+            cells = []
+            for method in ("team-draft", "probabilistic"):
+                found, _ = interleave(whole, joined[a], joined[b], method=method, people=people)
+                cells.append(f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] | {found.p:.2g}")
+            difference, p = np.nanmean(values[a] - values[b]), holm({a: values[a], b: values[b]}, b)[a]
+            print(f"| {a} | {b} | {people} | {difference:+.4f} ({p:.2g}) | " + " | ".join(cells) + " |")
+            sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("parts", nargs="*", default=["propensities", "learning", "peers", "interleaving"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sessions", type=int, default=100)
+    options = parser.parse_args()
+    folds = list(folds_of(options.data))
+    print(f"{options.data.name}: {len(folds)} folds, {options.seeds} seeds, {options.sessions} sessions")
+    if "propensities" in options.parts:
+        show_propensities(folds, options.seeds)
+    if "learning" in options.parts:
+        show_learning(folds, options.seeds, options.sessions)
+    if "peers" in options.parts:
+        show_peers(folds, options.seeds, options.sessions)
+    if "interleaving" in options.parts:
+        show_interleaving(folds)
+
+
+if __name__ == "__main__":
+    main()

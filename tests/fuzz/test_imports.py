@@ -14,6 +14,7 @@ from tests.deploy.kinds import trained
 from tests.forms import test_files
 from tests.fuzz.cases import Case
 from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
+from tests.golden.models import unpacked
 
 from pippin.deploy.exporting import written
 from pippin.deploy.target import targets
@@ -25,6 +26,7 @@ from pippin.rankers.models import imported
 # Files as the programs write them, or as they would write one of our models.
 TEXTS = {**test_files.RANKLIB, "quickrank": test_files.QUICKRANK, "jforests": test_files.JFORESTS,
          "svmrank": test_files.SVMRANK, "liblinear": test_files.LIBLINEAR}  # fmt: skip
+RECORDED = {f"quickrank {kind}": f"quickrank-{kind}.model" for kind in ("ascent", "linesearch", "rankboost")}
 EXPORTED = {
     "lightgbm": ("lightgbm", "lambdamart", {}), "xgboost": ("xgboost", "mart", {}),
     "ubj": ("xgboost", "lambdamart", {"format": "ubj"}), "onnx trees": ("onnx", "bagged", {}),
@@ -48,13 +50,15 @@ TABLE = np.random.default_rng(4).random((4, 4096))
 def good(name: str) -> bytes:
     if name in TEXTS:
         return TEXTS[name].encode()
+    if name in RECORDED:
+        return unpacked()[RECORDED[name]]
     if name == "catboost":
         return json.dumps(CATBOOST).encode()
     target, kind, options = EXPORTED[name]
     return written(targets()[target], form_of(trained(kind)), Path("model"), None, None, options)[1][""]
 
 
-FORMATS = [*TEXTS, *EXPORTED, "catboost"]
+FORMATS = [*TEXTS, *RECORDED, *EXPORTED, "catboost"]
 
 
 def use(content: bytes) -> bytes:

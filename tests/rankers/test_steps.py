@@ -62,9 +62,14 @@ def other() -> Iterator[Dataset]:
     sources._OFFERED.pop("other")
 
 
+def of_tasks(data: Dataset) -> Dataset:
+    """The same with queries of two tasks, by their ids."""
+    return replace(data, query_ids=tuple(f"{'AB'[i % 2]}{i}" for i in range(data.queries)))
+
+
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return planted(queries=16, size=8)
+    return of_tasks(planted(queries=16, size=8))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +91,7 @@ def test_a_model_behind_any_step_is_the_same_again_and_from_its_file(name: str, 
 
 @pytest.mark.parametrize("name", OWN)
 def test_labels_of_the_test_part_change_no_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = made(replace(whole(), feature_names=tuple("12345")), 3)[0]
+    parts = made(of_tasks(replace(whole(), feature_names=tuple("12345"), lines=None)), 3)[0]
     monkeypatch.setitem(sources._OFFERED, "other", replace(whole(12, seed=7), feature_names=tuple("12345")))
     labels = parts.test.labels.copy()
     np.random.default_rng(0).shuffle(labels)

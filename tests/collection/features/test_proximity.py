@@ -56,3 +56,24 @@ def test_meta_information_has_no_positions() -> None:
     bare = replace(candidates, streams={"whole": replace(candidates.streams["whole"], positions=None)})
     with pytest.raises(ConventionError, match="need the positions of words"):
         parse_features("min_distance@whole")[0].values(bare)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_positions_are_what_they_say(seed: int) -> None:
+    candidates = draw_candidates(40, WORDS, ("whole",), seed=seed, tokens=30)
+    stream = candidates.streams["whole"]
+    assert stream.positions is not None
+    found = stream.positions()
+    idf = [math.log(stream.documents / df) if df else 0.0 for df in stream.df[candidates.distinct]]
+    expected = []
+    for document, (first, last) in enumerate(pairwise(found.offsets.tolist())):
+        tokens = [*zip(found.position[first:last].tolist(), found.word[first:last].tolist(), strict=True)]
+        gathered = [0.0] * len(idf)
+        for (p, a), (q, b) in pairwise(tokens):
+            if a != b:
+                gathered[a] += idf[b] / (q - p) ** 2
+                gathered[b] += idf[a] / (q - p) ** 2
+        damping = 1.2 * (1 - 0.5 + 0.5 * stream.length[document] / stream.average)
+        score = sum(min(1.0, w) * a * 2.2 / (a + damping) for w, a in zip(idf, gathered, strict=True))
+        expected.append([tokens[0][0] if tokens else math.nan, score])
+    np.testing.assert_allclose(extract(candidates, "positions"), np.array(expected))

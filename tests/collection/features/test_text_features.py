@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.collection.features.drawing import draw_candidates
 
 from pippin.collection.candidates import Candidates, StreamCounts
 from pippin.collection.collection import Query
@@ -155,3 +157,15 @@ def test_repeated_words_count_once_in_bm25_and_often_elsewhere(pages: Candidates
     assert double[0] == single[0]  # k3 = 0: however often it is said
     assert double[1] == pytest.approx(single[1] * 8 * 2 / (7 + 2))
     assert double[2:].tolist() == (2 * single[2:]).tolist()
+
+
+def test_features_of_the_query_alone_are_worked_by_hand() -> None:
+    """N = 100, words with df 10, 50, 0, and cf 20, 50: ln 10, ln 2, and one that no document has."""
+    drawn = draw_candidates(2, ("a", "b", "c"), ("whole",))
+    df, cf = np.array([10.0, 50.0, 0.0]), np.array([20.0, 50.0, 0.0])
+    candidates = replace(drawn, streams={"whole": replace(drawn.streams["whole"], documents=100, df=df, cf=cf)})
+    rare = [math.log(10), math.log(2), 0.0]
+    mean = sum(rare) / 3
+    expected = [3, math.log(10), mean, math.sqrt(sum((one - mean) ** 2 for one in rare) / 3),
+                max((1 + math.log(20)) * math.log(11), (1 + math.log(50)) * math.log(3))]  # fmt: skip
+    np.testing.assert_allclose(extract(candidates, "query"), [expected, expected])

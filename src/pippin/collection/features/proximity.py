@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.candidates import Candidates, Floats, Ints, Positions, StreamCounts
 from pippin.collection.features.base import feature
+from pippin.collection.features.idf import idf_of_words
 from pippin.errors import ConventionError
 
 _TAO = "Tao, Zhai 2007"
@@ -132,3 +133,37 @@ def unordered_bigrams(candidates: Candidates, stream: StreamCounts, *, window: i
         hit = near & either[found.word[:-lag], found.word[lag:]]
         counts += np.bincount(owners[lag:][hit], minlength=len(candidates))
     return counts
+
+
+@feature(
+    "first_position", kind="Q-D", formula="min over w ∈ q of pos(w), from 0", source="Troy, Zhang 2007",
+    null="where the stream holds no word of the query",
+)  # fmt: skip
+def first_position(candidates: Candidates, stream: StreamCounts) -> Floats:
+    """How many words stand before the first word of the query."""
+    found = _positions(stream)
+    return _smallest(found.position, _owners(found), len(candidates))
+
+
+@feature(
+    "bm25_proximity", kind="Q-D",
+    formula="Σ min(1, idf(w))·a(w)(k1+1)/(a(w) + k1(1−b + b·|d|/avgdl)), a(w) = Σ idf(v)/distance² of neighbours v",
+    source="Büttcher, Clarke, Lushman 2006", limits={"b": "[0, 1]"},
+)  # fmt: skip
+def bm25_proximity(candidates: Candidates, stream: StreamCounts, *, k1: float = 1.2, b: float = 0.5) -> Floats:
+    """BM25 of how near to others each word of the query stands; neighbours are next to each other among its words."""
+    found = _positions(stream)
+    owners = _owners(found)
+    idf = idf_of_words(stream, "plain")[candidates.distinct]
+    gathered = np.zeros((len(idf), len(candidates)))
+    left, right = found.word[:-1], found.word[1:]
+    near = (owners[1:] == owners[:-1]) & (left != right)
+    left, right, owner = left[near], right[near], owners[1:][near]
+    squares = ((found.position[1:] - found.position[:-1])[near] ** 2).astype(np.float64)
+    np.add.at(gathered, (left, owner), idf[right] / squares)
+    np.add.at(gathered, (right, owner), idf[left] / squares)
+    damping = k1 * (1 - b + b * stream.length / max(stream.average, 1e-12))
+    sums = gathered + damping
+    held = np.divide(gathered * (k1 + 1), sums, out=np.zeros_like(gathered), where=sums > 0)
+    weighed: Floats = np.minimum(1.0, idf) @ held
+    return weighed

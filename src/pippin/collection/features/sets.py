@@ -82,3 +82,12 @@ _put(
     "proximity", "how close together the query's words stand, in the whole document",
     "Tao, Zhai 2007; Metzler, Croft 2005", ("whole",), _by_stream(_PROXIMITY, ("whole",)),
 )  # fmt: skip
+_put(
+    "query", "what kind of query it is, which tells queries apart and not documents",
+    "He, Ounis 2004; Zhao, Scholer, Tsegay 2008", ("whole",),
+    _by_stream(("query_words", "idf_max", "idf_mean", "idf_deviation", "similarity_max"), ("whole",)),
+)  # fmt: skip
+_put(
+    "positions", "where the query's words begin, and BM25 of how close together they stand, in the whole document",
+    "Büttcher, Clarke, Lushman 2006", ("whole",), _by_stream(("first_position", "bm25_proximity"), ("whole",)),
+)  # fmt: skip

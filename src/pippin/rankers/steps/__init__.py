@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from pippin.rankers.parts.sources import offer
     from pippin.rankers.steps.bag import Bag
     from pippin.rankers.steps.base import STEPS, Projection, Selector, Step, Transformer, register
+    from pippin.rankers.steps.choose import Choose
+    from pippin.rankers.steps.classes import Classes
     from pippin.rankers.steps.clicks import Clicks
+    from pippin.rankers.steps.clusters import Clusters
     from pippin.rankers.steps.density_ratio import DensityRatio
     from pippin.rankers.steps.elimination import Elimination
     from pippin.rankers.steps.forward import Forward
     from pippin.rankers.steps.gas import GAS
+    from pippin.rankers.steps.knn import KNN
     from pippin.rankers.steps.l1 import L1
     from pippin.rankers.steps.multitask import Multitask
+    from pippin.rankers.steps.norm import Norm
     from pippin.rankers.steps.pair_lda import PairLDA
     from pippin.rankers.steps.pca import PCA
     from pippin.rankers.steps.permutation import Permutation
@@ -32,6 +37,11 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.transfer import Transfer
 
 _HOMES = {
+    "Norm": "pippin.rankers.steps.norm",
+    "KNN": "pippin.rankers.steps.knn",
+    "Clusters": "pippin.rankers.steps.clusters",
+    "Classes": "pippin.rankers.steps.classes",
+    "Choose": "pippin.rankers.steps.choose",
     "Bag": "pippin.rankers.steps.bag",
     "Clicks": "pippin.rankers.steps.clicks",
     "DensityRatio": "pippin.rankers.steps.density_ratio",
@@ -59,15 +69,20 @@ _HOMES = {
 
 __all__ = [
     "GAS",
+    "KNN",
     "L1",
     "PCA",
     "STEPS",
     "Bag",
+    "Choose",
+    "Classes",
     "Clicks",
+    "Clusters",
     "DensityRatio",
     "Elimination",
     "Forward",
     "Multitask",
+    "Norm",
     "PairLDA",
     "Permutation",
     "Projection",

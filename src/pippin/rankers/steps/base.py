@@ -187,7 +187,7 @@ class Transformer(Step):
 
     def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
         self._learn(train, valid, rest)
-        self.models_ = [_fitted(rest, self.transformed(train), None if valid is None else self.transformed(valid))]
+        self.models_ = [fitted(rest, self.transformed(train), None if valid is None else self.transformed(valid))]
 
     def scores(self, features: Features, offsets: I64 | None) -> F64:
         """The scores that the rest gives to the transformed features."""
@@ -201,7 +201,7 @@ class Transformer(Step):
         raise NotImplementedError
 
 
-def _fitted(rest: Ranker, train: Dataset, valid: Dataset | None) -> Ranker:
+def fitted(rest: Ranker, train: Dataset, valid: Dataset | None) -> Ranker:
     """A copy of the rest, fitted; weights of queries come with the training set."""
     from pippin.rankers.parts.weights import query_weights
 

@@ -6,6 +6,7 @@ NB_MODULE(_native, m) {
     pippin::bind_text(m);
     pippin::bind_rank(m);
     pippin::bind_run_ranks(m);
+    pippin::bind_nested(m);
     pippin::bind_measures(m);
     pippin::bind_correlation(m);
     pippin::bind_significance(m);

@@ -51,6 +51,7 @@ Measure measure_of(std::string_view name);
 void bind_text(nb::module_& m);
 void bind_rank(nb::module_& m);
 void bind_run_ranks(nb::module_& m);
+void bind_nested(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_correlation(nb::module_& m);
 void bind_significance(nb::module_& m);

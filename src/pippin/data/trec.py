@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import check_offsets, read_only
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.kernels.nested import nested_columns
 from pippin.kernels.text import line_at
 
 Nested = Mapping[Any, Mapping[Any, float]]  # query id → document id → number; ids are texts or whole numbers
@@ -20,6 +21,10 @@ Nested = Mapping[Any, Mapping[Any, float]]  # query id → document id → numbe
 
 def _columns(nested: Nested, name: str) -> tuple[tuple[str, ...], NDArray[np.int64], Texts, NDArray[np.float64]]:
     """Query ids, offsets, documents and numbers of a dict of dicts."""
+    found = nested_columns(nested)
+    if found is not None:
+        buffer, starts, lengths, numbers, offsets = found
+        return tuple(_ids(nested, "query", name)), offsets, Texts(buffer, starts, lengths), numbers
     try:
         offsets = np.concatenate(([0], np.cumsum([len(d) for d in nested.values()]))).astype(np.int64)
         queries = tuple(_ids(nested, "query", name))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pippin
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_judgements, read_run, write_judgements, write_run
 from pippin.errors import DataError
+from pippin.kernels.nested import nested_columns
 
 Write = Callable[[bytes | str], Path]
 
@@ -277,3 +280,22 @@ def test_ids_may_be_whole_numbers() -> None:
             of({1: {"a": 1}, "1": {"b": 1}})
         with pytest.raises(DataError, match="a document id stands there as a number and as text, 7"):
             of({1: {7: 1, "7": 1}})
+
+
+@pytest.mark.parametrize(
+    "documents", [{"é": 1, "b": True}, {"": 2.5}, {}, {7: 1}, {"a": np.float32(0.5)}, {"a": np.float64(2)}]
+)
+def test_dicts_by_the_quick_way_and_by_the_slow_one(documents: dict[Any, float]) -> None:
+    quick, slow = (Run.of({"q": inner, "r": {"x": 1}}) for inner in (documents, MappingProxyType(documents)))
+    assert nested_columns({"q": MappingProxyType(documents)}) is None
+    assert quick.document_ids == slow.document_ids
+    assert list(quick.document_ids) == [*map(str, documents), "x"]
+    for name in ("offsets", "scores"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
+
+
+@pytest.mark.parametrize("odd", ["\ud800", b"a", None])
+def test_ids_that_are_no_text(odd: object) -> None:
+    assert nested_columns({"q": {odd: 1}}) is None
+    with pytest.raises(DataError, match="a dict of query ids"):
+        Run.of({"q": {odd: 1}})

@@ -151,9 +151,8 @@ class _Groups:
 def _group(roles: Roles, merge_queries: bool) -> _Groups:
     """Cut the rows into queries; a query that comes back is an error unless `merge_queries`."""
     (query,) = roles.need("query")
-    encoded = roles.sheet.texts(query).dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    ids = tuple(encoded.dictionary.to_pylist())
+    names, codes = roles.sheet.distinct(query)
+    ids = tuple(names)
     begins = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
     # Codes count up in the order of first appearance, so stretch i holds query i unless one has come back.
     strays = np.flatnonzero(codes[begins] != np.arange(len(begins)))

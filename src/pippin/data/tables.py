@@ -69,6 +69,20 @@ class Sheet:
     def texts(self, name: str) -> Any:
         """A column of ids as an Arrow array of texts without gaps; whole numbers count as texts."""
         import pyarrow
+
+        return self._ids(name).cast(pyarrow.large_string())
+
+    def distinct(self, name: str) -> tuple[list[str], NDArray[np.int32]]:
+        """The different ids of a column as texts, in the order in which they appear, and which of them each row has."""
+        import pyarrow
+
+        encoded = self._ids(name).dictionary_encode()  # numbers by their value: only the different ones become texts
+        ids: list[str] = encoded.dictionary.cast(pyarrow.large_string()).to_pylist()
+        return ids, encoded.indices.to_numpy(zero_copy_only=False)
+
+    def _ids(self, name: str) -> Any:
+        """A column of ids without gaps: texts, whole numbers, and whatever else has a text of its own."""
+        import pyarrow
         from pyarrow import types
 
         column = self.column(name)
@@ -82,7 +96,7 @@ class Sheet:
             column = column.cast(pyarrow.int64(), safe=False)
         if types.is_boolean(column.type) or types.is_nested(column.type) or types.is_null(column.type):
             raise self.error(f"the column {name!r} must hold texts or whole numbers, not {column.type}")
-        return column.cast(pyarrow.large_string())
+        return column
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers; in CSV its first value that is not missing decides."""

@@ -21,11 +21,10 @@ Nested = Mapping[Any, Mapping[Any, float]]  # query id → document id → numbe
 
 def _columns(nested: Nested, name: str) -> tuple[tuple[str, ...], NDArray[np.int64], Texts, NDArray[np.float64]]:
     """Query ids, offsets, documents and numbers of a dict of dicts."""
-    found = nested_columns(nested)
-    if found is not None:
-        buffer, starts, lengths, numbers, offsets = found
-        return tuple(_ids(nested, "query", name)), offsets, Texts(buffer, starts, lengths), numbers
     try:
+        if (found := nested_columns(nested)) is not None:
+            buffer, starts, lengths, numbers, offsets = found
+            return tuple(_ids(nested, "query", name)), offsets, Texts(buffer, starts, lengths), numbers
         offsets = np.concatenate(([0], np.cumsum([len(d) for d in nested.values()]))).astype(np.int64)
         queries = tuple(_ids(nested, "query", name))
         documents = Texts.of(document for d in nested.values() for document in _ids(d, "document", name))

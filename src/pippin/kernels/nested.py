@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,5 +22,4 @@ def nested_columns(nested: Mapping[Any, Mapping[Any, Any]]) -> Columns | None:
     >>> buffer.tobytes(), starts.tolist(), lengths.tolist(), numbers.tolist(), offsets.tolist()
     (b'xyz', [0, 1], [1, 2], [1.0, 0.5], [0, 2, 2])
     """
-    found: Columns | None = native.nested_columns(nested) if type(nested) is dict else None
-    return found
+    return cast(Columns | None, native.nested_columns(nested)) if type(nested) is dict else None

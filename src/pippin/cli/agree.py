@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> int:
     check_measures([measure], [tool])
     CORRECTIONS[options.correct]  # an unknown name is found before anything is read
     runs = dict(zip(distinct_names(options.runs), options.runs, strict=True))
-    found = agree(
+    judges = agree(
         options.a, options.b, runs, measure=measure, tool=tool, correction=options.correct, samples=options.samples,
         seed=options.seed,
     )  # fmt: skip
     write(
-        options.format, options.output, lambda: parts(found, options.per_query), lambda: record(found),
-        lambda: by_query(found) if options.per_query else coefficients(found),
+        options.format, options.output, lambda: parts(judges, options.per_query), lambda: record(judges),
+        lambda: by_query(judges) if options.per_query else coefficients(judges),
     )  # fmt: skip
     return 0
 
@@ -59,21 +59,21 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def record(found: Judges) -> dict[str, Any]:
+def record(judges: Judges) -> dict[str, Any]:
     """What programs get."""
-    labels = found.agreement
+    labels = judges.agreement
     grades, counts = labels.table
     return {
         "labels": labels.names, "documents": len(labels.a), "alone": labels.alone, "grades": grades.tolist(),
         "confusion": counts.tolist(), "kappa": labels.kappa, "alpha": labels.alpha,
         "by_grade": _rows(labels.by_grade()), "per_query": _rows(labels.to_dict()),
-        "measure": found.measure, "queries": len(found.queries),
-        "correlations": {c.name: {"value": c.value, "low": c.low, "high": c.high} for c in found.correlations},
-        "systems": [vars(system) for system in found.systems],
-        "estimates": {name: [vars(one) for one in several] for name, several in found.estimates.items()},
+        "measure": judges.measure, "queries": len(judges.queries),
+        "correlations": {c.name: {"value": c.value, "low": c.low, "high": c.high} for c in judges.correlations},
+        "systems": [vars(system) for system in judges.systems],
+        "estimates": {name: [vars(one) for one in several] for name, several in judges.estimates.items()},
     }  # fmt: skip
 
 
-def parts(found: Judges, each: bool) -> list[Part]:
+def parts(judges: Judges, each: bool) -> list[Part]:
     """What people get."""
-    return [Prose(block) if isinstance(block, str) else block for block in blocks(found, each)]
+    return [Prose(block) if isinstance(block, str) else block for block in blocks(judges, each)]

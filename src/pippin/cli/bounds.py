@@ -48,40 +48,40 @@ def run(options: argparse.Namespace) -> int:
     check_measures(options.measure, [tool])
     if options.judge_next < 0:
         raise ConventionError(f"--judge-next is a number of documents, not {options.judge_next}")
-    found = [
+    several = [
         bounds(options.judged, options.scored, options.other, measure=measure, tool=tool,
                largest=options.largest, depth=options.depth, beyond=options.beyond,
                merge_queries=options.merge_queries)
         for measure in options.measure
     ]  # fmt: skip
     names = distinct_names([path for path in (options.scored, options.other) if path is not None])
-    records = [record(one, names, options.judge_next) for one in found]
+    records = [record(one, names, options.judge_next) for one in several]
     write(
-        options.format, options.output, lambda: parts(found, records, options),
+        options.format, options.output, lambda: parts(several, records, options),
         lambda: records[0] if len(records) == 1 else records,
-        lambda: per_query(found) if options.per_query else means(found),
+        lambda: per_query(several) if options.per_query else means(several),
     )  # fmt: skip
     return 0
 
 
-def record(found: Bounds, names: list[str], count: int) -> dict[str, Any]:
+def record(bounds: Bounds, names: list[str], count: int) -> dict[str, Any]:
     """What programs get."""
-    columns = found.to_dict()
-    residuals = found.residuals
+    columns = bounds.to_dict()
+    residuals = bounds.residuals
     return {
-        "measure": found.measure, "tool": found.tool, "runs": names, "unjudged": found.holes, "value": found.value,
-        "low": found.low, "high": found.high, "exact": found.exact, "verdict": found.verdict,
+        "measure": bounds.measure, "tool": bounds.tool, "runs": names, "unjudged": bounds.holes, "value": bounds.value,
+        "low": bounds.low, "high": bounds.high, "exact": bounds.exact, "verdict": bounds.verdict,
         "residual": None if residuals is None else float(residuals.mean()),
         "per_query": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-        "judge_next": [vars(one) for one in found.judge_next(count)],
+        "judge_next": [vars(one) for one in bounds.judge_next(count)],
     }  # fmt: skip
 
 
-def parts(found: list[Bounds], records: list[dict[str, Any]], options: argparse.Namespace) -> list[Part]:
+def parts(several: list[Bounds], records: list[dict[str, Any]], options: argparse.Namespace) -> list[Part]:
     """What people get: a table, a sentence per measure, and what to judge."""
-    shown: list[Part] = [per_query(found) if options.per_query else means(found)]
-    shown += [Prose(sentence(one)) for one in found]
-    for one, written in zip(found, records, strict=True):
+    shown: list[Part] = [per_query(several) if options.per_query else means(several)]
+    shown += [Prose(sentence(one)) for one in several]
+    for one, written in zip(several, records, strict=True):
         if written["judge_next"]:
             rows = [[d["query"], d["document"], number(d["carries"], 4)] for d in written["judge_next"]]
             note = f"{one.measure}: to decide this, judge these first; each takes so much from its query's two ends"

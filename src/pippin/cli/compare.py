@@ -91,12 +91,12 @@ def reported(options: argparse.Namespace) -> str:
     tools = [None] if options.tool == ["classic"] else chosen_tools(options.tool)
     if options.judged is None or len(options.scored) != 1 or len(tools) != 1:
         raise DataError("reported numbers are compared with one scored file under one tool")
-    found = report_of(
+    numbers = report_of(
         options.judged, options.scored[0], options.reported, tools[0], merge_queries=options.merge_queries
     )
     if options.format == "json":
-        return as_json([{**vars(one), "same": one.same} for one in found])
-    return "\n".join(one.sentence() for one in found)
+        return as_json([{**vars(one), "same": one.same} for one in numbers])
+    return "\n".join(one.sentence() for one in numbers)
 
 
 def from_matrix(path: str, plan: TestPlan) -> Comparison:

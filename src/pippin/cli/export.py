@@ -53,15 +53,15 @@ def run(options: argparse.Namespace) -> int:
     from pippin.deploy.exporting import export
 
     check = training_sample(options.model) if options.check is None else options.check
-    found = export(
+    exported = export(
         options.model, options.to, options.output, check=check, features=options.mapping, name=options.name,
         options=dict(_pair(text) for text in options.option),
     )  # fmt: skip
     if options.format != "table":
-        write(options.format, "-", lambda: [table(found)], found.certificate.record)
+        write(options.format, "-", lambda: [table(exported)], exported.certificate.record)
         return 0
-    say(f"{' '.join(found.files)}\n{found.certificate.sentence()}")
-    for note in found.certificate.notes:
+    say(f"{' '.join(exported.files)}\n{exported.certificate.sentence()}")
+    for note in exported.certificate.notes:
         say(f"  {note}")
     return 0
 
@@ -101,9 +101,9 @@ def listing() -> Table:
     return Table(["target", "what it is", "takes", "how it scores", "checked by", "options"], rows, names=6)
 
 
-def table(found: Exported) -> Table:
+def table(exported: Exported) -> Table:
     """The certificate as one row."""
-    one = found.certificate
+    one = exported.certificate
     rows = [[one.target, one.checked_by, f"{one.largest_difference:.3g}", str(one.sides), str(one.reordered),
              f"{one.ndcg['before']:.6f}", f"{one.ndcg['after']:.6f}"]]  # fmt: skip
     heads = ["target", "checked by", "largest difference", "change sides", "queries reordered", "NDCG@10", "after"]

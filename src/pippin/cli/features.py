@@ -34,9 +34,9 @@ def run_mapping(options: argparse.Namespace) -> int:
 
     if options.name is None:
         raise DataError("name the features, or a set of them, that the engine is to compute")
-    found = templates(options.name, options.to)
-    write_text(json.dumps(found.mapping, indent=1, ensure_ascii=False), options.output, "json")
-    for feature, reason in found.refused.items():
+    made = templates(options.name, options.to)
+    write_text(json.dumps(made.mapping, indent=1, ensure_ascii=False), options.output, "json")
+    for feature, reason in made.refused.items():
         say(f"{options.to} cannot compute {feature}: {reason}", aside=True)
     return 0
 

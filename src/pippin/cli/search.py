@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
         raise DataError(f"at least one document is shown, not {options.top}")
     if options.topics is not None:
         return run_topics(options)
-    found = search(open_index(options.index), options)
-    write(options.format, options.output, lambda: parts(found), lambda: found, lambda: table(found))
+    answer = search(open_index(options.index), options)
+    write(options.format, options.output, lambda: parts(answer), lambda: answer, lambda: table(answer))
     return 0
 
 
@@ -104,11 +104,11 @@ def search(index: Index, options: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def parts(found: dict[str, Any]) -> list[Part]:
+def parts(answer: dict[str, Any]) -> list[Part]:
     """What was looked for, and what was found."""
-    shown = ", ".join(f"{word['word']} ({word['documents']:,})" for word in found["words"])
+    shown = ", ".join(f"{word['word']} ({word['documents']:,})" for word in answer["words"])
     none = Prose("no document holds any of these words")
-    return [Prose(f"{found['index']}, {found['stream']}: {shown}"), Hits(found) if found["hits"] else none]
+    return [Prose(f"{answer['index']}, {answer['stream']}: {shown}"), Hits(answer) if answer["hits"] else none]
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Hits:
         )
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(answer: dict[str, Any]) -> Table:
     """A row a document, best first."""
     rows = [[str(hit["rank"]), f"{hit['score']:.4f}", hit["document"], hit["title"], hit["url"], hit["snippet"]]
-            for hit in found["hits"]]  # fmt: skip
+            for hit in answer["hits"]]  # fmt: skip
     return Table(["rank", "score", "document", "title", "url", "snippet"], rows, names=0, remarks=4)

@@ -68,9 +68,9 @@ def _effect_lines(effects: Sequence[Effect]) -> list[str]:
     for effect in effects:
         groups.setdefault((effect.measure, effect.does), []).append(effect)
     measure = ""
-    for (own, does), same in groups.items():
-        name = "" if own == measure else own
-        measure = own
+    for (its_measure, does), same in groups.items():
+        name = "" if its_measure == measure else its_measure
+        measure = its_measure
         rows = [(_amount(same[0]), f"{does}: {', '.join(same[0].tools)}")]
         if len(same) > 1:
             rows = [("", f"{does}:"), *((_amount(e), f"  {', '.join(e.tools)}") for e in same)]

@@ -18,9 +18,9 @@ _SHOWN = 16  # effects that are drawn
 
 def audit_page(audit: Audit, facts: Sequence[str] = ()) -> str:
     """The whole page as one text."""
-    found = [_record(finding) for finding in audit.findings]
+    records = [_record(finding) for finding in audit.findings]
     figure = _effects(audit.findings)
-    sections = [Section("Findings", [closing(audit)], findings=found, id="findings")]
+    sections = [Section("Findings", [closing(audit)], findings=records, id="findings")]
     if figure is not None:
         words = "How far a finding moves a measure under the tool that it moves most, against what official does."
         sections.append(Section("What it does to the numbers", [words], [figure], id="effects"))

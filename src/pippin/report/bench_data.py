@@ -61,13 +61,13 @@ class Gathered:
         key = convention, data, measure
         if key not in self._compared:
             boards = self.boards(convention)
-            own = [boards[p] for t in self.names.tools if (p := BoardKey(data, t, measure)) in boards]
-            self._compared[key] = agreement(own)
+            by_tool = [boards[p] for t in self.names.tools if (p := BoardKey(data, t, measure)) in boards]
+            self._compared[key] = agreement(by_tool)
         return self._compared[key]
 
     def in_order(self) -> Names:
         """The names with the tools so that those whose leaderboards agree stand together."""
-        names, found = self.names, []
+        names, tables = self.names, []
         known = [m for m in _CLUSTERED_BY if m in names.measures] or list(names.measures[:1])
         for convention in names.conventions[:1]:
             for data in names.data:
@@ -77,8 +77,8 @@ class Gathered:
                     if compared is not None:
                         at = [names.tools.index(b.name) for b in compared.boards]
                         table[np.ix_(at, at)] = compared.agreement("tau_b")
-                    found.append(table)
-        tools = made.clustered(names.tools, found, names.tool)
+                    tables.append(table)
+        tools = made.clustered(names.tools, tables, names.tool)
         return Names(names.data, tools, names.measures, names.rankers, names.conventions)
 
 
@@ -197,8 +197,8 @@ def _under(frame: DataFrame, data: str, convention: str) -> DataFrame:
     import polars as pl
 
     here = frame.filter(pl.col("data") == data)
-    own = here.filter(pl.col("convention") == convention)
-    return pl.concat([own, here.filter(~pl.col("ranker").is_in(own["ranker"].to_list()))])
+    trained = here.filter(pl.col("convention") == convention)
+    return pl.concat([trained, here.filter(~pl.col("ranker").is_in(trained["ranker"].to_list()))])
 
 
 def _overall(names: Names, boards: Boards) -> dict[str, Any]:
@@ -207,18 +207,18 @@ def _overall(names: Names, boards: Boards) -> dict[str, Any]:
     means, wins, pairs = np.full(shape, np.nan), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for t, tool in enumerate(names.tools):
         frame = means_of(boards, tool)
-        for found in winning_numbers(frame):
-            at = t, names.measures.index(found.measure), names.rankers.index(found.ranker)
-            wins[at], pairs[at] = found.wins, found.pairs
+        for winning in winning_numbers(frame):
+            at = t, names.measures.index(winning.measure), names.rankers.index(winning.ranker)
+            wins[at], pairs[at] = winning.wins, winning.pairs
         for measure, ranker, value, sets in _means_over_data(frame):
             if sets == len(names.data):
                 means[t, names.measures.index(measure), names.rankers.index(ranker)] = value
     sentences = []
     for i, measure in enumerate(names.measures):
-        own = [[b for d in names.data if (b := boards.get(BoardKey(d, t, measure)))] for t in names.tools]
+        by_tool = [[b for d in names.data if (b := boards.get(BoardKey(d, t, measure)))] for t in names.tools]
         sentences.append([
-            overall_finding(found, names.rankers, wins[t, i], pairs[t, i], means[t, i]) if found else ""
-            for t, found in enumerate(own)
+            overall_finding(here, names.rankers, wins[t, i], pairs[t, i], means[t, i]) if here else ""
+            for t, here in enumerate(by_tool)
         ])  # fmt: skip
     return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": pack_texts(sentences)}
 
@@ -235,8 +235,8 @@ def costs_of(results: Results, data: str, convention: str) -> dict[str, dict[str
     import polars as pl
 
     seconds = [pl.col(f"{what}_seconds").mean() for what in ("select", "train", "predict")]
-    found = _under(results.costs(), data, convention).group_by("ranker").agg(*seconds, pl.col("peak_bytes").max())
-    return {row.pop("ranker"): row for row in found.sort("ranker").to_dicts()}
+    costs = _under(results.costs(), data, convention).group_by("ranker").agg(*seconds, pl.col("peak_bytes").max())
+    return {row.pop("ranker"): row for row in costs.sort("ranker").to_dicts()}
 
 
 def importance_of(results: Results, data: str, convention: str) -> dict[str, list[tuple[str, float]]]:
@@ -247,11 +247,11 @@ def importance_of(results: Results, data: str, convention: str) -> dict[str, lis
     shares = _under(results.importances(), data, convention).with_columns(share=size / size.sum().over(cell))
     shares = shares.filter(pl.col("share").is_finite())
     cells = shares.group_by("ranker").agg(cells=pl.struct("fold", "seed").n_unique())
-    found = shares.group_by("ranker", "feature").agg(pl.col("share").sum()).join(cells, on="ranker")
-    found = found.with_columns(pl.col("share") / pl.col("cells"))
-    found = found.sort("ranker", "share", "feature", descending=[False, True, False])
+    importance = shares.group_by("ranker", "feature").agg(pl.col("share").sum()).join(cells, on="ranker")
+    importance = importance.with_columns(pl.col("share") / pl.col("cells"))
+    importance = importance.sort("ranker", "share", "feature", descending=[False, True, False])
     tops: dict[str, list[tuple[str, float]]] = {}
-    for ranker, feature, share in found.select("ranker", "feature", "share").iter_rows():
+    for ranker, feature, share in importance.select("ranker", "feature", "share").iter_rows():
         if len(tops.setdefault(ranker, [])) < SHOWN_FEATURES and share > 0:
             tops[ranker].append((feature, round(share, 6)))
     return tops
@@ -261,12 +261,12 @@ def _chosen(results: Results, data: str, convention: str) -> dict[str, dict[str,
     """Ranker → fold → the parameters that validation chose, a text for each seed."""
     cells = [cell.record for cell in results.cells if cell.record["data"] == data]
     looking = {c["ranker"] for c in cells if c["convention"] == convention}
-    found: dict[str, dict[str, list[str]]] = {}
+    settings: dict[str, dict[str, list[str]]] = {}
     for c in cells:
         if c["convention"] == convention or c["ranker"] not in looking:
             text = parameters_text(c["selected"]["parameters"])
-            found.setdefault(c["ranker"], {}).setdefault(c["fold"], []).append(text)
-    return found
+            settings.setdefault(c["ranker"], {}).setdefault(c["fold"], []).append(text)
+    return settings
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
@@ -280,9 +280,9 @@ def parameters_text(parameters: Mapping[str, Any]) -> str:
 
 def _published(boards: Boards, published: Sequence[Published], tool: str) -> dict[str, list[tuple[str, str, float]]]:
     """Measure → (our ranker, the published algorithm, its value)."""
-    found: dict[str, list[tuple[str, str, float]]] = {}
+    by_measure: dict[str, list[tuple[str, str, float]]] = {}
     for one in beside(boards, published, tool):
         if one.published.ranker is not None:
             row = (one.published.ranker, one.published.algorithm, one.published.value)
-            found.setdefault(one.published.measure, []).append(row)
-    return found
+            by_measure.setdefault(one.published.measure, []).append(row)
+    return by_measure

@@ -52,17 +52,17 @@ def audits(results: Results) -> list[dict[str, Any]]:
     folds = results.datasets().to_dicts()
     advised: dict[str, str] = {}
     vain: dict[tuple[str, ...], str] = {}
-    found = []
+    records = []
     for data, audit in results.audits().items():
         clean = tuple(audit["clean"])
         first = vain.setdefault(clean, data)
-        found.append({
+        records.append({
             "name": data, "about": audit["about"], "findings": [_finding(f, data, advised) for f in audit["findings"]],
             "clean": clean if first == data else (), "folds": _folds([row for row in folds if row["data"] == data]),
             "same": "" if first == data or not clean else f"Looked for in vain: the same as for {first}.",
             **_sampled(results, data),
         })  # fmt: skip
-    return found
+    return records
 
 
 def _finding(finding: Mapping[str, Any], data: str, advised: dict[str, str]) -> dict[str, Any]:
@@ -85,10 +85,10 @@ def _sampled(results: Results, data: str) -> dict[str, Any]:
     ceiling = results.ceilings().get(data)
     if ceiling is None:
         return {"facts": [], "ceilings": None}
-    measures = list(dict.fromkeys(measure for own in ceiling.best.values() for measure in own))
+    measures = list(dict.fromkeys(measure for by_measure in ceiling.best.values() for measure in by_measure))
     counted = {"sample": "relevant documents of the sample", "judged": "all that were judged relevant"}
-    rows = [[counted.get(over, over), *(f"{own[m]:.4f}" if m in own else "–" for m in measures)]
-            for over, own in ceiling.best.items()]  # fmt: skip
+    rows = [[counted.get(over, over), *(f"{by_measure[m]:.4f}" if m in by_measure else "–" for m in measures)]
+            for over, by_measure in ceiling.best.items()]  # fmt: skip
     facts = [(f"{ceiling.relevant - ceiling.lost:,} of {ceiling.relevant:,}", "relevant documents are in the sample"),
              (f"{ceiling.lost:,}", "were lost by sampling"),
              (f"{len(ceiling.partial):,}", "queries lost some")]  # fmt: skip
@@ -119,7 +119,7 @@ def provenance(results: Results) -> dict[str, Any]:
     return {
         "commands": "\n".join(plan["commands"]),
         "words": f"Parameters were selected by {select} on the validation part. Seeds: {seeds}.",
-        "versions": " · ".join(f"{name} {', '.join(found)}" for name, found in results.versions.items()),
+        "versions": " · ".join(f"{name} {', '.join(versions)}" for name, versions in results.versions.items()),
         "heads": ["cell", "data set", "fold", "ranker", "trained under", "seed", "chosen", "validation", "test part"],
         "rows": [_cell_row(cell.address, cell.record) for cell in results.cells],
     }

@@ -15,8 +15,8 @@ def finding(boards: Sequence[Leaderboard], first: str) -> str:
     told = [b for b in boards if b.best is not None]
     if not told:
         return f"No ranker has all its cells on {boards[0].data}."
-    own = next((b for b in told if b.tool == first), told[0])
-    return f"{_winner(own)} {_crowns(own, [b for b in told if b is not own])}"
+    board = next((b for b in told if b.tool == first), told[0])
+    return f"{_winner(board)} {_crowns(board, [b for b in told if b is not board])}"
 
 
 def _winner(board: Leaderboard) -> str:
@@ -34,13 +34,13 @@ def _winner(board: Leaderboard) -> str:
     return f"{where}: {value}; {lead} not significantly behind."
 
 
-def _crowns(own: Leaderboard, others: Sequence[Leaderboard]) -> str:
+def _crowns(first: Leaderboard, others: Sequence[Leaderboard]) -> str:
     if not others:
         return "No other tool was asked."
     crowned: dict[str, list[str]] = {}
     for board in others:
         crowned.setdefault(board.best or "", []).append(board.tool)
-    same = crowned.pop(own.best or "", [])
+    same = crowned.pop(first.best or "", [])
     if not crowned:
         return f"All {len(others) + 1} tools crown the same winner."
     parts = [f"{_few(tools)} {'crowns' if len(tools) == 1 else 'crown'} {best}" for best, tools in crowned.items()]

@@ -8,34 +8,34 @@ from pippin.evaluation.bounds import Bounds
 from pippin.tables import Table, number
 
 
-def sentence(found: Bounds) -> str:
+def sentence(bounds: Bounds) -> str:
     """What the bounds say, and what more is to know of them."""
-    words = found.verdict
-    if not found.exact:
+    words = bounds.verdict
+    if not bounds.exact:
         words += " The bound holds, but some queries have too many unjudged documents for it to be reached."
-    if found.residuals is not None:
-        words += f" RBP's residual, with what longer lists could add, is {found.residuals.mean():.4f}."
+    if bounds.residuals is not None:
+        words += f" RBP's residual, with what longer lists could add, is {bounds.residuals.mean():.4f}."
     return words
 
 
-def means(found: Sequence[Bounds]) -> Table:
+def means(several: Sequence[Bounds]) -> Table:
     """A row per measure."""
     rows = [
         [one.measure, str(one.holes), *(number(x, 4) for x in (one.low, one.value, one.high)), _kind(one.exact)]
-        for one in found
+        for one in several
     ]
-    what = "value" if len(found[0].names) == 1 else "difference"
+    what = "value" if len(several[0].names) == 1 else "difference"
     return Table(["measure", "unjudged", "least", what, "greatest", "bounds"], rows, remarks=1)
 
 
-def per_query(found: Sequence[Bounds]) -> Table:
+def per_query(several: Sequence[Bounds]) -> Table:
     """A row per query."""
     rows = [
         [query, one.measure, str(holes), *(number(x, 4) for x in (low, value, high)), _kind(exact)]
-        for one in found
+        for one in several
         for query, holes, value, low, high, exact in zip(*one.to_dict().values(), strict=True)
     ]
-    what = "value" if len(found[0].names) == 1 else "difference"
+    what = "value" if len(several[0].names) == 1 else "difference"
     return Table(["query", "measure", "unjudged", "least", what, "greatest", "bounds"], rows, names=2, remarks=1)
 
 

@@ -127,16 +127,16 @@ def agreement_table(comparison: Comparison, coefficient: str) -> Table:
 
 def parts(comparison: Comparison) -> list[Heading | Prose | Table]:
     """The measure, the verdict in words, and the tables."""
-    found: list[Heading | Prose | Table] = [
+    blocks: list[Heading | Prose | Table] = [
         Heading(comparison.measure), Prose(comparison.sentence()), leaderboard(comparison)
     ]  # fmt: skip
     if len(comparison.boards) > 1:
-        found.append(by_tool(comparison)[0])
+        blocks.append(by_tool(comparison)[0])
         if comparison.flips:
-            found += [Heading("Pairs that flip", ""), verdict_table(comparison, only_flips=True)]
+            blocks += [Heading("Pairs that flip", ""), verdict_table(comparison, only_flips=True)]
         if len(comparison.first.means) > 2:
-            found += [agreement_table(comparison, c) for c in ("tau_b", "tau_ap_b")]
-    return found
+            blocks += [agreement_table(comparison, c) for c in ("tau_b", "tau_ap_b")]
+    return blocks
 
 
 def blocks(comparison: Comparison) -> list[str | Table]:

@@ -73,10 +73,10 @@ def _panel(names: Names, comparisons: Sequence[Comparison]) -> dict[str, Any]:
 def _sheet(comparison: Comparison, board: Board, number: dict[str, int]) -> Sheet:
     values = np.full((len(number), len(board.table.systems)), np.nan)
     values[[number[query] for query in board.table.query_ids]] = board.table.values
-    own = comparison.intervals if board is comparison.first else ()
+    intervals = comparison.intervals if board is comparison.first else ()
     return Sheet(
         board.name, comparison.measure, {s: board.means[s] for s in board.order()},
-        {i.system: (i.low, i.high) for i in own}, board, board.table.systems, values,
+        {i.system: (i.low, i.high) for i in intervals}, board, board.table.systems, values,
     )  # fmt: skip
 
 

@@ -37,19 +37,21 @@ Keys = Sequence[tuple[str, str]]  # fold and id of queries
 def explained(
     results: Results, names: Names, convention: str, data: str, keys: Keys, leading: Sequence[str]
 ) -> dict[str, Any]:
-    """`reconcile`: measure → ranker → which of the found explanations is a tool's, and these; with the axes' words."""
+    """`reconcile`: measure → ranker → which of the explanations is a tool's, and those that differ; the axes' words."""
     if names.tool not in TOOLS or len(names.tools) < 2:
         return {"reconcile": None}
     number = {key: i for i, key in enumerate(keys)}
     by_ranker = {r: cells for r, cells in cells_of(results, convention, data).items() if r in leading[:LEADING]}
-    found: dict[str, dict[str, Any]] = {m: {} for m in explained_measures(names.measures)}
+    by_measure: dict[str, dict[str, Any]] = {m: {} for m in explained_measures(names.measures)}
     for ranker, cells in by_ranker.items():
         rankings = {fold: _rankings(cell) for fold, cell in cells.items()}
-        for measure, own in found.items():
+        for measure, tables in by_measure.items():
             table = _by_tool(rankings, names, measure, number)
             if table["found"]:
-                own[ranker] = table
-    return {"reconcile": pack_texts({"axes": {name: axis.words for name, axis in AXES.items()}, "measures": found})}
+                tables[ranker] = table
+    return {
+        "reconcile": pack_texts({"axes": {name: axis.words for name, axis in AXES.items()}, "measures": by_measure})
+    }
 
 
 def explained_measures(measures: Sequence[str]) -> list[str]:
@@ -69,14 +71,14 @@ def explained_measures(measures: Sequence[str]) -> list[str]:
 
 def cells_of(results: Results, convention: str, data: str) -> dict[str, dict[str, Cell]]:
     """Ranker → fold → its cell under the convention, of the first seed; a ranker that looks at none has another's."""
-    found: dict[str, dict[str, Cell]] = {}
+    cells: dict[str, dict[str, Cell]] = {}
     mine = [cell for cell in results.cells if cell.key[0] == data]
     looking = {cell.key[2] for cell in mine if cell.key[3] == convention}
     for cell in mine:
         _, fold, ranker, trained, _ = cell.key
         if trained == convention or ranker not in looking:
-            found.setdefault(ranker, {}).setdefault(fold, cell)
-    return found
+            cells.setdefault(ranker, {}).setdefault(fold, cell)
+    return cells
 
 
 def _rankings(cell: Cell) -> Rankings:
@@ -101,7 +103,7 @@ def _by_tool(rankings: dict[str, Rankings], names: Names, measure: str, number: 
     asked, base = parse(measure), TOOLS[names.tool]
     heard = [axis for axis in AXES if axis == "empty" or KINDS[asked.kind].hears(axis)]
     ways: list[int] = []
-    found: list[list[Any]] = []
+    reconciled: list[list[Any]] = []
     known: dict[Any, int] = {}
     for name in names.tools:
         if name not in TOOLS or name == base.name:
@@ -109,16 +111,16 @@ def _by_tool(rankings: dict[str, Rankings], names: Names, measure: str, number: 
             continue
         tool = TOOLS[name]
         convention = tool.convention_for(asked)
-        own = tuple(getattr(convention, axis) for axis in heard)
-        if own not in known:
+        heard_values = tuple(getattr(convention, axis) for axis in heard)
+        if heard_values not in known:
             try:
                 parts = {fold: reconcile_rankings(one, measure, base, tool) for fold, one in rankings.items()}
-                found.append(_together(parts, number))
-                known[own] = len(found) - 1
+                reconciled.append(_together(parts, number))
+                known[heard_values] = len(reconciled) - 1
             except ConventionError:
-                known[own] = -1
-        ways.append(known[own])
-    return {"ways": ways, "found": found}
+                known[heard_values] = -1
+        ways.append(known[heard_values])
+    return {"ways": ways, "found": reconciled}
 
 
 def _together(parts: dict[str, Reconciliation], number: dict[tuple[str, str], int]) -> list[Any]:
@@ -129,14 +131,14 @@ def _together(parts: dict[str, Reconciliation], number: dict[tuple[str, str], in
     shares: dict[str, float] = {}
     facts: dict[str, list[str]] = {}
     carried: dict[str, dict[int, float]] = {}
-    for fold, found in parts.items():
-        for share in (s for s in found.shares if s.axis != "digits"):
+    for fold, reconciliation in parts.items():
+        for share in (s for s in reconciliation.shares if s.axis != "digits"):
             shares[share.axis] = shares.get(share.axis, 0.0) + share.value / len(parts)
             facts.setdefault(share.axis, []).append(share.fact)
-            own = carried.setdefault(share.axis, {})
-            for query, value in found.carriers(share, CARRIERS):
+            by_query = carried.setdefault(share.axis, {})
+            for query, value in reconciliation.carriers(share, CARRIERS):
                 if (fold, query) in number:
-                    own[number[fold, query]] = value / len(parts)
+                    by_query[number[fold, query]] = value / len(parts)
     order = sorted((axis for axis, value in shares.items() if abs(value) >= 5e-7), key=lambda a: -abs(shares[a]))
     return [(axis, shares[axis], one_fact(facts[axis]), _largest(carried[axis])) for axis in order]
 
@@ -159,5 +161,10 @@ def one_fact(facts: Sequence[str]) -> str:
     if counted is None:
         return facts[0]
     summed = 2 if counted.group(1) else 1
-    numbers = iter([sum(own[i] for own in counts) if i < summed else counts[0][i] for i in range(len(counts[0]))])
+    numbers = iter(
+        [
+            sum(numbers_of_fold[i] for numbers_of_fold in counts) if i < summed else counts[0][i]
+            for i in range(len(counts[0]))
+        ]
+    )
     return re.sub("#", lambda _: str(next(numbers)), next(iter(words)))

@@ -44,10 +44,10 @@ def write_tables(
         for form, ending in FORMS.items():
             written.append(folder / f"{name}.{ending}")
             _write(written[-1], together(parts, form) + "\n")
-    found = {"leaderboards": report.csv_table(whole, per_fold=True)}
+    tables = {"leaderboards": report.csv_table(whole, per_fold=True)}
     if published:
-        found["published"] = report.published_csv(beside(boards, published, names.tool))
-    for name, table in found.items():
+        tables["published"] = report.published_csv(beside(boards, published, names.tool))
+    for name, table in tables.items():
         written.append(folder / f"{name}.csv")
         _write(written[-1], table.render("csv") + "\n")
     return written
@@ -66,12 +66,12 @@ def unique(named: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
     """
     taken: set[str] = set()
     for name, thing in named:
-        found, number = name, 1
-        while found.casefold() in taken:
+        unused, number = name, 1
+        while unused.casefold() in taken:
             number += 1
-            found = f"{name}-{number}"
-        taken.add(found.casefold())
-        yield found, thing
+            unused = f"{name}-{number}"
+        taken.add(unused.casefold())
+        yield unused, thing
 
 
 def _tables(
@@ -131,14 +131,14 @@ def paper_figures(gathered: Gathered, convention: str | None = None) -> Iterator
     boards = {place: board for place, board in gathered.boards(convention).items() if place.measure in lined}
     for data in names.data:
         here = {place: board for place, board in boards.items() if place.data == data}
-        own = {m: here[place] for m in lined if (place := BoardKey(data, names.tool, m)) in here}
+        by_measure = {m: here[place] for m in lined if (place := BoardKey(data, names.tool, m)) in here}
         by_tool = {t: here[place] for t in names.tools if (place := BoardKey(data, t, main)) in here}
         file, rankers = file_name(data), names.rankers
-        yield f"{file}-curves", figures.curves(_curve_rows(own), rankers, main.partition("@")[0])
+        yield f"{file}-curves", figures.curves(_curve_rows(by_measure), rankers, main.partition("@")[0])
         yield f"{file}-tools", figures.across(_tool_rows(by_tool), rankers, names.tools, "mean", main)
         yield f"{file}-places", figures.across(_tool_rows(by_tool), rankers, names.tools, "place", "place")
         yield f"{file}-agreement", figures.agreement(_agreement_rows(list(by_tool.values())), names.tools)
-        board = own[main]
+        board = by_measure[main]
         costs = costs_of(results, data, convention)
         yield f"{file}-time", figures.time_and_quality(_time_rows(board, costs), rankers, main)
         tops = importance_of(results, data, convention)
@@ -193,10 +193,10 @@ def _time_rows(board: Leaderboard, costs: Mapping[str, Mapping[str, float]]) -> 
     ]  # fmt: skip
 
 
-def _winning_rows(found: Sequence[Winning]) -> list[dict[str, Any]]:
+def _winning_rows(winnings: Sequence[Winning]) -> list[dict[str, Any]]:
     return [
         {"ranker": w.ranker, "cutoff": _cutoff(w.measure), "measure": w.measure, "wins": w.wins}
-        for w in found
+        for w in winnings
         if w.pairs
     ]
 

@@ -36,10 +36,10 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """For notebooks: the specification, and a drawing where only pictures can be shown."""
-        found: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        bundle: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
         with suppress(MissingExtra):
-            found["image/svg+xml"] = drawn(self.spec, "svg").decode()
-        return found
+            bundle["image/svg+xml"] = drawn(self.spec, "svg").decode()
+        return bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure; the ending of the name says as what: svg, pdf, png, html (interactive, offline), json."""

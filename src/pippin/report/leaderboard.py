@@ -104,12 +104,12 @@ def _level(board: Leaderboard) -> str:
 
 def gap_notes(boards: Iterable[Leaderboard]) -> list[str]:
     """One line per ranker and reason for every cell without a value; data set by data set."""
-    found: dict[tuple[str, str, str], dict[Gap, int]] = {}
+    gaps_by_reason: dict[tuple[str, str, str], dict[Gap, int]] = {}
     for board in boards:
         for gap in board.gaps:
-            found.setdefault((board.data, gap.ranker, gap.reason), {})[gap] = len(board.folds)
+            gaps_by_reason.setdefault((board.data, gap.ranker, gap.reason), {})[gap] = len(board.folds)
     return [f"{data}, {ranker}: no mean, for it has no value in {_places(gaps)} ({reason})"
-            for (data, ranker, reason), gaps in found.items()]  # fmt: skip
+            for (data, ranker, reason), gaps in gaps_by_reason.items()]  # fmt: skip
 
 
 def _places(gaps: Mapping[Gap, int]) -> str:
@@ -146,14 +146,14 @@ def tools_record(comparison: Comparison) -> list[dict[str, Any]]:
     return told
 
 
-def winning_table(found: Sequence[Winning]) -> Table:
+def winning_table(winnings: Sequence[Winning]) -> Table:
     """S_i(M) per ranker and measure, the ranker with most wins first."""
-    measures = list(dict.fromkeys(w.measure for w in found))
+    measures = list(dict.fromkeys(w.measure for w in winnings))
     by_ranker: dict[str, dict[str, Winning]] = {}
-    for one in found:
+    for one in winnings:
         by_ranker.setdefault(one.ranker, {})[one.measure] = one
     order = sorted(by_ranker, key=lambda r: (-sum(w.wins for w in by_ranker[r].values()), r))
-    most = max((w.pairs for w in found), default=0)
+    most = max((w.pairs for w in winnings), default=0)
     rows = [[r, *(_wins(by_ranker[r].get(m), most) for m in measures)] for r in order]
     notes = [f"how often a ranker is ahead of another on a data set, of {most} times unless another number is given"]
     return Table(["winning number", *measures], rows, notes=notes)
@@ -165,10 +165,10 @@ def _wins(one: Winning | None, most: int) -> str:
     return str(one.wins) if one.pairs == most else f"{one.wins} of {one.pairs}"
 
 
-def published_tables(found: Sequence[Beside], tool: str) -> list[tuple[str, Table]]:
+def published_tables(pairs: Sequence[Beside], tool: str) -> list[tuple[str, Table]]:
     """Per data set ours, the published value and the difference, one above the other, a column per measure."""
     tables = []
-    for data, of_data in groupby(sorted(found, key=lambda b: b.published.data), key=lambda b: b.published.data):
+    for data, of_data in groupby(sorted(pairs, key=lambda b: b.published.data), key=lambda b: b.published.data):
         rows, values = [], list(of_data)
         measures = list(dict.fromkeys(b.published.measure for b in values))
         shown = set()
@@ -190,12 +190,12 @@ def _signed(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:+.4f}".replace("-", "−")
 
 
-def published_csv(found: Sequence[Beside]) -> Table:
+def published_csv(pairs: Sequence[Beside]) -> Table:
     """A long table: data, algorithm, ranker, measure, ours, published, difference."""
     rows = [
         [b.published.data, b.published.algorithm, b.published.ranker or "", b.published.measure,
          *("" if math.isnan(v) else repr(v) for v in (b.ours, b.published.value, b.difference))]
-        for b in found
+        for b in pairs
     ]  # fmt: skip
     return Table(["data", "algorithm", "ranker", "measure", "ours", "published", "difference"], rows, names=4)
 

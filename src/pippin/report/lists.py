@@ -39,15 +39,15 @@ def lists_of(
     """`detail_…`: the documents among the first ten of any ranker, with their ranks under all; and queries' words."""
     cells = cells_of(results, convention, data)
     place = results.places().get(data, {})
-    found = _Lists(names, keys, _looked_up(results, place, cells))
+    lists = _Lists(names, keys, _looked_up(results, place, cells))
     for ranker, folds in cells.items():
         for fold, cell in folds.items():
-            found.add(ranker, fold, cell)
+            lists.add(ranker, fold, cell)
     chosen = leading_features(importance)
     words = _words(results, place)
     return {
         "query_texts": pack_texts([words.queries.get(query, "") for _, query in keys]) if words.queries else None,
-        **found.packed(words, chosen),
+        **lists.packed(words, chosen),
     }
 
 
@@ -74,8 +74,8 @@ def _words(results: Results, place: Mapping[str, str]) -> _Words:
     """What queries and documents say, where the data set was built from texts."""
     from pippin.collection.words import WORDS, read_words
 
-    found = read_words(results.path / place["built"] / WORDS) if "built" in place else None
-    return _Words({}, {}) if found is None else _Words(*found)
+    words = read_words(results.path / place["built"] / WORDS) if "built" in place else None
+    return _Words({}, {}) if words is None else _Words(*words)
 
 
 def _looked_up(results: Results, place: Mapping[str, str], cells: Mapping[str, Mapping[str, Cell]]) -> Folds | None:
@@ -167,16 +167,16 @@ class _Lists:
         return np.flatnonzero(np.min(list(self.ranks[at].values()), axis=0) <= TOP)
 
     def _rank(self, at: int, ranker: str, row: int) -> int:
-        own = self.ranks[at].get(ranker)
-        return 0 if own is None else min(int(own[row]), 65_535)
+        ranks = self.ranks[at].get(ranker)
+        return 0 if ranks is None else min(int(ranks[row]), 65_535)
 
     def _features(self, at: int, known: Sequence[str]) -> NDArray[np.uint8]:
         """The features of a query's documents, from 0 for the least of the list to 250 for the greatest."""
         if self.folds is None:
             raise ValueError("features are asked of data that are not there")
         data = self.folds.data
-        own = self.rows[self.keys[at]]
-        rows = slice(int(data.offsets[own]), int(data.offsets[own + 1]))
+        query = self.rows[self.keys[at]]
+        rows = slice(int(data.offsets[query]), int(data.offsets[query + 1]))
         columns = [data.feature_names.index(f) for f in known]
         table = np.nan_to_num(np.asarray(data.features[rows], np.float64)[:, columns])
         low, high = table.min(axis=0), table.max(axis=0)

@@ -48,8 +48,10 @@ def tool_record(name: str, first: str) -> dict[str, Any]:
     if name not in TOOLS:
         return {"title": "values as given", "version": "", "source": name, "axes": [], "traps": [], "variants": []}
     tool = TOOLS[name]
-    own, other = vars(tool.convention), vars(TOOLS[first].convention if first in TOOLS else tool.convention)
-    axes = [(name, axis.text(own[name]), axis.decides, own[name] != other[name]) for name, axis in AXES.items()]
+    axes_here, other = vars(tool.convention), vars(TOOLS[first].convention if first in TOOLS else tool.convention)
+    axes = [
+        (name, axis.text(axes_here[name]), axis.decides, axes_here[name] != other[name]) for name, axis in AXES.items()
+    ]
     variants = [f"{variant.why} ({changes_text(variant.changes)})" for variant in tool.variants]
     return {"title": tool.title, "version": tool.version, "source": tool.source, "axes": axes, "traps": tool.traps,
             "variants": variants}  # fmt: skip

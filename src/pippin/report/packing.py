@@ -46,16 +46,16 @@ def distinct(tables: Sequence[NDArray[Any] | None]) -> tuple[list[NDArray[Any]],
     (2, [0, 65535, 1, 0])
     """
     known: dict[bytes, int] = {}
-    found: list[NDArray[Any]] = []
+    unlike: list[NDArray[Any]] = []
     which = np.full(len(tables), ABSENT, np.uint16)
     for i, table in enumerate(tables):
         if table is None:
             continue
-        at = known.setdefault(table.tobytes(), len(found))
-        if at == len(found):
-            found.append(table)
+        at = known.setdefault(table.tobytes(), len(unlike))
+        if at == len(unlike):
+            unlike.append(table)
         which[i] = at
-    return found, which
+    return unlike, which
 
 
 def ten_thousandths(values: NDArray[np.float64]) -> NDArray[np.uint16]:

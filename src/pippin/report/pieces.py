@@ -32,12 +32,12 @@ def leaderboard(board: Leaderboard) -> list[Piece]:
     return [finding([board], board.tool), *tested, figure, board_table(board), *gap_notes([board])]
 
 
-def comparison(found: Comparison) -> list[Piece]:
+def comparison(compared: Comparison) -> list[Piece]:
     """The verdict; means with their intervals and what ties alone allow; the tables."""
     from pippin.report import compare as report
 
-    board = found.first
-    intervals = {i.system: i for i in found.intervals}
+    board = compared.first
+    intervals = {i.system: i for i in compared.intervals}
     rows = []
     best = board.order()[0]
     for system in board.order():
@@ -46,21 +46,21 @@ def comparison(found: Comparison) -> list[Piece]:
         rows.append(_interval(system, board.means[system], bounds.low, bounds.high, behind))
         if system in board.ties:
             rows[-1] |= {"worst": board.ties[system][0], "best": board.ties[system][1]}
-    figure = Drawing("intervals", rows, f"{found.measure} with its intervals", {"xTitle": found.measure})
-    tables = [report.leaderboard(found)]
-    if len(found.boards) > 1:
-        tables.append(report.by_tool(found)[0])
-    if found.flips:
-        tables.append(report.verdict_table(found, only_flips=True))
-    return [f"{found.measure}: {found.sentence()}", told_apart(board.order(), board), figure, *tables]
+    figure = Drawing("intervals", rows, f"{compared.measure} with its intervals", {"xTitle": compared.measure})
+    tables = [report.leaderboard(compared)]
+    if len(compared.boards) > 1:
+        tables.append(report.by_tool(compared)[0])
+    if compared.flips:
+        tables.append(report.verdict_table(compared, only_flips=True))
+    return [f"{compared.measure}: {compared.sentence()}", told_apart(board.order(), board), figure, *tables]
 
 
 def told_apart(order: Sequence[str], board: Board) -> str:
     """Which places no test separates."""
     if board.tested.baseline is not None:
         return f"Every system was tested against {board.tested.baseline} alone."
-    found = stretches(order, lambda a, b: board.winner(a, b) > 0 and board.significant(a, b))
-    joined = [f"{a}–{b}" for a, b in found if b > a]
+    groups = stretches(order, lambda a, b: board.winner(a, b) > 0 and board.significant(a, b))
+    joined = [f"{a}–{b}" for a, b in groups if b > a]
     if not joined:
         return "Every place is sure: each differs significantly from all others."
     return f"Places that cannot be told apart: {', '.join(joined)}."
@@ -72,20 +72,20 @@ def _interval(name: str, value: float, low: float, high: float, behind: bool) ->
     return {"name": name, "value": value, **bounds, "tip": told, "kind": "behind" if behind else ""}
 
 
-def waterfall(found: Reconciliation) -> Drawing:
+def waterfall(reconciliation: Reconciliation) -> Drawing:
     """From one tool's number to the other's."""
     from pippin.evaluation.reconcile import signed
     from pippin.report.reconcile import waterfall as steps
 
-    facts = {share.words: share.fact for share in found.shares}
+    facts = {share.words: share.fact for share in reconciliation.shares}
     rows = []
-    for name, start, end, total in steps(found):
+    for name, start, end, total in steps(reconciliation):
         words = number(end, 4) if total else signed(end - start, 4)
         fact = f"\n{facts[name]}" if facts.get(name) else ""
         rows.append({"name": name, "from": start, "to": end, "total": total, "words": words,
                      "tip": f"{name}: {words}{fact}"})  # fmt: skip
-    label = f"From {found.source.name}'s {found.measure} to that of {found.target.name}"
-    return Drawing("waterfall", rows, label, {"xTitle": found.measure})
+    label = f"From {reconciliation.source.name}'s {reconciliation.measure} to that of {reconciliation.target.name}"
+    return Drawing("waterfall", rows, label, {"xTitle": reconciliation.measure})
 
 
 def evaluation_words(evaluation: Evaluation) -> str:
@@ -107,13 +107,13 @@ def query_values(evaluation: Evaluation) -> list[Drawing]:
     return []
 
 
-def by_tool(found: Mapping[str, Evaluation]) -> list[Drawing]:
+def by_tool(evaluations: Mapping[str, Evaluation]) -> list[Drawing]:
     """What every tool says of one ranking, under the first measure that is a mean."""
-    first = next(iter(found.values()))
+    first = next(iter(evaluations.values()))
     for at, column in enumerate(first.columns):
         if KINDS[column.measure.kind].aggregate == "sum":
             continue
-        means = {tool: evaluation.columns[at].mean for tool, evaluation in found.items()}
+        means = {tool: evaluation.columns[at].mean for tool, evaluation in evaluations.items()}
         rows = [{"name": tool, "value": mean, "words": number(mean, 4)} for tool, mean in means.items()
                 if not math.isnan(mean)]  # fmt: skip
         return [Drawing("bars", rows, f"{column.asked} under every tool", {"xTitle": column.asked})]

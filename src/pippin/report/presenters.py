@@ -78,14 +78,18 @@ def _evaluations() -> Presenter:
     from pippin.report import pieces
 
     return Presenter(
-        lambda found: [report.table(list(found.values())), *_left_out(found)],
+        lambda evaluations: [report.table(list(evaluations.values())), *_left_out(evaluations)],
         figures={"tools": (figures.tools, "the mean under every tool")},
-        pieces=lambda found: [*pieces.by_tool(found), report.table(list(found.values())), *_left_out(found)],
+        pieces=lambda evaluations: [
+            *pieces.by_tool(evaluations),
+            report.table(list(evaluations.values())),
+            *_left_out(evaluations),
+        ],
     )
 
 
-def _left_out(found: Any) -> list[str]:
-    return [f"{tool} is left out: {reason}" for tool, reason in found.left_out.items()]
+def _left_out(results: Any) -> list[str]:
+    return [f"{tool} is left out: {reason}" for tool, reason in results.left_out.items()]
 
 
 def _comparison() -> Presenter:
@@ -95,7 +99,7 @@ def _comparison() -> Presenter:
 
     return Presenter(
         report.blocks,
-        lambda found: report.text(found, "table"),
+        lambda comparison: report.text(comparison, "table"),
         {
             "means": (figures.means, "means with intervals, and how far ties alone move them"),
             "pairs": (figures.pairs, "the difference of every pair"),
@@ -111,30 +115,42 @@ def _reconciliation() -> Presenter:
     from pippin.report import reconcile as report
 
     return Presenter(
-        lambda found: [found.sentence(), report.table([found])],
+        lambda reconciliation: [reconciliation.sentence(), report.table([reconciliation])],
         report.terminal,
-        {"waterfall": (lambda found: report.figure([found]), "from one tool's number to the other's")},
-        lambda found: [found.sentence(), pieces.waterfall(found), report.table([found])],
+        {
+            "waterfall": (
+                lambda reconciliation: report.figure([reconciliation]),
+                "from one tool's number to the other's",
+            )
+        },
+        lambda reconciliation: [
+            reconciliation.sentence(),
+            pieces.waterfall(reconciliation),
+            report.table([reconciliation]),
+        ],
     )
 
 
 def _reconciliations() -> Presenter:
     from pippin.report import reconcile as report
 
-    def blocks(found: Any) -> Blocks:
-        several = list(found.values())
-        return [report.table(several), *(one.sentence() for one in several), *_left_out(found)]
+    def blocks(reconciliations: Any) -> Blocks:
+        several = list(reconciliations.values())
+        return [report.table(several), *(one.sentence() for one in several), *_left_out(reconciliations)]
 
-    drawing = (lambda found: report.figure(list(found.values())), "from one tool's number to every other's")
+    drawing = (
+        lambda reconciliations: report.figure(list(reconciliations.values())),
+        "from one tool's number to every other's",
+    )
     return Presenter(blocks, figures={"waterfall": drawing})
 
 
 def _audit() -> Presenter:
     from pippin.report import audit as report
 
-    def blocks(found: Any) -> Blocks:
-        effects = [b for f in found.findings if f.effects for b in (f.sentence, report.effects_table(f))]
-        return [f"{found.name}: {found.about}", report.findings_table(found), *effects, report.closing(found)]
+    def blocks(audit: Any) -> Blocks:
+        effects = [b for f in audit.findings if f.effects for b in (f.sentence, report.effects_table(f))]
+        return [f"{audit.name}: {audit.about}", report.findings_table(audit), *effects, report.closing(audit)]
 
     return Presenter(blocks, report.audit_text)
 
@@ -142,32 +158,32 @@ def _audit() -> Presenter:
 def _tested() -> Presenter:
     from pippin.report import evaluation_figures as figures
 
-    def blocks(found: Any) -> Blocks:
+    def blocks(tested: Any) -> Blocks:
         rows = [
             [p.a, p.b, number(p.difference, 4), f"[{number(p.low, 4)}, {number(p.high, 4)}]", number(p.p, 4),
              number(p.p_adjusted, 4), number(p.effect, 3), "–" if p.queries_needed is None else f"{p.queries_needed:,}",
              p.reason]
-            for p in found.pairs
+            for p in tested.pairs
         ]  # fmt: skip
-        headers = ["a", "b", "a − b", f"{100 * (1 - found.alpha):g}% interval", "p", "p, corrected", "effect",
+        headers = ["a", "b", "a − b", f"{100 * (1 - tested.alpha):g}% interval", "p", "p, corrected", "effect",
                    "queries needed", "remark"]  # fmt: skip
-        note = f"{found.test} ({found.method}), {found.alternative}; correction: {found.correction}."
-        return [Table(headers, rows, names=2, remarks=1, notes=[note, *found.notes])]
+        note = f"{tested.test} ({tested.method}), {tested.alternative}; correction: {tested.correction}."
+        return [Table(headers, rows, names=2, remarks=1, notes=[note, *tested.notes])]
 
     return Presenter(blocks, figures={"differences": (figures.differences, "the difference of every pair")})
 
 
 def _anova() -> Presenter:
-    def blocks(found: Any) -> Blocks:
+    def blocks(anova: Any) -> Blocks:
         rows = [
             [r.source, f"{r.sum_of_squares:.6g}", str(r.df), f"{r.mean_square:.6g}", number(r.f, 3), number(r.p, 4)]
-            for r in (found.systems, found.queries, found.residual)
+            for r in (anova.systems, anova.queries, anova.residual)
         ]
         return [
             Table(
                 ["source", "sum of squares", "df", "mean square", "F", "p"],
                 rows,
-                notes=[found.reason] * bool(found.reason),
+                notes=[anova.reason] * bool(anova.reason),
             )
         ]
 
@@ -177,7 +193,7 @@ def _anova() -> Presenter:
 def _bounds() -> Presenter:
     from pippin.report import bounds as report
 
-    return Presenter(lambda found: [report.means([found]), report.sentence(found)])
+    return Presenter(lambda bounds: [report.means([bounds]), report.sentence(bounds)])
 
 
 def _judges() -> Presenter:
@@ -187,7 +203,7 @@ def _judges() -> Presenter:
 
 
 def _correlation() -> Presenter:
-    return Presenter(lambda found: [str(found)])
+    return Presenter(lambda correlation: [str(correlation)])
 
 
 def _leaderboard() -> Presenter:
@@ -203,15 +219,15 @@ def _leaderboard() -> Presenter:
 
 
 def _built() -> Presenter:
-    def blocks(found: Any) -> Blocks:
-        columns = found.to_dict()
+    def blocks(built: Any) -> Blocks:
+        columns = built.to_dict()
         rows = [
             [str(cell) if isinstance(cell, str) else f"{cell:,}" for cell in row]
             for row in zip(*columns.values(), strict=True)
         ]
-        collection = found.manifest["collection"]
+        collection = built.manifest["collection"]
         words = (f"{collection['name']}: {collection['documents']:,} documents, "
-                 f"{len(found.manifest['features'])} features, in {found.folder}")  # fmt: skip
+                 f"{len(built.manifest['features'])} features, in {built.folder}")  # fmt: skip
         notes = ["lost: relevant documents that the samples do not have"]
         return [words, Table(list(columns), rows, notes=notes)]
 

@@ -16,10 +16,10 @@ _BAR = 34
 _SEEN = 5e-7  # smaller parts are the rounding of sums
 
 
-def terminal(found: Reconciliation) -> str:
+def terminal(reconciliation: Reconciliation) -> str:
     """The sentence, then the waterfall from one tool's number to the other's, then who carries each part."""
     place = screen()
-    rows = waterfall(found)
+    rows = waterfall(reconciliation)
     low = min(0.0, *(min(r[1], r[2]) for r in rows))
     high = max(*(max(r[1], r[2]) for r in rows), low + 1e-12)
     label = max(width(r[0]) for r in rows)
@@ -32,23 +32,26 @@ def terminal(found: Reconciliation) -> str:
         bar = " " * left + blocks
         lines.append(place.text(f"{name}{' ' * (label - width(name))}  {bar:<{long + 1}}  {shown:>8}"))
     carried = [
-        Prose(f"  {part.words}: " + ", ".join(f"query {q} {signed(v, 4)}" for q, v in found.carriers(part)), "    ")
-        for part in found.shares
-        if abs(part.value) >= 5e-5 and found.carriers(part)
+        Prose(
+            f"  {part.words}: " + ", ".join(f"query {q} {signed(v, 4)}" for q, v in reconciliation.carriers(part)),
+            "    ",
+        )
+        for part in reconciliation.shares
+        if abs(part.value) >= 5e-5 and reconciliation.carriers(part)
     ]
-    drawn = [Prose(found.sentence()).render(), "\n".join(lines)]
+    drawn = [Prose(reconciliation.sentence()).render(), "\n".join(lines)]
     return "\n\n".join([*drawn, *(["\n".join(["carried most by", *(c.render() for c in carried)])] if carried else [])])
 
 
-def waterfall(found: Reconciliation) -> list[tuple[str, float, float, bool]]:
+def waterfall(reconciliation: Reconciliation) -> list[tuple[str, float, float, bool]]:
     """(name, from, to, whether a total) for each step from the source's number to the target's."""
-    rows = [(found.source.name, 0.0, found.before, True)]
-    at = found.before
-    for part in found.shares:
+    rows = [(reconciliation.source.name, 0.0, reconciliation.before, True)]
+    at = reconciliation.before
+    for part in reconciliation.shares:
         if abs(part.value) >= _SEEN:
             rows.append((part.words, at, at + part.value, False))
             at += part.value
-    rows.append((found.target.name, 0.0, found.after, True))
+    rows.append((reconciliation.target.name, 0.0, reconciliation.after, True))
     return rows
 
 
@@ -57,22 +60,24 @@ def table(reconciliations: Sequence[Reconciliation]) -> Table:
     axes = [a for a in AXES if any(p.axis == a and abs(p.value) >= _SEEN for r in reconciliations for p in r.shares)]
     source = reconciliations[0].source
     rows = []
-    for found in reconciliations:
-        parts = {p.axis: p.value for p in found.shares}
+    for reconciliation in reconciliations:
+        parts = {p.axis: p.value for p in reconciliation.shares}
         cells = [signed(parts[a], 4) if abs(parts.get(a, 0.0)) >= _SEEN else "" for a in axes]
-        rows.append([found.target.name, number(found.after, 4), signed(found.difference, 4), *cells])
+        rows.append(
+            [reconciliation.target.name, number(reconciliation.after, 4), signed(reconciliation.difference, 4), *cells]
+        )
     measure = reconciliations[0].measure
     notes = [f"{source.name} says {number(reconciliations[0].before, 4)}; the parts of a row sum to its difference."]
     return Table(["tool", measure, f"− {source.name}", *(AXES[a].words for a in axes)], rows, notes=notes)
 
 
-def per_query_table(found: Reconciliation) -> Table:
+def per_query_table(one: Reconciliation) -> Table:
     """A row per query that any share falls on, a column per choice; the queries with the largest difference first."""
-    shares = [s for s in found.shares if np.abs(s.per_query).max(initial=0.0) >= _SEEN]
-    total = sum((s.per_query for s in shares), np.zeros(len(found.query_ids)))
+    shares = [s for s in one.shares if np.abs(s.per_query).max(initial=0.0) >= _SEEN]
+    total = sum((s.per_query for s in shares), np.zeros(len(one.query_ids)))
     order = [int(i) for i in np.argsort(-np.abs(total), kind="stable") if any(_part(s, i) for s in shares)]
-    rows = [[found.query_ids[i], signed(total[i], 4), *(_part(s, i) for s in shares)] for i in order]
-    notes = [f"{found.target.name} − {found.source.name}, as it enters the mean; {len(found.query_ids) - len(order)} "
+    rows = [[one.query_ids[i], signed(total[i], 4), *(_part(s, i) for s in shares)] for i in order]
+    notes = [f"{one.target.name} − {one.source.name}, as it enters the mean; {len(one.query_ids) - len(order)} "
              "other queries are alike under both"]  # fmt: skip
     return Table(["query", "difference", *(s.words for s in shares)], rows, notes=notes)
 
@@ -82,9 +87,9 @@ def _part(share: Share, query: int) -> str:
     return signed(value, 4) if abs(value) >= _SEEN else ""
 
 
-def per_query_text(found: Reconciliation, form: str) -> str:
+def per_query_text(reconciliation: Reconciliation, form: str) -> str:
     """The sentence, then which queries carry each part."""
-    return together([Prose(found.sentence()), per_query_table(found)], form)
+    return together([Prose(reconciliation.sentence()), per_query_table(reconciliation)], form)
 
 
 def per_query_csv(reconciliations: Sequence[Reconciliation]) -> Table:
@@ -97,40 +102,40 @@ def per_query_csv(reconciliations: Sequence[Reconciliation]) -> Table:
     return Table(["measure", "from", "to", "choice", "query", "value"], rows, names=5)
 
 
-def record(found: Reconciliation, per_query: bool = False) -> dict[str, Any]:
+def record(one: Reconciliation, per_query: bool = False) -> dict[str, Any]:
     """A reconciliation as JSON holds it, doubles in full; of each share the ten largest queries, or all."""
-    most = len(found.query_ids) if per_query else 10
+    most = len(one.query_ids) if per_query else 10
     return {
-        "measure": found.measure, "from": found.source.name, "to": found.target.name, "before": found.before,
-        "after": found.after, "difference": found.difference, "sentence": found.sentence(),
+        "measure": one.measure, "from": one.source.name, "to": one.target.name, "before": one.before,
+        "after": one.after, "difference": one.difference, "sentence": one.sentence(),
         "parts": [
             {"axis": p.axis, "words": p.words, "before": p.before, "after": p.after, "value": p.value, "fact": p.fact,
-             "queries": dict(found.carriers(p, most))}
-            for p in found.shares
+             "queries": dict(one.carriers(p, most))}
+            for p in one.shares
         ],
     }  # fmt: skip
 
 
-def csv_table(reconciliations: Sequence[Reconciliation]) -> Table:
+def csv_table(ones: Sequence[Reconciliation]) -> Table:
     """A long table with full doubles."""
-    rows = [[r.measure, r.source.name, r.target.name, p.axis, repr(p.value)] for r in reconciliations for p in r.shares]
-    totals = [[r.measure, r.source.name, r.target.name, "difference", repr(r.difference)] for r in reconciliations]
+    rows = [[r.measure, r.source.name, r.target.name, p.axis, repr(p.value)] for r in ones for p in r.shares]
+    totals = [[r.measure, r.source.name, r.target.name, "difference", repr(r.difference)] for r in ones]
     return Table(["measure", "from", "to", "choice", "value"], [*rows, *totals], names=4)
 
 
-def figure(reconciliations: Sequence[Reconciliation]) -> dict[str, Any]:
+def figure(ones: Sequence[Reconciliation]) -> dict[str, Any]:
     """Waterfalls as a Vega-Lite specification, one per target tool."""
     values = [
         {"tool": r.target.name, "step": name, "order": i, "from": start, "to": end, "change": end - start,
          "kind": "total" if total else "up" if end >= start else "down"}
-        for r in reconciliations
+        for r in ones
         for i, (name, start, end, total) in enumerate(waterfall(r))
     ]  # fmt: skip
     tooltip = [{"field": "step"}, {"field": "to", "format": ".4f"}, {"field": "change", "format": "+.4f"}]
     return {
         "data": {"values": values},
         "facet": {"field": "tool", "type": "nominal", "columns": 2, "title": None,
-                  "sort": [r.target.name for r in reconciliations]},
+                  "sort": [r.target.name for r in ones]},
         "columns": 2,
         "resolve": {"scale": {"y": "independent"}},
         "spec": {
@@ -138,7 +143,7 @@ def figure(reconciliations: Sequence[Reconciliation]) -> dict[str, Any]:
             "mark": {"type": "bar", "height": {"band": 0.7}},
             "encoding": {
                 "y": {"field": "step", "type": "nominal", "sort": {"field": "order"}, "title": None},
-                "x": {"field": "from", "type": "quantitative", "title": reconciliations[0].measure},
+                "x": {"field": "from", "type": "quantitative", "title": ones[0].measure},
                 "x2": {"field": "to"},
                 "color": {"field": "kind", "type": "nominal", "legend": None,
                           "scale": {"domain": ["total", "up", "down"], "range": ["#6b7280", "#2a9d63", "#c8553d"]}},

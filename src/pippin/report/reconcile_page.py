@@ -23,22 +23,25 @@ if TYPE_CHECKING:
 RUN = "this ranking"
 
 
-def reconcile_page(found: Sequence[Reconciliation], facts: Sequence[str]) -> str:
+def reconcile_page(reconciliations: Sequence[Reconciliation], facts: Sequence[str]) -> str:
     """The whole page as one text."""
     from pippin.report.reconcile import table
 
-    measures = tuple(dict.fromkeys(r.measure for r in found))
-    source = found[0].source.name
-    targets = sorted({r.target.name for r in found}, key=lambda name: list(TOOLS).index(name) if name in TOOLS else 0)
+    measures = tuple(dict.fromkeys(r.measure for r in reconciliations))
+    source = reconciliations[0].source.name
+    targets = sorted(
+        {r.target.name for r in reconciliations}, key=lambda name: list(TOOLS).index(name) if name in TOOLS else 0
+    )
     names = Names(("",), (source, *targets), measures, (RUN,), (GIVEN,))
     data = {
         "noun": "ranking", **common(names), "tool": source, "data": ["the data"], "alpha": 0.05, "overall": {},
-        "notes": [], "without_lists": "", "panels": {GIVEN: {"the data": _panel(names, found)}},
+        "notes": [], "without_lists": "", "panels": {GIVEN: {"the data": _panel(names, reconciliations)}},
     }  # fmt: skip
-    tables = [[r for r in found if r.measure == measure] for measure in measures]
-    all_parts = "".join(f"<h3>All parts of {Markup.escape(own[0].measure)}</h3>"
-                        f"{html_table(table(own), f'All parts of {own[0].measure}')}" for own in tables)  # fmt: skip
-    most = max(found, key=lambda r: abs(r.difference))
+    tables = [[r for r in reconciliations if r.measure == measure] for measure in measures]
+    all_parts = "".join(f"<h3>All parts of {Markup.escape(several[0].measure)}</h3>"
+                        f"{html_table(table(several), f'All parts of {several[0].measure}')}"
+                        for several in tables)  # fmt: skip
+    most = max(reconciliations, key=lambda r: abs(r.difference))
     return numbers_page(
         "Pippin reconciliation", f"Why do the tools disagree about {' and '.join(measures)}?", data,
         [count(len(names.tools), "evaluation tool"), *facts], ("reconcile",), finding=most.sentence(),
@@ -46,18 +49,18 @@ def reconcile_page(found: Sequence[Reconciliation], facts: Sequence[str]) -> str
     )  # fmt: skip
 
 
-def _panel(names: Names, found: Sequence[Reconciliation]) -> dict[str, Any]:
+def _panel(names: Names, reconciliations: Sequence[Reconciliation]) -> dict[str, Any]:
     means = np.full((len(names.tools), len(names.measures), 1), np.nan)
     told: dict[str, Any] = {m: {RUN: {"ways": [-1] * len(names.tools), "found": []}} for m in names.measures}
-    number = {query: i for i, query in enumerate(found[0].query_ids)}
-    for r in found:
+    number = {query: i for i, query in enumerate(reconciliations[0].query_ids)}
+    for r in reconciliations:
         m, t = names.measures.index(r.measure), names.tools.index(r.target.name)
         means[0, m, 0], means[t, m, 0] = r.before, r.after
-        own = told[r.measure][RUN]
-        own["ways"][t] = len(own["found"])
-        own["found"].append([
+        by_tool = told[r.measure][RUN]
+        by_tool["ways"][t] = len(by_tool["found"])
+        by_tool["found"].append([
             (s.axis, s.value, s.fact, [(number[q], v) for q, v in r.carriers(s, CARRIERS)]) for s in r.shares
         ])  # fmt: skip
     axes = {name: axis.words for name, axis in AXES.items()}
-    return {**NOTHING, "queries": list(found[0].query_ids), "means": pack(means),
+    return {**NOTHING, "queries": list(reconciliations[0].query_ids), "means": pack(means),
             "reconcile": pack_texts({"axes": axes, "measures": told})}  # fmt: skip

@@ -60,11 +60,11 @@ def families(measures: Sequence[str]) -> dict[str, list[int]]:
     >>> families(["NDCG@1", "NDCG@10", "MAP"])
     {'NDCG': [1, 10], 'MAP': []}
     """
-    found: dict[str, list[int]] = {}
+    cutoffs: dict[str, list[int]] = {}
     for measure in measures:
         family, _, cutoff = measure.partition("@")
-        found.setdefault(family, []).extend([int(cutoff)] if cutoff else [])
-    return found
+        cutoffs.setdefault(family, []).extend([int(cutoff)] if cutoff else [])
+    return cutoffs
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +116,11 @@ def arrays(names: Names, sheets: Sheets, folds: int) -> dict[str, Any]:
 
 def _pair(board: Board, a: str, b: str) -> tuple[float, float]:
     """The corrected p and the effect of a pair, a less b; NaN where it was not tested."""
-    found = board.tested._by_names.get((a, b))
-    if found is not None:
-        return found.p_adjusted, found.effect
-    found = board.tested._by_names.get((b, a))
-    return (np.nan, np.nan) if found is None else (found.p_adjusted, -found.effect)
+    pair = board.tested._by_names.get((a, b))
+    if pair is not None:
+        return pair.p_adjusted, pair.effect
+    pair = board.tested._by_names.get((b, a))
+    return (np.nan, np.nan) if pair is None else (pair.p_adjusted, -pair.effect)
 
 
 def pairs(names: Names, sheets: Sheets) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def pairs(names: Names, sheets: Sheets) -> dict[str, Any]:
             ]
             p, effect = np.array(both).reshape(-1, 2).T
             tables.append(np.array([significant_digits(p), np.round(effect, 2)], np.float32))
-    found, which = distinct(tables)
-    stacked = np.array(found, np.float32).reshape(len(found), 2, len(first))
+    unlike, which = distinct(tables)
+    stacked = np.array(unlike, np.float32).reshape(len(unlike), 2, len(first))
     return {"pair_ways": pack(which.reshape(len(names.measures), len(names.tools))),
             "pairs_p": pack(stacked[:, 0]), "pairs_effect": pack(stacked[:, 1])}  # fmt: skip
 
@@ -159,34 +159,34 @@ def stretches(order: Sequence[str], differs: Callable[[str, str], bool]) -> list
     >>> stretches("abcd", lambda a, b: (a, b) in (("a", "c"), ("a", "d"), ("b", "d")))
     [(1, 2), (2, 3), (3, 4)]
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     end = 0
     for start in range(len(order)):
         last = start
         while last + 1 < len(order) and not any(differs(order[i], order[last + 1]) for i in range(start, last + 1)):
             last += 1
         if last >= end:
-            found.append((start + 1, last + 1))
+            groups.append((start + 1, last + 1))
             end = last + 1
-    return found
+    return groups
 
 
 def all_groups(names: Names, sheets: Sheets) -> dict[str, Any]:
     """Tool → measure → stretches."""
-    found = [[groups(sheets[t, m]) if (t, m) in sheets else [] for m in names.measures] for t in names.tools]
-    return pack_texts(found)
+    groups_by_tool = [[groups(sheets[t, m]) if (t, m) in sheets else [] for m in names.measures] for t in names.tools]
+    return pack_texts(groups_by_tool)
 
 
 def agreements(names: Names, compared: Sequence[Comparison | None]) -> dict[str, Any]:
     """tau_b and tau_ap_b between the leaderboards of every two tools, for each measure."""
     shape = (len(names.measures), len(names.tools), len(names.tools))
-    found = {c: np.full(shape, np.nan, np.float32) for c in ("tau_b", "tau_ap_b")}
+    by_coefficient = {c: np.full(shape, np.nan, np.float32) for c in ("tau_b", "tau_ap_b")}
     for m, comparison in enumerate(compared):
         if comparison is not None:
             at = [names.tools.index(b.name) for b in comparison.boards]
-            for coefficient, table in found.items():
+            for coefficient, table in by_coefficient.items():
                 table[m][np.ix_(at, at)] = comparison.agreement(coefficient)
-    return {coefficient: pack(table) for coefficient, table in found.items()}
+    return {coefficient: pack(table) for coefficient, table in by_coefficient.items()}
 
 
 def query_values(names: Names, sheets: Sheets, queries: int) -> dict[str, Any]:
@@ -202,11 +202,11 @@ def query_values(names: Names, sheets: Sheets, queries: int) -> dict[str, Any]:
             sheet = sheets.get((tool, measure))
             exact.append(None if sheet is None or np.isnan(sheet.values).all() else _by_ranker(names, sheet, queries))
         # Most tools agree to the last bit: what was rounded once need not be again.
-        found, which = distinct(exact)
-        rounded, again = distinct([ten_thousandths(table) for table in found])
+        unlike, which = distinct(exact)
+        rounded, again = distinct([ten_thousandths(table) for table in unlike])
         starts.append(len(tables))
         tables += rounded
-        there = which < len(found)
+        there = which < len(unlike)
         ways[m, there] = again[which[there]]
     return {"ways": pack(ways), "starts": starts,
             "values": pack(np.concatenate(tables) if tables else np.zeros(0, np.uint16))}  # fmt: skip
@@ -258,8 +258,8 @@ def joined(distance: F64) -> list[int]:
 
 def tool_groups(tools: Sequence[str]) -> list[dict[str, Any]]:
     """The tools by their group, in the order of the shelf, with a line on each group."""
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name in tools:
-        found.setdefault(TOOLS[name].group if name in TOOLS else REST, []).append(name)
+        members.setdefault(TOOLS[name].group if name in TOOLS else REST, []).append(name)
     about = {**GROUPS, REST: "values as they were given"}
-    return [{"name": name, "about": about[name], "tools": found[name]} for name in about if name in found]
+    return [{"name": name, "about": about[name], "tools": members[name]} for name in about if name in members]

@@ -41,13 +41,13 @@ def evidence_table(conclusion: Conclusion) -> Table:
 
 def tools_table(study: Study) -> Table:
     """NDCG@10: a row per ranker and training convention, a column per group of tools that agree."""
-    found = {(p.ranker, p.convention, p.tool): p for p in study.points if p.cutoff == LAST}
+    points = {(p.ranker, p.convention, p.tool): p for p in study.points if p.cutoff == LAST}
     firsts = [group[0] for group in study.alike]
     rows = [
-        [ranker, convention, *(_mean(found.get((ranker, convention, tool))) for tool in firsts)]
+        [ranker, convention, *(_mean(points.get((ranker, convention, tool))) for tool in firsts)]
         for ranker in study.rankers for convention in study.conventions
     ]  # fmt: skip
-    errors = [p.error for p in found.values() if not math.isnan(p.error)]
+    errors = [p.error for p in points.values() if not math.isnan(p.error)]
     span = f"{min(errors):.3f} to {max(errors):.3f}" if errors else "unknown"
     notes = [f"Standard errors (over queries, averaged in quadrature over the folds): {span}."]
     same = [f"{g[0]} = {', '.join(g[1:])}" for g in study.alike if len(g) > 1]
@@ -58,8 +58,8 @@ def tools_table(study: Study) -> Table:
 
 def cutoffs_table(study: Study, ranker: str) -> Table:
     """NDCG@1…10 of one ranker, trained under the base: a row per group of tools that agree."""
-    found = {(p.tool, p.cutoff): p for p in study.points if (p.ranker, p.convention) == (ranker, study.base)}
-    rows = [[group[0], *(_mean(found.get((group[0], k))) for k in CUTOFFS)] for group in study.alike]
+    points = {(p.tool, p.cutoff): p for p in study.points if (p.ranker, p.convention) == (ranker, study.base)}
+    rows = [[group[0], *(_mean(points.get((group[0], k))) for k in CUTOFFS)] for group in study.alike]
     return Table(["evaluated by", *(f"@{k}" for k in CUTOFFS)], rows)
 
 
@@ -171,16 +171,16 @@ def _label(group: Sequence[str]) -> str:
 def _values(study: Study) -> list[Spec]:
     """The points of the first tool of every group, with the bounds of one standard error."""
     shown = {group[0]: group for group in study.alike}
-    found = []
+    values = []
     for p in study.points:
         if p.tool in shown:
             error = 0.0 if math.isnan(p.error) else p.error
-            found.append({
+            values.append({
                 "ranker": p.ranker, "convention": p.convention, "evaluated": _label(shown[p.tool]),
                 "tools": ", ".join(shown[p.tool]), "cutoff": p.cutoff, "NDCG": p.mean, "error": error,
                 "low": p.mean - error, "high": p.mean + error,
             })  # fmt: skip
-    return found
+    return values
 
 
 def _curves(colour: Spec, width: int, height: int) -> Spec:

@@ -35,16 +35,16 @@ def _sections(study: Study, where: str) -> list[Section]:
              f"{c.words}" for i, c in enumerate(study.conclusions, 1))]  # fmt: skip
     name = study.data.replace(" ", "-")
     conclusions = Shown(report.conclusions_table(study), f"Conclusions{where}", f"conclusions-{name}")
-    found = [Section(f"Conclusions{where}", words, tables=[conclusions], nav=f"Conclusions{where}")]
+    sections = [Section(f"Conclusions{where}", words, tables=[conclusions], nav=f"Conclusions{where}")]
     evidence = [Shown(report.evidence_table(c), f"{c.name}, by ranker", f"evidence-{name}-{i}")
                 for i, c in enumerate(study.conclusions) if c.name.startswith("training") and c.evidence]  # fmt: skip
     if evidence:
-        found.append(Section(f"By ranker{where}", tables=evidence))
+        sections.append(Section(f"By ranker{where}", tables=evidence))
     curves = [_training(study, ranker) for ranker in study.rankers[:_MANY]] + [_rankers(study, g) for g in study.alike]
-    found.append(Section(f"Curves{where}", ["A whisker is one standard error. Point at a line to let the others fade."],
-                         [figure for figure in curves if figure.rows]))  # fmt: skip
+    words = ["A whisker is one standard error. Point at a line to let the others fade."]
+    sections.append(Section(f"Curves{where}", words, [figure for figure in curves if figure.rows]))
     table = Shown(report.tools_table(study), f"NDCG@{LAST} under every tool", f"tools-{name}")
-    return [*found, Section(f"NDCG@{LAST} under every tool{where}", tables=[table], nav=f"Tools{where}")]
+    return [*sections, Section(f"NDCG@{LAST} under every tool{where}", tables=[table], nav=f"Tools{where}")]
 
 
 def _training(study: Study, ranker: str) -> Drawing:

@@ -10,13 +10,17 @@ from pippin.cli.options import printing
 from pippin.cli.output import write
 from pippin.tables import Facts, Heading, Part, Prose, Table, number
 
-HELP = "List the rankers, tell all about one, or show a model."
-EXAMPLES = ("pippin rankers", "pippin rankers lambdamart", "pippin rankers model.json --format json")
+HELP = """List the rankers and the steps of chains, tell all about one, or show a model.
+
+With --on a model's features are shown by what rankings of these data lose without each."""
+EXAMPLES = ("pippin rankers", "pippin rankers lambdamart", "pippin rankers model.json --on test.txt")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("ranker", metavar="RANKER|MODEL", nargs="?", help="a name, or a model file")
+    parser.add_argument("--on", metavar="DATA", help="of a model: what NDCG@10 on these labelled data loses without "
+                        "each feature, with intervals, and the sizes of SHAP values where there are trees")  # fmt: skip
     printing(parser)
 
 
@@ -33,6 +37,9 @@ def run(options: argparse.Namespace) -> int:
         from pippin.rankers import models
 
         model = models.load(name)
+        if options.on is not None:
+            write(form, output, lambda: explained(model, options.on), lambda: explained_record(model, options.on))
+            return 0
         write(form, output, lambda: show_model(model), lambda: model_record(model), lambda: weights(model))
     else:
         write(form, output, lambda: describe(name), lambda: record(name), lambda: parameters(name))
@@ -106,6 +113,37 @@ def show_model(model: Any) -> list[Part]:
     shown = ", ".join(f"{k}={v}" for k, v in model.get_params().items())
     learned = model.words_of_model() if isinstance(model, Chain) else []
     return [Prose(f"{model.name}: {shown}"), *map(Prose, learned), weights(model)]
+
+
+def explained(model: Any, data: str) -> list[Part]:
+    """What features are worth to a model on data: permutation importance, and SHAP values of trees."""
+    about = explained_record(model, data)
+    shap = about["shap"] or {}
+    rows = [
+        [one["feature"], f"{one['mean']:+.4f}", f"{one['low']:+.4f} … {one['high']:+.4f}",
+         *([f"{shap[one['feature']]:.4f}"] if shap else [])]
+        for one in about["permutation"]
+    ]  # fmt: skip
+    heads = ["feature", f"{about['measure']} lost", "95% interval", *(["mean |SHAP|"] if shap else [])]
+    notes = ["Lost: where the feature is shuffled within queries. SHAP: what it moves documents of a query apart by."]
+    return [Table(heads, rows, notes=notes if shap else [notes[0].partition(" SHAP")[0]])]
+
+
+def explained_record(model: Any, data: str) -> dict[str, Any]:
+    """The same as JSON holds it."""
+    from dataclasses import asdict
+
+    from pippin.cli.train import read_data
+    from pippin.errors import DataError
+    from pippin.rankers.explaining import permutation_importance, shap_importance
+
+    judged, measure = read_data(data), "NDCG@10"
+    effects = [asdict(one) for one in permutation_importance(model, judged, measure)]
+    try:
+        shap = shap_importance(model, judged)
+    except DataError:
+        shap = None
+    return {"ranker": model.name, "measure": measure, "permutation": effects, "shap": shap}
 
 
 def weights(model: Any) -> Table:

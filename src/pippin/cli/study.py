@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools
-from pippin.cli.options import flag, old, shared
+from pippin.cli.options import Several, flag, old, shared
 from pippin.cli.output import write, write_text
 from pippin.tables import FORMATS
 
 HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions hold.
 
 The conclusions are those of Busa-Fekete et al. (2012). What is in the results is not computed again, so the same
-command goes on after an interruption."""
+command goes on after an interruption. `pippin study research DATA …` tries the directions of docs/research.md instead:
+feature selection, reduction, transfer and others, each against its baseline."""
 EXAMPLES = (
     "pippin study mine --quick --ranker adarank --convention ranklib,yahoo",
     "pippin study mine --quick -r adarank --convention ranklib,yahoo --format markdown --report study.md",
@@ -28,13 +29,15 @@ CONVENTIONS = ["official", "ranklib", "yahoo", "letor4"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, or files with features "
-                        "(NAME=PATH calls one otherwise)")  # fmt: skip
+                        "(NAME=PATH calls one otherwise); `research` first: the study of directions")  # fmt: skip
     flag(parser, "out", "a folder of results apart from those of `bench`", metavar="RESULTS", default="study-results")
     flag(parser, "convention", "the first is the base; yahoo and ranklib differ in empty queries alone",
          default=CONVENTIONS)  # fmt: skip
     flag(parser, "tool", "those whose numbers are shown", default=["classic"])
     shared(parser, ranker=RANKERS, seeds=1)
     shared(parser, "quick", "jobs", "memory", "quiet")
+    flag(parser, "sample", "for research", default=100)
+    parser.add_argument("--only", metavar="NAME", action=Several, help="for research: these directions alone")
     flag(parser, "format", choices=(*FORMATS, "html"), default="table")
     flag(parser, "report", default="-")
     parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
@@ -46,6 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what is missing, and say what came out; status 1 where a cell failed."""
+    if options.data[0] == "research":
+        from pippin.cli.research import run as run_research
+
+        return run_research(options)
     trained = [tool.name for tool in chosen_tools(options.convention)]
     shown = [tool.name for tool in chosen_tools(options.tool)]
     from pippin.bench.study import run_study, study

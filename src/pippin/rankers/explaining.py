@@ -7,7 +7,6 @@ score out among the features, exactly, for trees (through LightGBM).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,6 @@ from pippin.rankers.base import Ranker
 from pippin.rankers.models import aligned
 from pippin.rankers.parts.trees import BoostedRanker
 from pippin.rankers.training import as_dataset
-from pippin.tables import Table
 
 F64 = NDArray[np.float64]
 
@@ -125,10 +123,3 @@ def shap_importance(model: Ranker, data: Any) -> dict[str, float]:
     apart = np.abs(values - np.repeat(means, sizes[filled], axis=0)).mean(axis=0)
     pairs = sorted(zip(whole.feature_names, apart.tolist(), strict=True), key=lambda pair: -pair[1])
     return dict(pairs)
-
-
-def effects_table(effects: Sequence[Effect], measure: str) -> Table:
-    """A row per feature."""
-    rows = [[one.feature, f"{one.mean:+.4f}", f"{one.low:+.4f} … {one.high:+.4f}"] for one in effects]
-    return Table(["feature", f"{measure} lost", "95% interval"], rows,
-                 notes=["What the measure loses where the feature is shuffled within queries."])  # fmt: skip

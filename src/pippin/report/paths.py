@@ -66,10 +66,49 @@ def _interval(low: float, high: float, sign: str) -> str:
 
 
 def versus_table(rows: Sequence[Versus], measure: str) -> Table:
-    """A row per data set and ranker, the baseline of each data set first."""
+    """A row per data set and ranker, each baseline before what is held against it; and how often what helped."""
     cells = [[row.data, row.ranker, f"{row.mean:.4f}", _interval(row.low, row.high, ""), *_gap(row)] for row in rows]
     heads = ["data", "ranker", measure, "95% interval", "against the first", "95% interval", "p", "verdict", "seconds"]
-    return Table(heads, cells, names=2, keys=2)
+    held = [row for row in rows if not math.isnan(row.difference)]
+    counts = {verdict: sum(row.verdict == verdict for row in held) for verdict in ("better", "worse", "no difference")}
+    told = f"Of {len(held)} comparisons {counts['better']} are better, {counts['worse']} worse, and "
+    note = f"{told}{counts['no difference']} show no difference (t over queries, Holm, 0.05)."
+    return Table(heads, cells, names=2, keys=2, notes=[note])
+
+
+def smallest_table(paths: Sequence[Selection]) -> Table:
+    """A row per data set: the smallest set that is not significantly worse, and the best."""
+    rows = []
+    for path in paths:
+        small = next((point for k, point in path.points if k == path.smallest), None)
+        best, top = max(path.points, key=lambda one: one[1].mean)
+        rows.append([
+            path.data, str(path.features), f"{path.everything.mean:.4f}",
+            "none" if small is None else str(path.smallest), "" if small is None else f"{small.mean:.4f}",
+            "" if small is None else _interval(small.difference_low, small.difference_high, "+"),
+            str(best), f"{top.mean:.4f}",
+        ])  # fmt: skip
+    heads = ["data", "features", paths[0].measure, "fewest as good", paths[0].measure, "against all, 95% interval",
+             "best of the path", paths[0].measure]  # fmt: skip
+    note = f"{paths[0].step} > {paths[0].ranker}; as good: not significantly worse than all features (t, Holm, 0.05)."
+    return Table(heads, rows, notes=[note])
+
+
+def curves_table(curves: Sequence[Learning]) -> Table:
+    """A row per data set and ranker, a column per number of queries; and who overtakes whom."""
+    numbers = sorted({point[0] for found in curves for curve in found.curves.values() for point in curve[:-1]})
+    rows = []
+    for found in curves:
+        for ranker, curve in found.curves.items():
+            means = {n: mean for n, mean, *_ in curve[:-1]}
+            last = curve[-1] if curve else None
+            rows.append([
+                found.data, ranker, *(f"{means[n]:.4f}" if n in means else "" for n in numbers),
+                "" if last is None else f"{last[1]:.4f} ({last[0]})",
+            ])  # fmt: skip
+    heads = ["data", "ranker", *(f"{n} queries" for n in numbers), "all (queries)"]
+    notes = [sentence for found in curves for sentence in learning_sentences(found)]
+    return Table(heads, rows, names=2, keys=2, notes=notes)
 
 
 def selection_record(path: Selection) -> dict[str, Any]:

@@ -1,0 +1,184 @@
+"""What does each line of research do to a ranker? The directions of LETOR's §5 as benchmarks, in one place.
+
+Most directions hold chains against a baseline, on the same folds, with intervals and corrected tests (`versus`); one
+may also come to a path, a learning curve, or a table of its own. `research` runs them all, and `docs/research.md` is
+filled with what comes out. A direction more is a function under `@direction(…)` here, or in a module of a plug-in's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pippin.bench.inputs import Input, InputOptions, find_inputs
+from pippin.bench.paths import Learning, Selection, learning, selection
+from pippin.bench.plan import Experiment, first_seeds
+from pippin.bench.runner import run
+from pippin.bench.store import Results
+from pippin.bench.versus import Versus, versus
+from pippin.errors import DataError
+from pippin.rankers.written import canonical
+from pippin.registry import Registry
+from pippin.tables import Table
+
+MEASURE = "NDCG@10"
+Finding = Sequence[Versus] | Sequence[Selection] | Sequence[Learning] | Table  # what a direction comes to
+Lines = tuple[str, Sequence[str]]  # a baseline, and what is held against it
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A line of research: what it asks, and how that is found out."""
+
+    name: str
+    title: str
+    question: str
+    findings: Callable[[Laboratory], Iterator[Finding]]
+
+
+DIRECTIONS: Registry[Direction] = Registry("direction of research", "pippin.directions", Direction)
+
+
+def direction(name: str, title: str, question: str) -> Callable[[Callable[[Laboratory], Iterator[Finding]]], Any]:
+    """Function decorator: put a direction on the shelf; the function finds something out in a laboratory."""
+
+    def put(findings: Callable[[Laboratory], Iterator[Finding]]) -> Callable[[Laboratory], Iterator[Finding]]:
+        DIRECTIONS.register(name, Direction(name, title, question, findings))
+        return findings
+
+    return put
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Where directions are tried: data sets, a folder of results, and how benchmarks run in it."""
+
+    arguments: tuple[str, ...]
+    output: str | os.PathLike[str]
+    quick: bool = True
+    sample: int = 100
+    folds: int = 5
+    how: Mapping[str, Any] = field(default_factory=dict)  # of `bench.runner.run`
+
+    def inputs(self) -> list[Input]:
+        """The data sets, built where they are collections."""
+        place = Results.create(self.output).path / "collections"
+        return find_inputs(self.arguments, InputOptions(self.folds, sample=self.sample, cache=place))
+
+    @property
+    def data(self) -> list[str]:
+        """The names of the data sets."""
+        return [source.data for source in self.inputs()]
+
+    def bench(self, data: Sequence[str], rankers: Sequence[str], *, seeds: int = 1, **plan: Any) -> Results:
+        """A benchmark of data sets by their names; what it learns from is taken along."""
+        places = {source.data: source.path for source in self.inputs()}
+        experiment = Experiment(
+            tuple(f"{name}={places[name]}" for name in data), rankers=tuple(dict.fromkeys(map(canonical, rankers))),
+            tools=("official",), measures=(MEASURE, "MAP"), select=MEASURE, quick=self.quick, folds=self.folds,
+            seeds=first_seeds(seeds), **plan,
+        )  # fmt: skip
+        return run(experiment, self.output, **self.how).results
+
+    def against(
+        self, lines: Callable[[str, Sequence[str]], Sequence[Lines]], *, seeds: int = 1, **plan: Any
+    ) -> list[Versus]:
+        """Each data set's chains against their baselines; `lines` says which, given it and all data sets."""
+        found: list[Versus] = []
+        names = self.data
+        for data in names:
+            for baseline, contenders in lines(data, names):
+                rankers = [canonical(text) for text in (baseline, *contenders)]
+                others = [name for name in names if name != data and any(f"from={name}" in text for text in rankers)]
+                results = self.bench([data, *others], rankers, seeds=seeds, **plan)
+                found += versus(results, data, rankers[0], rankers[1:], MEASURE)
+        return found
+
+    def path_options(self) -> dict[str, Any]:
+        """What paths of features and of queries are run with."""
+        return {"quick": self.quick, "folds": self.folds, "sample": self.sample, **self.how}
+
+
+def research(
+    data: Sequence[str], output: str | os.PathLike[str], *, only: Sequence[str] = (), quick: bool = True,
+    sample: int = 100, folds: int = 5, **how: Any,
+) -> list[tuple[Direction, list[Finding]]]:  # fmt: skip
+    """Every direction (or those named) with what it found; what was computed before is not computed again.
+
+    data    folders with folds, files with features, collections; NAME=PATH calls one otherwise
+    only    the names of directions
+    how     goes to `bench.runner.run`
+    """
+    chosen = [DIRECTIONS[name] for name in only] or DIRECTIONS.values()
+    place = Laboratory(tuple(data), output, quick, sample, folds, how)
+    if not place.inputs():
+        raise DataError("research needs a data set")
+    return [(one, list(one.findings(place))) for one in chosen]
+
+
+@direction("selection", "Feature selection", "How many features are enough, and does leaving some out help?")
+def _selection(place: Laboratory) -> Iterator[Finding]:
+    """Each way to keep ten features, and the path of GAS."""
+    ways = ["gas(k=10)", "elimination(k=10)", "l1(k=10)", "permutation(k=10)", "forward(k=5)"]
+    yield place.against(lambda *_: [
+        ("ranksvm", [f"{way} > ranksvm" for way in ways]),
+        ("lambdamart", [f"{way} > lambdamart" for way in ("gas(k=10)", "permutation(k=10,ranker=ranksvm)")]),
+    ])  # fmt: skip
+    paths = selection(place.arguments, place.output, step="gas", sizes=(1, 3, 5, 10, 20), **place.path_options())
+    yield paths
+
+
+@direction("reduction", "Dimensionality reduction", "Do a few directions carry what all features do?")
+def _reduction(place: Laboratory) -> Iterator[Finding]:
+    """Each way to make ten numbers of all features."""
+    ways = ["pca(10)", "pca(10,within=all)", "pair-lda(10)", "pair-lda(1)", "random-projection(10)"]
+    yield place.against(lambda *_: [("ranksvm", [f"{way} > ranksvm" for way in ways])])
+
+
+@direction("transfer", "Multitask and transfer ranking", "With ten labelled queries, does another data set help?")
+def _transfer(place: Laboratory) -> Iterator[Finding]:
+    """Each way to borrow, for every data set that shares named features with another."""
+    ways = ["transfer", "multitask", "density-ratio", "tradaboost(rounds=4"]
+
+    def lines(data: str, names: Sequence[str]) -> list[Lines]:
+        source = _source_of(data, names)
+        if source is None:
+            return []
+        borrowed = [f"{way}{',' if '(' in way else '('}from={source})" for way in ways]
+        return [("queries(10) > ranksvm", [f"queries(10) > {way} > ranksvm" for way in borrowed])]
+
+    yield place.against(lines, seeds=2)
+
+
+def _source_of(data: str, names: Sequence[str]) -> str | None:
+    """What a data set borrows from: another task of its collection, or another collection with named features.
+
+    >>> _source_of("stdlib-NP", ["stdlib-TD", "stdlib-HP", "stdlib-NP"]), _source_of("ohsumed", ["mq2008", "ohsumed"])
+    ('stdlib-HP', None)
+    """
+    partners = {"stdlib-TD": "stdlib-NP", "stdlib-HP": "stdlib-NP", "stdlib-NP": "stdlib-HP", "cacm": "cran",
+                "cran": "cacm"}  # fmt: skip
+    found = partners.get(data)
+    return found if found in names else None
+
+
+@direction("little-data", "Little data", "From how many queries on do trees overtake weighted sums? Do unlabelled "
+           "queries help?")  # fmt: skip
+def _little_data(place: Laboratory) -> Iterator[Finding]:
+    """Learning curves, and self-training beside training on the labelled queries alone."""
+    curves = learning(place.arguments, place.output, sizes=(5, 20, 80, 320), seeds=2,
+                      **place.path_options())  # fmt: skip
+    yield curves
+    yield place.against(lambda *_: [
+        ("queries(10) > ranksvm", ["self-training(10) > ranksvm"]),
+    ], seeds=2)  # fmt: skip
+
+
+@direction("bagging", "Bagging", "Does the mean of rankers trained on samples of the queries beat one ranker?")
+def _bagging(place: Laboratory) -> Iterator[Finding]:
+    """Bags of a weighted sum and of trees."""
+    yield place.against(lambda *_: [
+        ("ranksvm", ["bag(10) > ranksvm"]), ("lambdamart", ["bag(5) > lambdamart"]),
+    ])  # fmt: skip

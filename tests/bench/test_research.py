@@ -1,0 +1,80 @@
+"""Directions of research as tables, what a page gets of them, and benchmarks that learn from other data sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.bench.small import here, write_folds
+from tests.rankers.test_estimators import planted
+
+from pippin.bench.plan import Experiment
+from pippin.bench.research import DIRECTIONS, Direction, Laboratory, research
+from pippin.bench.runner import run
+from pippin.data.packing import digest
+from pippin.errors import DataError, UnknownName
+from pippin.report import research as report
+from pippin.tables import Table
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("data")
+    return tuple(str(write_folds(folder / name, planted(queries=15, size=6, seed=seed), 3))  # type: ignore[return-value]
+                 for seed, name in enumerate(("one", "two")))  # fmt: skip
+
+
+def _tried(place: Laboratory) -> Iterator[object]:
+    chains = ["pca(2) > regression", "transfer(from=two) > regression"]
+    yield place.against(lambda data, names: [("regression", chains)] if data == names[0] else [])
+    yield Table(["a"], [["1"]])
+
+
+def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, str], tmp_path: Path) -> None:
+    made = [(Direction("mine", "Mine", "Why?", _tried), list(_tried(  # type: ignore[arg-type]
+        Laboratory(two, tmp_path / "r", folds=3, how={"executor": here, "verbose": False}))))]  # fmt: skip
+    text = "\n".join(part.render() for part in report.parts(made))  # type: ignore[arg-type]
+    assert "transfer(from=two) > regression" in text
+    assert "Of 2 comparisons" in text
+    (record,) = report.records(made)  # type: ignore[arg-type]
+    assert [row[1] for row in record["tables"][0]["rows"]] == [
+        "regression", "pca(2) > regression", "transfer(from=two) > regression",
+    ]  # fmt: skip
+    page = "# Mine\n<!-- research: mine -->\nold\n<!-- end of mine -->\nwords\n"
+    filled = report.filled(page, made, "page.md")  # type: ignore[arg-type]
+    assert "old" not in filled
+    assert filled.count("| pca(2)") + filled.count("pca(2) \\> regression") >= 1
+    assert filled.endswith("<!-- end of mine -->\nwords\n")
+    assert report.filled(filled, made, "page.md") == filled  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="no place for mine"):
+        report.filled("nothing", made, "page.md")  # type: ignore[arg-type]
+
+
+def test_every_direction_of_the_page_has_its_place() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "research.md").read_text(encoding="utf-8")
+    for name in DIRECTIONS.known:
+        assert f"<!-- research: {name} -->" in page
+        assert f"<!-- end of {name} -->" in page
+
+
+def test_research_knows_its_directions(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="selection"):
+        research(["x"], tmp_path / "r", only=["selecton"])
+
+
+def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_path: Path) -> None:
+    plan = Experiment(
+        two, rankers=("transfer(from=two) > regression",), tools=("official",), measures=("MAP",), folds=3
+    )
+    outcome = run(plan, tmp_path / "r", executor=here, verbose=False)
+    assert {task.data for task in outcome.tasks} == {"one"}  # nothing learns from itself
+    assert not outcome.failed
+    record = json.loads((outcome.results.cells[0].path / "cell.json").read_text())
+    whole = planted(queries=15, size=6, seed=1)
+    assert len(record["parameters"]["transfer__digest"]) == len(digest(whole))
+    other = str(write_folds(tmp_path / "two", replace(whole, labels=whole.labels[::-1].copy()), 3))
+    again = run(replace(plan, data=(two[0], other)), tmp_path / "r2", executor=here, verbose=False)
+    assert {task.address for task in again.tasks}.isdisjoint(task.address for task in outcome.tasks)

@@ -11,32 +11,40 @@
 #include <string_view>
 #include <vector>
 
+#include "index_best.hpp"
 #include "index_blocks.hpp"
 #include "text.hpp"
 
 namespace pippin {
 
+inline constexpr double kAnyLength = 4294967295.0;
+
 // What BM25 asks of a stream but for the postings.
 struct Lengths {
     std::span<const std::uint32_t> of;  // [documents]
     double average;
+    double longest = kAnyLength;  // no document is longer
 };
 
 struct Bm25 {
     double k1, b;
 };
 
-struct Hit {
-    double score;
-    std::uint32_t rank;  // of the document's id among all ids: ties are settled by it
-    std::uint32_t document;
+// A word of a query: its postings and, if they were unpacked before (`frequent_counts`), its count in every document.
+struct Asked {
+    Postings postings;
+    std::span<const std::uint8_t> counts = {};
 };
 
+// The counts of a word that stands in at least one document of sixteen, one for every document; none for other words.
+// A count of 255 stands for any count from there on.
+std::vector<std::uint8_t> frequent_counts(const Postings& postings, std::size_t documents);
+
 // BM25 of every document, 0 where it holds none of the words, which are distinct.
-void bm25_scores(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::span<double> scores);
+void bm25_scores(Lengths lengths, std::span<const Asked> words, Bm25 parameters, std::span<double> scores);
 
 // The best `n` documents that hold a word, best first, ties by rank.
-std::vector<Hit> bm25_top(Lengths lengths, std::span<const Postings> words, Bm25 parameters, std::size_t n,
+std::vector<Hit> bm25_top(Lengths lengths, std::span<const Asked> words, Bm25 parameters, std::size_t n,
                           std::span<const std::uint32_t> ranks);
 
 // counts[w][i]: occurrences of word w in document numbers[i]; numbers ascend.

@@ -114,17 +114,22 @@ void test_counts_and_search() {
     std::vector<std::uint32_t> ranks(lengths.size());
     double total = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) ranks[i] = static_cast<std::uint32_t>(lengths.size() - i), total += lengths[i];
-    const Lengths stream{lengths, total / static_cast<double>(lengths.size())};
+    const double longest = *std::max_element(lengths.begin(), lengths.end());
+    const Lengths stream{lengths, total / static_cast<double>(lengths.size()), longest};
     Generator random;
     for (int round = 0; round < 200; ++round) {
         std::vector<std::uint32_t> query;
         for (std::uint32_t term = 0; term < terms; ++term)
             if (random.below(15) == 0) query.push_back(term);
-        std::vector<Postings> words(1);
-        for (const std::uint32_t term : query) words.push_back(postings[term]);
+        std::vector<Asked> words(1);
+        std::vector<std::vector<std::uint8_t>> known(query.size());
+        for (std::size_t i = 0; i < query.size(); ++i) {
+            if (random.below(2)) known[i] = frequent_counts(postings[query[i]], lengths.size());
+            words.push_back({postings[query[i]], known[i]});
+        }
         std::vector<double> scores(lengths.size());
         bm25_scores(stream, words, {2.5, 0.8}, scores);
-        const std::size_t n = 1 + random.below(300);
+        const std::size_t n = 1 + random.below(random.below(2) ? 5 : 300);
         const auto hits = bm25_top(stream, words, {2.5, 0.8}, n, ranks);
         std::vector<Hit> all;
         for (std::uint32_t d = 0; d < lengths.size(); ++d)
@@ -191,9 +196,10 @@ void test_damage() {
             std::vector<std::uint32_t> ranks(lengths.size());
             for (std::size_t i = 0; i < lengths.size(); i += 1 + random.below(50)) numbers.push_back(static_cast<std::int64_t>(i));
             std::vector<double> table(numbers.size());
-            bm25_top({lengths, 100}, words, {2.5, 0.8}, 1 + random.below(20), ranks);
+            const std::vector<Asked> asked = {{words[0]}};
+            bm25_top({lengths, 100}, asked, {2.5, 0.8}, 1 + random.below(20), ranks);
             count_in(words, numbers, table);
-            bm25_scores({lengths, 100}, words, {2.5, 0.8}, scores);
+            bm25_scores({lengths, 100}, asked, {2.5, 0.8}, scores);
             subtract_postings(words[0], words, lengths);
             unpack_postings(words[0], found, times);
             CHECK(std::is_sorted(found.begin(), found.end(), std::less_equal<>()));

@@ -60,7 +60,12 @@ class Stream {
         check(*whole_);
     }
 
-    Lengths lengths() const { return {view(lengths_), average_}; }
+    Lengths lengths() const {
+        std::call_once(measured_, [this] {
+            if (lengths_.size() > 0) longest_ = *std::max_element(view(lengths_).begin(), view(lengths_).end());
+        });
+        return {view(lengths_), average_, static_cast<double>(longest_)};
+    }
     std::size_t terms() const { return whole_ ? whole_->terms() : starts_.size() - 1; }
 
     Postings of(std::uint32_t term) const {
@@ -78,8 +83,25 @@ class Stream {
         for (const std::uint32_t term : terms) found.push_back(of(term));
         return found;
     }
+    // With the counts of frequent words, which are kept as long as there is room.
+    std::vector<Asked> asked(std::span<const std::uint32_t> terms) const {
+        std::vector<Asked> found;
+        found.reserve(terms.size());
+        for (const std::uint32_t term : terms) {
+            found.push_back({of(term)});
+            const std::lock_guard lock(guard_);
+            auto known = frequent_.find(term);
+            if (known == frequent_.end() && (frequent_.size() + 1) * lengths_.size() <= kRoom)
+                if (auto counts = frequent_counts(found.back().postings, lengths_.size()); !counts.empty())
+                    known = frequent_.emplace(term, std::move(counts)).first;
+            if (known != frequent_.end()) found.back().counts = known->second;
+        }
+        return found;
+    }
 
   private:
+    static constexpr std::size_t kRoom = std::size_t{64} << 20;  // bytes of counts of frequent words
+
     void check(const Stream& part) const {
         if (part.terms() != terms() || part.lengths_.size() != lengths_.size())
             throw std::invalid_argument("streams of one index do not fit together");
@@ -106,8 +128,10 @@ class Stream {
     double average_;
     const Stream* whole_ = nullptr;
     std::vector<const Stream*> others_;
+    mutable std::once_flag measured_;
+    mutable std::uint32_t longest_ = 0;
     mutable std::mutex guard_;
-    mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_;
+    mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_, frequent_;
 };
 
 nb::tuple hits(const std::vector<Hit>& found) {
@@ -229,14 +253,14 @@ void bind_index(nb::module_& m) {
             return nb::make_tuple(column(std::move(documents)), column(std::move(counts)));
         }, nb::arg("term"))
         .def("scores", [](const Stream& stream, In<std::uint32_t> terms, double k1, double b, Out<double> scores) {
-            const auto words = stream.of(view(terms));
+            const auto words = stream.asked(view(terms));
             if (scores.size() != stream.lengths().of.size()) throw std::invalid_argument("a score for every document");
             const nb::gil_scoped_release release;
             bm25_scores(stream.lengths(), words, {k1, b}, view(scores));
         }, nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
         .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1,
                        double b, In<std::uint32_t> ranks, int threads) {
-            const std::vector<Postings> words = stream.of(view(terms));
+            const std::vector<Asked> words = stream.asked(view(terms));
             if (ranks.size() != stream.lengths().of.size()) throw std::invalid_argument("a rank for every document");
             const std::size_t queries = offsets.size() - 1;
             std::vector<std::vector<Hit>> found(queries);

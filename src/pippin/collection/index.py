@@ -267,9 +267,10 @@ class Index:
         self._check_parameters(stream, k1, b)
         if n < 0:
             raise DataError(f"the best {n} documents cannot be counted")
-        terms = [self.term_numbers(tuple(dict.fromkeys(words))) for words in queries]
-        native = self._native(stream, np.concatenate([np.empty(0, np.uint32), *terms]))
-        return kernel.top(native, terms, n, k1, b, self.id_ranks)
+        distinct = [tuple(dict.fromkeys(words)) for words in queries]
+        terms = self.term_numbers([word for words in distinct for word in words])
+        offsets = np.cumsum([0, *map(len, distinct)])
+        return kernel.top(self._native(stream, terms), terms, offsets, n, k1, b, self.id_ranks)
 
     def bm25(self, words: Sequence[str], *, stream: str, k1: float = K1, b: float = B) -> Floats:
         """BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average)); 0 without a word."""

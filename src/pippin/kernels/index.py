@@ -138,13 +138,13 @@ def bm25(stream: Stream, terms: U32, documents: int, k1: float, b: float) -> F64
     return scores
 
 
-def top(stream: Stream, queries: Sequence[U32], n: int, k1: float, b: float, ranks: U32) -> list[tuple[I64, F64]]:
-    """The best documents of each query, queries on several threads: numbers and scores, best first, ties by rank."""
-    offsets = np.zeros(len(queries) + 1, np.int64)
-    np.cumsum([len(terms) for terms in queries], out=offsets[1:])
-    terms = np.concatenate(queries) if len(queries) else np.empty(0, np.uint32)
+def top(stream: Stream, terms: U32, offsets: I64, n: int, k1: float, b: float, ranks: U32) -> list[tuple[I64, F64]]:
+    """The best documents of each query, queries on several threads: numbers and scores, best first, ties by rank.
+
+    The terms of query q are terms[offsets[q] : offsets[q + 1]].
+    """
     with _whole():
-        return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(queries))))
+        return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(offsets) - 1)))
 
 
 def count_words(streams: Sequence[Stream], terms: U32, numbers: I64) -> F64:

@@ -48,11 +48,12 @@ KEYS = {
     "datasets": {"datasets", "collections"},
     "export": {"name", "title", "takes", "scoring", "source", "checked_by", "options"},
     "demo": {"results", "page", "boards"},
+    "submit": {"id", "board", "name", "state", "released", "value", "low", "high", "fault"},
     "board": {"name", "title", "state", "measure", "tool", "rows"},
     "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip
 DATA = ("as", "convert", "rank", "rerank", "completion")  # what they print is for programs
-SLOW = ("demo",)  # its example is run by test_demo
+SLOW = ("demo", "serve", "submit")  # their examples are run by test_demo, and in tests/serve
 
 
 def examples(name: str) -> list[str]:

@@ -155,6 +155,14 @@ def join(store: Store, name: str, invitation: str = "", days: float = TOKEN_DAYS
         return _made(connection, name, found["role"], days)
 
 
+def first_invitation(store: Store) -> str | None:
+    """An invitation for an organiser, where there is none yet."""
+    with store.reading() as connection:
+        if connection.execute(select(ACCOUNTS.c.id).where(ACCOUNTS.c.role == "organiser")).first():
+            return None
+    return invite(store, "organiser", days=1)
+
+
 def registration_open(store: Store) -> bool:
     """Whether anybody may make an account."""
     return store.setting("registration", "invited") == "open"

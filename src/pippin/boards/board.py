@@ -54,11 +54,11 @@ _RECORD = {
 class Limits:
     """What one submission may take, and how many an account may send to a board."""
 
-    bytes: int = 20 << 20  # of the file, packed and unpacked
+    bytes: int = 20_000_000  # of the file, packed and unpacked
     per_day: int = 20
     per_account: int = 500
     seconds: int = 60  # of the processor
-    memory: int = 2 << 30
+    memory: int = 2_000_000_000
 
 
 @dataclass(frozen=True, eq=False)

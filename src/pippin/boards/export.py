@@ -12,6 +12,7 @@ from pippin.boards.board import Hidden
 from pippin.boards.sending import state_of
 from pippin.boards.site import Site
 from pippin.boards.standing import Standing, leaderboard
+from pippin.boards.store import Row
 from pippin.boards.submission import read_submission
 from pippin.data.dataset import Dataset, rows_of
 from pippin.errors import ConventionError
@@ -73,4 +74,17 @@ def export_results(site: Site, board: str, folder: str | os.PathLike[str]) -> Re
         systems[name] = np.asarray(scores)[rows]
     return write_outside(
         folder, board, "final", test, systems, [opened.measure], command=f"pippin board export {board}"
+    )
+
+
+def submission_record(row: Row, *, mine: bool) -> dict[str, Any]:
+    """A submission as JSON holds it; why it was refused, its file's name and its digest are for its own account."""
+    names = ("id", "board", "name", "kind", "received", "state", "scored", "released", "value", "low", "high", "final")
+    told = {**{name: row[name] for name in names}, "card": json.loads(row["card"]), "standing": bool(row["standing"])}
+    if "account_name" in row:
+        told["account"] = row["account_name"]
+    return (
+        {**told, "file": row["file"], "bytes": row["bytes"], "digest": row["digest"], "fault": row["fault"]}
+        if mine
+        else told
     )

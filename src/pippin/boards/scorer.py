@@ -21,6 +21,7 @@ from pathlib import Path
 from sqlalchemy import and_, exists, select, update
 
 from pippin.boards.board import Hidden
+from pippin.boards.rehearsal import rehearse
 from pippin.boards.scoring import Worth, evaluated, refuse, settle
 from pippin.boards.sending import sweep
 from pippin.boards.site import Site
@@ -111,6 +112,8 @@ class Scorer:
         if board not in self._hidden:
             hidden = Hidden.open(self.site.board(board), self.site.hidden(board))
             hidden.parts["public"]  # read once, before children are forked
+            if self.user is not None:
+                rehearse(hidden)
             self._hidden[board] = hidden
         return self._hidden[board]
 
@@ -191,10 +194,20 @@ def _work(pipe: int, hidden: Hidden, upload: Path, row: Row, user: int | None) -
         _tell(pipe, b"")
     except PippinError as error:
         _tell(pipe, b"fault\n" + str(error).encode("utf-8", "replace"))
-    except BaseException:
+    except BaseException as error:
+        _report(error)
         _tell(pipe, b"fault\n" + _OUTSIDE.encode())
     finally:
         os._exit(0)
+
+
+def _report(error: BaseException) -> None:
+    """A mistake of ours, for the organiser: its kind and place, and nothing of what was sent."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    os.write(2, f"pippin: scoring failed: {type(error).__name__}{place}\n".encode())
 
 
 def _tell(pipe: int, content: bytes) -> None:

@@ -263,3 +263,19 @@ def submissions_of(site: Site, board: str, account: int) -> Sequence[Row]:
     asked = select(SUBMISSIONS).where(SUBMISSIONS.c.board == board, SUBMISSIONS.c.account == account)
     with site.store.reading() as connection:
         return connection.execute(asked.order_by(SUBMISSIONS.c.number.desc())).mappings().all()
+
+
+def submission(site: Site, identity: str) -> Row | None:
+    """A submission by its id, with the name of its account; None where there is none."""
+    asked = select(SUBMISSIONS, ACCOUNTS.c.name.label("account_name")).join(
+        ACCOUNTS, ACCOUNTS.c.id == SUBMISSIONS.c.account
+    )
+    with site.store.reading() as connection:
+        return connection.execute(asked.where(SUBMISSIONS.c.id == identity)).mappings().first()
+
+
+def is_public(site: Site, row: Row) -> bool:
+    """Whether anybody may look at a submission: it is on the leaderboard, or its board is revealed."""
+    if row["state"] != "scored":
+        return False
+    return bool(row["standing"]) or state_of(site, row["board"])["state"] == "revealed"

@@ -53,6 +53,8 @@ GROUPS = {
         "import": ("import_model", "make another program's model one of Pippin's"),
     },
     "share": {
+        "serve": ("serve", "open a folder of boards to browsers and to `pippin submit`"),
+        "submit": ("submit", "send scores, a run or a model to a board"),
         "board": ("board", "boards that others submit to, from the first day to the last"),
     },
     "make data": {

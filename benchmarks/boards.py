@@ -1,0 +1,367 @@
+"""Boards under attack, under load, and under `kill -9`.
+
+    python benchmarks/boards.py attack     10,000 adaptive submissions against the Ladder, Blum & Hardt's, and none
+    python benchmarks/boards.py load       200 submitters at once, and how pages answer meanwhile
+    python benchmarks/boards.py kill       web, scorer (and with PostgreSQL the database) killed while submissions come
+    python benchmarks/boards.py page       how long a board of 10,000 submissions takes to open
+
+What each prints stands in docs/boards.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.boards.accounts import invite, make_account
+from pippin.boards.board import Hidden, Limits
+from pippin.boards.client import Client
+from pippin.boards.ladder import board_step, decide, standard_error
+from pippin.boards.scoring import Worth, evaluated, random_order
+from pippin.boards.site import Site
+from pippin.boards.submission import make_card
+from pippin.data import synthetic
+from pippin.data.dataset import Dataset
+from pippin.errors import PippinError
+from pippin.evaluation.evaluate import Rankings, evaluate_rankings
+from pippin.rankers.training import rank, train
+
+Floats = NDArray[np.float64]
+CARD = make_card({"name": "load"})
+
+
+class Game:
+    """A board in memory, its honest submission, and what a climber is told."""
+
+    def __init__(self, queries: int, seed: int) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        site = Site.create(Path(self.folder.name) / "boards")
+        drawn = synthetic.make(queries=queries * 2, seed=seed)
+        data = Dataset(np.nan_to_num(drawn.features), drawn.labels, drawn.offsets, drawn.query_ids, drawn.document_ids)
+        board = site.new_board("cup", data, test=0.5, seed=seed)
+        self.hidden = Hidden.open(board, site.hidden("cup"))
+        self.offsets = self.hidden.judged.offsets
+        from pippin.data.letor import read_letor
+
+        model = train(read_letor(board.folder / "train.txt"), "ranksvm")
+        scores = rank(model, board.test)
+        self.honest = scores / np.std(scores)
+        self.start = self.worth(self.honest)
+        one, other = (evaluated(self.hidden, random_order(self.hidden, n)).values["public"] for n in (0, 1))
+        self.step = board_step(one, other)
+
+    def worth(self, scores: Floats) -> Worth:
+        """The values of both halves under the board's tool alone."""
+        board, means, values = self.hidden.board, {}, {}
+        for half, part in self.hidden.parts.items():
+            rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in self.hidden.halves[half]])
+            column = evaluate_rankings(Rankings(part, scores[rows]), [board.measure], board.tool, {}, "x").columns[0]
+            means[half], values[half] = column.mean, column.values
+        return Worth(means, values, {})
+
+    def told(self, rule: str, worth: Worth, best: Worth, count: int) -> float | None:
+        """What the climber is shown; None: not better."""
+        mean, values = worth.means["public"], worth.values["public"]
+        if rule == "off":
+            return round(mean, 4)
+        if rule == "blum-hardt":
+            ahead = standard_error(values - best.values["public"])
+            return mean if mean - best.means["public"] > ahead else None
+        found = decide(mean, values, best.means["public"], best.values["public"], count, self.step)
+        return found.value if found.released else None
+
+    def gain(self, worth: Worth, half: str) -> float:
+        """How far ahead of the honest submission, in standard errors of its mean."""
+        return (worth.means[half] - self.start.means[half]) / standard_error(self.start.values[half])
+
+
+def hill_climbing(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Worth, int]:
+    """Change the best a little at random, keep what is shown to be better; the step adapts to success."""
+    scores, best, shown, size, released = game.honest, game.start, game.start.means["public"], 0.3, 0
+    for count in range(2, submissions + 1):
+        tried = scores + rng.normal(0, size, len(scores))
+        worth = game.worth(tried)
+        value = game.told(rule, worth, best, count)
+        if value is not None and value > shown:
+            scores, best, shown, released = tried, worth, value, released + 1
+            size = min(1.0, size * 1.3)
+        else:
+            size = max(0.02, size * 0.98)
+    return best, released
+
+
+def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Worth, int]:
+    """Blum & Hardt's attack: random changes, and in the end the sum of those that were shown to help."""
+    total, best, released = np.zeros_like(game.honest), game.start, 0
+    for count in range(2, submissions):
+        change = rng.normal(0, 0.5, len(game.honest))
+        worth = game.worth(game.honest + change)
+        value = game.told(rule, worth, best, count)
+        if rule == "off":
+            if value is not None and value > game.start.means["public"]:
+                total, released = total + change, released + 1
+            elif value is not None:
+                total -= change
+        elif value is not None:
+            total, best, released = total + change, worth, released + 1
+    if not released:
+        return game.start, 0
+    boosted = game.worth(game.honest + total / np.std(total))
+    return max(boosted, best, key=lambda w: w.means["public"]) if rule != "off" else boosted, released
+
+
+def attack(submissions: int, queries: int) -> None:
+    """Print what climbers gain."""
+    print(f"{submissions:,} adaptive submissions, {queries} test queries; gains in standard errors of the honest mean")
+    print(f"{'attack':<14} {'rule':<12} {'shown anew':>10} {'public half':>12} {'final half':>11} {'seconds':>8}")
+    for name, climb in (("hill climbing", hill_climbing), ("boosting", boosting)):
+        for rule in ("off", "blum-hardt", "ladder"):
+            game, began = Game(queries, seed=3), time.perf_counter()
+            worth, released = climb(game, rule, submissions, np.random.default_rng(7))
+            gains = f"{game.gain(worth, 'public'):>12.2f} {game.gain(worth, 'final'):>11.2f}"
+            print(f"{name:<14} {rule:<12} {released:>10} {gains} {time.perf_counter() - began:>8.1f}", flush=True)
+            game.folder.cleanup()
+
+
+@contextmanager
+def served(folder: Path, store: str | None = None, jobs: int = 2) -> Iterator[tuple[str, int]]:
+    """`pippin serve` of a folder; its address, and its process."""
+    code = "import sys; from pippin.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-u", "-c", code, "serve", str(folder), "--port", "0", "--jobs", str(jobs)]
+    environment = {**os.environ, **({"PIPPIN_STORE": store} if store else {})}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        line = process.stdout.readline() if process.stdout else ""
+        address = line.split()[2].rstrip(";")
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(address, timeout=5).read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield address, process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def new_site(folder: Path, store: str | None = None, queries: int = 157) -> Site:
+    """A site with one board of MQ2008's size."""
+    folder.chmod(0o755)
+    site = Site.create(folder / "boards", store)
+    limits = Limits(per_day=10**6, per_account=10**6, bytes=25_000_000)
+    site.new_board("cup", synthetic.make(queries=queries, seed=1), seed=1, limits=limits)
+    return site
+
+
+def files(folder: Path, documents: int, sizes: list[int], seed: int = 1) -> list[Path]:
+    """Files of scores with these sizes: the numbers are padded with zeros."""
+    made, rng = [], np.random.default_rng(seed)
+    for number, size in enumerate(sizes):
+        digits = max(3, size // documents - 3)
+        text = "".join(f"{value:.{min(digits, 15)}f}".ljust(digits + 2, "0") + "\n" for value in rng.random(documents))
+        made.append(folder / f"scores{number}.txt")
+        made[-1].write_text(text)
+    return made
+
+
+def states(site: Site) -> dict[str, int]:
+    """State → how many submissions; and how often a submission has two entries of a kind."""
+    with site.store.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT state, count(*) FROM submissions GROUP BY state").all()
+        logged = connection.exec_driver_sql(
+            "SELECT count(*), count(DISTINCT subject) FROM log WHERE kind IN ('scored', 'refused')"
+        ).one()
+    return {**{state: int(count) for state, count in rows}, "logged": int(logged[0]), "subjects": int(logged[1])}
+
+
+def wait_scored(site: Site, seconds: float = 900) -> float:
+    """Wait until the queue is empty; how long that took."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        found = states(site)
+        if not found.get("queued") and not found.get("scoring"):
+            break
+        time.sleep(0.2)
+    return time.perf_counter() - began
+
+
+def load(submitters: int, each: int) -> None:
+    """Print what many submitters at once do to the queue and to the pages."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        site = new_site(folder)
+        documents = len(site.board("cup").test)
+        sizes = [int(64_000 * (20_000_000 / 64_000) ** (i / max(1, submitters - 1))) for i in range(submitters)]
+        sent = files(folder, documents, sizes)
+        tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
+        accepted: list[str] = []
+        with served(folder / "boards") as (address, _):
+            waits = _latencies(address, lambda: _send_all(address, tokens, sent, accepted))
+            left = wait_scored(site)
+            found = states(site)
+            print(f"{submitters} submitters at once, {sizes[0] // 1000} kB … {sizes[-1] // 10**6} MB: {len(accepted)} "
+                  f"acknowledged, {found.get('scored', 0)} scored, {found['logged'] - found['subjects']} twice; pages "
+                  f"meanwhile {statistics.median(waits) * 1000:.0f} ms at the median, {max(waits) * 1000:.0f} ms at "
+                  f"most; the queue was empty {left:.1f} s after the last")  # fmt: skip
+            began = time.perf_counter()
+            small = [sent[0]] * each
+            accepted.clear()
+            _send_all(address, tokens[: min(8, submitters)] * (each // min(8, submitters)), small, accepted)
+            wait_scored(site)
+            took = time.perf_counter() - began
+            print(f"{len(accepted)} submissions of 64 kB one after the other from 8 accounts: "
+                  f"{len(accepted) / took * 60:,.0f} a minute")  # fmt: skip
+
+
+def _send_all(address: str, tokens: list[str], sent: list[Path], accepted: list[str]) -> None:
+    def one(token: str, file: Path) -> None:
+        try:
+            accepted.append(Client(address, token).submit("cup", file, CARD)["id"])
+        except PippinError as error:
+            print(f"refused: {error}", file=sys.stderr)
+
+    threads = [threading.Thread(target=one, args=pair) for pair in zip(tokens, sent, strict=False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _latencies(address: str, work: Any) -> list[float]:
+    """How long the board's page takes again and again while some work is done."""
+    thread = threading.Thread(target=work)
+    waits: list[float] = []
+    thread.start()
+    while thread.is_alive():
+        began = time.perf_counter()
+        urllib.request.urlopen(f"{address}/boards/cup", timeout=60).read()
+        waits.append(time.perf_counter() - began)
+        time.sleep(0.05)
+    thread.join()
+    return waits or [math.nan]
+
+
+def _children(process: int) -> dict[str, int]:
+    """The processes of `pippin serve` by their name."""
+    told = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(process)], capture_output=True, text=True, check=False
+    )
+    found = {}
+    for line in told.stdout.splitlines():
+        number, _, command = line.strip().partition(" ")
+        for name in ("web", "scorer"):
+            if f"pippin.serve.{name} " in command:
+                found[name] = int(number)
+    return found
+
+
+def kill(rounds: int, submitters: int) -> None:
+    """Print what is left of acknowledged submissions where processes are killed while they come."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        site = new_site(folder)
+        sent = files(folder, len(site.board("cup").test), [64_000])
+        tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
+        accepted: list[str] = []
+        killed = {"web": 0, "scorer": 0}
+        rng = np.random.default_rng(5)
+        with served(folder / "boards") as (address, process):
+            for number in range(rounds):
+                worker = threading.Thread(target=_try_all, args=(address, tokens, sent[0], accepted))
+                worker.start()
+                time.sleep(float(rng.uniform(0.05, 1.0)))
+                name = ("web", "scorer")[number % 2]
+                if name in (running := _children(process)):
+                    os.kill(running[name], signal.SIGKILL)
+                    killed[name] += 1
+                worker.join()
+                time.sleep(0.5)
+            wait_scored(site)
+            found = states(site)
+        with site.store.reading() as connection:
+            there = {row[0] for row in connection.exec_driver_sql("SELECT id FROM submissions WHERE state = 'scored'")}
+        print(f"killed: web {killed['web']} times, scorer {killed['scorer']} times; {len(accepted)} submissions "
+              f"acknowledged, {len(set(accepted) - there)} of them missing or not scored, "
+              f"{found['logged'] - found['subjects']} scored twice")  # fmt: skip
+
+
+def _try_all(address: str, tokens: list[str], file: Path, accepted: list[str]) -> None:
+    def one(token: str) -> None:
+        try:
+            accepted.append(Client(address, token).submit("cup", file, CARD)["id"])
+        except PippinError:
+            return  # it was not acknowledged
+
+    threads = [threading.Thread(target=one, args=(token,)) for token in tokens]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def page(submissions: int) -> None:
+    """Print how long the page of a large board takes."""
+    from sqlalchemy import insert
+
+    from pippin.boards.tables import ACCOUNTS, SUBMISSIONS
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        site = new_site(folder)
+        row = {"board": "cup", "card": '{"name": "x"}', "kind": "scores", "file": "s", "digest": "d", "bytes": 1,
+               "received": 1, "state": "scored", "released": True, "low": 0.1, "high": 0.9,
+               "standing": True}  # fmt: skip
+        people = [{"name": f"n{n}", "role": "participant", "made": 1} for n in range(submissions)]
+        rows = [{**row, "id": f"s{n}", "account": n + 1, "name": f"n{n}", "value": round(n / submissions, 2)}
+                for n in range(submissions)]  # fmt: skip
+        with site.store.writing() as connection:
+            connection.execute(insert(ACCOUNTS), people)
+            connection.execute(insert(SUBMISSIONS), rows)
+        invite(site.store)
+        with served(folder / "boards") as (address, _):
+            for path in ("/boards/cup", "/boards/cup?page=50", "/"):
+                times = []
+                for _ in range(15):
+                    began = time.perf_counter()
+                    urllib.request.urlopen(address + path, timeout=60).read()
+                    times.append((time.perf_counter() - began) * 1000)
+                print(f"{submissions:,} submissions, {path}: {statistics.median(times):.0f} ms at the median")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("attack", "load", "kill", "page"))
+    parser.add_argument("--submissions", type=int, default=10_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--submitters", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args()
+    if options.what == "attack":
+        attack(options.submissions, options.queries)
+    elif options.what == "load":
+        load(options.submitters, min(options.submissions, 200))
+    elif options.what == "kill":
+        kill(options.rounds, min(options.submitters, 20))
+    else:
+        page(options.submissions)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,7 @@ import numpy as np
 from tests.rankers.test_estimators import planted, quick
 
 from pippin.data.dataset import Dataset
+from pippin.rankers.auto import Auto, Part
 from pippin.rankers.base import Ranker
 
 # What each is: its name, its settings, and the kind of form that it turns into.
@@ -29,7 +30,13 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "ramps": ("rankboost", {"weak": "continuous"}, "network"),
     "ranknet": ("ranknet", {"layers": 2, "units": 4}, "network"),
     "relu": ("lambdarank", {"layers": 1, "units": 5, "activation": "relu", "standardise": True}, "network"),
+    "listmle": ("listmle", {}, "linear"),
+    "approxndcg": ("approxndcg", {}, "linear"),
+    "blended sums": ("auto", {}, "linear"),
+    "blended trees": ("auto", {}, "trees"),
 }
+# What `auto` blends in these.
+BLENDS = {"blended sums": ("ranksvm", "regression"), "blended trees": ("mart", "rankboost")}
 
 
 def documents(null: bool = False, seed: int = 2) -> Dataset:
@@ -45,5 +52,16 @@ def documents(null: bool = False, seed: int = 2) -> Dataset:
 @cache
 def trained(kind: str, null: bool = False) -> Ranker:
     """The ranker, trained on documents with or without NULLs."""
+    if kind in BLENDS:
+        return blended(BLENDS[kind], null)
     name, settings, _ = KINDS[kind]
     return quick(name, **settings).fit(documents(null, seed=1), eval_set=documents(null, seed=3))
+
+
+def blended(kinds: tuple[str, ...], null: bool = False) -> Auto:
+    """What `auto` gives when it blends these."""
+    model = Auto()
+    model.parts_ = [Part(0.25 + i, trained(kind, null), np.arange(6)) for i, kind in enumerate(kinds)]
+    model.feature_names_ = documents().feature_names
+    model.n_features_in_ = 6
+    return model

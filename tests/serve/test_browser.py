@@ -80,7 +80,8 @@ class Person:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.address, self.axe, self.width, self.said = served.address, axe, width, []
+        self.address, self.axe, self.width = served.address, axe, width
+        self.said: list[str] = []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
 

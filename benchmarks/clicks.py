@@ -1,6 +1,7 @@
 """What does learning from clicks bring, and where does it fail? Propensities, rankers, peers and interleaving.
 
     python benchmarks/clicks.py MQ2008 [propensities] [learning] [peers] [interleaving] [--seeds 3] [--sessions 100]
+        [--worlds cascade …] [--rankers ranksvm …]
 
 MQ2008 is a folder with folds, or with S1.txt … S5.txt. Clicks are simulated from training labels alone, on the lists of
 a RankSVM that saw five queries. Rounds and C are chosen on the validation part by NDCG@10 (official). Values are means
@@ -125,9 +126,20 @@ def show(title: str, values: Mapping[str, F64]) -> None:
     sys.stdout.flush()
 
 
-def by_query(folds: Sequence[Parts], seeds: int, value: Callable[[Parts, int], F64]) -> F64:
-    """Values of all test queries, each the mean over seeds."""
-    return np.concatenate([np.mean([value(parts, seed) for seed in range(1, seeds + 1)], axis=0) for parts in folds])
+def by_query(
+    folds: Sequence[Parts], seeds: int, sessions: int, world: str, trained: Mapping[str, Callable[..., F64]]
+) -> dict[str, F64]:
+    """Values of all test queries by line, each the mean over seeds; all lines learn from the same clicks."""
+    values: dict[str, list[F64]] = {line: [] for line in trained}
+    for parts in folds:
+        drawn: dict[str, list[F64]] = {line: [] for line in trained}
+        for seed in range(1, seeds + 1):
+            log = Clicks(sessions=sessions, seed=seed, **WORLDS[world]).log(parts[0])
+            for line, scores in trained.items():
+                drawn[line].append(Judge(parts[2], *MEASURE).values(scores(parts, log)))
+        for line, own in drawn.items():
+            values[line].append(np.mean(own, axis=0))
+    return {line: np.concatenate(own) for line, own in values.items()}
 
 
 def show_propensities(folds: Sequence[Parts], seeds: int) -> None:
@@ -153,61 +165,64 @@ def show_propensities(folds: Sequence[Parts], seeds: int) -> None:
         sys.stdout.flush()
 
 
-def show_learning(folds: Sequence[Parts], seeds: int, sessions: int) -> None:
+def show_learning(folds: Sequence[Parts], options: argparse.Namespace) -> None:
     """Every line in every world, for both rankers."""
-    for ranker in ("lambdamart", "ranksvm"):
-        models = [learned(ranker, train, vali) for train, vali, _ in folds]
-        true = np.concatenate([
-            Judge(test, *MEASURE).values(model.predict(test))
-            for model, (_, _, test) in zip(models, folds, strict=True)
-        ])  # fmt: skip
-        for world, habits in WORLDS.items():
-            first = world == next(iter(WORLDS))
-            lines = [line for line in LINES if first or ("believed" not in line and "regression" not in line)]
-            lines = [line for line in lines if ranker == "lambdamart" or line != "pairwise"]
-            values = {line: by_query(folds, seeds, _value(ranker, line, habits, sessions)) for line in lines}
+    for ranker in options.rankers:
+        true = true_labels(folds, ranker)
+        for world in options.worlds:
+            trained = {line: _ours(ranker, line, WORLDS[world].get("eta", 1.0)) for line in lines_of(world, ranker)}
+            values = by_query(folds, options.seeds, options.sessions, world, trained)
             show(f"{ranker}: {world}", {**values, "true labels": true})
 
 
-def _value(ranker: str, line: str, habits: Mapping[str, Any], sessions: int) -> Callable[[Parts, int], F64]:
-    def value(parts: Parts, seed: int) -> F64:
-        train, vali, test = parts
-        log = Clicks(sessions=sessions, seed=seed, **habits).log(train)
-        model = learned(ranker, training_set(train, log, line, habits.get("eta", 1.0)), vali)
-        return Judge(test, *MEASURE).values(model.predict(test))
+def lines_of(world: str, ranker: str) -> list[str]:
+    """The lines that mean something there: beliefs in an eta where there is one, all of them in the first world."""
+    kept = ["naive", "ips, em", "pairwise"]
+    if "eta" in world:
+        kept += ["ips, true eta", "ips, swaps"]
+    if world == next(iter(WORLDS)):
+        kept = list(LINES)
+    return [line for line in LINES if line in kept and (ranker == "lambdamart" or line != "pairwise")]
 
-    return value
 
-
-def show_peers(folds: Sequence[Parts], seeds: int, sessions: int) -> None:
-    """LightGBM's `position` and XGBoost's `lambdarank_unbiased` on the same clicks."""
-    true = np.concatenate([
-        Judge(test, *MEASURE).values(learned("lambdamart", train, vali).predict(test)) for train, vali, test in folds
+def true_labels(folds: Sequence[Parts], ranker: str) -> F64:
+    """The values of what learned from labels."""
+    return np.concatenate([
+        Judge(test, *MEASURE).values(learned(ranker, train, vali).predict(test)) for train, vali, test in folds
     ])  # fmt: skip
-    for world in ("position-based, eta 1", "cascade"):
-        habits = WORLDS[world]
-        values = {
-            f"Pippin, {line}": by_query(folds, seeds, _value("lambdamart", line, habits, sessions))
-            for line in ("ips, em", "pairwise")
-        }
-        values = {"naive": by_query(folds, seeds, _value("lambdamart", "naive", habits, sessions)), **values}
-        for name, (peer, debiased) in PEERS.items():
-            values[name] = by_query(folds, seeds, _peer(peer, debiased, habits, sessions))
-        show(f"peers: {world}", {**values, "true labels": true})
 
 
-def _peer(peer: Callable[..., Any], debiased: bool, habits: Mapping[str, Any], sessions: int) -> Any:
-    def value(parts: Parts, seed: int) -> F64:
+def _ours(ranker: str, line: str, eta: float) -> Callable[[Parts, ClickLog], F64]:
+    def scores(parts: Parts, log: ClickLog) -> F64:
         train, vali, test = parts
-        log = Clicks(sessions=sessions, seed=seed, **habits).log(train)
-        rows = log.rows_in(train)[log.items]
-        features = np.asarray(train.features, np.float32)[rows]
+        found: F64 = learned(ranker, training_set(train, log, line, eta), vali).predict(test)
+        return found
+
+    return scores
+
+
+def show_peers(folds: Sequence[Parts], options: argparse.Namespace) -> None:
+    """LightGBM's `position` and XGBoost's `lambdarank_unbiased` on the same clicks."""
+    true = true_labels(folds, "lambdamart")
+    for world in options.worlds:
+        trained = {line: _ours("lambdamart", line, 1.0) for line in ("naive", "ips, em", "pairwise")}
+        trained |= {name: _peer(peer, debiased, options.sessions) for name, (peer, debiased) in PEERS.items()}
+        show(
+            f"peers: {world}", {**by_query(folds, options.seeds, options.sessions, world, trained), "true labels": true}
+        )
+
+
+def _peer(peer: Callable[..., Any], debiased: bool, sessions: int) -> Callable[[Parts, ClickLog], F64]:
+    def scores(parts: Parts, log: ClickLog) -> F64:
+        train, vali, test = parts
+        features = np.asarray(train.features, np.float32)[log.rows_in(train)[log.items]]
         judge = Judge(vali, *MEASURE)
         grown = peer(features, log.clicks.astype(int), log.ranks, np.diff(log.offsets), debiased, 20 * sessions)
         best = max(range(5, TREES + 1, 5), key=lambda trees: judge.mean(grown(vali, trees)))
-        return Judge(test, *MEASURE).values(grown(test, best))
+        found: F64 = grown(test, best)
+        return found
 
-    return value
+    return scores
 
 
 def lightgbm(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: int) -> Callable[[Dataset, int], F64]:
@@ -229,7 +244,9 @@ def xgboost(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: in
     settings = {"objective": "rank:ndcg", "eta": 0.1, "grow_policy": "lossguide", "max_leaves": 10, "max_depth": 0,
                 "tree_method": "hist", "ndcg_exp_gain": False, "lambdarank_unbiased": debiased, "nthread": 1,
                 "seed": 1}  # fmt: skip
-    booster = library.train(settings, data, TREES)
+    booster = library.Booster(settings, [data])
+    for round_ in range(TREES):
+        booster.update(data, round_)
     return lambda part, trees: np.asarray(
         booster.predict(library.DMatrix(np.asarray(part.features)), iteration_range=(0, trees)), np.float64
     )
@@ -274,15 +291,17 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["propensities", "learning", "peers", "interleaving"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sessions", type=int, default=100)
+    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS), metavar="WORLD")
+    parser.add_argument("--rankers", nargs="+", default=["lambdamart", "ranksvm"], metavar="RANKER")
     options = parser.parse_args()
     folds = list(folds_of(options.data))
     print(f"{options.data.name}: {len(folds)} folds, {options.seeds} seeds, {options.sessions} sessions")
     if "propensities" in options.parts:
         show_propensities(folds, options.seeds)
     if "learning" in options.parts:
-        show_learning(folds, options.seeds, options.sessions)
+        show_learning(folds, options)
     if "peers" in options.parts:
-        show_peers(folds, options.seeds, options.sessions)
+        show_peers(folds, options)
     if "interleaving" in options.parts:
         show_interleaving(folds)
 

@@ -105,16 +105,22 @@ def test_intervals_hold_the_truth_and_come_again_with_the_seed(data: Dataset) ->
 
 def test_what_cannot_be_told_is_refused(data: Dataset) -> None:
     log = simulate(data, by_feature(data), sessions=5, depth=3)
-    with pytest.raises(DataError, match="every document stood at one rank"):
-        propensities(log, "em")
-    with pytest.raises(DataError, match="show them in other orders"):
-        propensities(log, "swaps")
+    for method in ("em", "swaps"):
+        with pytest.raises(DataError, match="documents stood at the same ranks all the time"):
+            propensities(log, method)
+    apart = [("q", list(order), [True] * 4) for order in ("abcd", "badc")]  # nothing leads from ranks 1, 2 to 3, 4
+    with pytest.raises(DataError, match="documents stood at the same ranks"):
+        propensities(ClickLog.of(apart), "em")
     with pytest.raises(ConventionError, match="regression looks at the features"):
         propensities(log, "regression")
     with pytest.raises(UnknownName, match="did you mean swaps"):
         propensities(log, "swap")
     with pytest.raises(DataError, match="nobody clicked at rank 2"):
         propensities(ClickLog.of([("q", ["a", "b"], [True, False])]), "em")
+    shown = [("q", "abc"), ("q", "bac"), ("r", "abc"), ("r", "cba"), *((str(i), "abc") for i in range(9))]
+    few = [(query, list(order), [True, query == "q", query == "r"]) for query, order in shown]
+    with pytest.raises(DataError, match="clicks are too few for intervals"):
+        propensities(ClickLog.of(few), "em", samples=30)
 
 
 def test_regression_needs_no_swaps(data: Dataset) -> None:

@@ -71,7 +71,7 @@ def test_clicks_know_the_training_labels_and_no_others(data: Dataset, valid: Dat
     ("clicks(magic) > ranksvm", "clicks: debias is ips or pairwise or naive"),
     ("clicks(propensities=guess) > ranksvm", "clicks: propensities is em or swaps or regression or true"),
     ("clicks(people=pbn) > ranksvm", "did you mean pbm"), ("clicks(noise=1) > ranksvm", "noise is a chance"),
-    ("clicks(swaps=0,sessions=20) > ranksvm", "every document stood at one rank"),
+    ("clicks(swaps=0,sessions=20) > ranksvm", "stood at the same ranks all the time"),
     ("clicks(swaps=2) > ranksvm", "swaps is at most 1"),
     ("clicks > mart", "mart learns from labels and not from pairs"),
 ])  # fmt: skip

@@ -100,10 +100,11 @@ def python() -> str:
     """Every public name."""
     import pippin
 
-    parts = ["# Python\n\nAll that `dir(pippin)` shows."]
-    for name, where in _homes(pippin):
-        options = f"    options:\n      heading: pippin.{name}\n      toc_label: {name}"
-        parts.append(f"::: {where}\n{options}")
+    parts = ["# Python\n\nAll that `dir(pippin)` shows, and `dir(pippin.clicks)`."]
+    for package in (pippin, pippin.clicks):
+        for name, where in _homes(package):
+            options = f"    options:\n      heading: {package.__name__}.{name}\n      toc_label: {name}"
+            parts.append(f"::: {where}\n{options}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -29,6 +29,11 @@ class Counts(NamedTuple):
     shown: NDArray[np.float64]
     clicked: NDArray[np.float64]
 
+    @property
+    def depth(self) -> int:
+        """The deepest rank that was shown."""
+        return int(self.ranks.max())
+
     def times(self, factors: NDArray[np.float64]) -> Counts:
         """The counts as if each had come so many times; those that never came are left out."""
         kept = factors > 0

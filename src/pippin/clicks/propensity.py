@@ -7,8 +7,9 @@ their features must tell what is good (`regression`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,40 +67,63 @@ def propensities(
         raise ConventionError("regression looks at the features of data=, and the other methods do not")
     counts = log.counts()
     _check_ranks(counts)
-    estimate: Callable[[Counts], F64] = {"em": by_em, "swaps": by_swaps}.get(method, by_em)
-    if method == "em" and not _moved(counts).any():
-        raise DataError("every document stood at one rank, so that bad ones and unseen ones look alike; show them in "
-                        "other orders now and then (swaps), or estimate by regression")  # fmt: skip
+    estimate: Callable[[Counts], F64] = by_swaps if method == "swaps" else by_em
+    if method != "regression" and not _connected(counts):
+        raise DataError("documents stood at the same ranks all the time, so that bad ones and unseen ones look alike; "
+                        "show them in other orders now and then (swaps), or estimate by regression")  # fmt: skip
     if data is not None:
         counts, features = _with_features(log, counts, data)
-        estimate = lambda drawn: by_regression(drawn, features)  # noqa: E731 - one of three estimates
+        _check_ranks(counts)
+        estimate = partial(by_regression, features=features)
     values = estimate(counts)
     if not samples:
         return Propensities(values, method)
-    rng, query = np.random.default_rng(seed), log.item_queries[counts.items]
-    drawn = []
+    low, high = np.quantile(list(_drawn(log, counts, estimate, samples, seed)), (0.025, 0.975), axis=0)
+    return Propensities(values, method, low, high)
+
+
+def _drawn(
+    log: ClickLog, counts: Counts, estimate: Callable[[Counts], F64], samples: int, seed: int
+) -> Iterator[F64]:  # fmt: skip
+    """Estimates from queries drawn anew; a draw that cannot tell some rank is left out, unless most of them cannot."""
+    rng, query, told = np.random.default_rng(seed), log.item_queries[counts.items], 0
     for _ in range(samples):
         times = np.bincount(rng.integers(log.queries, size=log.queries), minlength=log.queries)
-        drawn.append(estimate(counts.times(times[query].astype(np.float64))))
-    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-    return Propensities(values, method, low, high)
+        drawn = counts.times(times[query].astype(np.float64))
+        if drawn.depth == counts.depth and not unclicked(drawn).any() and _connected(drawn):
+            told += 1
+            yield estimate(drawn)
+    if 2 * told < samples:
+        raise DataError("clicks are too few for intervals: most draws of queries have none at some rank; ask for none")
 
 
 METHODS = ("em", "swaps", "regression")
 
 
+def unclicked(counts: Counts) -> NDArray[np.bool_]:
+    """By rank: whether it never had a click."""
+    never: NDArray[np.bool_] = summed(counts.ranks - 1, counts.clicked) == 0
+    return never
+
+
 def _check_ranks(counts: Counts) -> None:
     """Raise unless each rank from 1 on was shown, and clicked at least once: nothing else is to be estimated."""
-    clicks = summed(counts.ranks - 1, counts.clicked)
-    if (clicks == 0).any():
-        rank = int(np.argmax(clicks == 0)) + 1
+    never = unclicked(counts)
+    if never.any():
+        rank = int(np.argmax(never)) + 1
         raise DataError(f"nobody clicked at rank {rank}, so that its propensity cannot be told; cut the log above it")
 
 
-def _moved(counts: Counts) -> NDArray[np.bool_]:
-    """Whether each cell is of an item that stood at several ranks."""
-    moved: NDArray[np.bool_] = np.bincount(counts.items)[counts.items] > 1
-    return moved
+def _connected(counts: Counts) -> bool:
+    """Whether documents that moved lead from every rank to every other."""
+    _, item = np.unique(counts.items, return_inverse=True)
+    stood = np.zeros((int(item.max()) + 1, counts.depth), bool)
+    stood[item, counts.ranks - 1] = True
+    reached = np.zeros(counts.depth, bool)
+    reached[0] = True
+    for _ in range(counts.depth):
+        reached |= stood[stood[:, reached].any(axis=1)].any(axis=0)
+    return bool(reached.all())
 
 
 def _with_features(log: ClickLog, counts: Counts, data: Dataset) -> tuple[Counts, F64]:
@@ -112,14 +136,14 @@ def _with_features(log: ClickLog, counts: Counts, data: Dataset) -> tuple[Counts
     return counts.times(kept.astype(np.float64)), features
 
 
-def by_em(counts: Counts, start: F64 | None = None, rounds: int = 2000, tolerance: float = 1e-6) -> F64:
+def by_em(counts: Counts, rounds: int = 2000, tolerance: float = 1e-6) -> F64:
     """Expectation maximisation of the position-based model, with a chance of its own for each item.
 
     A click is looked at · attractive: θ_rank · γ_item. What is hidden behind no click is expected by both, and both are
     then the means over what was shown (Wang et al. 2018, with a table in the place of a regression).
     """
     ranks, attraction = counts.ranks - 1, np.full(int(counts.items.max()) + 1, 0.5)
-    seen = _start(counts) if start is None else start
+    seen = _start(counts)
     for _ in range(rounds):
         last, clickless = seen, counts.shown - counts.clicked
         a, b = seen[ranks], attraction[counts.items]
@@ -165,7 +189,7 @@ def by_swaps(counts: Counts) -> F64:
     Items are pooled as Mantel & Haenszel pooled strata; the logarithms of all ratios are then fitted by least squares,
     each weighed by one over its variance (Greenland & Robins 1985).
     """
-    depth = int(counts.ranks.max())
+    depth = counts.depth
     _, item = np.unique(counts.items, return_inverse=True)
     shown, clicked = np.zeros((2, int(item.max()) + 1, depth))
     shown[item, counts.ranks - 1], clicked[item, counts.ranks - 1] = counts.shown, counts.clicked
@@ -177,9 +201,8 @@ def by_swaps(counts: Counts) -> F64:
             laplacian[[one, other], [other, one]] -= weight
             target[one] += weight * ratio
             target[other] -= weight * ratio
-    alone = np.flatnonzero(np.linalg.matrix_rank(laplacian) < depth - 1)
-    if len(alone):
-        raise DataError("no document stood at some ranks and also at others and was clicked; show them in other orders")
+    if np.linalg.matrix_rank(laplacian) < depth - 1:
+        raise DataError("documents that stood at several ranks have too few clicks to compare all ranks; take em")
     logarithms = np.linalg.lstsq(laplacian, target, rcond=None)[0]
     values: F64 = np.exp(logarithms - logarithms[0])
     return values

@@ -182,3 +182,15 @@ def _bagging(place: Laboratory) -> Iterator[Finding]:
     yield place.against(lambda *_: [
         ("ranksvm", ["bag(10) > ranksvm"]), ("lambdamart", ["bag(5) > lambdamart"]),
     ])  # fmt: skip
+
+
+@direction("clicks", "Learning from clicks", "What do people's clicks teach in the place of labels, and what wins back "
+           "what they hide?")  # fmt: skip
+def _clicks(place: Laboratory) -> Iterator[Finding]:
+    """Clicks at their word against debiased ones and against labels, of people who look by position, and who do not."""
+    yield place.against(lambda *_: [
+        ("clicks(naive) > lambdamart", ["clicks(ips) > lambdamart", "clicks(pairwise) > lambdamart", "lambdamart"]),
+        ("clicks(naive) > ranksvm", ["clicks(ips) > ranksvm", "ranksvm"]),
+        ("clicks(naive,people=cascade) > lambdamart",
+         [f"clicks({debias},people=cascade) > lambdamart" for debias in ("ips", "pairwise")]),
+    ])  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError
 from pippin.rankers.base import register
 from pippin.rankers.parts.lambdas import Lambdas
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
@@ -73,5 +74,7 @@ class LambdaMART(BoostedRanker):
         pairs = preferences_of(train)
         if pairs is None:
             return lambda scores, round_, bag: lambdas(scores)
+        if self.damp:
+            raise ConventionError("lambdamart: damp looks at labels, and there are pairs to learn from; leave it off")
         each = [PreferredLambdas(train, pairs, lambdas, self.normalise) for _ in range(self.bags)]
         return lambda scores, round_, bag: each[bag](scores)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.errors import ConventionError
 from pippin.kernels.pairs import PairLoss, Pairs, grade
 from pippin.rankers.base import register
 from pippin.rankers.parts.convex import (
@@ -84,6 +85,8 @@ class RankSVM(LinearRanker):
         """The pairs to learn from, and the documents that they are pairs of."""
         preferences = preferences_of(train)
         if preferences is not None:
+            if self.pairs != "equal":
+                raise ConventionError("ranksvm: preferred pairs have weights of their own; leave pairs at equal")
             return train, PreferredPairs.of(train, preferences)
         data = with_pairs(train)
         levels, counts = grade(data.labels, data.offsets)

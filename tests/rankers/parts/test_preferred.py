@@ -150,6 +150,10 @@ def test_what_cannot_learn_from_pairs_says_so(data: Dataset) -> None:
         ListNet().fit(pairs)
     with pytest.raises(DataError, match="fit them without sample_weight"):
         RankSVM().fit(pairs, sample_weight=np.ones(30))
+    with pytest.raises(ConventionError, match="leave pairs at equal"):
+        RankSVM(pairs="query").fit(pairs)
+    with pytest.raises(ConventionError, match="leave it off"):
+        LambdaMART(damp=True).fit(pairs)
     with pytest.raises(ConventionError, match="follows NDCG or DCG"):
         LambdaMART(measure="MAP").fit(pairs)
     log = simulate(data, np.zeros(300), sessions=5)

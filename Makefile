@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz bench-peers clean
+.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz bench-peers instructions clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -57,6 +57,10 @@ fuzz: $(VENV)/.test
 BENCH ?= --limits --growth --docs
 bench-peers: $(VENV)/.test .venv-peers/.installed
 	$(BIN)/python benchmarks/side_by_side --peers .venv-peers/bin/python $(BENCH)
+
+# The instructions of the main kernels, which no noise disturbs, against the accepted ones (docs/performance.md).
+instructions: $(VENV)/.base
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/instructions/count.py $(ACCEPT)
 
 # One by one: a peer that has no wheel here is named, and does not stop the others.
 .venv-peers/.installed: benchmarks/requirements.txt

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,3 +68,15 @@ def test_the_exponent_is_the_slope_of_the_logarithms(contest: ModuleType) -> Non
     steps = [{"rows": 10**p, "processor": 2e-9 * 10.0 ** (1.5 * p), "clock": 1.0} for p in range(3, 8)]
     assert growth.exponent(steps) == pytest.approx(1.5)
     assert growth.draw(steps).count("<circle") == len(steps)
+
+
+def test_instructions_that_grow_are_told() -> None:
+    spec = importlib.util.spec_from_file_location("count", FOLDER.parent / "instructions" / "count.py")
+    assert spec is not None
+    assert spec.loader is not None
+    count = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(count)
+    assert count.grown({"a": 105, "b": 106}, {"a": 100, "b": 100}) == ["b: 106 instructions, accepted are 100 (+6.0 %)"]
+    assert count.grown({"c": 1}, {}) == ["c: 1 instructions, none are accepted"]
+    accepted = json.loads(count.ACCEPTED.read_text())
+    assert all(n > 0 for counts in accepted.values() for n in counts.values())

@@ -1,6 +1,7 @@
 """Pippin and its peers side by side: every line is one piece of work, done by all of them in one run.
 
-python benchmarks/side_by_side [--only LINE]… [--quick] [--peers PYTHON] [--limits] [--growth] [--docs] [--json FILE]
+python benchmarks/side_by_side [--only LINE]… [--without NAME]… [--turns N] [--quick] [--peers PYTHON]
+                               [--limits] [--growth] [--docs] [--json FILE]
 
 What is measured is kept in a file of records (`--json`, benchmarks/measured.json), a line by its key, so that lines can
 be measured one at a time; `--docs` makes the tables of docs/performance.md from that file. With `--quick` all sizes are
@@ -67,6 +68,8 @@ def document(records: dict[str, Any]) -> None:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=[line.key for line in LINES], help="a line (default: all)")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contestant to leave out")
+    parser.add_argument("--turns", type=int, help="how many turns everyone has (default: the line's own)")
     parser.add_argument("--none", action="store_true", help="no line: the limits, the growth or the page alone")
     parser.add_argument("--quick", action="store_true", help="about a tenth of every size")
     parser.add_argument("--peers", type=Path, help="the interpreter that has the peers (default: .venv-peers, or this)")
@@ -95,7 +98,8 @@ def main() -> None:
         for line in chosen:
             size = line.quick if asked.quick else line.size
             record = {**stamp(), "title": line.title, "size": size}
-            records[line.key] = {**record, "contestants": list(run(line, folder, size, pythons))}
+            found = list(run(line, folder, size, pythons, asked.turns, asked.without))
+            records[line.key] = {**record, "contestants": found}
             print(plain([line], records), flush=True)
         if asked.growth:
             records["growth"] = {**stamp(), "steps": grow(folder, 10**6 if asked.quick else 10**7)}

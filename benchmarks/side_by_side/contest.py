@@ -140,7 +140,8 @@ class Program:
     def __init__(self, who: Contestant, folder: Path, pythons: Interpreters) -> None:
         require(who.needs, pythons.ours if who.ours else pythons.theirs)
         self.command, self.environment = pythons.words(who.command, folder), who.environment
-        self.ready, self.value = 0.0, numbers(program(self.command, self.environment)[1])
+        first, printed = program(self.command, self.environment)
+        self.ready, self.value, self.taken = 0.0, numbers(printed), [first]  # this turn counts
 
     def turn(self) -> Spent:
         """Do the work once."""
@@ -162,6 +163,7 @@ class Worker:
         )  # fmt: skip
         told = self._told()
         self.ready, self.value = told["ready"], told["value"]
+        self.taken: list[Spent] = []  # the first turn may compile something, and does not count
 
     def _told(self) -> dict[str, Any]:
         line = self.process.stdout.readline() if self.process.stdout else ""
@@ -192,27 +194,39 @@ def check(who: str, theirs: Sequence[float], ours: Sequence[float], tolerance: f
         raise SystemExit(f"{who} does not give our numbers: they are up to {apart:.3g} apart")
 
 
-def run(line: Line, folder: Path, size: int, pythons: Interpreters) -> Iterator[dict[str, Any]]:
-    """A record for each contestant of a line, ours first."""
+def enter(
+    line: Line, folder: Path, pythons: Interpreters, without: Sequence[str], here: dict[str, Program | Worker]
+) -> dict[str, str]:
+    """Let every contestant get ready and give its numbers; why those who are not `here` afterwards are not."""
+    absent: dict[str, str] = {}
+    ours = line.contestants[0]
+    for who in line.contestants:
+        try:
+            if who.name in without:
+                raise Absent("left out of this run")
+            here[who.name] = (Worker if who.work else Program)(who, folder, pythons)
+        except Absent as reason:
+            if who is ours:
+                raise SystemExit(f"{line.key}: {who.name}: {reason}") from None
+            absent[who.name] = str(reason)
+            continue
+        if who.checked:
+            check(who.name, here[who.name].value, here[ours.name].value, line.tolerance)
+    return absent
+
+
+def run(
+    line: Line, folder: Path, size: int, pythons: Interpreters, turns: int | None = None, without: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """A record for each contestant of a line, ours first; those `without` are left out by name."""
     line.prepare(folder, size)
     here: dict[str, Program | Worker] = {}
-    absent: dict[str, str] = {}
-    turns: dict[str, list[Spent]] = {}
     try:
-        for who in line.contestants:
-            try:
-                here[who.name] = (Worker if who.work else Program)(who, folder, pythons)
-            except Absent as reason:
-                if who is line.contestants[0]:
-                    raise SystemExit(f"{line.key}: {who.name}: {reason}") from None
-                absent[who.name] = str(reason)
-                continue
-            if who.checked:
-                check(who.name, here[who.name].value, here[line.contestants[0].name].value, line.tolerance)
-        for _ in range(line.turns):
-            for name, contestant in here.items():
-                if sum(turn.clock for turn in turns.setdefault(name, [])) < PATIENCE:
-                    turns[name].append(contestant.turn())
+        absent = enter(line, folder, pythons, without, here)
+        for n in range(turns or line.turns):
+            for contestant in here.values():
+                if len(contestant.taken) <= n and (n == 0 or sum(t.clock for t in contestant.taken) < PATIENCE):
+                    contestant.taken.append(contestant.turn())
     finally:
         for contestant in here.values():
             contestant.end()
@@ -220,8 +234,8 @@ def run(line: Line, folder: Path, size: int, pythons: Interpreters) -> Iterator[
         if who.name in absent:
             yield {"name": who.name, "absent": absent[who.name]}
         else:
-            best = asdict(Spent.best(turns[who.name]))
-            yield {"name": who.name, **best, "ready": here[who.name].ready, "turns": len(turns[who.name])}
+            taken = here[who.name].taken
+            yield {"name": who.name, **asdict(Spent.best(taken)), "ready": here[who.name].ready, "turns": len(taken)}
 
 
 def main_interpreter() -> Path:

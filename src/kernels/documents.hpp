@@ -17,9 +17,11 @@ std::uint64_t load(const char* p) {
     return word;
 }
 
+// All bits of a word into all of the hash: both halves of the long product. Of the lower half alone, ids that differ in
+// their last characters only (doc1230, doc1240 …) would share their places.
 inline std::uint64_t mix(std::uint64_t h, std::uint64_t word) {
-    h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
-    return h ^ (h >> 32);
+    const auto product = static_cast<unsigned __int128>(h ^ word) * 0x9e3779b97f4a7c15ULL;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 inline std::uint64_t hash(std::string_view text) {

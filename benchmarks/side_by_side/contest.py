@@ -107,7 +107,7 @@ def require(needs: Sequence[str], python: Path) -> None:
             if shutil.which(need[1:]) is None:
                 raise Absent(f"{need[1:]} is not installed")
         elif subprocess.run([python, "-c", f"import {need}"], capture_output=True, check=False).returncode:
-            raise Absent(f"{need} is not installed")
+            raise Absent(f"{need} cannot be imported")
 
 
 def program(command: Sequence[str], environment: Mapping[str, str]) -> tuple[Spent, str]:

@@ -44,10 +44,17 @@ def rows_of(line: Line, record: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def markdown(lines: Sequence[Line], records: Mapping[str, Any]) -> str:
     """The table of some lines, and what each was measured on."""
-    rows = [row for line in lines if line.key in records for row in rows_of(line, records[line.key])]
+    rows = [
+        row for line in lines for row in (rows_of(line, records[line.key]) if line.key in records else [_not_yet(line)])
+    ]
     table = [HEAD, ("---", "---", *["--:"] * (len(HEAD) - 2)), *rows]
     told = {when(records[line.key]): None for line in lines if line.key in records}
     return "\n".join(f"| {' | '.join(row)} |" for row in table) + "\n\n" + "\n".join(told) + "\n"
+
+
+def _not_yet(line: Line) -> tuple[str, ...]:
+    """The row of a line that nobody has measured."""
+    return line.title, "not measured yet", *[""] * (len(HEAD) - 2)
 
 
 def when(record: Mapping[str, Any]) -> str:

@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.boards.accounts import invite, make_account
-from pippin.boards.board import Hidden, Limits
+from pippin.boards.board import HALVES, Hidden, Limits
 from pippin.boards.client import Client
 from pippin.boards.ladder import board_step, decide, standard_error
 from pippin.boards.scoring import Worth, evaluated, random_order
 from pippin.boards.site import Site
 from pippin.boards.submission import make_card
 from pippin.data import synthetic
-from pippin.data.dataset import Dataset
+from pippin.data.dataset import Dataset, rows_of
 from pippin.errors import PippinError
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
 from pippin.rankers.training import rank, train
@@ -62,15 +62,16 @@ class Game:
         model = train(read_letor(board.folder / "train.txt"), "ranksvm")
         scores = rank(model, board.test)
         self.honest = scores / np.std(scores)
-        self.start = self.worth(self.honest)
+        self.rows = {half: rows_of(self.offsets, chosen) for half, chosen in self.hidden.halves.items()}
+        self.start = self.worth(self.honest, *HALVES)
         one, other = (evaluated(self.hidden, random_order(self.hidden, n)).values["public"] for n in (0, 1))
         self.step = board_step(one, other)
 
-    def worth(self, scores: Floats) -> Worth:
-        """The values of both halves under the board's tool alone."""
+    def worth(self, scores: Floats, *halves: str) -> Worth:
+        """The values of the public half, or of the halves named, under the board's tool alone."""
         board, means, values = self.hidden.board, {}, {}
-        for half, part in self.hidden.parts.items():
-            rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in self.hidden.halves[half]])
+        for half in halves or ("public",):
+            part, rows = self.hidden.parts[half], self.rows[half]
             column = evaluate_rankings(Rankings(part, scores[rows]), [board.measure], board.tool, {}, "x").columns[0]
             means[half], values[half] = column.mean, column.values
         return Worth(means, values, {})
@@ -86,31 +87,37 @@ class Game:
         found = decide(mean, values, best.means["public"], best.values["public"], count, self.step)
         return found.value if found.released else None
 
-    def gain(self, worth: Worth, half: str) -> float:
+    def change(self, rng: np.random.Generator, share: float, size: float) -> Floats:
+        """A random change of the documents of a share of the queries."""
+        touched = rng.random(len(self.offsets) - 1) < share
+        return np.where(np.repeat(touched, np.diff(self.offsets)), rng.normal(0, size, len(self.honest)), 0.0)
+
+    def gain(self, scores: Floats, half: str) -> float:
         """How far ahead of the honest submission, in standard errors of its mean."""
+        worth = self.worth(scores, half)
         return (worth.means[half] - self.start.means[half]) / standard_error(self.start.values[half])
 
 
-def hill_climbing(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Worth, int]:
-    """Change the best a little at random, keep what is shown to be better; the step adapts to success."""
-    scores, best, shown, size, released = game.honest, game.start, game.start.means["public"], 0.3, 0
+def hill_climbing(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Floats, int]:
+    """Change some queries of the best at random, keep what is shown to be better; how many adapts to success."""
+    scores, best, shown, share, released = game.honest, game.start, game.start.means["public"], 0.1, 0
     for count in range(2, submissions + 1):
-        tried = scores + rng.normal(0, size, len(scores))
+        tried = scores + game.change(rng, share, 1.0)
         worth = game.worth(tried)
         value = game.told(rule, worth, best, count)
         if value is not None and value > shown:
             scores, best, shown, released = tried, worth, value, released + 1
-            size = min(1.0, size * 1.3)
+            share = min(1.0, share * 1.2)
         else:
-            size = max(0.02, size * 0.98)
-    return best, released
+            share = max(0.02, share * 0.98)
+    return scores, released
 
 
-def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Worth, int]:
+def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Floats, int]:
     """Blum & Hardt's attack: random changes, and in the end the sum of those that were shown to help."""
-    total, best, released = np.zeros_like(game.honest), game.start, 0
+    total, best, kept, released = np.zeros_like(game.honest), game.start, game.honest, 0
     for count in range(2, submissions):
-        change = rng.normal(0, 0.5, len(game.honest))
+        change = game.change(rng, 0.3, 1.0)
         worth = game.worth(game.honest + change)
         value = game.told(rule, worth, best, count)
         if rule == "off":
@@ -119,11 +126,11 @@ def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) 
             elif value is not None:
                 total -= change
         elif value is not None:
-            total, best, released = total + change, worth, released + 1
-    if not released:
-        return game.start, 0
-    boosted = game.worth(game.honest + total / np.std(total))
-    return max(boosted, best, key=lambda w: w.means["public"]) if rule != "off" else boosted, released
+            total, best, kept, released = total + change, worth, game.honest + change, released + 1
+    if rule == "off":
+        return game.honest + total / np.std(total), released
+    boosted = game.honest + total
+    return boosted if game.gain(boosted, "public") > game.gain(kept, "public") else kept, released
 
 
 def attack(submissions: int, queries: int) -> None:
@@ -133,8 +140,8 @@ def attack(submissions: int, queries: int) -> None:
     for name, climb in (("hill climbing", hill_climbing), ("boosting", boosting)):
         for rule in ("off", "blum-hardt", "ladder"):
             game, began = Game(queries, seed=3), time.perf_counter()
-            worth, released = climb(game, rule, submissions, np.random.default_rng(7))
-            gains = f"{game.gain(worth, 'public'):>12.2f} {game.gain(worth, 'final'):>11.2f}"
+            scores, released = climb(game, rule, submissions, np.random.default_rng(7))
+            gains = f"{game.gain(scores, 'public'):>12.2f} {game.gain(scores, 'final'):>11.2f}"
             print(f"{name:<14} {rule:<12} {released:>10} {gains} {time.perf_counter() - began:>8.1f}", flush=True)
             game.folder.cleanup()
 

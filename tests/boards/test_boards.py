@@ -169,6 +169,16 @@ def test_limits_of_an_account(tmp_path: Path) -> None:
     assert len(list((made.site.folder / "uploads").iterdir())) == 3
 
 
+def test_many_at_once_are_counted_too(cup: Fair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that were both looked at before either was stored: the second is refused when it would be."""
+    for _ in range(cup.board.limits.per_day):
+        cup.send("Ann", "1\n")
+    monkeypatch.setattr(sending, "check_open", lambda *_: None)
+    with pytest.raises(sending.TooMany):
+        cup.send("Ann", "1\n")
+    assert len(cup.sent("Ann")) == cup.board.limits.per_day == len(list((cup.site.folder / "uploads").iterdir()))
+
+
 def test_labels_and_data_that_were_changed_are_refused(plain: Fair) -> None:
     labels = np.load(plain.site.hidden("cup") / "labels.npy")
     labels[0] += 1

@@ -14,9 +14,10 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from pippin.boards.accounts import DAY, Account
+from pippin.boards.board import Limits
 from pippin.boards.site import Site
 from pippin.boards.store import Row, now
 from pippin.boards.submission import KINDS, Card
@@ -52,14 +53,18 @@ def state_of(site: Site, board: str) -> Row:
 
 
 def check_open(site: Site, account: Account, board: str) -> None:
-    """Raise where this account may not send to this board now; asked before a file is received, and again after."""
-    limits = site.board(board).limits
-    mine = SUBMISSIONS.c.board == board, SUBMISSIONS.c.account == account.id
+    """Raise where this account may not send to this board now: asked before a file is received."""
     with site.store.reading() as connection:
-        state = connection.execute(select(BOARDS.c.state).where(BOARDS.c.name == board)).scalar_one()
-        total = connection.execute(select(func.count()).where(*mine)).scalar_one()
-        today = connection.execute(select(func.count()).where(*mine, SUBMISSIONS.c.received > now() - DAY)).scalar_one()
-        waiting = connection.execute(select(func.count()).where(SUBMISSIONS.c.state == "queued")).scalar_one()
+        _check(connection, account, board, site.board(board).limits)
+
+
+def _check(connection: Connection, account: Account, board: str, limits: Limits) -> None:
+    """The same inside a transaction."""
+    mine = SUBMISSIONS.c.board == board, SUBMISSIONS.c.account == account.id
+    state = connection.execute(select(BOARDS.c.state).where(BOARDS.c.name == board)).scalar_one()
+    total = connection.execute(select(func.count()).where(*mine)).scalar_one()
+    today = connection.execute(select(func.count()).where(*mine, SUBMISSIONS.c.received > now() - DAY)).scalar_one()
+    waiting = connection.execute(select(func.count()).where(SUBMISSIONS.c.state == "queued")).scalar_one()
     if state != "open":
         raise BoardClosed(f"the board {board} is closed and takes no submissions any more")
     if total >= limits.per_account:
@@ -75,7 +80,6 @@ def accept(site: Site, account: Account, board: str, received: Path, file: str, 
 
     file  what the sender calls it, for sentences about it
     """
-    check_open(site, account, board)
     if kind not in (*KINDS, "auto"):
         raise DataError(f"a submission is one of {', '.join(KINDS)}, not {kind!r}")
     size, limit = received.stat().st_size, site.board(board).limits.bytes
@@ -95,8 +99,8 @@ def accept(site: Site, account: Account, board: str, received: Path, file: str, 
         _put(received, place)
         told = {"submission": identity, "digest": digest, "bytes": size, "account": account.name, "name": card.name}
         with site.store.writing() as connection:
-            if connection.execute(select(BOARDS.c.state).where(BOARDS.c.name == board)).scalar_one() != "open":
-                raise BoardClosed(f"the board {board} is closed and takes no submissions any more")
+            site.store.lock(connection, f"account {account.id}")  # many at once are counted, too
+            _check(connection, account, board, site.board(board).limits)
             connection.execute(insert(SUBMISSIONS).values(row))
             site.store.append(connection, board, "accepted", told, identity)
     except BaseException as error:

@@ -31,6 +31,10 @@ def now() -> int:
     return int(time.time())
 
 
+class StoreDown(DataError):
+    """The database does not answer."""
+
+
 class Store:
     """A database, opened and brought to this version."""
 
@@ -150,9 +154,9 @@ def _explained(name: str) -> Iterator[None]:
     except OperationalError as error:
         words = str(error.orig).strip().partition("\n")[0]
         if "disk is full" in words or "No space" in words:
-            raise DataError("the disk is full; nothing was stored; make room and try again", name) from None
-        raise DataError(f"the store does not answer: {words}", name) from None
+            raise StoreDown("the disk is full; nothing was stored; make room and try again", name) from None
+        raise StoreDown(f"the store does not answer: {words}", name) from None
     except DBAPIError as error:
         if error.connection_invalidated:
-            raise DataError("the store does not answer: the connection was lost", name) from None
+            raise StoreDown("the store does not answer: the connection was lost", name) from None
         raise

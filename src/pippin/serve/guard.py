@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pippin.boards import sending
 from pippin.boards.accounts import Account, NotAllowed, account_of, session_of
 from pippin.boards.site import Site
+from pippin.boards.store import StoreDown
 from pippin.errors import PippinError, UnknownName
 
 SESSION, VISIT = "pippin_session", "pippin_visit"
@@ -43,7 +44,7 @@ HEADERS = {
 HSTS = "max-age=31536000"
 STATUS: tuple[tuple[type[PippinError], int], ...] = (
     (NotAllowed, 403), (sending.BoardClosed, 409), (sending.TooMany, 429), (sending.TooLarge, 413),
-    (sending.DiskFull, 507), (UnknownName, 404),
+    (sending.DiskFull, 507), (UnknownName, 404), (StoreDown, 503),
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "introsort.hpp"
 #include "rank.hpp"
 
 namespace pippin {
@@ -30,6 +31,11 @@ template <typename LabelOf>
 void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& label_of) {
     switch (ties) {
         case Ties::input:
+        case Ties::introsort:  // these sort whole lists
+        case Ties::introsort_by_label:
+        case Ties::introsort_relevant_first:
+        case Ties::introsort_twice:
+        case Ties::topk:
             return;
         case Ties::reversed:
             std::reverse(group.begin(), group.end());
@@ -51,9 +57,27 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
     }
 }
 
+// Sorts entries as tools do whose sort keeps no order among equals; it begins with the order of the rows.
+template <typename LabelOf>
+void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_of) {
+    const auto by_score = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
+    if (rule.ties == Ties::introsort_by_label)
+        introsort(std::span(entries), [&](const Entry& a, const Entry& b) { return label_of(a.row) > label_of(b.row); });
+    if (rule.ties == Ties::introsort_relevant_first)
+        std::stable_partition(entries.begin(), entries.end(), [&](const Entry& entry) { return label_of(entry.row) > 0; });
+    if (rule.ties >= Ties::introsort_twice)  // torchmetrics sorts the documents by query before, where all are equal
+        introsort(std::span(entries), [](const Entry&, const Entry&) { return false; });
+    if (rule.ties != Ties::topk) return introsort(std::span(entries), by_score);
+    const std::size_t depth = rule.depth == 0 ? entries.size() : std::min(rule.depth, entries.size());
+    top_k(std::span(entries), depth, by_score);
+    std::stable_sort(entries.begin() + static_cast<std::ptrdiff_t>(depth), entries.end(), by_score);
+}
+
 // Sorts entries into rank order and settles ties.
 template <typename LabelOf>
 void sort_entries(std::vector<Entry>& entries, const Texts& ids, RankRule rule, LabelOf&& label_of) {
+    if (rule.ties >= Ties::introsort) return sort_unstably(entries, rule, label_of);
     // Runs usually come sorted; looking costs one pass.
     if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
     if (rule.ties == Ties::input) return;

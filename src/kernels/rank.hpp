@@ -7,7 +7,14 @@
 
 namespace pippin {
 
-enum class Ties : int { input = 0, reversed = 1, id_descending = 2, id_ascending = 3, best = 4, worst = 5 };
+enum class Ties : int {
+    input = 0, reversed = 1, id_descending = 2, id_ascending = 3, best = 4, worst = 5,
+    introsort = 6,  // as GNU's std::sort leaves them, which was given the documents as they stand,
+    introsort_by_label = 7,  // sorted by label in the same way, or
+    introsort_relevant_first = 8,  // relevant ones first
+    introsort_twice = 9,  // as it leaves them where all are equal
+    topk = 10  // as PyTorch's topk leaves the first k of those
+};
 
 // A column of texts: item i is the `lengths[i]` bytes of `buffer` from `starts[i]`.
 struct Texts {
@@ -24,7 +31,13 @@ struct Texts {
 struct RankRule {
     Ties ties = Ties::input;
     bool float32 = false;  // compare scores as a tool that stores them in single precision does
+    std::size_t depth = 0;  // how many documents are asked for of a partial sort; 0: all
 };
+
+// A rule as it is handed over: the depth stands above the lowest byte of `ties`.
+inline RankRule rank_rule(int ties, bool float32) {
+    return {static_cast<Ties>(ties & 0xff), float32, static_cast<std::size_t>(ties >> 8)};
+}
 
 // order[i]: the row of the document at position i. Rows of a query stay within the query's stretch of `order`.
 void order_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,

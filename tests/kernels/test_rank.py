@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from tests import reference
 
 from pippin.data.texts import Texts
+from pippin.evaluation.convention import SETTLED_TIES as RULES
 from pippin.kernels import rank
 from pippin.kernels.measures import UNJUDGED
 
+SETTLED_TIES = (*RULES, "best", "worst")  # what sorts of other libraries leave has no definition but their own steps
 # scores that tie exactly, only as zeros, or only in single precision (2^-30 vanishes beside 1)
 SCORES = [-1.5, -0.0, 0.0, 1.0, 1.0 + 2**-30, 1.0 - 2**-30, 2.5, 1e300, -1e300, 5e-324]
 IDS = ["", "a", "b", "ab", "d10", "d9", "D9", "zz", "é", "d1234", "d1235", "d123456", "eight by"]
@@ -48,7 +50,7 @@ def test_order_and_rank_equal_their_twins(
     scores, labels, offsets, ids = drawn
     cut = np.array(offsets, np.int64)
     with np.errstate(over="ignore"):
-        for ties in rank.TIES:
+        for ties in SETTLED_TIES:
             order = reference.order(scores, labels, offsets, ids, ties, float32)
             tied = reference.tied(scores, offsets, order, float32)
             assert rank.order_lists(scores, labels, cut, Texts.of(ids), ties, float32).tolist() == order
@@ -111,7 +113,7 @@ def test_judging_equals_its_twin(a: Any, b: Any, data: st.DataObject, float32: b
     offsets = np.array(list(itertools.accumulate(sizes, initial=0)), np.int64)
     run_of, judged_of = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
     with np.errstate(over="ignore"):
-        for ties in rank.TIES:
+        for ties in SETTLED_TIES:
             ranked, tied, twice = rank.judge_and_rank(
                 (Texts.of(run_ids), scores, np.array(run_offsets, np.int64)),
                 (Texts.of(judged_ids), labels, np.array(judged_offsets, np.int64)),
@@ -178,7 +180,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def everything() -> list[bytes]:
         out = []
-        for ties in rank.TIES:
+        for ties in SETTLED_TIES:
             out.append(rank.order_lists(scores, labels, offsets, ids, ties, False).tobytes())
             out += [a.tobytes() for a in rank.rank_lists(scores, labels, offsets, ids, ties, True)]
             found = rank.judge_and_rank(
@@ -232,3 +234,24 @@ def test_rows_sorted_before_give_every_order(ties: str, float32: bool) -> None:
 def test_pools_hold_all_labels_highest_first(labels: list[int]) -> None:
     given, offsets = np.array(labels, np.int32), np.array([0, len(labels)], np.int64)
     assert rank.sort_pools(given, offsets, np.array([0]), offsets).tolist() == sorted(labels, reverse=True)
+
+
+def test_an_unstable_sort_leaves_ties_as_the_original_does() -> None:
+    labels, offsets = np.zeros(18, np.int32), np.array([0, 18], np.int64)
+    sorted_zeros = [9, *range(17, 9, -1), 0, *range(8, 0, -1)]  # torch.argsort of 18 zeros, downwards
+    assert rank.order_lists(np.zeros(18), labels, offsets, None, "introsort", False).tolist() == sorted_zeros
+    labels[17] = 1  # which then stands first, and all others one further down
+    given = [17, *range(17)]
+    found = rank.order_lists(np.zeros(18), labels, offsets, None, "introsort-relevant-first", False)
+    assert found.tolist() == [given[place] for place in sorted_zeros]
+
+
+@pytest.mark.parametrize(("depth", "first"), [
+    (1, [8]), (3, [8, 0, 5]), (5, [8, 0, 5, 7, 9]), (10, [8, 5, 9, 7, 0, 3, 2, 1, 4, 6]),
+    (0, [8, 5, 9, 7, 0, 3, 2, 1, 4, 6]),
+])  # fmt: skip
+def test_a_partial_sort_leaves_ties_as_torch_topk_does(depth: int, first: list[int]) -> None:
+    scores, offsets = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.array([0, 10], np.int64)
+    found = rank.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"topk:{depth}", True)
+    assert found[: len(first)].tolist() == first
+    assert sorted(found.tolist()) == list(range(10))

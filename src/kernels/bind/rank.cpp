@@ -11,7 +11,6 @@ Texts texts(const In<std::uint8_t>& buffer, const In<std::int64_t>& starts, cons
     return {view(buffer), view(starts), view(lengths)};
 }
 
-RankRule rule_of(int ties, bool float32) { return {static_cast<Ties>(ties), float32}; }
 
 }  // namespace
 
@@ -20,7 +19,7 @@ void bind_rank(nb::module_& m) {
           [](In<double> scores, In<std::int32_t> labels, In<std::int64_t> offsets, In<std::uint8_t> buffer, In<std::int64_t> starts,
              In<std::int32_t> lengths, int ties, bool float32, Out<std::int64_t> order, int threads) {
               const nb::gil_scoped_release release;
-              order_lists(view(scores), view(labels), view(offsets), texts(buffer, starts, lengths), rule_of(ties, float32),
+              order_lists(view(scores), view(labels), view(offsets), texts(buffer, starts, lengths), rank_rule(ties, float32),
                           view(order), threads);
           },
           nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
@@ -31,7 +30,7 @@ void bind_rank(nb::module_& m) {
              In<std::int32_t> lengths, int ties, bool float32, In<std::int64_t> sorted, Out<std::int32_t> ranked,
              Out<std::uint8_t> tied, int threads) {
               const nb::gil_scoped_release release;
-              rank_lists(view(scores), view(labels), view(offsets), texts(buffer, starts, lengths), rule_of(ties, float32),
+              rank_lists(view(scores), view(labels), view(offsets), texts(buffer, starts, lengths), rank_rule(ties, float32),
                          view(sorted), view(ranked), view(tied), threads);
           },
           nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("offsets").noconvert(),
@@ -49,7 +48,7 @@ void bind_rank(nb::module_& m) {
                   const nb::gil_scoped_release release;
                   found = judge_and_rank({texts(run_buffer, run_starts, run_lengths), view(run_scores), view(run_offsets)},
                                          {texts(judged_buffer, judged_starts, judged_lengths), view(judged_labels), view(judged_offsets)},
-                                         view(run_of), view(judged_of), view(offsets), rule_of(ties, float32), view(ranked),
+                                         view(run_of), view(judged_of), view(offsets), rank_rule(ties, float32), view(ranked),
                                          view(tied), threads);
               }
               return std::pair{found.first, found.second};

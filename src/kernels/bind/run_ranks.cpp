@@ -28,7 +28,7 @@ void bind_run_ranks(nb::module_& m) {
              bool infinite, int threads) {
               const JudgedView judged{{view(judged_buffer), view(judged_starts), view(judged_lengths)}, view(judged_labels), view(judged_offsets)};
               const Texts queries{view(query_buffer), view(query_starts), view(query_lengths)};
-              const RankRule rule{static_cast<Ties>(ties), float32};
+              const RankRule rule = rank_rule(ties, float32);
               const nb::gil_scoped_release release;
               return new RankedText(rank_run(view(text), judged, queries, rule, {lenient, threads, comments, infinite}));
           },

@@ -18,6 +18,9 @@ from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole, axis
 
 _LARGEST_LABEL = 1 << 20
+SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whatever the labels are
+# As a sort leaves them that keeps no order among equals.
+UNSTABLE_TIES = ("introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk")
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,18 @@ class Convention:
     ties: str = axis(
         "expected",
         "ties",
-        "the order of documents with equal scores",
-        ("input", "reversed", "id-descending", "id-ascending", "expected", "best", "worst", "grouped"),
+        "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents that stand as given, "
+        "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k",
+        (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
         stage="rank",
         heading="ties",
+    )
+    ties_depth: int = axis(
+        0,
+        "depth of a partial sort",
+        "how many documents ties=topk asks for, 0 for all; a measure with a cutoff asks for so many",
+        free=Whole(placeholder="DOCUMENTS"),
+        stage="rank",
     )
     ties_across: str = axis(
         "query",

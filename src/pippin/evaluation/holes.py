@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import SETTLED_TIES, Convention
 from pippin.evaluation.evaluate import measure_values
 from pippin.evaluation.measures import Measure
 from pippin.evaluation.ranking import UNJUDGED, Ranking, rank
@@ -153,7 +153,7 @@ def _ranked(run: Run, ranking: Ranking, convention: Convention) -> dict[str, lis
     if convention.order == "given":
         rows = np.arange(len(run.scores))
     else:
-        if ties in ("expected", "grouped", "best", "worst"):
+        if ties not in SETTLED_TIES:
             _refuse_ties(ranking, run.name, ties)
             ties = "input"
         ids = run.document_ids if ties.startswith("id-") else None

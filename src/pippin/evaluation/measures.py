@@ -58,8 +58,12 @@ class Measure:
         return dict(self.parameters).get(name, KINDS[self.kind].parameters.get(name, 0.0))
 
     def under(self, convention: Convention) -> Convention:
-        """The convention with this measure's own overrides applied."""
-        return convention.replace(**dict(self.overrides)) if self.overrides else convention
+        """The convention with this measure's own overrides applied; a partial sort goes no deeper than the cutoff."""
+        if self.overrides:
+            convention = convention.replace(**dict(self.overrides))
+        if convention.ties == "topk" and self.cutoff and convention.cut and not convention.ties_depth:
+            convention = convention.replace(ties_depth=self.cutoff)
+        return convention
 
 
 Function = Callable[["Ranking", Convention, Measure], Values]

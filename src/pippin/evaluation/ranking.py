@@ -158,7 +158,7 @@ def rank(
 
 def order_key(convention: Convention) -> tuple[object, ...]:
     """What `order` looks at: conventions with the same key share one sort."""
-    names = ("ties", "precision", "order", "own_document", "top_label")
+    names = ("ties", "ties_depth", "precision", "order", "own_document", "top_label")
     return (*(getattr(convention, name) for name in names), convention.queries == "run")
 
 
@@ -245,7 +245,9 @@ def _cap(labels: NDArray[np.int32], convention: Convention) -> NDArray[np.int32]
 
 def _ties(convention: Convention) -> str:
     """The rule by which kernels sort: where an order is open or given, as it stands."""
-    return "input" if convention.ties in ("expected", "grouped") or convention.order == "given" else convention.ties
+    if convention.ties in ("expected", "grouped") or convention.order == "given":
+        return "input"
+    return f"topk:{convention.ties_depth}" if convention.ties == "topk" else convention.ties
 
 
 def _open(convention: Convention) -> tuple[bool, bool]:
@@ -386,7 +388,8 @@ def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, 
         listed = whole.document_ids.take(rows)
         ties, by = _ties(convention), np.ascontiguousarray(_scores(whole, convention)[rows])
         of_rows = np.zeros(len(rows), np.int32)
-        if ties in ("best", "worst"):  # which look at labels: in the order of the run they are those of its rows
+        # These look at labels: in the order of the run they are those of its rows.
+        if ties in ("best", "worst") or ties.startswith("introsort-"):
             given = _as_given(whole.scores, run.offsets)
             of_rows, _, _ = kernel.judge_and_rank(
                 (whole.document_ids, given, run.offsets), (judged.document_ids, labels, judged.offsets),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pippin.kernels import native, threads, threads_for
 from pippin.kernels.measures import Rules, Settling
-from pippin.kernels.rank import TIES, _columns
+from pippin.kernels.rank import _columns, ties_code
 
 if TYPE_CHECKING:
     from pippin.data.texts import Texts
@@ -38,7 +38,7 @@ class NativeObjective:
     ) -> None:
         self.queries, self.rows = len(offsets) - 1, len(labels)
         self.handle = native.Objective(
-            name, rules.bound(), labels, offsets, pool, *_columns(ids), TIES[ties], float32, expected,
+            name, rules.bound(), labels, offsets, pool, *_columns(ids), ties_code(ties), float32, expected,
             settling.bound(),
         )  # fmt: skip
 

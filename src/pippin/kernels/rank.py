@@ -17,7 +17,17 @@ I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 F64 = NDArray[np.float64]
 
-TIES = {"input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5}
+TIES = {
+    "input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5, "introsort": 6,
+    "introsort-by-label": 7, "introsort-relevant-first": 8, "introsort-twice": 9, "topk": 10,
+}  # fmt: skip
+
+
+def ties_code(ties: str) -> int:
+    """The number of a rule for ties; that of `topk:10` has the depth of a partial sort above its lowest byte."""
+    name, _, depth = ties.partition(":")
+    return TIES[name] | int(depth or 0) << 8
+
 
 _NO_ROWS = np.empty(0, np.int64)
 _NO_TEXTS = (np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int32))
@@ -30,7 +40,8 @@ def _columns(ids: Texts | None) -> tuple[U8, I64, I32]:
 def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool) -> I64:
     """Rows in rank order; a query's rows stay within its stretch of the result."""
     order = np.empty(len(scores), np.int64)
-    native.order_lists(scores, labels, offsets, *_columns(ids), TIES[ties], float32, order, threads_for(len(scores)))
+    rule = ties_code(ties)
+    native.order_lists(scores, labels, offsets, *_columns(ids), rule, float32, order, threads_for(len(scores)))
     return order
 
 
@@ -43,8 +54,8 @@ def rank_lists(
     """
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
     native.rank_lists(
-        scores, labels, offsets, *_columns(ids), TIES[ties], float32, _NO_ROWS if sorted_rows is None else sorted_rows,
-        ranked, tied, threads_for(len(scores)),
+        scores, labels, offsets, *_columns(ids), ties_code(ties), float32,
+        _NO_ROWS if sorted_rows is None else sorted_rows, ranked, tied, threads_for(len(scores)),
     )  # fmt: skip
     return ranked, tied
 
@@ -64,7 +75,7 @@ def judge_and_rank(
     ranked, tied = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.uint8)
     duplicate = native.judge_and_rank(
         *_columns(run[0]), run[1], run[2], *_columns(judged[0]), judged[1], judged[2],
-        run_of, judged_of, offsets, TIES[ties], float32, ranked, tied, threads(),
+        run_of, judged_of, offsets, ties_code(ties), float32, ranked, tied, threads(),
     )  # fmt: skip
     return ranked, tied, duplicate
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.kernels import native, threads
-from pippin.kernels.rank import TIES
+from pippin.kernels.rank import ties_code
 
 if TYPE_CHECKING:
     from pippin.data.texts import Texts
@@ -39,7 +39,7 @@ def rank_run(
     ids, labels, offsets = judged
     return native.rank_run(
         text, ids.buffer, ids.starts, ids.lengths, labels, offsets, queries.buffer, queries.starts, queries.lengths,
-        TIES[ties], float32, lenient, comments, infinite, threads(),
+        ties_code(ties), float32, lenient, comments, infinite, threads(),
     )  # fmt: skip
 
 

@@ -19,11 +19,11 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "allrank", "allRank", "1.4.3", "allegro/allRank, allrank/models/metrics.py, c884756",
-    SINGLE.replace(empty=1.0), ("NDCG", "DCG", "TopRR"),
+    SINGLE.replace(empty=1.0, ties="introsort"), ("NDCG", "DCG", "TopRR"),
     ("MRR looks for the first document with the query's largest label, not for the first relevant one",
      "MRR of a query with nothing relevant is 1 where another query of the batch has something, and else 0"),
     group="libraries", spellings=((r"mrr(@\d+)?", r"TopRR\1"),),
-    inexpressible=("tied scores in lists of more than 16 documents: torch.sort leaves them in an arbitrary order",
+    inexpressible=("tied scores of a list that was padded to more than 16 documents: torch.sort moves them once more",
                    "MRR of an empty query in a batch: alone it is 0, and 1 beside others, which the mean has"),
 ))  # fmt: skip
 register(Tool(
@@ -65,10 +65,10 @@ register(Tool(
     LIST.replace(ties="expected", precision="float32"),
     ("NDCG", "AP", "RR", "RandomNDCG"),
     ("MAP divides by the hits above the cutoff: one hit at rank 1 gives 1, whatever else is relevant",
-     "ties are averaged in NDCG, and come out best first in MRR and MAP", "all truncations are 5 by default"),
-    (Variant(kinds("AP", "RR"), {"ties": "best", "ap_denominator": "found"}, "sorted by label before by score"),),
+     "ties are averaged in NDCG; in MRR and MAP they come out best first up to 16 documents, beyond as std::sort does",
+     "all truncations are 5 by default"),
+    (Variant(kinds("AP", "RR"), {"ties": "introsort-by-label", "ap_denominator": "found"}, "sorted by label before"),),
     group="libraries",
     spellings=((r"mrr(@\d+)?", r"RR\1"), (r"default_ndcg(@\d+)?", r"RandomNDCG\1")),
-    inexpressible=("precision_at_1: hangs on the order in which the top labels were given",
-                   "MRR and MAP with ties in lists of more than 16 documents: std::sort leaves them as they fall"),
+    inexpressible=("precision_at_1: hangs on the order in which the top labels were given",),
 ))  # fmt: skip

@@ -71,10 +71,9 @@ register(Tool(
     _RERANK.replace(empty=None), ("NDCG", "AP", "RR"),
     ("candidates stand positives first, so that ties favour MRR: a constant scorer has MRR 1",
      "map is scikit-learn's average_precision_score: tied documents stand at the last rank of their group"),
-    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"), Variant(kinds("RR"), {"ties": "best"},
-     "a stable sort")),
+    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"),
+     Variant(kinds("RR"), {"ties": "introsort-relevant-first"}, "torch.argsort")),
     group="retrieval", spellings=((r"bi:(ndcg@\d+)", r"\1"), (r"bi:mrr@(\d+)", r"RR@\1"), (r"bi:map", r"AP")),
-    inexpressible=("MRR with ties in longer lists: torch.argsort leaves them in an arbitrary order",),
 ))  # fmt: skip
 register(Tool(
     "sentence-transformers-ce", "sentence-transformers CrossEncoderRerankingEvaluator", "6.2.0",
@@ -87,7 +86,7 @@ register(Tool(
     group="retrieval", spellings=((r"ce.negative:(ndcg@\d+)", r"\1"), (r"ce.negative:mrr@(\d+)", r"RR@\1"),
                                   (r"ce.negative:map", r"AP")),
 ))  # fmt: skip
-_TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "input"}
+_TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "topk"}
 register(Tool(
     "torchmetrics", "torchmetrics (retrieval)", "1.9.0", "torchmetrics/functional/retrieval",
     Convention(gain="label", negative="label", pool="list", ideal="list", queries="both", precision="float32",
@@ -96,8 +95,9 @@ register(Tool(
     ("a document with a score of 0 or less is never relevant in MAP, MRR, Precision and Recall",
      "labels below 0 enter NDCG as they are, which leaves 0 to 1", "MAP divides by the hits above the cutoff",
      "AUROC passes scores through a sigmoid unless all are in 0 to 1, and large ones saturate into ties"),
-    (Variant(kinds("AP", "RR", "P", "Recall"), _TORCH_HITS, "scores of 0 or less are masked"),
-     Variant(kinds("Success", "FallOut", "Rprec"), {"ties": "input"}, "a plain sort"),
+    (Variant(kinds("AP", "RR", "P"), _TORCH_HITS, "scores of 0 or less are masked; topk"),
+     Variant(kinds("Recall"), {**_TORCH_HITS, "ties": "introsort-twice"}, "scores of 0 or less are masked; argsort"),
+     Variant(kinds("Success", "FallOut", "Rprec"), {"ties": "introsort-twice"}, "argsort"),
      Variant(kinds("FallOut"), {"empty": 1.0}, "empty_target_action is pos here")),
     group="retrieval",
     spellings=((r"RetrievalNormalizedDCG(@\d+)?", r"NDCG\1"), (r"RetrievalMAP(@\d+)?", r"AP\1"),
@@ -114,7 +114,7 @@ register(Tool(
                (r"RetrievalMAP(@\d+)?\(empty_target_action=skip\)", r"AP(empty=skip)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=neg\)", r"FallOut(empty=0)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1")),
-    inexpressible=("tied scores in all measures but NDCG: topk and argsort are not stable",
+    inexpressible=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",
                    "RetrievalFallOut(empty_target_action=skip): leaves out queries where all is relevant"),
 ))  # fmt: skip
 _TRECTOOLS = TREC.replace(precision="float64", queries="run", negative="unjudged", empty=None, average="counted")

@@ -294,3 +294,17 @@ def test_a_data_set_has_no_holes() -> None:
     data = Dataset.from_arrays(np.ones((1, 1)), [1], [1])
     with pytest.raises(DataError, match="every document is judged"):
         bounds(data, [1.0])
+
+
+def test_documents_that_are_the_query_are_dropped_before() -> None:
+    judged, run = {"q": {"q": 1, "a": 1, "b": 0}}, {"q": {"q": 3.0, "x": 2.0, "a": 1.0}}
+    dropped = {"q": {"x": 2.0, "a": 1.0}}
+    found, plain = (bounds(judged, listed, measure="P@2", tool="beir") for listed in (run, dropped))
+    assert (found.low, found.high) == (plain.low, plain.high) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("axis", ["relevance=percentile", "pool=list", "score_floor=zero", "missed=append"])
+def test_a_refusal_says_why(axis: str) -> None:
+    name, value = axis.split("=")
+    with pytest.raises(ConventionError, match=rf"not known for {axis}: \w+"):
+        bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **{name: value})

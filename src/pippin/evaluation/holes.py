@@ -19,7 +19,7 @@ from pippin.errors import ConventionError
 from pippin.evaluation.convention import SETTLED_TIES, Convention
 from pippin.evaluation.evaluate import measure_values
 from pippin.evaluation.measures import Measure
-from pippin.evaluation.ranking import UNJUDGED, Ranking, rank
+from pippin.evaluation.ranking import UNJUDGED, Ranking, rank, without_own
 from pippin.kernels.rank import order_lists
 
 F64 = NDArray[np.float64]
@@ -29,11 +29,19 @@ I64 = NDArray[np.int64]
 NOWHERE = ""  # the id of a document that no run has: nobody knows it
 
 # What bounds assume of a convention: that a label of a document, once known, enters the list and the pool as it is.
-_ASSUMED: dict[str, tuple[object, ...]] = {
-    "negative": ("zero",), "unjudged": ("zero",), "own_document": ("keep",), "score_floor": ("none",),
-    "relevance": ("fixed",), "pool": ("judged",), "zeros": ("keep",), "top_label": (None,),
-    "queries": ("both", "judged", "run"), "average": ("queries",),
-}  # fmt: skip
+# An axis, the choices under which it does, and why it does not under others.
+_ASSUMED: dict[str, tuple[tuple[object, ...], str]] = {
+    "negative": (("zero",), "a label below 0 would be worth less than no label"),
+    "unjudged": (("zero",), "an unjudged document already has a place, or none, of its own"),
+    "score_floor": (("none",), "what a label counts hangs on the score"),
+    "relevance": (("fixed",), "one label moves the level from which all others are relevant"),
+    "missed": (("leave",), "a label puts documents behind the list"),
+    "pool": (("judged",), "what is relevant and was not retrieved is not known"),
+    "zeros": (("keep",), "a query counts under some labels and not under others"),
+    "top_label": ((None,), "a higher label can count less than a lower one"),
+    "queries": (("both", "judged", "run"), "a query counts under some labels and not under others"),
+    "average": (("queries", "or-zero"), "a query's share of the mean hangs on its labels"),
+}
 
 
 @dataclass(frozen=True)
@@ -95,12 +103,15 @@ class Query:
         return np.zeros((1, len(self.open)), np.int32)
 
 
-def unrounded(convention: Convention) -> Convention:
+def unrounded(convention: Convention, judged: Judgements) -> Convention:
     """The convention as bounds take it, without rounding; a ConventionError where it breaks what they assume."""
-    for axis, allowed in _ASSUMED.items():
+    if judged.labels.min(initial=0) >= 0:
+        convention = convention.replace(negative="zero")
+    for axis, (allowed, why) in _ASSUMED.items():
         if getattr(convention, axis) not in allowed:
             raise ConventionError(
-                f"bounds over the labels of unjudged documents are not known for {axis}={getattr(convention, axis)}"
+                f"bounds over the labels of unjudged documents are not known for {axis}={getattr(convention, axis)}: "
+                f"{why}"
             )
     return convention.replace(held="float64", mean_digits=None)
 
@@ -117,7 +128,9 @@ def queries_of(
     """Every query that counts, with the documents among the first `depth` of any run that nobody judged, and with
     `beyond` more that no run has.
     """
-    convention = unrounded(convention)
+    convention = unrounded(convention, judged)
+    if convention.own_document == "drop":
+        runs, convention = [without_own(run) for run in runs], convention.replace(own_document="keep")
     rankings = [rank(judged, run, convention) for run in runs]
     counted = [dict.fromkeys(ranking.query_ids) for ranking in rankings]
     lists = [_ranked(run, ranking, convention) for run, ranking in zip(runs, rankings, strict=True)]

@@ -354,7 +354,7 @@ def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, 
         if len(unfit):
             raise _not_finite(run, int(unfit[0]))
         if convention.own_document == "drop":
-            run = _without_own(run)
+            run = without_own(run)
     extra = [q for q, query in enumerate(run.query_ids) if query not in known] if convention.queries == "run" else []
     judged_of = np.array([*range(len(judged.query_ids)), *[-1] * len(extra)], np.int64)
     run_of = np.array([*(position.get(query, -1) for query in judged.query_ids), *extra], np.int64)
@@ -410,7 +410,7 @@ def _scores(run: Run, convention: Convention) -> NDArray[np.float64]:
     return _as_given(run.scores, run.offsets) if convention.order == "given" else run.scores
 
 
-def _without_own(run: Run) -> Run:
+def without_own(run: Run) -> Run:
     """The run without documents that bear their query's id."""
     kept = ~_named_as_query(run.document_ids, run.query_ids, run.offsets)
     counts = np.concatenate(([0], np.cumsum(kept)))[run.offsets].astype(np.int64)

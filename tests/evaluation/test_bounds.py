@@ -306,5 +306,6 @@ def test_documents_that_are_the_query_are_dropped_before() -> None:
 @pytest.mark.parametrize("axis", ["relevance=percentile", "pool=list", "score_floor=zero", "missed=append"])
 def test_a_refusal_says_why(axis: str) -> None:
     name, value = axis.split("=")
+    chosen: dict[str, Any] = {name: value}
     with pytest.raises(ConventionError, match=rf"not known for {axis}: \w+"):
-        bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **{name: value})
+        bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **chosen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -40,3 +42,18 @@ def test_nine_of_ten_numbers_are_covered_or_the_page_says_why() -> None:
     for folder, keys in recorded.items():
         missing = keys - mapped[folder]
         assert not missing or f"| {folder} |" in reasons, (folder, sorted(missing)[:5])
+
+
+def test_the_checker_itself_finds_no_miss(shared: Path, golden_folder: Path, tmp_path: Path) -> None:
+    checker = shared / "golden" / "check-modern"
+    for folder, name in (("ydf", "c11.perquery.json"), ("cornac", "c13.trec.perquery.json")):
+        (tmp_path / folder).mkdir()
+        recorded = checker.parent / "modern" / "outputs" / folder / name
+        (tmp_path / folder / name).write_text(recorded.read_text())
+    done = subprocess.run(
+        [sys.executable, checker, "--map", recordings.ARCHIVE.parents[1] / "modern.tsv", "--outputs", tmp_path, "--inputs",
+         golden_folder / "inputs", "--pippin", f"{sys.executable} -m pippin"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ydf: 16 of 16 right; 16 of 17 numbers covered" in done.stdout

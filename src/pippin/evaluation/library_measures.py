@@ -199,7 +199,7 @@ def _residual_of_run(ranking: Ranking, convention: Convention, measure: Measure,
 register(Kind(
     "RBPresidual", "what unjudged documents could add to RBP, where the list has a relevant one",
     "p^k + (1 - p) * sum of p^(r-1) over unjudged ranks r", "trectools", _known_residual, ("rbp_weight", "relevant_at",
-    "cut"), parameters={"p": 0.8}, better="", whole=_residual_of_run,
+    "empty", "cut"), parameters={"p": 0.8}, better="", whole=_residual_of_run,
 ))  # fmt: skip
 
 

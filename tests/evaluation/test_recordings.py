@@ -51,8 +51,8 @@ def test_the_checker_itself_finds_no_miss(shared: Path, golden_folder: Path, tmp
         recorded = checker.parent / "modern" / "outputs" / folder / name
         (tmp_path / folder / name).write_text(recorded.read_text())
     done = subprocess.run(
-        [sys.executable, checker, "--map", recordings.ARCHIVE.parents[1] / "modern.tsv", "--outputs", tmp_path, "--inputs",
-         golden_folder / "inputs", "--pippin", f"{sys.executable} -m pippin"],
+        [sys.executable, checker, "--map", recordings.ARCHIVE.parents[1] / "modern.tsv", "--outputs", tmp_path,
+         "--inputs", golden_folder / "inputs", "--pippin", f"{sys.executable} -m pippin"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

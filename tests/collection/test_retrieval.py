@@ -60,6 +60,20 @@ def test_bm25_is_the_kernels(index: Index) -> None:
     assert run.tag == "bm25(k1=0.9,b=0.4)"
 
 
+def test_features_are_the_same_in_stretches(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = (*QUERIES, Query("q4", "apple"), Query("q5", "quince and pear"))
+    found = search(index, queries, top=9)
+    features = "tf@body bm25@title bm25@whole lmir_dir@whole"
+    whole = found.dataset(features).features
+    for i, query in enumerate(queries):
+        if len(found.numbers[i]):
+            candidates = index.candidates(query, found.numbers[i], np.zeros(len(found.numbers[i]), np.int32))
+            raw = search(index, [query], top=9).dataset(features, version="Feature-null").features
+            np.testing.assert_allclose(raw, extract(candidates, features), rtol=1e-6)  # six digits are kept
+    monkeypatch.setattr("pippin.collection.retrieval.STRETCH", 10)
+    assert found.dataset(features).features.tobytes() == whole.tobytes()
+
+
 @pytest.mark.parametrize(
     ("model", "error", "sentence"),
     [

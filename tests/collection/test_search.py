@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -187,6 +188,18 @@ def test_six_pages_worked_out_by_hand(tmp_path: Path) -> None:
     np.testing.assert_allclose(title, [0.493741, 1.091398, 0, 0, 0.493741, 0], atol=5e-7)
     # `space` stands in half of the pages, so that it adds nothing; pages that hold it are found all the same.
     assert index.top(["mars", "space"], 9, stream="whole")[0].tolist() == [1, 2, 0, 4]
+
+
+@pytest.mark.parametrize("name", ["adi", "med"])
+def test_real_collections_by_the_benchmark(name: str, shared: Path) -> None:
+    """All topics and models, against counts of the texts and a full sort; `benchmarks/exactness.py` takes them all."""
+    folder = shared / "data" / "text" / name
+    if not folder.is_dir():
+        pytest.skip(f"no collection {folder}")
+    benchmark = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "exactness.py"))
+    compared, tied = benchmark["compare"](folder, (10, 1000))
+    assert compared == 2 * 6 * {"adi": 35, "med": 30}[name]
+    assert tied > 0
 
 
 def score(line: str) -> str:

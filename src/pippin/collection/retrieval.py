@@ -11,7 +11,7 @@ stands in one place; `lm-dirichlet`, `lm-jm` and `tfidf` are other names for thr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collection.collection import WHOLE, Query
-from pippin.collection.features import BoundFeature, extract, parse_features
-from pippin.collection.features.base import check_streams
+from pippin.collection.features import BoundFeature, check_streams, extract_many, parse_features
 from pippin.collection.index import Index, open_index
 from pippin.data.dataset import Dataset
 from pippin.data.texts import Texts
@@ -33,6 +32,7 @@ from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.kernels import threads
 
 if TYPE_CHECKING:
+    from pippin.collection.candidates import Candidates
     from pippin.collection.web import Web
     from pippin.rankers.base import Ranker
 
@@ -40,6 +40,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 OTHER_NAMES = {"lm-dirichlet": "lmir_dir", "lm-jm": "lmir_jm", "tfidf": "tf_idf"}
 VERSION = "QueryLevelNorm"  # what the bench trains on
+STRETCH = 1 << 18  # pairs whose counts are held at once
 
 
 def search(
@@ -131,8 +132,11 @@ class Found:
         there = [i for i, numbers in enumerate(self.numbers) if len(numbers)]
         if not there:
             raise DataError(f"no document of {self.index.name} holds a word of any query")
-        with ThreadPoolExecutor(threads()) as pool:
-            tables = list(pool.map(partial(self._extract, bound, web), there))
+        tables = [
+            table
+            for some in self._stretches(there)
+            for table in extract_many([self._candidates(i, web) for i in some], bound)
+        ]
         numbers = np.concatenate([self.numbers[i] for i in there])
         raw = Dataset(
             np.concatenate(tables), np.zeros(len(numbers), np.int32),
@@ -145,11 +149,15 @@ class Found:
             raise UnknownName("version", version, versions)
         return versions[version]
 
-    def _extract(self, bound: Sequence[BoundFeature], web: Web | None, i: int) -> Floats:
-        numbers = self.numbers[i]
-        labels = np.zeros(len(numbers), np.int32)
-        found = self.index.candidates(self.queries[i], numbers, labels, words=self.words[i], web=web)
-        return extract(found, bound)
+    def _stretches(self, there: Sequence[int]) -> Iterator[list[int]]:
+        """The queries in stretches of about so many candidates, whose counts are held at once."""
+        held = np.cumsum([len(self.numbers[i]) for i in there]) // STRETCH
+        for stretch in np.unique(held):
+            yield [there[i] for i in np.flatnonzero(held == stretch)]
+
+    def _candidates(self, i: int, web: Web | None) -> Candidates:
+        labels = np.zeros(len(self.numbers[i]), np.int32)
+        return self.index.candidates(self.queries[i], self.numbers[i], labels, words=self.words[i], web=web)
 
     def __rshift__(self, features: str | Sequence[BoundFeature | str]) -> Extracted:
         return Extracted(self.dataset(features))

@@ -17,7 +17,7 @@
 | parquet | `.parquet`                                                   | every column of text     | `links`      |
 | beir    | a folder: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`  | every field of text      | `links`      |
 | npl     | `doc-text`, `query-text`, `rlv-ass`                          | text                     |              |
-| time    | `TIME.ALL`, `TIME.QUE`, `TIME.REL`                           | text                     |              |
+| time    | `TIME.ALL`, `TIME.QUE`, `TIME.REL.ALL` or `TIME.REL`         | text                     |              |
 | lisa    | `LISA0.001` …, `LISA.QUE`, `LISA.REL`                        | title, abstract          |              |
 | irds    | `irds:` and an id of ir_datasets                             | every field of text      |              |
 

@@ -3,8 +3,9 @@
 NPL (`doc-text`, `query-text`, `rlv-ass`): a number on a line of its own, text, then a line of `/`; judgements are the
 numbers of relevant documents in the same shape. TIME (`TIME.ALL`, `.QUE`, `.REL`): `*TEXT 017 01/04/63 PAGE 020` and
 `*FIND 1` begin a document or query, `*STOP` ends the file; documents are judged by their place in the file, from 1 on,
-not by the number they carry. LISA (`LISA0.001` …, `.QUE`, `.REL`): `Document 1`, a title, a blank line, an abstract, a
-line of stars; queries end with `#`, judgements with `-1`.
+not by the number they carry, and `TIME.REL.ALL`, which has every judgement of `TIME.REL` and 71 more, is taken where it
+is there. LISA (`LISA0.001` …, `.QUE`, `.REL`): `Document 1`, a title, a blank line, an abstract, a line of stars;
+queries end with `#`, judgements with `-1`.
 """
 
 from __future__ import annotations
@@ -182,9 +183,10 @@ def _open_npl(wanted: Wanted) -> Collection:
 
 def _open_time(wanted: Wanted) -> Collection:
     file = _one(wanted, _is_time)
-    beside = Beside(
-        r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*", read_judgements=_judged(_listed, re.compile(rb"\d+\s+\d+\s"))
-    )
+    fuller = any(other.name.lower().endswith(".rel.all") for other in file.parent.iterdir())
+    judgements = r".*\.rel\.all" if fuller else r".*\.rel|.*qrels.*"
+    listed = _judged(_listed, re.compile(rb"\d+\s+\d+\s"))
+    beside = Beside(r".*\.que|.*quer(y|ies).*", judgements, read_judgements=listed)
     return collect(wanted, wanted.choose(("text",), ("text",)), lambda: _time_documents(file), beside=beside)
 
 

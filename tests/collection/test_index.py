@@ -101,7 +101,7 @@ def test_candidates_carry_every_count(index: Index, pages: list[Document]) -> No
     numbers = [650, 3, 17, 420]
     found = index.candidates(Query("q", "w0 w5 w0 nowhere"), numbers, [1, 0, 2, 0], web="links")
     assert found.words == ("w0", "w5", "w0", "nowhere")
-    assert found.document_ids == ("d650", "d3", "d17", "d420")
+    assert tuple(found.document_ids) == ("d650", "d3", "d17", "d420")
     assert found.labels.tolist() == [1, 0, 2, 0]
     assert (found.numbers is not None and found.numbers.tolist(), found.index, found.web) == (numbers, index, "links")
     for stream, counts in found.streams.items():

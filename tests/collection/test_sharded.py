@@ -82,7 +82,7 @@ def test_features_have_the_bits_of_one_index(both: tuple[Index, Shards]) -> None
         found = [one.candidates(Query("q", text), numbers, np.zeros(90, np.int32)) for one in both]
         tables = [extract(candidates, "ohsumed@title+text+whole proximity") for candidates in found]
         assert tables[0].tobytes() == tables[1].tobytes()
-        assert found[0].document_ids == found[1].document_ids
+        assert tuple(found[0].document_ids) == tuple(found[1].document_ids)
 
 
 @pytest.mark.parametrize("tasks", [("",), ("td", "hp")])

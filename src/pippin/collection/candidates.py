@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collection.collection import Query
+from pippin.data.texts import Texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -90,7 +91,7 @@ class Candidates:
 
     query: Query
     words: tuple[str, ...]  # after analysis, one per occurrence
-    document_ids: tuple[str, ...]
+    document_ids: tuple[str, ...] | Texts
     labels: NDArray[np.int32]
     streams: Mapping[str, StreamCounts]
     numbers: Ints | None = None  # document numbers in the index

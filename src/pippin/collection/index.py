@@ -343,7 +343,7 @@ class Index:
             for s, stream in enumerate(self.streams)
         }
         return Candidates(
-            query, found, tuple(self.ids.take(numbers)), np.asarray(labels, np.int32), streams, numbers, self, web
+            query, found, self.ids.take(numbers), np.asarray(labels, np.int32), streams, numbers, self, web
         )
 
     def _counts(self, stream: str, terms: U32, rows: Ints, tf: Floats, numbers: Ints) -> StreamCounts:

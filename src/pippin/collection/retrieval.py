@@ -25,7 +25,6 @@ from pippin.collection.collection import WHOLE, Query
 from pippin.collection.features import BoundFeature, check_streams, extract_many, parse_features
 from pippin.collection.index import Index, open_index
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
 from pippin.data.trec import Run
 from pippin.data.versions import make_versions
 from pippin.errors import ConventionError, DataError, UnknownName
@@ -117,7 +116,7 @@ class Found:
         return Run(
             tuple(self.queries[i].id for i in there),
             np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-            Texts.of(self.index.ids.take(np.concatenate([self.numbers[i] for i in there]))),
+            self.index.ids.take(np.concatenate([self.numbers[i] for i in there])),
             np.concatenate([self.scores[i] for i in there]),
             self.index.name,
             "".join(self.name.split()),
@@ -141,7 +140,7 @@ class Found:
         raw = Dataset(
             np.concatenate(tables), np.zeros(len(numbers), np.int32),
             np.concatenate(([0], np.cumsum([len(self.numbers[i]) for i in there]))).astype(np.int64),
-            tuple(self.queries[i].id for i in there), Texts.of(self.index.ids.take(numbers)),
+            tuple(self.queries[i].id for i in there), self.index.ids.take(numbers),
             tuple(one.text for one in bound), name=self.index.name,
         )  # fmt: skip
         versions = make_versions(raw, zero=[one.text for one in bound if one.feature.fill == "zero"])

@@ -107,13 +107,17 @@ def indexed(folder: Path) -> Work:
     return work
 
 
-def searched(folder: Path) -> Work:
+def searched(folder: Path, best: int = 10) -> Work:
     from index import K1, B
 
     index, queries = _index(folder), (folder / "queries.txt").read_text().splitlines()
     return lambda: [
-        scores[:1] for _, scores in index.tops([index.analyse(q) for q in queries], 10, stream="text", k1=K1, b=B)
+        scores[:1] for _, scores in index.tops([index.analyse(q) for q in queries], best, stream="text", k1=K1, b=B)
     ]
+
+
+def searched_thousand(folder: Path) -> Work:
+    return searched(folder, 1000)
 
 
 def lambdamart(folder: Path) -> Work:

@@ -204,10 +204,14 @@ def indexed_bm25s(folder: Path) -> Work:
     return work
 
 
-def searched_bm25s(folder: Path) -> Work:
+def searched_bm25s(folder: Path, best: int = 10) -> Work:
     model = _bm25s((folder / "texts.txt").read_text().splitlines())
     queries = (folder / "queries.txt").read_text().splitlines()
-    return lambda: model.retrieve(_bm25s_tokens(queries), k=10, n_threads=0, show_progress=False).scores[:, :1]
+    return lambda: model.retrieve(_bm25s_tokens(queries), k=best, n_threads=0, show_progress=False).scores[:, :1]
+
+
+def searched_thousand_bm25s(folder: Path) -> Work:
+    return searched_bm25s(folder, 1000)
 
 
 def _tantivy(folder: Path) -> Any:
@@ -237,10 +241,14 @@ def indexed_tantivy(folder: Path) -> Work:
     return work
 
 
-def searched_tantivy(folder: Path) -> Work:
+def searched_tantivy(folder: Path, best: int = 10) -> Work:
     index = _tantivy(folder)
     searcher, queries = index.searcher(), (folder / "queries.txt").read_text().splitlines()
-    return lambda: [searcher.search(index.parse_query(q, ["text"]), 10, count=False).hits[0][0] for q in queries]
+    return lambda: [searcher.search(index.parse_query(q, ["text"]), best, count=False).hits[0][0] for q in queries]
+
+
+def searched_thousand_tantivy(folder: Path) -> Work:
+    return searched_tantivy(folder, 1000)
 
 
 def lambdamart_lightgbm(folder: Path) -> Work:

@@ -152,7 +152,7 @@ class Found:
         """The queries in stretches of about so many candidates, whose counts are held at once."""
         held = np.cumsum([len(self.numbers[i]) for i in there]) // STRETCH
         for stretch in np.unique(held):
-            yield [there[i] for i in np.flatnonzero(held == stretch)]
+            yield [there[i] for i in np.flatnonzero(held == stretch).tolist()]
 
     def _candidates(self, i: int, web: Web | None) -> Candidates:
         labels = np.zeros(len(self.numbers[i]), np.int32)

@@ -19,8 +19,9 @@ WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
 def taken(candidates: Candidates, rows: list[int]) -> Candidates:
     """These candidates, in this order."""
     streams = {name: taken_stream(stream, rows) for name, stream in candidates.streams.items()}
-    ids = tuple(candidates.document_ids[i] for i in rows)
-    return replace(candidates, document_ids=ids, labels=candidates.labels[rows], streams=streams)
+    ids = tuple(candidates.document_ids)
+    chosen = tuple(ids[i] for i in rows)
+    return replace(candidates, document_ids=chosen, labels=candidates.labels[rows], streams=streams)
 
 
 def taken_stream(stream: StreamCounts, rows: list[int]) -> StreamCounts:

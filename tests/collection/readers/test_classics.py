@@ -56,6 +56,11 @@ def test_time_documents_are_judged_by_their_place(tmp_path: Path) -> None:
     assert judged(collection) == {"1": ["1", "2"], "2": ["2"]}
 
 
+def test_places_of_time_count_the_two_texts_that_are_lost(tmp_path: Path) -> None:
+    texts = "*TEXT 017 01/04/63\n\nONE\n\n*TEXT 498 11/22/63\n\nTWO\n\n*TEXT 501 11/22/63\n\nTHREE\n\n*STOP\n"
+    assert [document.id for document in read(tmp_path, {**TIME, "TIME.ALL": texts})] == ["1", "2", "5"]
+
+
 def test_the_fuller_judgements_of_time_are_taken(tmp_path: Path) -> None:
     collection = read(tmp_path, {**TIME, "TIME.REL.ALL": "1  1 2\n\n2  1 2\n"})
     assert judged(collection) == {"1": ["1", "2"], "2": ["1", "2"]}

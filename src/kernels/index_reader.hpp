@@ -31,12 +31,8 @@ class Reader {
     }
 
     std::size_t blocks() const { return blocks_; }
-    std::size_t block() const { return block_; }
     const Postings& postings() const { return postings_; }
     std::uint32_t last(std::size_t block) const { return block < postings_.full() ? postings_.last(block) : last_; }
-    // No document of a block comes before it.
-    std::uint32_t first(std::size_t block) const { return block ? postings_.last(block - 1) + 1 : 0; }
-    void restart() { block_ = 0; }
 
     const Unpacked& unpack(std::size_t block) {
         if (block != unpacked_) {
@@ -68,17 +64,6 @@ class Reader {
         const Unpacked& here = unpack(block_);
         const std::size_t at = place(here, document);
         return at < here.size && here.documents[at] == document ? here.counts[at] : 0;
-    }
-
-    // No document not before `start` that holds the word comes before this one.
-    std::uint32_t next(std::uint32_t start) {
-        advance(start);
-        if (block_ == blocks_) return kNone;
-        if (block_ != unpacked_ && block_ < postings_.full()) return std::max(start, first(block_));
-        const Unpacked& here = unpack(block_);
-        const std::size_t at = place(here, start);
-        if (at == here.size) damaged();
-        return here.documents[at];
     }
 
   private:

@@ -11,6 +11,7 @@ import pytest
 from tests.bench.small import here, write_folds
 from tests.rankers.test_estimators import planted
 
+from pippin.bench.paths import learning
 from pippin.bench.plan import Experiment
 from pippin.bench.research import DIRECTIONS, Direction, Laboratory, research
 from pippin.bench.runner import run
@@ -63,6 +64,14 @@ def test_every_direction_of_the_page_has_its_place() -> None:
 def test_research_knows_its_directions(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="selection"):
         research(["x"], tmp_path / "r", only=["selecton"])
+
+
+def test_curves_with_and_without_a_source(two: tuple[str, str], tmp_path: Path) -> None:
+    rankers = ("regression", "transfer(from=two) > regression")
+    one, other = learning(two, tmp_path / "r", rankers=rankers, sizes=(3,), seeds=1, quick=True, folds=3, executor=here,
+                          verbose=False)  # fmt: skip
+    assert list(one.curves) == list(rankers)
+    assert list(other.curves) == ["regression"]
 
 
 def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from sklearn.pipeline import make_pipeline
 from tests.rankers.test_estimators import planted
 
 import pippin
+from pippin.bench.plan import Experiment
 from pippin.data.dataset import Dataset
 from pippin.deploy.turning import form_of
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.forms.arithmetic import score
 from pippin.rankers import Chain, RankSVM, chain, models, ranker
 from pippin.rankers.selection import select
-from pippin.rankers.steps import PCA, STEPS, Bag, names
+from pippin.rankers.steps import PCA, STEPS, Bag, Selector, names, register
 from pippin.rankers.steps.bag import drawn, samples
 from pippin.rankers.written import canonical, settings, stages
 
@@ -159,6 +160,20 @@ def test_a_chain_has_scikit_learns_manners(data: Dataset) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         piped = make_pipeline(PCA(k=3).set_fit_request(qid=True), RankSVM()).fit(X, y, qid=data.qid())
     assert np.array_equal(piped.predict(X), made.fit(data).predict(data))
+
+
+def test_a_strangers_step_is_named_where_it_takes_part(data: Dataset) -> None:
+    @register("strange")
+    class Strange(Selector):
+        """Keeps the first feature."""
+
+        def _choose(self, train: Dataset, valid: Dataset | None, rest: Any) -> list[int]:
+            return [0]
+
+    model = pippin.train(data, "strange > ranksvm")
+    assert "test_composing" in models.record(model)["plugin"]
+    task = next(Experiment(("d",), rankers=("strange > ranksvm",)).tasks([("d", "Fold1", {})]))
+    assert "step strange" in task.versions
 
 
 def test_every_step_says_what_it_is() -> None:

@@ -26,7 +26,7 @@ from pippin.bench.versus import Versus, versus
 from pippin.data.folds import Folds
 from pippin.errors import ConventionError
 from pippin.kernels.significance import bootstrap_means
-from pippin.rankers.written import ARROW, canonical
+from pippin.rankers.written import ARROW, canonical, settings
 
 F64 = NDArray[np.float64]
 SIZES = (1, 2, 3, 5, 8, 13, 21, 34)  # features, as many as there are of them
@@ -114,6 +114,15 @@ def _opened(
         yield source, stored_folds(source, place / "folds")[0]
 
 
+def borrows(rankers: Sequence[str], data: str) -> bool:
+    """Whether one of the chains learns from a data set of this name.
+
+    >>> borrows(["transfer(from=old) > mart"], "old"), borrows(["transfer(from=older) > mart"], "old")
+    (True, False)
+    """
+    return any(value == data for text in rankers for key, value in settings(text).items() if key.endswith("__from"))
+
+
 def _with_size(step: str, ranker: str, k: int) -> str:
     """A chain of a step, which may have settings already, with its number of features."""
     name, _, inside = step.strip().removesuffix(")").partition("(")
@@ -156,17 +165,19 @@ def learning(
 ) -> list[Learning]:  # fmt: skip
     """The learning curves of each data set; `how` goes to `bench.runner.run`.
 
-    rankers  whose curves are drawn; chains are rankers, too
+    rankers  whose curves are drawn; chains are rankers, too: `transfer(from=X) > ranksvm` with and without the source
     sizes    numbers of training queries; those beyond what there is are left out, and all of them is the last point
     seeds    how many lots of queries are drawn for each number
     """
     found = []
-    for source, parts in _opened(data, output, folds, sample):
+    opened = list(_opened(data, output, folds, sample))
+    for source, parts in opened:
         whole = round(float(np.mean([len(parts.queries[fold.name]["train"]) for fold in parts])))
         numbers = [n for n in sorted(set(sizes)) if n < whole]
         texts = {(r, n): canonical(f"queries({n}){ARROW}{r}") for r in rankers for n in numbers}
+        borrowed = [one for one, _ in opened if one != source and borrows(rankers, one.data)]
         plan = Experiment(
-            (f"{source.data}={source.path}",),
+            tuple(f"{one.data}={one.path}" for one in (source, *borrowed)),
             rankers=tuple(dict.fromkeys((*map(canonical, rankers), *texts.values()))), tools=("official",),
             measures=tuple(dict.fromkeys((measure, "MAP"))), select=measure, quick=quick, folds=folds,
             seeds=first_seeds(seeds),
@@ -188,6 +199,8 @@ def _learning(
         there = [n for n in numbers if texts[ranker, n] in board.by_ranker]
         points = [board.by_ranker[texts[ranker, n]] for n in there]
         curves[ranker] = tuple((n, p.mean, p.low, p.high) for n, p in zip(there, points, strict=True))
+        if not there:  # it borrows from these data
+            del curves[ranker]
         if there == numbers:
             tables[ranker] = board.values[:, [board.rankers.index(texts[ranker, n]) for n in numbers]]
     pairs = [(a, b) for a in tables for b in tables if a != b and (kind(a), kind(b)) == ("trees", "linear")]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pippin.bench.inputs import Input, InputOptions, find_inputs
-from pippin.bench.paths import Learning, Selection, learning, selection
+from pippin.bench.paths import Learning, Selection, borrows, learning, selection
 from pippin.bench.plan import Experiment, first_seeds
 from pippin.bench.runner import run
 from pippin.bench.store import Results
@@ -91,7 +91,7 @@ class Laboratory:
         for data in names:
             for baseline, contenders in lines(data, names):
                 rankers = [canonical(text) for text in (baseline, *contenders)]
-                others = [name for name in names if name != data and any(f"from={name}" in text for text in rankers)]
+                others = [name for name in names if name != data and borrows(rankers, name)]
                 results = self.bench([data, *others], rankers, seeds=seeds, **plan)
                 found += versus(results, data, rankers[0], rankers[1:], MEASURE)
         return found
@@ -149,7 +149,7 @@ def _transfer(place: Laboratory) -> Iterator[Finding]:
         borrowed = [f"{way}{',' if '(' in way else '('}from={source})" for way in ways]
         return [("queries(10) > ranksvm", [f"queries(10) > {way} > ranksvm" for way in borrowed])]
 
-    yield place.against(lines, seeds=2)
+    yield place.against(lines)
 
 
 def _source_of(data: str, names: Sequence[str]) -> str | None:
@@ -168,12 +168,12 @@ def _source_of(data: str, names: Sequence[str]) -> str | None:
            "queries help?")  # fmt: skip
 def _little_data(place: Laboratory) -> Iterator[Finding]:
     """Learning curves, and self-training beside training on the labelled queries alone."""
-    curves = learning(place.arguments, place.output, sizes=(5, 20, 80, 320), seeds=2,
+    curves = learning(place.arguments, place.output, sizes=(5, 20, 80, 320), seeds=1,
                       **place.path_options())  # fmt: skip
     yield curves
     yield place.against(lambda *_: [
         ("queries(10) > ranksvm", ["self-training(10) > ranksvm"]),
-    ], seeds=2)  # fmt: skip
+    ])  # fmt: skip
 
 
 @direction("bagging", "Bagging", "Does the mean of rankers trained on samples of the queries beat one ranker?")

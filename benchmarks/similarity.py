@@ -1,4 +1,4 @@
-"""How fast is the similarity of features that GAS asks for? Beside SciPy's Kendall τ of each pair of features, in turns.
+"""How fast is the similarity of features that GAS asks for? Beside SciPy's Kendall τ of each pair, in turns.
 
     python benchmarks/similarity.py DATA [features]
 

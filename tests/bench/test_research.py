@@ -39,7 +39,7 @@ def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, st
         Laboratory(two, tmp_path / "r", folds=3, how={"executor": here, "verbose": False}))))]  # fmt: skip
     text = "\n".join(part.render() for part in report.parts(made))  # type: ignore[arg-type]
     assert "transfer(from=two) > regression" in text
-    assert "Of 2 comparisons" in text
+    assert "2 comparisons: " in text
     (record,) = report.records(made)  # type: ignore[arg-type]
     assert [row[1] for row in record["tables"][0]["rows"]] == [
         "regression", "pca(2) > regression", "transfer(from=two) > regression",

@@ -71,8 +71,8 @@ def versus_table(rows: Sequence[Versus], measure: str) -> Table:
     heads = ["data", "ranker", measure, "95% interval", "against the first", "95% interval", "p", "verdict", "seconds"]
     held = [row for row in rows if not math.isnan(row.difference)]
     counts = {verdict: sum(row.verdict == verdict for row in held) for verdict in ("better", "worse", "no difference")}
-    told = f"Of {len(held)} comparisons {counts['better']} are better, {counts['worse']} worse, and "
-    note = f"{told}{counts['no difference']} show no difference (t over queries, Holm, 0.05)."
+    told = f"{len(held)} comparisons: {counts['better']} better, {counts['worse']} worse, "
+    note = f"{told}{counts['no difference']} without a difference (t over queries, Holm, 0.05)."
     return Table(heads, cells, names=2, keys=2, notes=[note])
 
 

@@ -18,7 +18,7 @@ from pippin.data.dataset import Dataset
 from pippin.deploy.turning import form_of
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.forms.arithmetic import score
-from pippin.rankers import Chain, RankSVM, chain, models, ranker
+from pippin.rankers import Chain, LambdaMART, RankSVM, chain, models, ranker
 from pippin.rankers.selection import select
 from pippin.rankers.steps import PCA, STEPS, Bag, Selector, names, register
 from pippin.rankers.steps.bag import drawn, samples
@@ -58,6 +58,10 @@ def test_what_is_written_is_the_chain() -> None:
     assert made.get_params()["ranksvm__C"] == 0.5
     assert repr(made) == "chain(PCA(k=3), Bag(bags=2), RankSVM(C=0.5))"
     assert chain("pca(3)", "ranksvm").pca__k == 3  # type: ignore[attr-defined]
+    assert repr(chain(PCA(k=3), chain(Bag(bags=2), RankSVM(C=0.5)))) == repr(made)
+    assert (Bag(seed=3) >> LambdaMART()).get_params()["seed"] == 3
+    with pytest.raises(ConventionError, match="seed is one for all stages"):
+        Bag(seed=3) >> LambdaMART(seed=2)
 
 
 @pytest.mark.parametrize(("text", "words"), [

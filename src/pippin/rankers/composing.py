@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,8 @@ class Chain(Ranker):
 
     def rest(self) -> Ranker:
         """What stands behind the first step, with its parameters, which has learned nothing."""
-        others = [self.steps[i](**self._given(i)) for i in range(1, len(self.steps))]
-        last = self.last(**self._given(len(self.steps)))
-        return chain(*others, last) if others else last
+        *others, last = self.stages()[1:]
+        return chain(*others, last) if others else cast(Ranker, last)
 
     def _check(self) -> None:
         self.first().check_parameters()
@@ -107,9 +106,12 @@ class Chain(Ranker):
         step.check_models()
         self._first = step
 
+    def stages(self) -> list[Step | Ranker]:
+        """The steps and the ranker, each with its parameters, which have learned nothing."""
+        return [*(step(**self._given(i)) for i, step in enumerate(self.steps)), self.last(**self._given(-1))]
+
     def __repr__(self) -> str:
-        stages = [*(step(**self._given(i)) for i, step in enumerate(self.steps)), self.last(**self._given(-1))]
-        return f"chain({', '.join(map(repr, stages))})"
+        return f"chain({', '.join(map(repr, self.stages()))})"
 
     def importance(self) -> dict[str, float]:
         """How much each feature counts, by name, as the first step sees it."""
@@ -134,7 +136,7 @@ def chain(*given: Step | Ranker | str) -> Chain:
     >>> chain(PCA(k=10), RankSVM(C=0.5)).get_params()["pca__k"], chain("pca(10)", "ranksvm").name
     (10, 'pca > ranksvm')
     """
-    parts = [_staged(one, last=i == len(given) - 1) for i, one in enumerate(given)]
+    parts = [part for i, one in enumerate(given) for part in _parts(_staged(one, last=i == len(given) - 1))]
     if len(parts) < 2:
         raise ConventionError("a chain has a step and a ranker at least")
     cls = class_of([part.name for part in parts])
@@ -142,8 +144,18 @@ def chain(*given: Step | Ranker | str) -> Chain:
     for label, part in zip(cls.labels, parts, strict=True):
         for key, value in part.get_params().items():
             written = f"{label}__{key.removesuffix('_')}"
-            flat[written if written in cls.parameters else key] = value
+            if written in cls.parameters:
+                flat[written] = value
+            elif value == type(part).parameters[key].default:
+                continue  # of all stages alike: whoever was told something says it
+            elif flat.setdefault(key, value) != value:
+                raise ConventionError(f"{key} is one for all stages of a chain, not {flat[key]} and {value}")
     return cls(**flat)
+
+
+def _parts(stage: Step | Ranker) -> list[Any]:
+    """The stages of a chain that stands at the end of another; anything else is one stage."""
+    return stage.stages() if isinstance(stage, Chain) else [stage]
 
 
 def _staged(one: Any, last: bool) -> Any:

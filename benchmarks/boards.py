@@ -2,7 +2,7 @@
 
     python benchmarks/boards.py attack     10,000 adaptive submissions against the Ladder, Blum & Hardt's, and none
     python benchmarks/boards.py load       200 submitters at once, and how pages answer meanwhile
-    python benchmarks/boards.py kill       web, scorer (and with PostgreSQL the database) killed while submissions come
+    python benchmarks/boards.py kill       web and scorer killed while submissions come; --postgres: the database
     python benchmarks/boards.py page       how long a board of 10,000 submissions takes to open
 
 What each prints stands in docs/boards.md.
@@ -309,6 +309,36 @@ def kill(rounds: int, submitters: int) -> None:
               f"{found['logged'] - found['subjects']} scored twice")  # fmt: skip
 
 
+def kill_database(rounds: int, submitters: int) -> None:
+    """The same where PostgreSQL is killed, and started again."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from tests.boards.postgres import started
+
+    accepted: list[str] = []
+    with started(Path()) as cluster, tempfile.TemporaryDirectory() as place:
+        folder, address_of_store = Path(place), cluster.database()
+        site = new_site(folder, address_of_store)
+        sent = files(folder, len(site.board("cup").test), [64_000])
+        tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
+        with served(folder / "boards", address_of_store) as (address, _):
+            for number in range(rounds):
+                worker = threading.Thread(target=_try_all, args=(address, tokens, sent[0], accepted))
+                worker.start()
+                time.sleep(0.3 + 0.2 * number)
+                cluster.kill()
+                time.sleep(1)
+                cluster.start()
+                worker.join()
+            wait_scored(site)
+            found = states(site)
+        with site.store.reading() as connection:
+            there = {row[0] for row in connection.exec_driver_sql("SELECT id FROM submissions WHERE state = 'scored'")}
+        site.store.close()
+    print(f"killed: PostgreSQL {rounds} times; {len(accepted)} submissions acknowledged, "
+          f"{len(set(accepted) - there)} of them missing or not scored, {found['logged'] - found['subjects']} scored "
+          "twice")  # fmt: skip
+
+
 def _try_all(address: str, tokens: list[str], file: Path, accepted: list[str]) -> None:
     def one(token: str) -> None:
         try:
@@ -359,11 +389,14 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--submitters", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--postgres", action="store_true", help="kill: the database instead, which is PostgreSQL")
     options = parser.parse_args()
     if options.what == "attack":
         attack(options.submissions, options.queries)
     elif options.what == "load":
         load(options.submitters, min(options.submissions, 200))
+    elif options.what == "kill" and options.postgres:
+        kill_database(options.rounds, min(options.submitters, 20))
     elif options.what == "kill":
         kill(options.rounds, min(options.submitters, 20))
     else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,24 @@ class Cluster:
     binaries: Path
     user: list[str]
     count: int = 0
+
+    def start(self) -> None:
+        """Start it; after a kill it takes a moment until the old one is gone."""
+        settings = f"-k {self.socket} " + " ".join(f"-c {setting}" for setting in _SETTINGS)
+        command = [*self.user, str(self.binaries / "pg_ctl"), "-D", str(self.socket / "data"), "-l",
+                   str(self.socket / "log"), "-o", settings, "-w", "start"]  # fmt: skip
+        for last in range(20, -1, -1):
+            try:
+                _quietly(command)
+                return
+            except subprocess.CalledProcessError:
+                if not last:
+                    raise
+                time.sleep(0.5)
+
+    def kill(self) -> None:
+        """Kill it as a machine that loses its power would."""
+        os.kill(int((self.socket / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
     def database(self) -> str:
         self.count += 1
@@ -50,11 +70,12 @@ def started(folder: Path) -> Iterator[Cluster]:
         user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
         shutil.chown(home, "nobody", "nogroup")
     data = home / "data"
-    control, settings = str(binaries / "pg_ctl"), f"-k {home} " + " ".join(f"-c {setting}" for setting in _SETTINGS)
+    control = str(binaries / "pg_ctl")
     try:
         _quietly([*user, str(binaries / "initdb"), "-D", str(data), "-U", "pippin", "-A", "trust", "-N"])
-        _quietly([*user, control, "-D", str(data), "-l", str(home / "log"), "-o", settings, "-w", "start"])
-        yield Cluster(home, binaries, user)
+        cluster = Cluster(home, binaries, user)
+        cluster.start()
+        yield cluster
         _quietly([*user, control, "-D", str(data), "-m", "immediate", "stop"])
     finally:
         shutil.rmtree(home, ignore_errors=True)

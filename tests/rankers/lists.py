@@ -77,8 +77,9 @@ def check_laws(model: NetworkRanker, work: Path) -> None:
     assert set(model.importance()) == {"1", "2", "3"}
     models.save(again, work / "again")
     assert (work / "again").read_bytes() == (work / "first").read_bytes()
+    models.save(model, work / "first", sample=False)  # whose documents are others with one query more
     model.fit(with_constant_query(train), eval_set=valid)
-    models.save(model, work / "second")
+    models.save(model, work / "second", sample=False)
     assert (work / "second").read_bytes() == (work / "first").read_bytes()
     odd, _ = drawn(3, (5, 1, 0, 8, 3, 12, 600))
     assert np.isfinite(model.fit(odd).predict(odd)).all()

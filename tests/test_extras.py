@@ -18,7 +18,7 @@ from pippin.extras import PACKAGES
 from pippin.report.figure import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = (*PACKAGES, "torch")
+EXTRAS = tuple(PACKAGES)
 BESIDE_NUMPY = (*EXTRAS, "threadpoolctl", "safetensors", "Stemmer", "selectolax", "fastwarc")
 # The examples that a plain install cannot run, by how they begin, with the extras that they ask for.
 ASKING = {

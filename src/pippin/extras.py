@@ -29,6 +29,8 @@ PACKAGES = {
     "uvicorn": ("uvicorn", "serve"),
     "python_multipart": ("python-multipart", "serve"),
     "psycopg": ("psycopg[binary]", "postgres"),
+    "torch": ("torch", "neural"),
+    "tokenizers": ("tokenizers", "dense"),
 }
 
 

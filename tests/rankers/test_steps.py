@@ -40,7 +40,8 @@ from pippin.rankers.steps.tradaboost import pair_errors
 
 # What a step must be given to work on small data; one that stands here not is taken as it is.
 GIVEN = {
-    "bag": "bag(2)", "clicks": "clicks(debias=naive,sessions=5)", "forward": "forward(2,candidates=3)",
+    "attention": "attention(rounds=2,width=4,units=4)", "bag": "bag(2)",
+    "clicks": "clicks(debias=naive,sessions=5)", "forward": "forward(2,candidates=3)",
     "queries": "queries(8)", "self-training": "self-training(8)",
     "transfer": "transfer(other)", "multitask": "multitask(other)", "density-ratio": "density-ratio(other)",
     "tradaboost": "tradaboost(other,rounds=2)",
@@ -50,6 +51,8 @@ OWN = [name for name in names() if STEPS.origin(name) is None]
 
 def given(name: str) -> str:
     cls = STEPS[name]
+    for module in cls.needs:
+        pytest.importorskip(module, reason=f"{module} is not installed")
     return GIVEN.get(name, f"{name}(k=2)" if "k" in cls.parameters else name)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pippin.rankers.parts.sources import offer
+    from pippin.rankers.steps.attention import Attention
     from pippin.rankers.steps.bag import Bag
     from pippin.rankers.steps.base import STEPS, Projection, Selector, Step, Transformer, register
     from pippin.rankers.steps.choose import Choose
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.queries import Queries
     from pippin.rankers.steps.random_projection import RandomProjection
     from pippin.rankers.steps.self_training import SelfTraining
+    from pippin.rankers.steps.tournament import Tournament
     from pippin.rankers.steps.tradaboost import TrAdaBoost
     from pippin.rankers.steps.transfer import Transfer
 
 _HOMES = {
+    "Tournament": "pippin.rankers.steps.tournament",
+    "Attention": "pippin.rankers.steps.attention",
     "Norm": "pippin.rankers.steps.norm",
     "KNN": "pippin.rankers.steps.knn",
     "Clusters": "pippin.rankers.steps.clusters",
@@ -73,6 +77,7 @@ __all__ = [
     "L1",
     "PCA",
     "STEPS",
+    "Attention",
     "Bag",
     "Choose",
     "Classes",
@@ -91,6 +96,7 @@ __all__ = [
     "Selector",
     "SelfTraining",
     "Step",
+    "Tournament",
     "TrAdaBoost",
     "Transfer",
     "Transformer",

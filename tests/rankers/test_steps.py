@@ -42,10 +42,11 @@ from pippin.rankers.steps.tradaboost import pair_errors
 GIVEN = {
     "attention": "attention(rounds=2,width=4,units=4)", "bag": "bag(2)",
     "clicks": "clicks(debias=naive,sessions=5)", "forward": "forward(2,candidates=3)",
-    "queries": "queries(8)", "self-training": "self-training(8)",
+    "products": "products(1,candidates=2)", "queries": "queries(8)", "self-training": "self-training(8)",
     "transfer": "transfer(other)", "multitask": "multitask(other)", "density-ratio": "density-ratio(other)",
     "tradaboost": "tradaboost(other,rounds=2)",
 }  # fmt: skip
+FORMLESS = ("products",)  # what no engine has; the step's own tests see it refused
 OWN = [name for name in names() if STEPS.origin(name) is None]
 
 
@@ -88,7 +89,7 @@ def test_a_model_behind_any_step_is_the_same_again_and_from_its_file(name: str, 
     assert models.to_bytes(again) == file
     assert np.array_equal(models.from_bytes(file, "model").predict(data), model.predict(data))
     assert set(model.importance()) == set(data.feature_names)
-    if not model.whole_queries:
+    if not model.whole_queries and name not in FORMLESS:
         assert np.allclose(score(form_of(model), np.asarray(data.features)), model.predict(data), atol=1e-9)
 
 

@@ -194,3 +194,24 @@ def _clicks(place: Laboratory) -> Iterator[Finding]:
         ("clicks(naive,people=cascade) > lambdamart",
          [f"clicks({debias},people=cascade) > lambdamart" for debias in ("ips", "pairwise")]),
     ])  # fmt: skip
+
+
+@direction("query-dependent", "Query-dependent ranking", "Is a ranker better that learned from queries like this one?")
+def _query_dependent(place: Laboratory) -> Iterator[Finding]:
+    """Nearest queries, clusters of them, and models chosen by the query."""
+    ways = ["knn(60)", "clusters(3)", "choose"]
+    yield place.against(lambda *_: [("ranksvm", [f"{way} > ranksvm" for way in ways])])
+
+
+@direction("beyond-scores", "Beyond scores", "Is a function of two documents, or of all, better than a score?")
+def _beyond_scores(place: Laboratory) -> Iterator[Finding]:
+    """Tournaments of pairs beside the same trees alone, and self-attention beside the network without it."""
+    yield place.against(lambda *_: [
+        ("mart", ["tournament > mart", "tournament(sort) > mart"]), ("listnet", ["attention > listnet"]),
+    ])  # fmt: skip
+
+
+@direction("extraction", "Feature extraction", "Do products and ratios of features say what features do not?")
+def _extraction(place: Laboratory) -> Iterator[Finding]:
+    """Products and ratios found on validation."""
+    yield place.against(lambda *_: [("ranksvm", ["products > ranksvm"])])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.pair_lda import PairLDA
     from pippin.rankers.steps.pca import PCA
     from pippin.rankers.steps.permutation import Permutation
+    from pippin.rankers.steps.products import Products
     from pippin.rankers.steps.queries import Queries
     from pippin.rankers.steps.random_projection import RandomProjection
     from pippin.rankers.steps.self_training import SelfTraining
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.transfer import Transfer
 
 _HOMES = {
+    "Products": "pippin.rankers.steps.products",
     "Tournament": "pippin.rankers.steps.tournament",
     "Attention": "pippin.rankers.steps.attention",
     "Norm": "pippin.rankers.steps.norm",
@@ -90,6 +92,7 @@ __all__ = [
     "Norm",
     "PairLDA",
     "Permutation",
+    "Products",
     "Projection",
     "Queries",
     "RandomProjection",

@@ -53,7 +53,7 @@ fuzz: $(VENV)/.test
 		$(BIN)/python -m tests.fuzz
 
 # Pippin and its peers side by side (benchmarks/README.md); BENCH holds options, such as BENCH="--quick --only trec".
-# TREC_EVAL and RANKLIB_CLASSPATH name the binary of trec_eval and the classes of RankLib, where they are to take part.
+# TREC_EVAL names the binary of trec_eval, where it is to take part.
 BENCH ?= --limits --growth --docs
 bench-peers: $(VENV)/.test .venv-peers/.installed
 	$(BIN)/python benchmarks/side_by_side --peers .venv-peers/bin/python $(BENCH)

@@ -11,7 +11,7 @@ from pippin.data.letor import write_letor
 from pippin.data.partitions import write_partitions
 from pippin.data.scores import write_scores
 from pippin.data.synthetic import make
-from pippin.errors import DataError
+from pippin.errors import ConventionError, DataError
 from pippin.evaluation.evaluate import Evaluation, evaluate
 from pippin.evaluation.stream import Request, evaluate_stream
 from pippin.evaluation.tools import TOOLS
@@ -93,3 +93,10 @@ def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Pat
     letor[1].write_text("1\n2\n3\n")
     with pytest.raises(DataError, match="ends after 3 scores"):
         evaluate_stream(*letor, MEASURES, EVERY)
+
+
+def test_what_asks_for_all_the_data_is_refused(letor: tuple[Path, Path]) -> None:
+    share: list[Request] = [(TOOLS["official"], {"gain": "share"})]
+    with pytest.raises(ConventionError, match="largest of all labels"):
+        evaluate_stream(*letor, ["NDCG@3"], share, size=900)
+    assert evaluate_stream(*letor, ["P@3"], share, size=900)[0].mean == evaluate(*letor, ["P@3"]).mean

@@ -76,6 +76,8 @@ def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> C
         raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
     if first.convention.average.startswith("judged"):
         raise ConventionError("average=judged asks for all judged queries, which a part does not know")
+    if first.convention.gain == "share" and KINDS[first.measure.kind].hears("gain") and len(parts) > 1:
+        raise ConventionError("gain=share asks for the largest of all labels, which a part does not know")
     each = [part.weights for part in parts if part.weights is not None]
     weights = np.concatenate(each)[rows] if each else None
     mean = rounded_mean(mean_of_values(first.measure, first.convention, values, weights), first.convention)

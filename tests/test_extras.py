@@ -35,6 +35,9 @@ ASKING = {
     "convert test.txt": "tables",
     "convert train.txt parts/": "tables",
     "demo": "tables,train",
+    "select": "tables",
+    "curve": "tables,train",
+    "simulate train.txt model.json --people cascade": "tables",
     "board": "serve",
     "serve": "serve",
 }

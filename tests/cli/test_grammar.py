@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -175,7 +176,9 @@ def documented() -> list[tuple[str, str]]:
 def test_documented_commands_are_of_this_grammar(file: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     import shlex
 
-    words = shlex.split(re.split(r" [|>] | && | # |; ", line)[0], comments=True)[1:]
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.commenters, lexer.whitespace_split = "#", True
+    words = list(itertools.takewhile(lambda word: word not in {"|", ">", "&&", ";"}, lexer))[1:]
     while words and words[0] in ("--import", "--no-color"):
         words = words[2 if words[0] == "--import" else 1 :]
     if words[0] == "as" or words[0].startswith("-"):

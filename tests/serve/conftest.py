@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -74,7 +75,8 @@ class Web:
                 if not sent:
                     raise
 
-        asyncio.run(run())
+        with ThreadPoolExecutor(1) as pool:  # as a browser's test may have a loop in this thread
+            pool.submit(lambda: asyncio.run(run())).result()
         raw = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
         cookies = [value for name, value in raw if name == "set-cookie"]
         for cookie in cookies:

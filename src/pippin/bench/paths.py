@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pippin.bench.inputs import Input, InputOptions, find_inputs, stored_folds
 from pippin.bench.leaderboard import leaderboard
 from pippin.bench.plan import Experiment, first_seeds
-from pippin.bench.runner import run
+from pippin.bench.runner import check_extras, run
 from pippin.bench.store import Results
 from pippin.bench.versus import Versus, versus
 from pippin.data.folds import Folds
@@ -93,7 +93,7 @@ def selection(
     if "k" not in find_step(canonical(step).partition("(")[0]).parameters:
         raise ConventionError(f"{step} has no number of features, so that it has no path")
     found = []
-    for source, whole in _opened(data, output, folds, sample):
+    for source, whole in _opened(data, output, folds, sample, [canonical(ranker)]):
         width = whole.data.features.shape[1]
         texts = {k: _with_size(step, ranker, k) for k in sorted(set(sizes)) if k < width}
         plan = Experiment(
@@ -106,9 +106,10 @@ def selection(
 
 
 def _opened(
-    data: Sequence[str], output: str | os.PathLike[str], folds: int, sample: int
+    data: Sequence[str], output: str | os.PathLike[str], folds: int, sample: int, rankers: Sequence[str]
 ) -> Iterator[tuple[Input, Folds]]:
-    """The data sets and their folds, stored in the results as a benchmark would."""
+    """The data sets and their folds, stored in the results as a benchmark of these rankers would."""
+    check_extras(rankers)
     place = Results.create(output).path
     for source in find_inputs(data, InputOptions(folds, sample=sample, cache=place / "collections")):
         yield source, stored_folds(source, place / "folds")[0]
@@ -170,7 +171,7 @@ def learning(
     seeds    how many lots of queries are drawn for each number
     """
     found = []
-    opened = list(_opened(data, output, folds, sample))
+    opened = list(_opened(data, output, folds, sample, [canonical(one) for one in rankers]))
     for source, parts in opened:
         whole = round(float(np.mean([len(parts.queries[fold.name]["train"]) for fold in parts])))
         numbers = [n for n in sorted(set(sizes)) if n < whole]

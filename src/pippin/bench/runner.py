@@ -88,7 +88,7 @@ def run(
     executor: Executor | None = None,
 ) -> Outcome:
     """Compute every cell of the experiment that is not there yet. `executor` runs them elsewhere than here."""
-    need("this benchmark", "polars", "pyarrow", *_needs(experiment))
+    check_extras(experiment.rankers)
     results = Results.create(output)
     with results.locked() as lock:
         cache = results.path / "collections"
@@ -115,11 +115,12 @@ def run(
     return Outcome(Results.open(output), tasks, len(todo) - len(failed), failed)
 
 
-def _needs(experiment: Experiment) -> list[str]:
-    """The modules that training the rankers imports."""
+def check_extras(rankers: Sequence[str]) -> None:
+    """Say before anything is begun what must be installed to keep results and to train these rankers."""
     from pippin.rankers import ranker
 
-    return list(dict.fromkeys(module for name in experiment.rankers for module in ranker(name).needs))
+    modules = dict.fromkeys(module for name in rankers for module in ranker(name).needs)
+    need("this benchmark", "polars", "pyarrow", *modules)
 
 
 def _keep_data(results: Results, data: Folds, folds: Sequence[SurveyedFold]) -> None:

@@ -145,7 +145,8 @@ def mean_of(ranking: Ranking, measure: Measure, convention: Convention, values: 
         return float("nan")
     mean = mean_of_values(measure, convention, values, weights_of(ranking, measure, convention))
     if convention.average == "judged" and kind.aggregate == "mean" and ranking.judged is not None:
-        return mean * int((~np.isnan(values)).sum()) / judged_queries(ranking.judged, convention)
+        judged = judged_queries(ranking.judged, convention)
+        return mean * int((~np.isnan(values)).sum()) / judged if judged else float("nan")
     return mean
 
 

@@ -87,7 +87,7 @@ def beyond_zero(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Thresholds for values as they are that decide as LightGBM does, for which all of at most 1e-35 in size are 0.
 
     >>> beyond_zero(np.array([0.5, 0.0, -1e-36])).tolist()
-    [0.5, 1.0000000180025095e-35, -1.0000000180025097e-35]
+    [0.5, 1.0000000180025095e-35, -1.0000000180025096e-35]
     """
     ends = np.where(thresholds >= 0, ZERO, np.nextafter(-ZERO, -np.inf))
     return np.where(np.abs(thresholds) <= ZERO, ends, thresholds)

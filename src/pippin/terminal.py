@@ -43,8 +43,8 @@ _PLAIN = {
     "“": '"', "”": '"', "‘": "'", "’": "'", "─": "-", "═": "=", "├": "|", "└": "`", "█": "#", "▓": "+", "░": ".",
     "ℓ": "l", "\u0304": "", "\u0302": "", "ä": "a", "é": "e", "ü": "u",
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "θ": "theta", "λ": "lambda", "μ": "mu",
-    "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Π": "Product", "Σ": "Sum",
-    "κ": "kappa", "Φ": "Phi", "Ψ": "Psi",
+    "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Σ": "Sum",
+    "κ": "kappa", "Π": "Product", "Φ": "Phi", "Ψ": "Psi",
 }  # fmt: skip
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ᵢᵤ", "0123456789+-iu", strict=True))

@@ -77,9 +77,9 @@ def one_by_one(scores: F64, worth: Callable[[int | None], F64], trade: float, de
         gain = worth(taken)[order]
         gain[~free[order]] = -np.inf
         taken = int(order[gain.argmax()])
-        free[taken], ranks[taken] = False, -float(rank)
+        free[taken], ranks[taken] = False, 0.0 - rank
     rest = order[free[order]]
-    ranks[rest] = -np.arange(len(scores) - len(rest), len(scores), dtype=np.float64)
+    ranks[rest] = 0.0 - np.arange(len(scores) - len(rest), len(scores))
     return ranks
 
 

@@ -86,7 +86,7 @@ def cup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fair]:
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[Fair]:
-    """The board on SQLite."""
+    """The board on SQLite, for what looks into its file or is asked for by commands that name no store."""
     made = fair(tmp_path / "boards")
     yield made
     made.site.store.close()

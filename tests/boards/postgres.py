@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,8 +63,8 @@ def started(folder: Path) -> Iterator[Cluster]:
     if binaries is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     user: list[str] = []
-    home = Path(f"/tmp/pippin-pg-{os.getpid()}")  # a socket's name may have 107 letters, and others must reach it
-    home.mkdir(mode=0o755)
+    home = Path(tempfile.mkdtemp(prefix="pippin-pg-", dir="/tmp"))  # a socket's name may have 107 letters
+    home.chmod(0o755)  # and others must reach it
     if os.getuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("PostgreSQL does not run as root, and setpriv is not installed")

@@ -24,8 +24,8 @@ from pippin.data.trec import Judgements
 from pippin.errors import ConventionError, DataError
 
 
-def test_the_public_part_has_no_label_and_no_order_that_tells(plain: Fair) -> None:
-    board, hidden = plain.board, plain.hidden
+def test_the_public_part_has_no_label_and_no_order_that_tells(cup: Fair) -> None:
+    board, hidden = cup.board, cup.hidden
     public = read_letor(board.folder / "test.txt")
     assert not public.labels.any()
     assert hidden.judged.labels.any()
@@ -85,22 +85,22 @@ def test_the_whole_way(cup: Fair, tmp_path: Path) -> None:
     assert [one["kind"] for one in cup.site.store.log("cup")].count("scored") == 3
 
 
-def test_the_value_is_what_evaluate_says_of_the_half(plain: Fair) -> None:
-    scores = plain.scores(1.0)
-    one = plain.send("Ann", scores)
-    plain.score()
-    hidden = plain.hidden
+def test_the_value_is_what_evaluate_says_of_the_half(cup: Fair) -> None:
+    scores = cup.scores(1.0)
+    one = cup.send("Ann", scores)
+    cup.score()
+    hidden = cup.hidden
     for half in ("public", "final"):
         part = hidden.parts[half]
         rows = np.concatenate([np.arange(hidden.judged.offsets[q], hidden.judged.offsets[q + 1])
                                for q in hidden.halves[half]])  # fmt: skip
         found = pippin.evaluate(part, scores[rows], "NDCG@10", "official")
-        assert kept(plain.site, "cup", one).means[half] == found.mean["NDCG@10"]
+        assert kept(cup.site, "cup", one).means[half] == found.mean["NDCG@10"]
 
 
-def test_a_run_in_any_order_and_a_model_give_what_scores_give(plain: Fair, tmp_path: Path) -> None:
-    test = plain.board.test
-    train = read_letor(plain.board.folder / "train.txt", absent="null")
+def test_a_run_in_any_order_and_a_model_give_what_scores_give(cup: Fair, tmp_path: Path) -> None:
+    test = cup.board.test
+    train = read_letor(cup.board.folder / "train.txt", absent="null")
     model = pippin.train(train, "best-feature")
     scores = pippin.rank(model, test)
     pippin.save(model, tmp_path / "model.json")
@@ -108,12 +108,12 @@ def test_a_run_in_any_order_and_a_model_give_what_scores_give(plain: Fair, tmp_p
     lines = [f"{test.query_ids[q]} Q0 {test.document_ids.at(row)} 1 {float(scores[row])!r} x"
              for row, q in enumerate(test.qid().tolist())]  # fmt: skip
     np.random.default_rng(1).shuffle(lines)
-    ids = [plain.send("Ann", scores), plain.send("Bob", "\n".join(lines) + "\n"),
-           plain.send("Cid", (tmp_path / "model.json").read_text())]  # fmt: skip
-    plain.score()
-    kinds = [plain.sent(who)[one]["kind"] for who, one in zip(("Ann", "Bob", "Cid"), ids, strict=True)]
+    ids = [cup.send("Ann", scores), cup.send("Bob", "\n".join(lines) + "\n"),
+           cup.send("Cid", (tmp_path / "model.json").read_text())]  # fmt: skip
+    cup.score()
+    kinds = [cup.sent(who)[one]["kind"] for who, one in zip(("Ann", "Bob", "Cid"), ids, strict=True)]
     assert kinds == ["scores", "run", "model"]
-    assert len({kept(plain.site, "cup", one).means["public"] for one in ids}) == 1
+    assert len({kept(cup.site, "cup", one).means["public"] for one in ids}) == 1
 
 
 def test_a_board_of_judgements_takes_runs(tmp_path: Path) -> None:
@@ -145,12 +145,12 @@ def test_a_board_of_judgements_takes_runs(tmp_path: Path) -> None:
         ("pippin-model", "s.txt:"),
     ],
 )
-def test_bad_files_are_refused_with_one_sentence(plain: Fair, content: str, sentence: str) -> None:
+def test_bad_files_are_refused_with_one_sentence(cup: Fair, content: str, sentence: str) -> None:
     import re
 
-    one = plain.send("Ann", content)
-    plain.score()
-    row = plain.sent("Ann")[one]
+    one = cup.send("Ann", content)
+    cup.score()
+    row = cup.sent("Ann")[one]
     assert row["state"] == "refused"
     assert re.search(sentence, row["fault"])
     assert "\n" not in row["fault"]
@@ -179,22 +179,22 @@ def test_many_at_once_are_counted_too(cup: Fair, monkeypatch: pytest.MonkeyPatch
     assert len(cup.sent("Ann")) == cup.board.limits.per_day == len(list((cup.site.folder / "uploads").iterdir()))
 
 
-def test_labels_and_data_that_were_changed_are_refused(plain: Fair) -> None:
-    labels = np.load(plain.site.hidden("cup") / "labels.npy")
+def test_labels_and_data_that_were_changed_are_refused(cup: Fair) -> None:
+    labels = np.load(cup.site.hidden("cup") / "labels.npy")
     labels[0] += 1
-    np.save(plain.site.hidden("cup") / "labels.npy", labels)
+    np.save(cup.site.hidden("cup") / "labels.npy", labels)
     with pytest.raises(DataError, match="labels of this board are not those it was made with"):
-        Hidden.open(plain.board, plain.site.hidden("cup"))
-    file = plain.board.folder / "test.txt"
+        Hidden.open(cup.board, cup.site.hidden("cup"))
+    file = cup.board.folder / "test.txt"
     file.write_bytes(file.read_bytes().replace(b"1:0.", b"1:1.", 1))
     with pytest.raises(DataError, match="data of this board are not those it was made with"):
-        _ = Board.open(plain.board.folder).test
+        _ = Board.open(cup.board.folder).test
 
 
-def test_a_log_that_was_changed_is_found_out(plain: Fair, tmp_path: Path) -> None:
-    one = plain.send("Ann", plain.scores(0.5))
-    plain.score()
-    entries = plain.site.store.log("cup")
+def test_a_log_that_was_changed_is_found_out(cup: Fair, tmp_path: Path) -> None:
+    one = cup.send("Ann", cup.scores(0.5))
+    cup.score()
+    entries = cup.site.store.log("cup")
     file = tmp_path / "log.jsonl"
 
     def fault(changed: list[dict[str, object]]) -> str:
@@ -218,21 +218,21 @@ def test_a_log_that_was_changed_is_found_out(plain: Fair, tmp_path: Path) -> Non
     receipt.write_text(json.dumps(body["receipt"]))
     fault(entries)
     assert log.verify([file, receipt])[1].fault == "it does not stand in the log"
-    receipt.write_text(plain.sent("Ann")[one]["receipt"].replace('"released": true', '"released": false'))
+    receipt.write_text(cup.sent("Ann")[one]["receipt"].replace('"released": true', '"released": false'))
     assert "not that of the key" in log.verify([receipt])[0].fault
 
 
-def test_results_of_a_revealed_board_can_be_reported(plain: Fair, tmp_path: Path) -> None:
-    good = plain.send("Ann", plain.scores(0.5), "good")
-    plain.send("Bob", plain.scores(2, 2), "other")
-    plain.score()
+def test_results_of_a_revealed_board_can_be_reported(cup: Fair, tmp_path: Path) -> None:
+    good = cup.send("Ann", cup.scores(0.5), "good")
+    cup.send("Bob", cup.scores(2, 2), "other")
+    cup.score()
     with pytest.raises(ConventionError, match="is not revealed"):
-        export_results(plain.site, "cup", tmp_path / "results")
-    standing.close(plain.site, "cup")
-    standing.reveal(plain.site, "cup")
-    results = export_results(plain.site, "cup", tmp_path / "results")
+        export_results(cup.site, "cup", tmp_path / "results")
+    standing.close(cup.site, "cup")
+    standing.reveal(cup.site, "cup")
+    results = export_results(cup.site, "cup", tmp_path / "results")
     means = {row[2]: row[-1] for row in results.means().iter_rows() if row[5] == "official"}
-    assert means["good"] == kept(plain.site, "cup", good).means["final"]
+    assert means["good"] == kept(cup.site, "cup", good).means["final"]
 
 
 def test_an_older_database_is_brought_to_this_version(plain: Fair) -> None:
@@ -253,12 +253,12 @@ def test_the_commands(plain: Fair, tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["board", "close", "cup", *folder]) == 0
     assert main(["board", "reveal", "cup", *folder]) == 0
     assert "good" in capsys.readouterr().out
-    assert main(["board", "export", "cup", *folder, "--out", str(tmp_path / "cup.json")]) == 0
-    assert main(["board", "verify", str(tmp_path / "cup.json")]) == 0
+    assert main(["board", "export", "cup", *folder, "--out", str(tmp_path / "plain.json")]) == 0
+    assert main(["board", "verify", str(tmp_path / "plain.json")]) == 0
     assert "whole" in capsys.readouterr().out
-    changed = (tmp_path / "cup.json").read_text().replace('"kind": "closed"', '"kind": "cl0sed"')
-    (tmp_path / "cup.json").write_text(changed)
-    assert main(["board", "verify", str(tmp_path / "cup.json")]) == 2
+    changed = (tmp_path / "plain.json").read_text().replace('"kind": "closed"', '"kind": "cl0sed"')
+    (tmp_path / "plain.json").write_text(changed)
+    assert main(["board", "verify", str(tmp_path / "plain.json")]) == 2
     assert main(["board", "show", "cap", *folder]) == 2
     assert "did you mean cup?" in capsys.readouterr().err
     assert main(["board", "invite", *folder]) == 0

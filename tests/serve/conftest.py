@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from tests.boards.conftest import Fair, fair
+from tests.boards.conftest import Fair, cluster, cup, plain  # noqa: F401
 
 from pippin.serve.app import make_app
 
@@ -128,7 +126,12 @@ class Web:
 
 
 @pytest.fixture
-def web(tmp_path: Path) -> Iterator[Web]:
-    made = fair(tmp_path / "boards")
-    yield Web(made, make_app(made.site))
-    made.site.store.close()
+def web(cup: Fair) -> Web:  # noqa: F811
+    """A browser before the board, on each kind of store."""
+    return Web(cup, make_app(cup.site))
+
+
+@pytest.fixture
+def plain_web(plain: Fair) -> Web:  # noqa: F811
+    """The same on SQLite, for what commands look at that name no store."""
+    return Web(plain, make_app(plain.site))

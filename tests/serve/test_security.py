@@ -31,22 +31,22 @@ BECOME = (
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 
 
-def test_nothing_hostile_becomes_html_or_a_formula(web: Web, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_hostile_becomes_html_or_a_formula(plain_web: Web, capsys: pytest.CaptureFixture[str]) -> None:
     card = {"name": f"=1+1 {EVIL}", "about": EVIL, "authors": "\x1b[2J\u202eevil", "command": EVIL}
-    sent = web.submit("Ann", web.good(), card, file='../../etc/"><b>x.txt')
+    sent = plain_web.submit("Ann", plain_web.good(), card, file='../../etc/"><b>x.txt')
     assert sent.status == 202
-    web.fair.score()
+    plain_web.fair.score()
     for path in ("/", "/boards/cup", "/boards/cup/log", f"/submissions/{sent.json['id']}"):
-        page = web.get(path).text
+        page = plain_web.get(path).text
         assert "<script>alert" not in page
         assert "<img src=x" not in page
         assert "\x1b" not in page
-    assert "'=1+1" in web.get("/boards/cup/leaderboard.csv").text
-    assert main(["board", "show", "cup", "--folder", str(web.fair.site.folder)]) == 0
+    assert "'=1+1" in plain_web.get("/boards/cup/leaderboard.csv").text
+    assert main(["board", "show", "cup", "--folder", str(plain_web.fair.site.folder)]) == 0
     assert "\x1b[2J" not in capsys.readouterr().out
     assert make_card(card).authors == r"\x1b[2J\u202eevil"
-    assert "javascript" not in web.submit("Ann", b"1\n", {"name": "a", "code": "javascript:alert(1)"}).text
-    assert sorted(p.name for p in (web.fair.site.folder / "uploads").iterdir()) == [sent.json["id"]]
+    assert "javascript" not in plain_web.submit("Ann", b"1\n", {"name": "a", "code": "javascript:alert(1)"}).text
+    assert sorted(p.name for p in (plain_web.fair.site.folder / "uploads").iterdir()) == [sent.json["id"]]
 
 
 def test_no_inline_script_or_style_and_all_headers(web: Web) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +21,6 @@ from pippin.report.bench_page import bench_page
 RANKERS = ("best-feature", "regression", "ranksvm")
 TOOLS_ASKED = "official,letor4,yahoo,gdeval,mslr"
 MEASURES = ("NDCG@1", "NDCG@5", "NDCG@10", "P@5", "MAP")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
 EVIL = "</script><b>evil</b>"
 
 
@@ -68,18 +65,6 @@ class Seen:
     def column(self, name: str) -> list[str]:
         cells = f'#board tbody tr[data-ranker] > [data-id="{name}"]'
         return [text.strip() for text in self.page.locator(cells).all_inner_texts()]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

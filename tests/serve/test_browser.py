@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import threading
 import time
@@ -20,8 +19,6 @@ from tests.boards.conftest import Fair, fair
 from pippin.boards import accounts, log
 from pippin.cli.main import main
 from pippin.serve.running import serve
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
 @dataclass
@@ -53,18 +50,6 @@ def served() -> Iterator[Served]:
         finally:
             ended.set()
             thread.join(60)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

@@ -59,3 +59,7 @@ def test_errors_come_back_from_another_process(error: PippinError) -> None:
     assert type(back) is type(error)
     assert str(back) == str(error)
     assert vars(back) == vars(error)
+
+
+def test_where_there_is_none_no_empty_list_is_shown() -> None:
+    assert str(UnknownName("board", "cup", ())) == "no board is called 'cup'; there is none yet"

@@ -54,7 +54,8 @@ class UnknownName(PippinError):
         known = sorted(known)
         lowered = {k.lower(): k for k in known}
         close = [lowered[c] for c in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        listed = f"known: {', '.join(known)}" if known else "there is none yet"
+        hint = f"did you mean {' or '.join(close)}?" if close else listed
         super().__init__(f"no {kind} is called {name!r}; {hint}")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pippin.plugins.origin import Origin
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 
 
 class Registry(Generic[T]):
@@ -117,6 +118,15 @@ class Registry(Generic[T]):
         """All things, in the order of registration."""
         self.load()
         return list(self._things.values())
+
+
+def register_class(shelf: Registry[Any], name: str, base: type, cls: C) -> C:
+    """Put a class on a shelf of subclasses of `base`, and its name on it."""
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise PluginError(f"the {shelf.kind} {name!r} must be a subclass of {base.__name__}, and {cls!r} is none")
+    shelf.register(name, cls)
+    cls.name = name  # type: ignore[attr-defined]
+    return cls
 
 
 def digests_of(things: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:

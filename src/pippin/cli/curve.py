@@ -22,13 +22,10 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, files with features, collections "
-                        "(NAME=PATH calls one otherwise)")  # fmt: skip
-    flag(parser, "out", metavar="RESULTS", default="curve-results")
+    path_flags(parser, "curve-results")
     flag(parser, "ranker", default=["ranksvm", "lambdamart"])
     flag(parser, "sizes", "of queries (default: 5,10,20,40,80,160,320)")
     flag(parser, "seeds", "lots of queries are drawn for each number", default=3)
-    path_flags(parser)
     old(parser, "--rankers", "--ranker")
 
 

@@ -23,18 +23,18 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, files with features, collections "
-                        "(NAME=PATH calls one otherwise)")  # fmt: skip
-    flag(parser, "out", metavar="RESULTS", default="select-results")
+    path_flags(parser, "select-results")
     parser.add_argument("--step", metavar="STEP", default="gas", help="what selects or reduces features: gas, "
                         "elimination, forward, l1, permutation, pca, pair-lda … (default: gas)")  # fmt: skip
     flag(parser, "ranker", "here one (default: ranksvm)", default=["ranksvm"])
     flag(parser, "sizes", "of features (default: 1,2,3,5,8,13,21,34)")
-    path_flags(parser)
 
 
-def path_flags(parser: argparse.ArgumentParser) -> None:
-    """What paths of features and of queries have in common."""
+def path_flags(parser: argparse.ArgumentParser, results: str) -> None:
+    """What paths of features and of queries have in common; `results`: where they are kept unless a place is named."""
+    parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, files with features, collections "
+                        "(NAME=PATH calls one otherwise)")  # fmt: skip
+    flag(parser, "out", metavar="RESULTS", default=results)
     flag(parser, "measure", "here one (default: NDCG@10)", default=["NDCG@10"])
     shared(parser, folds=5, sample=1000)
     shared(parser, "quick", "jobs", "quiet")

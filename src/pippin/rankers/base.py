@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, PluginError
+from pippin.errors import DataError
 from pippin.evaluation.objective import Judge
 from pippin.extras import need
 from pippin.rankers.parts.estimator import Estimator, not_fitted
@@ -25,7 +25,7 @@ from pippin.rankers.parts.parameters import check_kinds
 from pippin.rankers.parts.preferred import preferences_of
 from pippin.rankers.parts.sample import drawn, unpacked
 from pippin.rankers.parts.weights import query_weights, weighted, weighted_mean
-from pippin.registry import Registry
+from pippin.registry import Registry, register_class
 
 RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers")
 Features = NDArray[np.float64]
@@ -38,14 +38,7 @@ QUICK_ROUNDS: Mapping[str, int] = {"rounds": 100, "patience": 25}
 def register(name: str) -> Callable[[R], R]:
     """Class decorator: put a ranker on the shelf."""
 
-    def put(cls: R) -> R:
-        if not (isinstance(cls, type) and issubclass(cls, Ranker)):
-            raise PluginError(f"the ranker {name!r} must be a subclass of Ranker, and {cls!r} is none")
-        RANKERS.register(name, cls)
-        cls.name = name
-        return cls
-
-    return put
+    return lambda cls: register_class(RANKERS, name, Ranker, cls)
 
 
 class Ranker(Estimator):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, PluginError
+from pippin.errors import DataError
 from pippin.forms.form import Form, Layer, Linear, Network
 from pippin.rankers.base import Features, Ranker
 from pippin.rankers.imported import placed
@@ -29,7 +29,7 @@ from pippin.rankers.parts.inputs import as_table, labelled, validation
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.parameters import check_kinds
 from pippin.rankers.parts.states import array_of, place
-from pippin.registry import Registry
+from pippin.registry import Registry, register_class
 
 if TYPE_CHECKING:
     from pippin.rankers.composing import Chain
@@ -43,14 +43,7 @@ S = TypeVar("S", bound="type[Step]")
 def register(name: str) -> Callable[[S], S]:
     """Class decorator: put a step on the shelf."""
 
-    def put(cls: S) -> S:
-        if not (isinstance(cls, type) and issubclass(cls, Step)):
-            raise PluginError(f"the step {name!r} must be a subclass of Step, and {cls!r} is none")
-        STEPS.register(name, cls)
-        cls.name = name
-        return cls
-
-    return put
+    return lambda cls: register_class(STEPS, name, Step, cls)
 
 
 class Step(Estimator):

@@ -11,11 +11,15 @@ SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi')
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
 
-test: lint types cpp-tests python-tests
+# What looks at one file after the other on one processor goes beside what is compiled; then the Python tests, alone.
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs 3 lint types cpp-tests
+	@$(MAKE) --no-print-directory python-tests
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	find src tests benchmarks -name '*.[ch]pp' -exec $(BIN)/clang-format --dry-run -Werror {} +
 
 types: $(VENV)/.test src/pippin/_native.pyi
 	$(BIN)/mypy
@@ -27,8 +31,8 @@ python-tests: $(VENV)/.test
 # The kernels by themselves, under AddressSanitizer and UBSan.
 cpp-tests: $(VENV)/.test
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/cpp -G Ninja -DPIPPIN_TESTS=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 | tail -n 1
-	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/cpp --parallel 2 >build/cpp/build.log || { cat build/cpp/build.log; exit 1; }
+	@cd build/cpp && PATH="$(CURDIR)/$(BIN):$$PATH" ctest --parallel 2 --output-on-failure
 
 # The site of the documentation, in build/site; tutorials are run for it, and a link that leads nowhere is an error.
 docs: $(VENV)/.docs
@@ -44,7 +48,7 @@ FUZZED := build/fuzz/site
 fuzz: $(VENV)/.test
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/fuzz -G Ninja -DPIPPIN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
 		-DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/fuzz --target _native --parallel 2 | tail -n 1
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/fuzz --target _native --parallel 2 >build/fuzz/build.log || { cat build/fuzz/build.log; exit 1; }
 	@rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -r src/pippin $(FUZZED)/ && rm -f $(FUZZED)/pippin/_native*.so
 	@cp build/fuzz/_native*.so $(FUZZED)/pippin/
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
@@ -85,7 +89,7 @@ $(VENV)/.base: constraints.txt
 # Not editable: what runs is what a user gets.
 $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 	@echo "pippin: building the kernels …"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[train,tables]"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[train]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pippin

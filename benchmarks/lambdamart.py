@@ -1,9 +1,12 @@
 """How fast is LambdaMART with our λ kernel? Whole training beside LightGBM's built-in lambdarank, in one run.
 
 python benchmarks/lambdamart.py [--size DOCUMENTS] [--features N] [--trees N] [--leaves N] [--letor TRAIN VALI]
+python benchmarks/lambdamart.py --curves [--held DOCUMENTS] [--seed N] …
 
 Both grow the same number of trees with the same leaves and bins from the same table; times take in binning. With a
 fold of MQ2008, RankLib's seconds at its own defaults (1000 trees at most, 10 leaves, patience 100) stand beside.
+`--curves` shows what is learned instead: NDCG@10 on other queries after more and more trees, with and without what
+LightGBM does to λ, whatever the defaults; `--seed` learns from other queries of the same data.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -23,6 +27,7 @@ from pippin.kernels import threads
 from pippin.rankers.lambdamart import LambdaMART
 from pippin.rankers.parts.lambdas import Lambdas
 
+ALIKE: dict[str, Any] = {"learning_rate": 0.1, "min_leaf": 20, "row_fraction": 1.0, "feature_fraction": 1.0}
 RANKLIB = 3.74  # user seconds of RankLib 2.10.2 for MQ2008 fold 1, one core, in a calm hour
 
 
@@ -56,10 +61,7 @@ def built_in(data: Dataset, trees: int, leaves: int) -> lightgbm.Booster:
 
 
 def ours(data: Dataset, trees: int, leaves: int) -> LambdaMART:
-    model = LambdaMART(
-        rounds=trees, leaves=leaves, learning_rate=0.1, min_leaf=20, bags=1, row_fraction=1.0, feature_fraction=1.0
-    )
-    return model.fit(data)
+    return LambdaMART(rounds=trees, leaves=leaves, **ALIKE).fit(data)
 
 
 def against_built_in(data: Dataset, held: Dataset, trees: int, leaves: int) -> None:
@@ -83,6 +85,25 @@ def against_built_in(data: Dataset, held: Dataset, trees: int, leaves: int) -> N
         lambdas = Lambdas(data, measure)
         wall, processor, _ = seconds(lambda lambdas=lambdas: lambdas(scores))
         print(f"  one pass of λ for {measure:8} {wall:6.3f} s, {processor:6.3f} s processor")
+
+
+AFTER = (10, 30, 100, 300, 1000)  # trees, where curves are looked at
+VARIANTS: tuple[dict[str, Any], ...] = ({"damp": False}, {"damp": True}, {"damp": True, "beyond": "keep"})
+
+
+def show_curves(data: Dataset, held: Dataset, trees: int, leaves: int) -> None:
+    print(f"{data}: NDCG@10 on {held.queries:,} other queries, trees of {leaves} leaves")
+    shown = [count for count in AFTER if count <= trees]
+    for given in VARIANTS:
+        model = LambdaMART(rounds=trees, patience=None, **ALIKE, leaves=leaves, **given).fit(data, eval_set=held)
+        _show_curve(f"pippin {given}", {count: model.curve_[count - 1] for count in shown})
+    judge, peer = Judge(held, "NDCG@10", "official"), built_in(data, trees, leaves)
+    found = {n: judge.mean(np.asarray(peer.predict(held.features, num_iteration=n))) for n in shown}
+    _show_curve("LightGBM lambdarank", found)
+
+
+def _show_curve(name: str, found: Mapping[int, float]) -> None:
+    print(f"  {name:42}", *(f"{count} trees {value:.4f} " for count, value in found.items()), flush=True)
 
 
 def beside_ranklib(train: Dataset, valid: Dataset) -> None:
@@ -111,15 +132,20 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=255)
     parser.add_argument("--letor", nargs=2, metavar=("TRAIN", "VALI"), help="a fold to train on beside RankLib's time")
+    parser.add_argument("--held", type=int, help="documents to judge by (default: a tenth)")
+    parser.add_argument("--seed", type=int, default=0, help="of the queries that are learned from (default: the first)")
+    parser.add_argument("--curves", action="store_true", help="what is learned, tree by tree, in the place of times")
     asked = parser.parse_args()
     if asked.letor:
         beside_ranklib(*(read_letor(path) for path in asked.letor))
     else:
-        data = synthetic(asked.size * 11 // 10, asked.features)
-        cut = data.queries * 10 // 11
+        data = synthetic(asked.size + (asked.held or asked.size // 10), asked.features)
+        if asked.seed:
+            data = data.select(np.random.default_rng(asked.seed).permutation(data.queries))
+        cut = int(np.searchsorted(data.offsets, asked.size))
         train, test = data.select(np.arange(cut)), data.select(np.arange(cut, data.queries))
         del data  # 136 features of a million documents are a gigabyte
-        against_built_in(train, test, asked.trees, asked.leaves)
+        (show_curves if asked.curves else against_built_in)(train, test, asked.trees, asked.leaves)
 
 
 if __name__ == "__main__":

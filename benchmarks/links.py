@@ -111,10 +111,10 @@ def show_peers(pages: int, links: int) -> None:
     graph = Graph.of(pages, sources, targets)
     ours = pagerank(graph, tolerance=1e-10)
     rows = [("pippin", least(lambda: pagerank(graph, tolerance=1e-10), 3), 0.0)]
-    matrix = graph.matrix()
     from scipy.sparse import csr_matrix
 
-    old = csr_matrix(matrix)
+    matrix = graph.matrix()
+    old = csr_matrix((matrix.weights, matrix.columns, matrix.offsets), shape=(pages, pages))
     ranker = sknetwork.ranking.PageRank(solver="piteration", n_iter=ours.rounds, tol=0)
     seconds = least(lambda: ranker.fit(old), 3)
     rows.append(("scikit-network", seconds, float(np.abs(ranker.scores_ - ours.values).sum())))
@@ -170,15 +170,20 @@ def candidates_of(index: SyntheticIndex, web: Web, count: int, words: Sequence[s
     return Candidates(Query("q", " ".join(words)), tuple(words), names, labels, {"whole": counts}, numbers, index, web)
 
 
-def show_features(graph: Graph, count: int) -> None:
+def synthetic_web(graph: Graph) -> Web:
+    """Pages on hosts of very different sizes, with topics."""
     rng = np.random.default_rng(3)
     hosts = (1000 * rng.random(graph.pages) ** 4).astype(int)
     urls = [f"h{h}.gov/{i % 97}/{i % 13}/{'' if i % 50 == 0 else f'{i}.html'}" for i, h in enumerate(hosts.tolist())]
     ids = list(map(str, range(graph.pages)))
     shares = rng.dirichlet(np.full(12, 0.3), graph.pages)
     topics = Topics(tuple(f"t{i}" for i in range(12)), shares, np.full(graph.pages, -1, np.int32), np.ones(12))
+    return Web.build("synthetic", Addresses.given(ids, urls), graph, topics)
+
+
+def show_features(graph: Graph, count: int) -> None:
     start = time.perf_counter()
-    web = Web.build("synthetic", Addresses.given(ids, urls), graph, topics)
+    web = synthetic_web(graph)
     print(f"\n{web}: built in {time.perf_counter() - start:.1f} s ({dict(web.convergence['pagerank'])})")
     index = SyntheticIndex(graph.pages)
     bound = parse_features(" ".join(LINK_FEATURES))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 
+PAIRS = 100_000
 Scorer = Callable[[NDArray[Any]], NDArray[np.float64]]
 Peer = Callable[[Dataset, Dataset], Scorer]
 
@@ -61,6 +63,28 @@ def catboost(train: Dataset, valid: Dataset) -> Scorer:
     return lambda features: np.asarray(model.predict(features, thread_count=1), np.float64)
 
 
+def liblinear(train: Dataset, valid: Dataset) -> Scorer:
+    """liblinear's squared hinge loss on differences of documents, by scikit-learn, with its default C = 1; at most
+    100,000 pairs, drawn by lot. It has no rounds that validation could choose."""
+    from sklearn.svm import LinearSVC
+
+    generator = np.random.default_rng(1)
+    better, worse = (np.concatenate(side) for side in zip(*_pairs(train), strict=True))
+    drawn = generator.permutation(len(better))[:PAIRS]
+    signs = np.where(generator.random(len(drawn)) < 0.5, 1.0, -1.0)
+    table = signs[:, None] * (train.features[better[drawn]] - train.features[worse[drawn]])
+    weights = LinearSVC(fit_intercept=False, dual=False).fit(table, signs).coef_[0]
+    return lambda features: np.asarray(features @ weights, np.float64)
+
+
+def _pairs(data: Dataset) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """By query: the rows of documents, and of those with a lower label."""
+    for start, end in pairwise(data.offsets):
+        labels = data.labels[start:end]
+        better, worse = np.nonzero(labels[:, None] > labels[None, :])
+        yield better + start, worse + start
+
+
 def ranklib(number: int, train: Dataset, valid: Dataset) -> Scorer:
     """RankLib's ranker of a number with its defaults; `RANKLIB` names its classes or its archive."""
     from pippin.data.letor import write_letor
@@ -92,6 +116,7 @@ PEERS: dict[str, Peer] = {
     "LightGBM rank_xendcg": lambda train, valid: lightgbm("rank_xendcg", train, valid),
     "XGBoost rank:ndcg": xgboost,
     "CatBoost YetiRank": catboost,
+    "liblinear on pairs": liblinear,
     "RankLib AdaRank": lambda train, valid: ranklib(3, train, valid),
     "RankLib coordinate ascent": lambda train, valid: ranklib(4, train, valid),
     "RankLib RankBoost": lambda train, valid: ranklib(2, train, valid),

@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,9 +22,9 @@ from pippin.shelf import Shelf
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "pippin"
 # Lower rooms first; a module may import from its own room and from lower ones.
 ROOMS = (
-    "errors", "extras", "machine", "plugins", "registry", "terminal", "layout", "progress", "tables", "shown", "shelf",
-    "files", "limits", "packed", "kernels", "manifest", "data", "evaluation", "clicks", "forms", "rankers",
-    "collection", "deploy", "bench", "report", "boards", "serve", "cli",
+    "errors", "frozen", "modules", "extras", "machine", "plugins", "registry", "terminal", "layout", "progress",
+    "tables", "shown", "shelf", "files", "limits", "packed", "kernels", "blocks", "manifest", "data", "evaluation",
+    "clicks", "forms", "rankers", "collection", "deploy", "bench", "report", "boards", "serve", "cli",
 )  # fmt: skip
 FACES = ("correlation", "metrics")  # short public names for a room's content, above all rooms; no room imports one
 HEAVY = ("polars", "pyarrow", "scipy", "pandas", "sklearn", "numba", "lightgbm", "torch")
@@ -113,6 +114,33 @@ def test_imports_stay_light(statement: str) -> None:
 
 def test_importing_the_package_alone_loads_not_even_numpy() -> None:
     assert "numpy" not in loaded("import pippin")
+
+
+# What an evaluation of two files has no use for, though something that it imports once did.
+UNUSED = {
+    "difflib", "lzma", "numpy.ma", "numpy.random", "random", "selectors", "shutil", "signal", "subprocess", "tempfile",
+    "pippin.manifest",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["eval"], ["as", "trec_eval"]], ids=lambda command: command[0])
+def test_a_command_that_evaluates_starts_with_what_it_needs(command: list[str], tmp_path: Path) -> None:
+    qrels, run = tmp_path / "q", tmp_path / "r"
+    qrels.write_text("1 0 a 1\n1 0 b 0\n")
+    run.write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 1.0 r\n")
+    code = f"""import json, sys, numpy
+before = set(sys.modules)
+from pippin.cli.main import main
+assert main({[*command, str(qrels), str(run)]!r}) == 0
+ours = [thing for name in sys.modules if name.startswith("pippin") for thing in vars(sys.modules[name]).values()]
+made = {{thing for thing in ours if isinstance(thing, type) and "__dataclass_params__" in vars(thing)}}
+frozen = [one.__qualname__ for one in made if one.__dataclass_params__.frozen]
+print(json.dumps([sorted(set(sys.modules) - before), frozen]))"""
+    plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # a screen has to be measured
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=plain)
+    modules, compiled = json.loads(done.stdout.splitlines()[-1])
+    assert not UNUSED & set(modules)
+    assert not compiled, "each of these takes as long as four of `pippin.frozen`"
 
 
 def test_the_public_surface_is_what_it_says() -> None:

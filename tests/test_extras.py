@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from tests.cli.test_examples import arguments, examples
@@ -22,21 +23,15 @@ EXTRAS = tuple(PACKAGES)
 BESIDE_NUMPY = (*EXTRAS, "threadpoolctl", "safetensors", "Stemmer", "selectolax", "fastwarc")
 # The examples that a plain install cannot run, by how they begin, with the extras that they ask for.
 ASKING = {
+    "diversify mmr(0.5)": "train",
     "train train.txt --ranker lambdamart": "train",
     "train train.txt --ranker auto": "train",
     "rank model.json parts/": "tables",
-    "bench": "tables",
-    "bench plan.toml": "tables,train",
-    "leaderboard": "tables",
-    "report": "tables",
-    "study": "tables",
-    "links pages/ --top": "train",
-    "links pages/ --files": "train",
+    "bench plan.toml": "train",
     "convert test.txt": "tables",
     "convert train.txt parts/": "tables",
-    "demo": "tables,train",
-    "select": "tables",
-    "curve": "tables,train",
+    "report results --out paper": "report",
+    "curve": "train",
     "simulate train.txt model.json --people cascade": "tables",
     "board": "serve",
     "serve": "serve",
@@ -61,6 +56,44 @@ def test_eval_needs_numpy_alone(files: tuple[str, str]) -> None:
     done = without(BESIDE_NUMPY, "eval", *files, "--tool", "official,letor4", "--measure", "NDCG@10,MAP")
     assert done.returncode == 0, done.stderr
     assert "0.7500" in done.stdout
+
+
+@pytest.fixture
+def one_fold(tmp_path: Path) -> Path:
+    for number, part in enumerate(("train", "vali", "test")):
+        pairs = [(i, j) for i in range(5) for j in range(5)]
+        rows = [f"{(i + j) % 3} qid:{10 * number + i} 1:{number + j / 5} 2:{i * j % 7}" for i, j in pairs]
+        (tmp_path / f"{part}.txt").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("data", ["{}", "{}/plan.toml"])
+def test_a_benchmark_of_all_rankers_leaves_out_those_that_it_cannot_train(data: str, one_fold: Path) -> None:
+    (one_fold / "own.py").write_text(
+        "from pippin.rankers import Ranker, register\n"
+        "@register('of-this-plan')\nclass OfThisPlan(Ranker):\n    needs = ('lightgbm',)\n"
+    )
+    (one_fold / "plan.toml").write_text(f"data = ['{one_fold}']\nrankers = 'all'\nimports = ['own.py']\n")
+    done = without(
+        ("lightgbm",), "bench", data.format(one_fold), "--quick", "-o", str(one_fold / "results"),
+        "--allow-one-fold", "--quiet",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "ranksvm" in done.stdout
+    assert "lambdamart" not in done.stdout.partition("Left out: ")[0]
+    others = "mart, of-this-plan, xendcg" if data.endswith(".toml") else "mart, xendcg"
+    assert done.stderr.startswith(f"pippin: Left out: auto, lambdamart, {others}, as their training needs lightgbm: ")
+
+
+def test_a_benchmark_in_python_warns_of_what_it_leaves_out(one_fold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    run = Mock()
+    monkeypatch.setattr("pippin.bench.benchmark.run", run)
+    with pytest.warns(UserWarning, match=r"Left out: .*lambdamart.* pip install 'pippin\[train\]'"):
+        pippin.bench(one_fold)
+    planned = run.call_args.args[0].rankers
+    assert "ranksvm" in planned
+    assert "lambdamart" not in planned
 
 
 @pytest.fixture(scope="module")

@@ -48,10 +48,19 @@ def test_contestants_take_turns_and_absent_ones_are_named(contest: ModuleType, t
     assert "NOWHERE is not set" in text
 
 
-def test_other_numbers_are_refused_before_anything_is_timed(contest: ModuleType, tmp_path: Path) -> None:
+def test_other_numbers_are_not_timed(contest: ModuleType, tmp_path: Path) -> None:
     pythons = contest.Interpreters(Path(sys.executable), Path(sys.executable))
-    with pytest.raises(SystemExit, match="does not give our numbers"):
-        list(contest.run(line_of(contest, "map all 0.5", "map all 0.6"), tmp_path, 1, pythons))
+    ours, theirs, _ = contest.run(line_of(contest, "map all 0.5", "map all 0.6"), tmp_path, 1, pythons)
+    assert ours["turns"] == 2
+    assert theirs == {"name": "1", "absent": "gives other numbers, up to 0.1 apart, so it is not timed"}
+
+
+def test_a_line_is_kept_beside_what_others_have_measured(contest: ModuleType, tmp_path: Path) -> None:
+    records = importlib.import_module("records")
+    kept = tmp_path / "measured.json"
+    records.keep(kept, "a", {"date": "yesterday"})
+    records.keep(kept, "b", {"date": "today"})
+    assert records.keep(kept, "a", {"date": "today"}) == {"a": {"date": "today"}, "b": {"date": "today"}}
 
 
 def test_every_section_has_its_markers_in_the_page(contest: ModuleType) -> None:

@@ -93,7 +93,8 @@ void letor(const Input& in) {
     std::vector<std::int64_t> lines(kRows + 1), document_starts(kRows), comment_starts(kRows);
     measured_work([&] {
         const LetorShape shape = scan_letor(Input::bytes(in.letor), 1);
-        const LetorColumns<double> to{features, kFeatures, labels, lines, document_starts, document_lengths, comment_starts, comment_lengths};
+        const LetorColumns<double> to{features,        kFeatures,        labels,         lines,
+                                      document_starts, document_lengths, comment_starts, comment_lengths};
         parse_letor(Input::bytes(in.letor), shape.pieces, 0.0, to, 1);
     });
 }
@@ -105,8 +106,10 @@ void ranked_while_read(const Input& in) {
 
 void ranked(const Input& in) {
     std::vector<std::int32_t> labels(kRows);
-    std::vector<std::uint8_t> tied(kRows);
-    measured_work([&] { rank_lists(in.scores, in.labels, in.offsets, in.documents(), {Ties::id_descending, false}, {}, labels, tied, 1); });
+    std::vector<std::uint8_t> tied(kRows), alike(in.offsets.size() - 1);
+    measured_work([&] {
+        rank_lists(in.scores, in.labels, in.offsets, in.documents(), {Ties::id_descending, false}, {}, labels, tied, alike, 1);
+    });
 }
 
 Rules ndcg_rules(const std::vector<double>& gains, const std::vector<double>& ones, const std::vector<double>& logs) {
@@ -141,7 +144,8 @@ void forces(const Input& in) {
     order_lists(in.scores, in.labels, in.offsets, {}, {}, order, 1);
     const std::vector<double> weights = rank_weights(Target::ndcg, rules, kDocuments, false);
     measured_work([&] {
-        lambdas(Target::ndcg, rules, weights, in.scores, in.labels, in.offsets, order, scales, 1.0, false, false, gradient, hessian, 1);
+        lambdas(Target::ndcg, rules, weights, in.scores, in.labels, in.offsets, order, scales, 1.0, false, false, gradient,
+                hessian, 1);
     });
 }
 

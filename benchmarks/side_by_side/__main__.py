@@ -1,11 +1,13 @@
 """Pippin and its peers side by side: every line is one piece of work, done by all of them in one run.
 
-python benchmarks/side_by_side [--only LINE]… [--without NAME]… [--turns N] [--quick] [--peers PYTHON]
+python benchmarks/side_by_side [--only LINE]… [--long] [--without NAME]… [--turns N] [--quick] [--peers PYTHON]
                                [--limits] [--growth] [--docs] [--json FILE]
 
-What is measured is kept in a file of records (`--json`, benchmarks/measured.json), a line by its key, so that lines can
-be measured one at a time; `--docs` makes the tables of docs/performance.md from that file. With `--quick` all sizes are
-about a tenth, and nothing is kept. trec_eval takes part where TREC_EVAL names its binary.
+What is measured is kept in a file of records (`--json`, benchmarks/measured.json) as soon as a line is done, so that
+lines can be measured one at a time; `--docs` makes the tables of docs/performance.md from that file. With `--quick` all
+sizes are about a tenth, and nothing is kept. Lines that take minutes are measured with `--long`, or by name. trec_eval
+takes part where TREC_EVAL names its binary, RankLib where RANKLIB_CLASSPATH names its classes; lines on MQ2008 need the
+folder of data sets that PIPPIN_DATA names.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from typing import Any
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from contest import Interpreters, main_interpreter, run
+from contest import Absent, Interpreters, Line, main_interpreter, run
 from growth import draw, exponent, grow
 from limits import limits, machine
 from lines import LINES
+from records import keep
 from tables import markdown, physical, plain, put
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +70,10 @@ def document(records: dict[str, Any]) -> None:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=[line.key for line in LINES], help="a line (default: all)")
+    keys = [line.key for line in LINES]
+    parser.add_argument("--only", action="append", choices=keys, metavar="LINE", help=f"one of {', '.join(keys)}")
+    parser.add_argument("--long", action="store_true", help="also the lines that take minutes")
+    parser.add_argument("--list", action="store_true", help="say which lines there are, and measure nothing")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contestant to leave out")
     parser.add_argument("--turns", type=int, help="how many turns everyone has (default: the line's own)")
     parser.add_argument("--none", action="store_true", help="no line: the limits, the growth or the page alone")
@@ -82,30 +88,43 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def measure(line: Line, folder: Path, pythons: Interpreters, asked: argparse.Namespace) -> dict[str, Any] | None:
+    """The record of a line, or None where it cannot be measured here, which is told."""
+    size = line.quick if asked.quick else line.size
+    try:
+        found = list(run(line, folder, size, pythons, asked.turns, asked.without))
+    except Absent as reason:
+        print(f"\n{line.title}\n  {line.contestants[0].name}: {reason}", flush=True)
+        return None
+    return {**stamp(), "title": line.title, "size": size, "contestants": found}
+
+
 def main() -> None:
     asked = options()
+    if asked.list:
+        print(*(f"{line.key:27}{'long' if line.long else '':6}{line.title}" for line in LINES), sep="\n")
+        return
     beside = ROOT / ".venv-peers/bin/python"
     theirs = asked.peers or (beside if beside.exists() else main_interpreter())
     pythons = Interpreters(main_interpreter(), theirs)
-    records: dict[str, Any] = json.loads(asked.json.read_text()) if asked.json.exists() and not asked.quick else {}
-    chosen = [] if asked.none else [line for line in LINES if not asked.only or line.key in asked.only]
-    records["versions"] = versions(theirs)
+    chosen = [line for line in LINES if (line.key in asked.only if asked.only else asked.long or not line.long)]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
+        kept = folder / "quick.json" if asked.quick else asked.json
+        records: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+        if not asked.none:
+            records = keep(kept, "versions", versions(theirs))
         if asked.limits:
-            records["limits"] = {**stamp(), "rates": limits(folder)}
+            records = keep(kept, "limits", {**stamp(), "rates": limits(folder)})
             print(physical(records["limits"]["rates"]))
-        for line in chosen:
-            size = line.quick if asked.quick else line.size
-            record = {**stamp(), "title": line.title, "size": size}
-            found = list(run(line, folder, size, pythons, asked.turns, asked.without))
-            records[line.key] = {**record, "contestants": found}
-            print(plain([line], records), flush=True)
+        for line in [] if asked.none else chosen:
+            record = measure(line, folder, pythons, asked)
+            if record is not None:
+                records = keep(kept, line.key, record)
+                print(plain(line, record), flush=True)
         if asked.growth:
-            records["growth"] = {**stamp(), "steps": grow(folder, 10**6 if asked.quick else 10**7)}
+            records = keep(kept, "growth", {**stamp(), "steps": grow(folder, 10**6 if asked.quick else 10**7)})
             print(f"\nseconds of the processor ∝ rows^{exponent(records['growth']['steps']):.2f}")
-    if not asked.quick:
-        asked.json.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if asked.docs:
         document(records)
 

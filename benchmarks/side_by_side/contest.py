@@ -13,13 +13,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 PATIENCE = 40.0  # seconds on the clock after which a contestant has no further turn
 # What the measures are called by those who print them.
 ALIASES = {
@@ -48,9 +48,11 @@ class Spent:
 class Contestant:
     """Who does the work: a program (`command`) or a function (`work`, "module:name").
 
-    In a command {folder}, {pippin}, {python} and {peers} stand for the folder of the input, our command, and the
-    interpreters with Pippin and with the peers; {NAME} in capitals for a variable of the environment. `needs` names
-    modules, programs (with a / in front) or variables of the environment ($) without which it cannot be had.
+    In a command {folder}, {data}, {root}, {pippin}, {python} and {peers} stand for the folders of the input, of the
+    data sets and of the project, our command, and the interpreters with Pippin and with the peers; {NAME} in capitals
+    for a variable of the environment. `needs` names modules, programs (with a / in front), data sets (@) or variables
+    of the environment ($) without which it cannot be had. What it leaves in `fresh`, a folder below that of the input,
+    is gone before a turn.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Contestant:
     environment: Mapping[str, str] = field(default_factory=dict)
     ours: bool = False
     checked: bool = True  # it must give our numbers
+    fresh: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,30 @@ class Line:
     seconds: float | None = None  # or how long ours may take, on the clock
     tolerance: float = 1e-9
     turns: int = 5
+    long: bool = False  # it takes minutes, and is measured where it is asked for
+    shows: str = ""  # what the first number of a result is, where it is shown beside the contestant's name
 
 
 class Absent(Exception):
     """Why a contestant cannot take part."""
+
+
+class Differs(Absent):
+    """Its numbers are not ours."""
+
+
+def data_sets() -> Path:
+    """The folder of data sets: what PIPPIN_DATA names, or one beside the project."""
+    named = os.environ.get("PIPPIN_DATA")
+    return Path(named) if named else ROOT.parent / "shared" / "data"
+
+
+def data_folder(name: str) -> Path:
+    """Where a data set is."""
+    folder = data_sets() / name
+    if not folder.is_dir():
+        raise Absent(f"{name} is not here (PIPPIN_DATA names the folder of data sets)")
+    return folder
 
 
 @dataclass(frozen=True)
@@ -93,35 +116,56 @@ class Interpreters:
     def words(self, command: Sequence[str], folder: Path) -> list[str]:
         """A command with its places filled in."""
         known = {"folder": str(folder), "pippin": str(self.ours.with_name("pippin")), "python": str(self.ours),
-                 "peers": str(self.theirs), "here": str(HERE), **os.environ}  # fmt: skip
+                 "peers": str(self.theirs), "here": str(HERE), "root": str(ROOT), "data": str(data_sets()),
+                 **os.environ}  # fmt: skip
         return [word.format_map(known) for word in command]
 
 
 def require(needs: Sequence[str], python: Path) -> None:
     """Raise for the first thing that is not here."""
     for need in needs:
-        if need.startswith("$"):
+        if need.startswith("@"):
+            data_folder(need[1:])
+        elif need.startswith("$"):
             if need[1:] not in os.environ:
                 raise Absent(f"{need[1:]} is not set")
         elif need.startswith("/"):
             if shutil.which(need[1:]) is None:
                 raise Absent(f"{need[1:]} is not installed")
-        elif subprocess.run([python, "-c", f"import {need}"], capture_output=True, check=False).returncode:
-            raise Absent(f"{need} cannot be imported")
+        else:
+            tried = subprocess.run([python, "-c", f"import {need}"], capture_output=True, text=True, check=False)
+            if tried.returncode:
+                raise Absent(f"cannot be imported: {(tried.stderr.strip().splitlines() or [''])[-1][:160]}")
+
+
+# Linux counts as a program's what its starter has ever held; inputs are made here, and this starter holds nothing.
+STARTER = """
+import json, os, sys, time
+start = time.perf_counter()
+_, status, usage = os.wait4(os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ), 0)
+clock = time.perf_counter() - start
+spent = clock, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+os.write(int(sys.argv[1]), json.dumps([spent, os.waitstatus_to_exitcode(status)]).encode())
+"""
 
 
 def program(command: Sequence[str], environment: Mapping[str, str]) -> tuple[Spent, str]:
-    """Run a program to its end: what it took, with the programs it started, and what it printed."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        start = time.perf_counter()
-        child = subprocess.Popen(list(command), stdout=out, stderr=err, env={**os.environ, **environment})
-        _, status, usage = os.wait4(child.pid, 0)
-        clock = time.perf_counter() - start
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        if child.returncode:
-            raise Absent(f"ended with status {child.returncode}: {(err.read().strip().splitlines() or [''])[-1][:160]}")
-        return Spent(clock, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024), out.read()
+    """Run a program to its end: what it took, with the programs it started, and what it printed.
+
+    Python may keep the modules that it has compiled, as every installation has them, whatever is set here.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, tempfile.TemporaryFile() as told:
+        starter = [sys.executable, "-I", "-S", "-c", STARTER, str(told.fileno()), *command]
+        done = subprocess.run(
+            starter, stdout=out, stderr=err, env={**kept, **environment}, pass_fds=[told.fileno()], check=False
+        )
+        for file in (out, err, told):
+            file.seek(0)
+        spent, status = json.load(told) if not done.returncode else ((), done.returncode)
+        if status:
+            raise Absent(f"ended with status {status}: {(err.read().strip().splitlines() or [''])[-1][:160]}")
+        return Spent(*spent), out.read()
 
 
 def numbers(printed: str) -> list[float]:
@@ -137,15 +181,23 @@ def numbers(printed: str) -> list[float]:
 class Program:
     """A contestant that is a program."""
 
-    def __init__(self, who: Contestant, folder: Path, pythons: Interpreters) -> None:
+    def __init__(self, who: Contestant, folder: Path, pythons: Interpreters, once: bool = False) -> None:
         require(who.needs, pythons.ours if who.ours else pythons.theirs)
         self.command, self.environment = pythons.words(who.command, folder), who.environment
+        self.fresh = folder / who.fresh if who.fresh else None
+        self.clear()
         first, printed = program(self.command, self.environment)
         self.ready, self.value, self.taken = 0.0, numbers(printed), [first]  # this turn counts
 
     def turn(self) -> Spent:
         """Do the work once."""
+        self.clear()
         return program(self.command, self.environment)[0]
+
+    def clear(self) -> None:
+        """Take away what the last turn left."""
+        if self.fresh:
+            shutil.rmtree(self.fresh, ignore_errors=True)
 
     def end(self) -> None:
         """Nothing is left."""
@@ -154,7 +206,7 @@ class Program:
 class Worker:
     """A contestant that is a function, in a process of its own that waits for its turns."""
 
-    def __init__(self, who: Contestant, folder: Path, pythons: Interpreters) -> None:
+    def __init__(self, who: Contestant, folder: Path, pythons: Interpreters, once: bool = False) -> None:
         python = pythons.ours if who.ours else pythons.theirs
         require(who.needs, python)
         self.process = subprocess.Popen(
@@ -162,8 +214,9 @@ class Worker:
             env={**os.environ, **who.environment},
         )  # fmt: skip
         told = self._told()
-        self.ready, self.value = told["ready"], told["value"]
-        self.taken: list[Spent] = []  # the first turn may compile something, and does not count
+        self.ready, self.value = told.pop("ready"), told.pop("value")
+        # The first turn may compile something, and counts only where there is no second.
+        self.taken = [Spent(**told)] if once else []
 
     def _told(self) -> dict[str, Any]:
         line = self.process.stdout.readline() if self.process.stdout else ""
@@ -185,33 +238,44 @@ class Worker:
         self.process.wait()
 
 
-def check(who: str, theirs: Sequence[float], ours: Sequence[float], tolerance: float) -> None:
+def check(theirs: Sequence[float], ours: Sequence[float], tolerance: float) -> None:
     """Raise unless the numbers are ours."""
     if len(theirs) != len(ours):
-        raise SystemExit(f"{who} gives {len(theirs)} numbers, and we give {len(ours)}")
+        raise Differs(f"gives {len(theirs)} numbers where we give {len(ours)}, so it is not timed")
     apart = max((abs(a - b) for a, b in zip(theirs, ours, strict=True)), default=0.0)
     if not apart <= tolerance:
-        raise SystemExit(f"{who} does not give our numbers: they are up to {apart:.3g} apart")
+        raise Differs(f"gives other numbers, up to {apart:.3g} apart, so it is not timed")
 
 
 def enter(
-    line: Line, folder: Path, pythons: Interpreters, without: Sequence[str], here: dict[str, Program | Worker]
+    line: Line,
+    folder: Path,
+    pythons: Interpreters,
+    without: Sequence[str],
+    here: dict[str, Program | Worker],
+    once: bool,
 ) -> dict[str, str]:
-    """Let every contestant get ready and give its numbers; why those who are not `here` afterwards are not."""
+    """Let every contestant get ready and give its numbers; why those who are not `here` afterwards are not.
+
+    Without ours nothing can be compared, and the whole line is Absent.
+    """
     absent: dict[str, str] = {}
     ours = line.contestants[0]
     for who in line.contestants:
         try:
             if who.name in without:
                 raise Absent("left out of this run")
-            here[who.name] = (Worker if who.work else Program)(who, folder, pythons)
+            here[who.name] = (Worker if who.work else Program)(who, folder, pythons, once)
+            if once:
+                here[who.name].end()  # and gives its memory back before the next begins
+            if who.checked:
+                check(here[who.name].value, here[ours.name].value, line.tolerance)
         except Absent as reason:
             if who is ours:
-                raise SystemExit(f"{line.key}: {who.name}: {reason}") from None
+                raise
+            if who.name in here:
+                here.pop(who.name).end()
             absent[who.name] = str(reason)
-            continue
-        if who.checked:
-            check(who.name, here[who.name].value, here[ours.name].value, line.tolerance)
     return absent
 
 
@@ -221,9 +285,10 @@ def run(
     """A record for each contestant of a line, ours first; those `without` are left out by name."""
     line.prepare(folder, size)
     here: dict[str, Program | Worker] = {}
+    count = turns or line.turns
     try:
-        absent = enter(line, folder, pythons, without, here)
-        for n in range(turns or line.turns):
+        absent = enter(line, folder, pythons, without, here, count == 1)
+        for n in range(count):
             for contestant in here.values():
                 if len(contestant.taken) <= n and (n == 0 or sum(t.clock for t in contestant.taken) < PATIENCE):
                     contestant.taken.append(contestant.turn())
@@ -234,8 +299,10 @@ def run(
         if who.name in absent:
             yield {"name": who.name, "absent": absent[who.name]}
         else:
-            taken = here[who.name].taken
-            yield {"name": who.name, **asdict(Spent.best(taken)), "ready": here[who.name].ready, "turns": len(taken)}
+            done = here[who.name]
+            shown = {"shown": done.value[0]} if line.shows and done.value else {}
+            spent = asdict(Spent.best(done.taken))
+            yield {"name": who.name, **spent, "ready": done.ready, "turns": len(done.taken), **shown}
 
 
 def main_interpreter() -> Path:

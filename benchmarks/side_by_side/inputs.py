@@ -7,14 +7,16 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from contest import data_folder
 from synthetic_trec import write_trec
 
 Prepare = Callable[[Path, int], None]
@@ -45,12 +47,14 @@ def trec(folder: Path, size: int) -> None:
 
 @once
 def packed(folder: Path, size: int) -> None:
-    """The same run packed by gzip and, where there is a program for it, by zstd."""
+    """The same run packed by gzip and by zstd."""
     trec(folder, size)
     with (folder / "bench.run").open("rb") as plain, gzip.open(folder / "bench.run.gz", "wb", 6) as out:
         shutil.copyfileobj(plain, out, 1 << 20)
-    if shutil.which("zstd"):
-        subprocess.run(["zstd", "-qf", folder / "bench.run"], check=True)
+    from pyarrow import CompressedOutputStream
+
+    with (folder / "bench.run").open("rb") as plain, CompressedOutputStream(folder / "bench.run.zst", "zstd") as out:
+        shutil.copyfileobj(plain, out, 1 << 20)
 
 
 @once
@@ -106,19 +110,13 @@ def rankings(folder: Path, size: int) -> None:
 
 
 @once
-def systems(folder: Path, size: int) -> None:
-    """The values of `size` systems on 50 queries: systems.npz."""
-    generator = np.random.default_rng(3)
-    np.savez(folder / "systems.npz", values=generator.beta(2, 3, (size, 50)))
-
-
-@once
 def graph(folder: Path, size: int) -> None:
     """A power-law graph of `size` pages and about twenty links each: graph.npz."""
     from links import power_law
 
     sources, targets = power_law(size, size * 20, 1)
-    pairs = np.unique(sources.astype(np.int64) * size + targets)
+    other = sources != targets  # libraries differ in what a page gives itself
+    pairs = np.unique(sources[other].astype(np.int64) * size + targets[other])
     np.savez(folder / "graph.npz", pages=size, sources=pairs // size, targets=pairs % size)
 
 
@@ -132,16 +130,15 @@ def texts(folder: Path, size: int) -> None:
     (folder / "queries.txt").write_text("\n".join(queries_from(made, 200, 0.1)))
 
 
-@once
-def trees(folder: Path, size: int) -> None:
-    """An ensemble of 1,000 trees × 31 leaves in every library's form, and `size` documents of 136 features."""
+def _forest(folder: Path, size: int, leaves: int) -> None:
+    """An ensemble of 1,000 trees in every library's form, and `size` documents of 136 features."""
     from scoring import documents, training
 
     import pippin
     from pippin.rankers.mart import MART
 
     data = training(136)
-    model = MART(rounds=1000, leaves=31, learning_rate=0.05, feature_fraction=0.2).fit(data)
+    model = MART(rounds=1000, leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
     model.save(folder / "trees.json")
     (folder / "trees.txt").write_text(
         model.boosters_[0].replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)
@@ -152,10 +149,60 @@ def trees(folder: Path, size: int) -> None:
     np.save(folder / "documents.npy", documents(size, 136, 4))
 
 
-@once
-def training_set(folder: Path, size: int) -> None:
-    """`size` documents of 136 features with labels, in queries of about 120: training.npz."""
+def trees(folder: Path, size: int) -> None:
+    """Trees of 31 leaves, and `size` documents."""
+    _forest(folder, size, 31)
+
+
+def larger_trees(folder: Path, size: int) -> None:
+    """Trees of 64 leaves, and `size` documents."""
+    _forest(folder, size, 64)
+
+
+def _learnable(folder: Path, size: int, features: int, cuts: Sequence[float]) -> None:
+    """`size` documents with labels, in queries of about 120, cut by queries into part0.npz, part1.npz …"""
     from lambdamart import synthetic
 
-    data = synthetic(size, 136)
-    np.savez(folder / "training.npz", features=data.features, labels=data.labels, offsets=data.offsets)
+    data = synthetic(size, features)
+    edges = [0, *(int(data.queries * cut) for cut in cuts), data.queries]
+    for n, (begin, end) in enumerate(pairwise(edges)):
+        rows = slice(data.offsets[begin], data.offsets[end])
+        offsets = data.offsets[begin : end + 1] - data.offsets[begin]
+        np.savez(folder / f"part{n}.npz", features=data.features[rows], labels=data.labels[rows], offsets=offsets)
+
+
+def training_set(folder: Path, size: int) -> None:
+    """`size` documents of 136 features to learn from, and a tenth of that to judge by."""
+    _learnable(folder, size * 11 // 10, 136, [10 / 11])
+
+
+def five_parts(folder: Path, size: int) -> None:
+    """`size` documents of 46 features in five parts, of which folds are made."""
+    _learnable(folder, size, 46, [0.2, 0.4, 0.6, 0.8])
+
+
+@once
+def mq2008(folder: Path, size: int) -> None:
+    """The first fold of MQ2008, as it is: train.txt and vali.txt."""
+    parts = [(data_folder("MQ2008") / f"S{n}.txt").read_bytes() for n in range(1, 5)]
+    (folder / "train.txt").write_bytes(b"".join(parts[:3]))
+    (folder / "vali.txt").write_bytes(parts[3])
+
+
+@once
+def results(folder: Path, size: int) -> None:
+    """What `pippin bench` keeps of five data sets of `size` queries and sixteen rankers: results/."""
+    from lambdamart import synthetic
+
+    from pippin.data.letor import write_letor
+    from pippin.rankers import names
+
+    whole = synthetic(5 * size * 120, 10)
+    sets = []
+    for n in range(5):
+        write_letor(whole.select(np.arange(n * size, (n + 1) * size)), folder / f"set{n}.txt")
+        sets.append(folder / f"set{n}.txt")
+    rankers = ",".join(name for name in names() if name != "auto")
+    shutil.rmtree(folder / "results", ignore_errors=True)
+    bench = ["bench", *sets, "-r", rankers, "--folds", "3", "--quick", "-q", "-o", folder / "results"]
+    subprocess.run([Path(sys.executable).with_name("pippin"), *bench], check=True, stdout=subprocess.DEVNULL)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared_work import GRID, GRID_TREES, mean_ndcg
 
 import pippin
 
@@ -120,14 +121,64 @@ def searched_thousand(folder: Path) -> Work:
     return searched(folder, 1000)
 
 
-def lambdamart(folder: Path) -> Work:
+def _part(folder: Path, n: int) -> Any:
     from pippin.data.dataset import Dataset
+
+    known = np.load(folder / f"part{n}.npz")
+    ids = tuple(f"{n}.{query}" for query in range(len(known["offsets"]) - 1))
+    return Dataset(known["features"], known["labels"], known["offsets"], ids)
+
+
+ALIKE = {"learning_rate": 0.1, "min_leaf": 20, "bags": 1, "row_fraction": 1.0, "feature_fraction": 1.0}
+
+
+def lambdamart(folder: Path, trees: int = 30, leaves: int = 63) -> Work:
     from pippin.rankers.lambdamart import LambdaMART
 
-    known = np.load(folder / "training.npz")
-    ids = tuple(map(str, range(len(known["offsets"]) - 1)))
-    data = Dataset(known["features"], known["labels"], known["offsets"], ids)
-    model = LambdaMART(
-        rounds=30, leaves=63, learning_rate=0.1, min_leaf=20, bags=1, row_fraction=1.0, feature_fraction=1.0
-    )
-    return lambda: len(model.fit(data).predict(data.features[:100])) * 0.0
+    data, held = _part(folder, 0), _part(folder, 1)
+
+    def work() -> Work:
+        model = LambdaMART(rounds=trees, leaves=leaves, **ALIKE).fit(data)
+        return lambda: mean_ndcg(model.predict(held.features), held.labels, held.offsets)
+
+    return work
+
+
+def lambdamart_large(folder: Path) -> Work:
+    return lambdamart(folder, 100, 255)
+
+
+def grid(folder: Path) -> Work:
+    """Every point of a grid on every fold, with NDCG@10 on the validation part after each tree."""
+    from pippin.data.dataset import concatenate
+    from pippin.rankers.lambdamart import LambdaMART
+    from pippin.rankers.selection import select
+
+    parts = [_part(folder, n) for n in range(5)]
+    folds = [(concatenate([parts[(n + i) % 5] for i in range(3)]), parts[(n + 3) % 5]) for n in range(5)]
+    ranker = LambdaMART(rounds=GRID_TREES, patience=GRID_TREES, **ALIKE)
+
+    def work() -> float:
+        chosen = [select(ranker, train, valid, grid=GRID, measure="NDCG@10") for train, valid in folds]
+        return float(np.mean([max(each.value for each in one.candidates) for one in chosen]))
+
+    return work
+
+
+def link_features(folder: Path) -> Work:
+    """All link features of a thousand candidates in a web of pages, each time as of a new query."""
+    from links import LINK_FEATURES, SyntheticIndex, candidates_of, synthetic_web
+
+    from pippin.collection.features import parse_features
+    from pippin.collection.graph import Graph
+
+    known = np.load(folder / "graph.npz")
+    graph = Graph.of(int(known["pages"]), known["sources"].astype(np.int32), known["targets"].astype(np.int32))
+    web, index = synthetic_web(graph), SyntheticIndex(graph.pages)
+    features = parse_features(" ".join(LINK_FEATURES))
+
+    def work() -> list[float]:
+        candidates = candidates_of(index, web, 1000, ("common", "middling", "rare"))
+        return [float(np.sum(each.values(candidates))) for each in features]
+
+    return work

@@ -8,7 +8,7 @@ from typing import Any
 
 from contest import Line
 
-HEAD = ("work", "by", "clock", "processor", "memory", "ratio, clock", "ratio, processor", "to reach")
+HEAD = ("by", "clock", "processor", "memory", "ratio, clock", "ratio, processor", "to reach")
 
 
 def seconds(value: float) -> str:
@@ -24,13 +24,13 @@ def seconds(value: float) -> str:
 
 
 def rows_of(line: Line, record: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The rows of one line; ours is the first."""
-    ours, *others = record["contestants"]
-    rows = []
-    for n, each in enumerate((ours, *others)):
-        title = record["title"] if n == 0 else ""
+    """The heads and rows of one line, ours the first; a column that says nothing is not there."""
+    ours = record["contestants"][0]
+    rows = [HEAD]
+    for n, each in enumerate(record["contestants"]):
+        name = each["name"] + (f" ({line.shows} {each['shown']:.4f})" if "shown" in each else "")
         if "absent" in each:
-            rows.append((title, each["name"], each["absent"], "", "", "", "", ""))
+            rows.append((name, each["absent"], *[""] * (len(HEAD) - 2)))
             continue
         ratios, reach = ("", ""), "" if n or line.seconds is None else f"≤ {line.seconds:g} s"
         if n and "clock" in ours:
@@ -38,46 +38,50 @@ def rows_of(line: Line, record: Mapping[str, Any]) -> list[tuple[str, ...]]:
         if n and each["name"] in line.at_least:
             reach = f"≥ {line.at_least[each['name']]:.3g}×"
         spent = (seconds(each["clock"]), seconds(each["processor"]), f"{each['peak'] / 1e6:,.0f} MB")
-        rows.append((title, each["name"], *spent, *ratios, reach))
-    return rows
+        rows.append((name, *spent, *ratios, reach))
+    told = [i for i in range(len(HEAD)) if any(row[i] for row in rows[1:])]
+    return [tuple(row[i] for i in told) for row in rows]
 
 
 def markdown(lines: Sequence[Line], records: Mapping[str, Any]) -> str:
-    """The table of some lines, and what each was measured on."""
-    rows = [
-        row for line in lines for row in (rows_of(line, records[line.key]) if line.key in records else [_not_yet(line)])
-    ]
-    table = [HEAD, ("---", "---", *["--:"] * (len(HEAD) - 2)), *rows]
-    told = {when(records[line.key]): None for line in lines if line.key in records}
-    return "\n".join(f"| {' | '.join(row)} |" for row in table) + "\n\n" + "\n".join(told) + "\n"
+    """A table a line, and what each was measured on."""
+    told = []
+    for line in lines:
+        if line.key not in records:
+            told.append(f"**{_as_heading(line.title)}**: not measured yet.")
+            continue
+        head, *rows = rows_of(line, records[line.key])
+        table = [head, ("---", *["--:"] * (len(head) - 1)), *rows]
+        told.append(f"**{_as_heading(records[line.key]['title'])}** ({when(records[line.key])})")
+        told.append("\n".join(f"| {' | '.join(row)} |" for row in table))
+    machines = {where(records[line.key]): None for line in lines if line.key in records}
+    return "\n\n".join([*told, *machines]) + "\n"
 
 
-def _not_yet(line: Line) -> tuple[str, ...]:
-    """The row of a line that nobody has measured."""
-    return line.title, "not measured yet", *[""] * (len(HEAD) - 2)
+def _as_heading(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def when(record: Mapping[str, Any]) -> str:
-    """The date and the machine of a record."""
+    """The date of a record, and whether more wanted a core than the line before could have left behind."""
     on = record["machine"]
-    return (
-        f"{record['date']}, {on['processor']}, {on['cores']} cores, {on['system']}, Python {on['python']}; "
-        f"{on['load']:.1f} processes wanted a core when it began."
-    )
+    return f"{record['date']}, busy ({on['load']:.0f})" if on["load"] > on["cores"] + 1 else str(record["date"])
 
 
-def plain(lines: Sequence[Line], records: Mapping[str, Any]) -> str:
-    """The same for a terminal."""
-    rows = [row for line in lines if line.key in records for row in rows_of(line, records[line.key])]
-    widths = [max(len(row[i]) for row in (HEAD, *rows)) for i in range(1, len(HEAD))]
-    told = []
-    for row in rows:
-        if row[0]:
-            told.append(f"\n{row[0]}")
-        cells = (
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row[1:], widths, strict=True))
-        )
-        told.append("  " + "  ".join(cells).rstrip())
+def where(record: Mapping[str, Any]) -> str:
+    """The machine of a record."""
+    on = record["machine"]
+    return f"{on['processor']}, {on['cores']} cores, {on['system']}, Python {on['python']}."
+
+
+def plain(line: Line, record: Mapping[str, Any]) -> str:
+    """The same of one line for a terminal."""
+    rows = rows_of(line, record)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    told = [f"\n{record['title']}"]
+    for first, *numbers in rows:
+        cells = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
+        told.append("  ".join((f"  {first.ljust(widths[0])}", *cells)).rstrip())
     return "\n".join(told)
 
 

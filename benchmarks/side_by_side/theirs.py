@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from shared_work import GRID, GRID_TREES, mean_ndcg
 
 Work = Callable[[], Any]
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -177,6 +179,25 @@ def scored_tl2cgen(folder: Path) -> Work:
     return lambda: predictor.predict(tl2cgen.DMatrix(table)).ravel() + base
 
 
+def scored_ydf(folder: Path, leaves: int = 31) -> Work:
+    """YDF reads no other library's trees: an ensemble of its own of the same size."""
+    import ydf
+
+    ydf.verbose(0)
+    table = _trees(folder)[1]
+    learner = ydf.GradientBoostedTreesLearner(
+        label="label", task=ydf.Task.REGRESSION, num_trees=1000, validation_ratio=0.0, max_depth=-1,
+        max_num_nodes=2 * leaves - 1, growing_strategy="BEST_FIRST_GLOBAL", num_candidate_attributes_ratio=0.2,
+        shrinkage=0.05, early_stopping="NONE", num_threads=1,
+    )  # fmt: skip
+    model = learner.train({**_columns(table[:5000]), "label": np.arange(5000, dtype=np.float32) % 5})
+    return lambda: model.predict(_columns(table), num_threads=1)
+
+
+def scored_ydf_larger(folder: Path) -> Work:
+    return scored_ydf(folder, 64)
+
+
 def _bm25s_tokens(texts: list[str]) -> Any:
     import bm25s
     import Stemmer
@@ -251,33 +272,125 @@ def searched_thousand_tantivy(folder: Path) -> Work:
     return searched_tantivy(folder, 1000)
 
 
-def lambdamart_lightgbm(folder: Path) -> Work:
+Part = tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
+LIGHTGBM = {"objective": "lambdarank", "learning_rate": 0.1, "verbosity": -1, "num_threads": CORES,
+            "min_data_in_bin": 1}  # fmt: skip
+
+
+def _part(folder: Path, n: int) -> Part:
+    known = np.load(folder / f"part{n}.npz")
+    return known["features"], known["labels"], known["offsets"]
+
+
+def _judged(predict: Callable[[NDArray[np.float64]], Any], held: Part) -> Work:
+    """NDCG@10 of a model on what was held back."""
+    return lambda: mean_ndcg(np.asarray(predict(held[0]), np.float64).ravel(), *held[1:])
+
+
+def lambdamart_lightgbm(folder: Path, trees: int = 30, leaves: int = 63, **more: Any) -> Work:
     import lightgbm
 
-    known = np.load(folder / "training.npz")
-    features, labels, group = known["features"], known["labels"], np.diff(known["offsets"])
-    parameters = {
-        "objective": "lambdarank", "metric": "None", "num_leaves": 63, "learning_rate": 0.1, "verbosity": -1,
-        "num_threads": CORES, "min_data_in_leaf": 20, "min_data_in_bin": 1,
-    }  # fmt: skip
+    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    parameters = {**LIGHTGBM, "metric": "None", "num_leaves": leaves, "min_data_in_leaf": 20, **more}
 
-    def work() -> float:
-        table = lightgbm.Dataset(features, labels, group=group, params=parameters)
-        return len(lightgbm.train(parameters, table, 30).predict(features[:100])) * 0.0
+    def work() -> Work:
+        table = lightgbm.Dataset(features, labels, group=np.diff(offsets), params=parameters)
+        return _judged(lightgbm.train(parameters, table, trees).predict, held)
 
     return work
+
+
+def lambdamart_lightgbm_quantised(folder: Path) -> Work:
+    return lambdamart_lightgbm(folder, use_quantized_grad=True)
+
+
+def lambdamart_lightgbm_large(folder: Path) -> Work:
+    return lambdamart_lightgbm(folder, 100, 255)
+
+
+def lambdamart_lightgbm_large_quantised(folder: Path) -> Work:
+    return lambdamart_lightgbm(folder, 100, 255, use_quantized_grad=True)
 
 
 def lambdamart_xgboost(folder: Path) -> Work:
     import xgboost
 
-    known = np.load(folder / "training.npz")
-    features, labels, group = known["features"], known["labels"], np.diff(known["offsets"])
+    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
     parameters = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 63,
                   "max_depth": 0, "eta": 0.1, "nthread": CORES}  # fmt: skip
 
-    def work() -> float:
-        table = xgboost.QuantileDMatrix(features, labels, group=group)
-        return len(xgboost.train(parameters, table, 30).predict(xgboost.DMatrix(features[:100]))) * 0.0
+    def work() -> Work:
+        table = xgboost.QuantileDMatrix(features, labels, group=np.diff(offsets))
+        return _judged(xgboost.train(parameters, table, 30).inplace_predict, held)
 
     return work
+
+
+def lambdamart_catboost(folder: Path) -> Work:
+    import catboost
+
+    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    parameters = {"loss_function": "LambdaMart:metric=NDCG", "iterations": 30, "learning_rate": 0.1, "max_leaves": 63,
+                  "grow_policy": "Lossguide", "depth": 16, "min_data_in_leaf": 20, "thread_count": CORES,
+                  "verbose": False, "allow_writing_files": False}  # fmt: skip
+
+    def work() -> Work:
+        table = catboost.Pool(features, labels, group_id=query)
+        return _judged(catboost.CatBoost(parameters).fit(table).predict, held)
+
+    return work
+
+
+def _columns(table: NDArray[np.float64]) -> dict[str, Any]:
+    """A table as YDF takes it."""
+    return {f"f{i}": column for i, column in enumerate(table.T.astype(np.float32))}
+
+
+def lambdamart_ydf(folder: Path) -> Work:
+    import ydf
+
+    ydf.verbose(0)
+    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)).astype(np.bytes_)
+
+    def work() -> Work:
+        learner = ydf.GradientBoostedTreesLearner(
+            label="label", task=ydf.Task.RANKING, ranking_group="query", loss="LAMBDA_MART_NDCG", num_trees=30,
+            shrinkage=0.1, growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=125, max_depth=-1, min_examples=20,
+            validation_ratio=0.0, early_stopping="NONE", num_threads=CORES, discretize_numerical_columns=True,
+        )  # fmt: skip
+        model = learner.train({**_columns(features), "label": labels.astype(np.float32), "query": query})
+        return _judged(lambda table: model.predict({**_columns(table), "query": np.full(len(table), b"0")}), held)
+
+    return work
+
+
+def grid_lightgbm(folder: Path) -> Work:
+    """Every point of the grid on every fold, as a user of LightGBM writes it: a data set for each training."""
+    import lightgbm
+
+    parts = [_part(folder, n) for n in range(5)]
+
+    def fold(n: int) -> float:
+        chosen = [parts[(n + i) % 5] for i in range(3)]
+        features, labels = (np.concatenate([part[i] for part in chosen]) for i in (0, 1))
+        group = np.concatenate([np.diff(part[2]) for part in chosen])
+        held = parts[(n + 3) % 5]
+        values = []
+        for leaves, least in product(*GRID.values()):
+            parameters = {
+                **LIGHTGBM,
+                "metric": "ndcg",
+                "eval_at": [10],
+                "num_leaves": leaves,
+                "min_data_in_leaf": least,
+            }
+            table = lightgbm.Dataset(features, labels, group=group, params=parameters)
+            valid = table.create_valid(held[0], held[1], group=np.diff(held[2]))
+            stop = lightgbm.early_stopping(GRID_TREES, verbose=False)
+            trained = lightgbm.train(parameters, table, GRID_TREES, valid_sets=[valid], callbacks=[stop])
+            values.append(trained.best_score["valid_0"]["ndcg@10"])
+        return float(max(values))
+
+    return lambda: float(np.mean([fold(n) for n in range(5)]))

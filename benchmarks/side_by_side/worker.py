@@ -3,7 +3,7 @@
 python worker.py MODULE:FUNCTION FOLDER
 
 FUNCTION(folder) reads what it needs and gives the work, which is a function without arguments. The first answer holds
-the seconds that took, and numbers of the first work's result; each further one what a turn took.
+the seconds that took, numbers of the first work's result, and what it took; each further one what a turn took.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,12 @@ SHOWN = 500  # numbers of a result that are compared
 
 
 def flat(value: Any) -> list[float]:
-    """The numbers of a result: of a dict by key, of a long list some that stand at equal distances, and their sum."""
+    """The numbers of a result: of a dict by key, of a long list some that stand at equal distances, and their sum.
+
+    A result that is a function makes its numbers here, where nothing is timed.
+    """
+    if callable(value):
+        value = value()
     if isinstance(value, dict):
         return [number for key in sorted(value) for number in flat(value[key])]
     if hasattr(value, "ravel"):
@@ -55,6 +61,14 @@ def processor() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
+def turn(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """What the work gives, and what it took."""
+    forget_peak()
+    clock, spent = time.perf_counter(), processor()
+    value = work()
+    return value, {"clock": time.perf_counter() - clock, "processor": processor() - spent, "peak": peak()}
+
+
 def main() -> None:
     sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
     module, function = sys.argv[1].split(":")
@@ -68,16 +82,13 @@ def main() -> None:
             start = time.perf_counter()
             work = getattr(importlib.import_module(module), function)(Path(sys.argv[2]))
             ready = time.perf_counter() - start
-            value = flat(work())
+            value, first = turn(work)
         except Exception as error:  # whatever a library raises: it cannot take part, and says why
             answer(error=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:200])
             return
-        answer(ready=ready, value=value)
+        answer(ready=ready, value=flat(value), **first)
         for _ in sys.stdin:
-            forget_peak()
-            clock, spent = time.perf_counter(), processor()
-            work()
-            answer(clock=time.perf_counter() - clock, processor=processor() - spent, peak=peak())
+            answer(**turn(work)[1])
 
 
 if __name__ == "__main__":

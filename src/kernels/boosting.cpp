@@ -53,7 +53,8 @@ Mass boost_potential(const Levels& levels, std::span<const double> scores, std::
             double below = 0.0, above = 0.0, total = 0.0;
             for (std::int64_t i = levels.first(q); i < levels.last(q); ++i) {
                 up[size_of(i)] = std::exp(scores[size_of(i)] - centre - mass.shift / 2);
-                down[size_of(i)] = mass.shift > 0 ? std::exp(centre - scores[size_of(i)] - mass.shift / 2) : 1.0 / up[size_of(i)];
+                down[size_of(i)] =
+                    mass.shift > 0 ? std::exp(centre - scores[size_of(i)] - mass.shift / 2) : 1.0 / up[size_of(i)];
             }
             for (std::int64_t b = levels.block(q + 1) - 1; b >= levels.block(q); --b) {
                 double inside = 0.0;
@@ -94,7 +95,8 @@ Stump search_potential(const Codes& codes, std::span<const double> potential, bo
             }
             if (i < rows) even[code[i]] += potential[size_of(i)];
             std::array<double, kCodes> above{};  // above[t] = Σ over codes > t
-            for (std::int64_t t = kCodes - 2; t >= 0; --t) above[size_of(t)] = above[size_of(t + 1)] + even[size_of(t + 1)] + odd[size_of(t + 1)];
+            for (std::int64_t t = kCodes - 2; t >= 0; --t)
+                above[size_of(t)] = above[size_of(t + 1)] + even[size_of(t + 1)] + odd[size_of(t + 1)];
             for (std::int64_t t = 0; t < codes.counts[size_of(c)]; ++t)
                 if (!positive_only || above[size_of(t)] > 0)
                     stumps[size_of(c)] = better(stumps[size_of(c)], {c, t, above[size_of(t)], 0.0, 0.0});
@@ -111,7 +113,8 @@ void order_codes(const Levels& levels, const Codes& codes, std::span<std::int32_
             const std::uint8_t* code = codes.codes.data() + c * rows;
             std::iota(mine, mine + rows, 0);
             for (std::int64_t q = 0; q < levels.count(); ++q)
-                std::stable_sort(mine + levels.first(q), mine + levels.last(q), [&](std::int32_t a, std::int32_t b) { return code[a] > code[b]; });
+                std::stable_sort(mine + levels.first(q), mine + levels.last(q),
+                                 [&](std::int32_t a, std::int32_t b) { return code[a] > code[b]; });
         }
     });
 }
@@ -381,14 +384,15 @@ void fidelity_search(const Levels& levels, const Codes& codes, std::span<const d
 
 void weighted_sums(std::span<const double> table, std::span<const double> weights, std::span<double> sums, int threads) {
     const auto width = static_cast<std::int64_t>(weights.size());
-    parallel_blocks(static_cast<std::int64_t>(sums.size()), threads, block_size(width), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-            const double* row = table.data() + r * width;
-            double sum = 0.0;
-            for (std::int64_t i = 0; i < width; ++i) sum += row[i] * weights[size_of(i)];
-            sums[size_of(r)] = sum;
-        }
-    });
+    parallel_blocks(static_cast<std::int64_t>(sums.size()), threads, block_size(width),
+                    [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t r = begin; r < end; ++r) {
+                            const double* row = table.data() + r * width;
+                            double sum = 0.0;
+                            for (std::int64_t i = 0; i < width; ++i) sum += row[i] * weights[size_of(i)];
+                            sums[size_of(r)] = sum;
+                        }
+                    });
 }
 
 }  // namespace pippin

@@ -380,12 +380,10 @@ class Climb {
             for (std::int64_t k = begin; k < end; ++k) {
                 double* values = table_.data() + k * width;
                 const std::int64_t q = slope_.active[size_of(k)];
-                if (constant(slope_.objective, q, line.x))
-                    std::fill(values, values + width, values_[size_of(k)]);
+                if (constant(slope_.objective, q, line.x)) std::fill(values, values + width, values_[size_of(k)]);
                 else if (rare_[size_of(k)].rows.size() <= kFew)
                     counting.follow(slope_.objective, q, line, order_of(q), rare_[size_of(k)], ts, values_[size_of(k)], values);
-                else
-                    follow(slope_.objective, q, line, order_of(q), ts, values_[size_of(k)], values, desk, before);
+                else follow(slope_.objective, q, line, order_of(q), ts, values_[size_of(k)], values, desk, before);
             }
         });
         std::vector<double> sums(size_of(width), 0.0);

@@ -39,11 +39,9 @@ constexpr std::array<Count, 128> kAfter = [] {
 // groups how many were inserted before it in the group, the block, or at all. Asking takes four numbers, and inserting
 // adds to whole rows of 64, which vectors do in a few steps; a million positions take a fifth of a megabyte.
 class PrefixCounts {
-public:
+  public:
     explicit PrefixCounts(std::int64_t size)
-        : whole_(at(size) / (kFan * kFan * kFan) + 1, 0),
-          groups_(whole_.size() * kFan, 0),
-          words_(groups_.size() * kFan, 0),
+        : whole_(at(size) / (kFan * kFan * kFan) + 1, 0), groups_(whole_.size() * kFan, 0), words_(groups_.size() * kFan, 0),
           bits_(words_.size(), 0) {}
 
     void insert(std::int64_t position) {
@@ -61,7 +59,7 @@ public:
         return whole_[group / kFan] + groups_[group] + words_[word] + std::popcount(bits_[word] & below);
     }
 
-private:
+  private:
     static constexpr std::size_t kFan = 64;
 
     template <typename Count>
@@ -144,17 +142,16 @@ std::int64_t tied_in_group(const TiedRanking& x, const TiedRanking& y, std::int6
 // The sum, over the members of the group [first, last) of y, of the concordant share of what stands above a member,
 // averaged over all orders of the group. A member at position i has `first` items of outside the group above it and
 // i - first of inside. The first item of all has nothing above it and no share.
-double group_share(const TiedRanking& x, const TiedRanking& y, std::span<const std::int64_t> concordant,
-                   std::int64_t first, std::int64_t last, TiedPair tied_pair, std::vector<std::int64_t>& scratch) {
+double group_share(const TiedRanking& x, const TiedRanking& y, std::span<const std::int64_t> concordant, std::int64_t first,
+                   std::int64_t last, TiedPair tied_pair, std::vector<std::int64_t>& scratch) {
     const double above = static_cast<double>(first);
     const double members = static_cast<double>(last - first);
     std::int64_t outside = 0;
     for (std::int64_t i = first; i < last; ++i) outside += concordant[at(i)];
     if (last - first == 1) return first == 0 ? 0.0 : static_cast<double>(outside) / above;
-    const double inside_share =
-        tied_pair == TiedPair::half
-            ? 0.5
-            : static_cast<double>(tied_in_group(x, y, first, last, scratch)) / (members * (members - 1.0) / 2.0);
+    const double inside_share = tied_pair == TiedPair::half ? 0.5
+                                                            : static_cast<double>(tied_in_group(x, y, first, last, scratch)) /
+                                                                  (members * (members - 1.0) / 2.0);
     if (first == 0) return inside_share * (members - 1.0);
     const double outside_share = static_cast<double>(outside) / (above * members);
     double inverse = 0.0;
@@ -166,7 +163,7 @@ double group_share(const TiedRanking& x, const TiedRanking& y, std::span<const s
 
 // One ranking's walk down the depths of an overlap. Items are below the depth, in the group that it cuts, or above.
 class DepthWalk {
-public:
+  public:
     enum State : std::uint8_t { below = 0, cut = 1, above = 2 };
 
     explicit DepthWalk(const TiedRanking& ranking) : ranking_(ranking), state_(ranking.order.size(), below) {}
@@ -188,11 +185,9 @@ public:
     std::int64_t reached() const { return end_; }
     // What one item adds, by its state.
     std::array<double, 3> shares() const { return {0.0, share_, 1.0}; }
-    double squared_norm() const {
-        return static_cast<double>(first_) + static_cast<double>(end_ - first_) * share_ * share_;
-    }
+    double squared_norm() const { return static_cast<double>(first_) + static_cast<double>(end_ - first_) * share_ * share_; }
 
-private:
+  private:
     template <typename Moved>
     void move(std::int64_t item, State to, Moved&& moved) {
         moved(item, state_[at(item)], to);
@@ -208,8 +203,7 @@ private:
 
 using StateCounts = std::array<std::array<std::int64_t, 3>, 3>;
 
-double agreement(const StateCounts& counts, const DepthWalk& x, const DepthWalk& y, std::int64_t depth,
-                 OverlapTies ties) {
+double agreement(const StateCounts& counts, const DepthWalk& x, const DepthWalk& y, std::int64_t depth, OverlapTies ties) {
     if (ties == OverlapTies::whole) {
         const std::int64_t common = counts[1][1] + counts[1][2] + counts[2][1] + counts[2][2];
         return 2.0 * static_cast<double>(common) / static_cast<double>(x.reached() + y.reached());
@@ -220,8 +214,8 @@ double agreement(const StateCounts& counts, const DepthWalk& x, const DepthWalk&
             overlap += static_cast<double>(counts[i][j]) * x.shares()[i] * y.shares()[j];
         }
     }
-    return overlap / (ties == OverlapTies::average ? static_cast<double>(depth)
-                                                   : std::sqrt(x.squared_norm() * y.squared_norm()));
+    return overlap /
+           (ties == OverlapTies::average ? static_cast<double>(depth) : std::sqrt(x.squared_norm() * y.squared_norm()));
 }
 
 }  // namespace
@@ -297,9 +291,8 @@ double share_above(const TiedRanking& x, const TiedRanking& y) {
 
 double share_above_in_orders(const TiedRanking& x, const TiedRanking& y, TiedPair tied_pair) {
     std::vector<std::int64_t> concordant(x.order.size());  // by position in y
-    sweep(x, y, [&](std::size_t i, const Standing& item, const PrefixCounts& tree) {
-        concordant[i] = tree.before(item.above);
-    });
+    sweep(x, y,
+          [&](std::size_t i, const Standing& item, const PrefixCounts& tree) { concordant[i] = tree.before(item.above); });
     std::vector<std::int64_t> scratch;
     double total = 0.0;
     for (std::int64_t first = 0; first < y.size();) {

@@ -24,8 +24,7 @@ char* append(char* at, double value) {
 
 }  // namespace
 
-std::string format_decimals(std::span<const double> table, const std::vector<Column>& columns,
-                            std::span<std::int64_t> ends) {
+std::string format_decimals(std::span<const double> table, const std::vector<Column>& columns, std::span<std::int64_t> ends) {
     std::string text;
     char number[kLongest];
     std::size_t place = 0;

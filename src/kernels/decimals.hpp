@@ -15,7 +15,6 @@ struct Column {
 };
 
 // The rows one after the other, NaN as NULL; where each row ends. Every number is one that six decimals can say.
-std::string format_decimals(std::span<const double> table, const std::vector<Column>& columns,
-                            std::span<std::int64_t> ends);
+std::string format_decimals(std::span<const double> table, const std::vector<Column>& columns, std::span<std::int64_t> ends);
 
 }  // namespace pippin

@@ -34,12 +34,14 @@ std::vector<One> check(const Trees& all, std::int64_t features) {
         nodes += count - 1;
         leaves += count;
     }
-    for (const std::size_t size : {all.features.size(), all.left.size(), all.right.size(), all.thresholds.size(), all.missing.size()})
+    for (const std::size_t size :
+         {all.features.size(), all.left.size(), all.right.size(), all.thresholds.size(), all.missing.size()})
         refuse(static_cast<std::int64_t>(size) != nodes, "the trees have not as many nodes as they say");
     refuse(static_cast<std::int64_t>(all.values.size()) != leaves, "the trees have not as many leaves as they say");
     std::int64_t grouped = 0;
     for (const std::int64_t count : all.groups) {
-        refuse(count < 0 || count > static_cast<std::int64_t>(trees.size()) - grouped, "the ensembles have not as many trees as they say");
+        refuse(count < 0 || count > static_cast<std::int64_t>(trees.size()) - grouped,
+               "the ensembles have not as many trees as they say");
         grouped += count;
     }
     refuse(grouped != static_cast<std::int64_t>(trees.size()), "the ensembles have not as many trees as they say");
@@ -140,7 +142,8 @@ Layout lay_out(const Trees& all, const One& tree) {
             layout.swapped[i] = true;
         }
         const auto place = [&](std::int32_t child, std::int64_t start) {
-            (child < 0 ? layout.leaves[static_cast<std::size_t>(-1 - child)] : layout.starts[static_cast<std::size_t>(child)]) = start;
+            (child < 0 ? layout.leaves[static_cast<std::size_t>(-1 - child)] : layout.starts[static_cast<std::size_t>(child)]) =
+                start;
         };
         place(one, layout.starts[i]);
         place(two, layout.starts[i] + size(one));
@@ -176,7 +179,8 @@ void add_slices(Forest& forest, const Trees& all, const One& one, const Layout& 
 void add_steps(Forest& forest, const Trees& all, const One& one, const std::vector<Place>& places) {
     for (std::int64_t i = one.first_node; i < one.first_node + one.leaves - 1; ++i) {
         const auto node = static_cast<std::size_t>(i);
-        forest.steps.push_back({static_cast<std::uint32_t>(places[node].column * kBlock), {all.left[node], all.right[node]},
+        forest.steps.push_back({static_cast<std::uint32_t>(places[node].column * kBlock),
+                                {all.left[node], all.right[node]},
                                 static_cast<std::int8_t>(places[node].number - 128)});
     }
 }
@@ -202,7 +206,8 @@ Forest pack(const Trees& all, std::int64_t features, double zero, bool single) {
         const bool sliced = one.leaves <= 8 * kMostSlices;
         Tree tree{static_cast<std::int64_t>(forest.values.size()),
                   static_cast<std::int64_t>(sliced ? forest.tests.size() : forest.steps.size()),
-                  static_cast<std::int64_t>(forest.slices.size()), static_cast<std::int32_t>(sliced ? (one.leaves + 7) / 8 : 0), false};
+                  static_cast<std::int64_t>(forest.slices.size()), static_cast<std::int32_t>(sliced ? (one.leaves + 7) / 8 : 0),
+                  false};
         const Layout layout = lay_out(all, one);
         if (sliced) add_slices(forest, all, one, layout, places);
         else add_steps(forest, all, one, places);
@@ -211,7 +216,8 @@ Forest pack(const Trees& all, std::int64_t features, double zero, bool single) {
         forest.values.resize(forest.values.size() + static_cast<std::size_t>(room), 0.0);
         for (std::int64_t leaf = 0; leaf < one.leaves; ++leaf) {
             const std::int64_t place = sliced ? layout.leaves[static_cast<std::size_t>(leaf)] : leaf;
-            forest.values[static_cast<std::size_t>(tree.values + place)] = all.values[static_cast<std::size_t>(one.first_leaf + leaf)];
+            forest.values[static_cast<std::size_t>(tree.values + place)] =
+                all.values[static_cast<std::size_t>(one.first_leaf + leaf)];
         }
         forest.trees.push_back(tree);
     }
@@ -244,7 +250,8 @@ void score(const Forest& forest, std::span<const double> table, std::span<double
         std::vector<Line> codes(static_cast<std::size_t>(forest.columns * kBlock / 64));
         for (std::int64_t b = first; b < last; ++b) {
             const std::int64_t from = b * kBlock, count = std::min(kBlock, rows - from);
-            block(forest, table.data() + from * forest.features, count, codes.empty() ? nullptr : codes[0].codes, scores.data() + from);
+            block(forest, table.data() + from * forest.features, count, codes.empty() ? nullptr : codes[0].codes,
+                  scores.data() + from);
         }
     });
 }

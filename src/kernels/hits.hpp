@@ -20,7 +20,7 @@ struct End {
 // first: lists of one length follow each other, so that their ends are foreseen, and the values that are asked for most
 // lie close together. All other pages have the value 0.
 class HubLinks {
-public:
+  public:
     explicit HubLinks(const Lists& lists);
 
     // Rounds of a = Aᵀh and h = Aa, each scaled to length 1, from the hubs given; [pages] in place.
@@ -33,7 +33,7 @@ public:
 
     std::size_t pages() const { return pages_; }
 
-private:
+  private:
     using Values = std::vector<double>;
 
     template <typename Shape>

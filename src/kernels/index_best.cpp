@@ -79,7 +79,6 @@ std::vector<Hit> Best::in_order() && {
     return std::move(hits_);
 }
 
-
 void Best::forget_worse() {
     if (hits_.size() < wanted_) return;
     const auto nth = hits_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);

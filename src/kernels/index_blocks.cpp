@@ -105,7 +105,11 @@ Skip pack_block(const std::uint32_t* documents, const std::uint32_t* counts, std
     const auto bits = static_cast<unsigned>(std::bit_width(wide)), count_bits = static_cast<unsigned>(std::bit_width(high));
     pack_bits(gaps, bits, data);
     pack_bits(more, count_bits, data);
-    return {before, offset, static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(count_bits), code_above(high + 1),
+    return {before,
+            offset,
+            static_cast<std::uint8_t>(bits),
+            static_cast<std::uint8_t>(count_bits),
+            code_above(high + 1),
             code_below(shortest)};
 }
 

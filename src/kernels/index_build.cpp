@@ -74,8 +74,7 @@ void Indexer::read_block(std::span<const std::string_view> texts, Block& block) 
 void Indexer::resolve(std::span<const std::string_view> terms) {
     if (terms.size() != words_.size() - first_new()) throw std::invalid_argument("one term for every new word");
     const bool first = term_of_.empty();
-    for (const std::string_view term : terms)
-        term_of_.push_back(term.empty() ? kNone : terms_.add(term, hash_of(term)));
+    for (const std::string_view term : terms) term_of_.push_back(term.empty() ? kNone : terms_.add(term, hash_of(term)));
     if (first) find_common();
 }
 
@@ -94,7 +93,8 @@ void Indexer::find_common() {
 
 void Indexer::count(int threads) {
     for (std::size_t p = last_parts_; p < parts_.size(); ++p)
-        for (StreamPart& stream : parts_[p].streams) stream.tokens = {}, stream.sizes = {}, stream.lengths = {};  // handed out with last()
+        for (StreamPart& stream : parts_[p].streams)
+            stream.tokens = {}, stream.sizes = {}, stream.lengths = {};  // handed out with last()
     last_parts_ = parts_.size();
     parts_.resize(last_parts_ + batch_.size());
     tallies_.resize(std::max<std::size_t>(1, static_cast<std::size_t>(threads)));
@@ -239,8 +239,8 @@ Packed pack(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t>
     if (starts[terms] != documents.size() || counts.size() != documents.size())
         throw std::invalid_argument("sizes and postings do not fit together");
     for (std::size_t w = 0; w < workers; ++w)
-        cuts[w] = static_cast<std::size_t>(
-            std::lower_bound(starts.begin(), starts.end() - 1, documents.size() * w / workers) - starts.begin());
+        cuts[w] = static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end() - 1, documents.size() * w / workers) -
+                                           starts.begin());
     cuts[0] = 0;
     Packed packed{{}, std::vector<std::int64_t>(terms), std::vector<std::uint64_t>(terms)};
     std::vector<std::vector<std::uint8_t>> parts(workers);

@@ -8,8 +8,8 @@ namespace pippin {
 namespace {
 
 [[gnu::always_inline]] inline void additions_of(Norm norm, double weight, const std::uint32_t* counts,
-                                                const std::uint32_t* documents, const std::uint32_t* lengths,
-                                                std::size_t size, double* __restrict added) {
+                                                const std::uint32_t* documents, const std::uint32_t* lengths, std::size_t size,
+                                                double* __restrict added) {
     for (std::size_t i = 0; i < size; ++i) added[i] = norm.addition(weight, number(counts[i]), number(lengths[documents[i]]));
 }
 

@@ -66,6 +66,20 @@ class Reader {
         return at < here.size && here.documents[at] == document ? here.counts[at] : 0;
     }
 
+    // Calls take(documents, counts, size) for the postings from document `start` to before `end`, a block at a time.
+    template <typename Take>
+    void each_piece(std::uint32_t start, std::uint32_t end, Take&& take) {
+        if (block_ > 0 && last(block_ - 1) >= start) block_ = 0;
+        for (advance(start); block_ < blocks_; ++block_) {
+            const Unpacked& here = unpack(block_);
+            const bool is_last = here.documents[here.size - 1] >= end;
+            const std::size_t from = here.documents[0] < start ? place(here, start) : 0;
+            const std::size_t to = is_last ? place(here, end) : here.size;
+            if (to > from) take(here.documents.data() + from, here.counts.data() + from, to - from);
+            if (is_last) return;
+        }
+    }
+
   private:
     static constexpr std::size_t kNoBlock = std::numeric_limits<std::size_t>::max();
     Postings postings_;

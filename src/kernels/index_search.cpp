@@ -9,27 +9,25 @@
 #include <limits>
 #include <ranges>
 
+#include "index_limits.hpp"
 #include "index_norm.hpp"
 #include "index_reader.hpp"
+#include "index_sums.hpp"
 
 namespace pippin {
 namespace {
 
 constexpr std::size_t kFrequent = 16;  // a word of one document of so many is frequent
 constexpr std::size_t kPostings = 16;  // for each wanted document, from which on a frequent word is left to the end
-constexpr std::uint8_t kMany = 255;    // a count that is looked up in the postings
-constexpr std::size_t kWindow = 4096;  // documents that are looked through together
-constexpr std::size_t kWorth = 4;      // a word with fewer postings than one for so many sums is added without a thought
+constexpr std::size_t kFew = 8;        // documents for each wanted one, and some more, may hold a word that
+constexpr std::size_t kFewer = 1024;   // is worked out alone to know from the start what is too little
 constexpr std::size_t kLeap = 128;     // with fewer candidates than one for so many postings, candidates are searched for
 constexpr std::size_t kPlaces = 16;    // of the collection that a sample is taken from,
 constexpr std::size_t kSample = 128;   // so many documents from each
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
 
 bool is_frequent(std::size_t postings, std::size_t documents) { return kFrequent * postings >= documents; }
-
-bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
 
 // One word of a query: its postings and how much it can add.
 struct Word : Reader {
@@ -43,36 +41,10 @@ struct Word : Reader {
     double loss = 0;                       // no document loses more by it; 0 for a word that adds
 };
 
-// A sum for every document, all empty between two queries: what a query touched is emptied when it ends.
-class Sums {
-  public:
-    explicit Sums(std::size_t documents) {
-        thread_local std::vector<double> kept;
-        if (kept.size() < documents) kept.assign(documents, kEmpty);
-        of = kept.data();
-    }
-    Sums(const Sums&) = delete;
-    Sums& operator=(const Sums&) = delete;
-    ~Sums() {
-        for (const std::uint32_t document : touched) of[document] = kEmpty;
-    }
-
-    double* of;
-    std::vector<std::uint32_t> touched;
-};
-
-// Which counts of a frequent word a document must have to come among the best.
-struct Limit {
-    std::uint8_t enough = kMany;  // of a word that adds: so often
-    std::uint8_t beside = 0;      // of a word that takes away: not more often in a document that holds one which adds,
-    std::uint8_t alone = 0;       // nor in another one
-};
-
 class Query {
   public:
     Query(Lengths lengths, std::span<const Asked> words, Bm25 bm25)
-        : lengths_(lengths.of),
-          longest_(lengths.longest),
+        : lengths_(lengths.of), longest_(lengths.longest),
           norm_{bm25.k1 * (1 - bm25.b), lengths.average > 0 ? bm25.k1 * bm25.b / lengths.average : 0} {
         const double n = static_cast<double>(lengths_.size());
         words_.reserve(words.size());
@@ -103,7 +75,7 @@ class Query {
         wanted_ = std::min(n, lengths_.size());
         ranks_ = ranks;
         Best best(wanted_, lengths_.size());
-        by_word(best);
+        by_range(best);
         return std::move(best).in_order();
     }
 
@@ -133,112 +105,121 @@ class Query {
         norm_.additions(word.weight, block.counts.data(), block.documents.data(), lengths_.data(), block.size, added_.data());
     }
 
-    // Sums word after word, the one that can add most first, for all documents that hold it, until no other document can
-    // come among the best or only frequent words are left; from there on only for the documents that have a sum and can
-    // still come among the best. Where others can as well, which hold frequent words alone, these are looked through.
-    void by_word(Best& best) {
-        Sums sums(lengths_.size());
-        std::vector<double> rest(words_.size() + 1, 0.0), loss(words_.size() + 1, 0.0);
+    // Goes through the documents range after range. The words of a range are summed one after the other, the one that can
+    // add most first, for all documents that hold it, until no other document can come among the best or only frequent
+    // words are left; from there on only for the documents that have a sum and can still come among the best. Where
+    // others can as well, which hold frequent words alone, these are looked through at the end.
+    void by_range(Best& best) {
+        std::vector<double> rest(words_.size() + 1, 0.0);
         std::size_t frequent = words_.size();  // words from there on are
         for (std::size_t w = words_.size(); w-- > 0;) {
             rest[w] = rest[w + 1] + words_[w].bound;
-            loss[w] = loss[w + 1] + words_[w].loss;
             const std::size_t size = words_[w].postings().size();
             const bool is_common = is_frequent(size, lengths_.size()) && size >= kPostings * wanted_;
             if (frequent == w + 1 && is_common) frequent = w;
         }
-        double least = kNever;  // as many documents as are wanted reach it
-        bool is_over = false;
-        std::size_t w = 0;
-        for (; w < words_.size() && !is_over; ++w) {
-            const std::size_t found = sums.touched.size();
-            if (found >= wanted_ && kWorth * words_[w].postings().size() > found) {
-                least = std::max(least, reached(sums, sums.touched, least - loss[w]) + loss[w]);
-                is_over = rest[w] < least;
+        const bool is_mixed = frequent < words_.size();
+        Seen seen(is_mixed ? lengths_.size() : 0);
+        Sums sums;
+        double least = floor();  // as many documents as are wanted reach it
+        for (std::size_t start = 0; start < lengths_.size() && frequent > 0; start += kRange) {
+            const auto first = static_cast<std::uint32_t>(start);
+            const auto end = static_cast<std::uint32_t>(std::min(start + kRange, lengths_.size()));
+            std::size_t w = 0;
+            for (; w < frequent && rest[w] >= least; ++w) add(words_[w], sums, first, end, least - rest[w + 1]);
+            candidates_.assign(sums.chosen().begin(), sums.chosen().end());
+            for (std::size_t other = w; other < words_.size(); ++other) {
+                keep(sums, least - rest[other]);
+                add_to_candidates(words_[other], sums, first, end);
             }
-            if (is_over || w == frequent) break;
-            add(words_[w], sums);
+            for (const std::uint32_t document : candidates_)
+                if (sums[document] >= least) best.add({sums[document], ranks_[document], document});
+            if (is_mixed && w == frequent)
+                for (const std::uint32_t document : sums.touched()) seen.add(document);
+            sums.clear();
+            least = std::max(least, best.least());
         }
-        candidates_ = sums.touched;
-        for (std::size_t other = w; other < words_.size(); ++other) {
-            keep(sums, least - rest[other]);
-            add_to_candidates(words_[other], sums);
-        }
-        least = std::max(least, reached(sums, candidates_, least));
-        for (const std::uint32_t document : candidates_)
-            if (sums.of[document] >= least) best.add({sums.of[document], ranks_[document], document});
-        if (!is_over && w < words_.size()) by_window(best, sums, std::span(words_).subspan(w));
+        if (!is_mixed) return;
+        best.forget_worse();
+        if (rest[frequent] >= std::max(least, best.least())) by_window(best, seen, std::span(words_).subspan(frequent));
     }
 
-    // The lowest of as many of the highest sums as are wanted; `least` if fewer reach that.
-    double reached(const Sums& sums, const std::vector<std::uint32_t>& documents, double least) {
+    // A score that as many documents as are wanted reach: what a word gives them that few enough hold.
+    double floor() {
+        double loss = 0;
+        for (const Word& word : words_) loss += word.loss;
+        const auto is_fit = [&](const Word& word) {
+            return word.postings().size() >= wanted_ && word.postings().size() <= kFew * wanted_ + kFewer;
+        };
+        const auto word = std::ranges::find_if(words_, is_fit);
+        if (word == words_.end()) return kNever;
         room_.clear();
-        for (const std::uint32_t document : documents)
-            if (sums.of[document] >= least) room_.push_back(sums.of[document]);
-        if (room_.size() < wanted_) return least;
+        for (std::size_t b = 0; b < word->blocks(); ++b) {
+            const Unpacked& block = word->unpack(b);
+            work_out(*word, block);
+            room_.insert(room_.end(), added_.begin(), added_.begin() + static_cast<std::ptrdiff_t>(block.size));
+        }
         const auto nth = room_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
         std::nth_element(room_.begin(), nth, room_.end(), std::greater<>());
-        return *nth;
+        return *nth + loss;
     }
 
-    // Adds a word to all documents that hold it.
-    void add(Word& word, Sums& sums) {
-        std::size_t size = sums.touched.size();
-        sums.touched.resize(size + word.postings().size());
-        std::uint32_t* const touched = sums.touched.data();
-        for (std::size_t b = 0; b < word.blocks(); ++b) {
-            const Unpacked& block = word.unpack(b);
-            work_out(word, block);
-            for (std::size_t i = 0; i < block.size; ++i) {
-                const std::uint32_t document = block.documents[i];
-                const double sum = sums.of[document];
-                touched[size] = document;
-                size += is_empty(sum);
-                sums.of[document] = sum + added_[i];
-            }
-        }
-        sums.touched.resize(size);
+    // Adds a word to all documents of a range that hold it; which of them are chosen, see `Sums::add`.
+    void add(Word& word, Sums& sums, std::uint32_t start, std::uint32_t end, double least) {
+        word.each_piece(start, end, [&](const std::uint32_t* documents, const std::uint32_t* counts, std::size_t size) {
+            norm_.additions(word.weight, counts, documents, lengths_.data(), size, added_.data());
+            sums.add(documents, added_.data(), size, least);
+        });
     }
 
-    void keep(const Sums& sums, double least) {
-        std::erase_if(candidates_, [&](std::uint32_t document) { return sums.of[document] < least; });
+    void keep(Sums& sums, double least) {
+        std::erase_if(candidates_, [&](std::uint32_t document) { return sums[document] < least; });
     }
 
-    // Adds a word to the candidates: by its counts if they are known, by all its postings, or by looking for each.
-    void add_to_candidates(Word& word, Sums& sums) {
+    // Adds a word to the candidates of a range: by its counts if they are known, by all its postings, or by looking for each.
+    void add_to_candidates(Word& word, Sums& sums, std::uint32_t start, std::uint32_t end) {
+        if (candidates_.empty()) return;
         if (!word.counts.empty()) {
-            for (const std::uint32_t document : candidates_) {
-                const std::uint32_t count = count_of(word, document);
-                if (count > 0) sums.of[document] += exact(word, count, document);
-            }
-        } else if (kLeap * candidates_.size() < word.postings().size()) {
+            for (std::size_t from = 0; from < candidates_.size(); from += kPacked)
+                add_held(word, sums, candidates_.data() + from, std::min(kPacked, candidates_.size() - from),
+                         [&](std::size_t i) { return count_of(word, candidates_[from + i]); });
+        } else if (kLeap * candidates_.size() * (lengths_.size() / kRange + 1) < word.postings().size()) {
             std::sort(candidates_.begin(), candidates_.end());
             for (const std::uint32_t document : candidates_)
-                if (const std::uint32_t count = word.count(document)) sums.of[document] += exact(word, count, document);
+                if (const std::uint32_t count = word.count(document)) sums[document] += exact(word, count, document);
         } else {
-            for (std::size_t b = 0; b < word.blocks(); ++b) {
-                const Unpacked& block = word.unpack(b);
-                work_out(word, block);
-                for (std::size_t i = 0; i < block.size; ++i) {
-                    double& sum = sums.of[block.documents[i]];
-                    sum = is_empty(sum) ? sum : sum + added_[i];
-                }
-            }
+            word.each_piece(start, end, [&](const std::uint32_t* documents, const std::uint32_t* counts, std::size_t count) {
+                add_held(word, sums, documents, count,
+                         [&](std::size_t i) { return is_empty(sums[documents[i]]) ? 0 : counts[i]; });
+            });
         }
+    }
+
+    // Adds a word to those of at most 128 documents for which there is a count.
+    template <typename Count>
+    void add_held(const Word& word, Sums& sums, const std::uint32_t* documents, std::size_t size, Count&& count) {
+        std::array<std::uint32_t, kPacked> held, counts;
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            held[found] = documents[i], counts[found] = count(i);
+            found += counts[found] > 0;
+        }
+        norm_.additions(word.weight, counts.data(), held.data(), lengths_.data(), found, added_.data());
+        for (std::size_t i = 0; i < found; ++i) sums[held[i]] += added_[i];
     }
 
     // Goes through the documents that have no sum yet, which hold none but these words, a window of them after the other.
     // Their counts tell how much a document gets at most, byte by byte and sixteen at a time, so that few are scored.
-    void by_window(Best& best, const Sums& sums, std::span<Word> words) {
+    void by_window(Best& best, const Seen& seen, std::span<Word> words) {
         for (Word& word : words)
             if (word.counts.empty()) word.counts = word.own = frequent_counts(word.postings(), lengths_.size());
         best.forget_worse();
-        const double guess = best.least() == kNever || wanted_ > kSample ? guess_least(words, sums) : kNever;
-        if (guess <= best.least() || !look_through(best, sums, words, guess)) look_through(best, sums, words, kNever);
+        const double guess = best.least() == kNever || wanted_ > kSample ? guess_least(words, seen) : kNever;
+        if (guess <= best.least() || !look_through(best, seen, words, guess)) look_through(best, seen, words, kNever);
     }
 
     // Looks through all documents for those that reach `least`; whether as many as are wanted do.
-    bool look_through(Best& best, const Sums& sums, std::span<Word> words, double least) {
+    bool look_through(Best& best, const Seen& seen, std::span<Word> words, double least) {
         Best found = best;
         const auto lowest = [&] { return std::max(least, found.least()); };
         double before = lowest();
@@ -246,7 +227,7 @@ class Query {
             if (start == 0 || lowest() > before)
                 if (!limit(words, before = lowest())) break;
             const auto first = static_cast<std::uint32_t>(start);
-            select(words, sums, first, std::min(kWindow, lengths_.size() - start));
+            select(words, seen, first, std::min(kWindow, lengths_.size() - start));
             score_candidates(words);
             for (std::size_t i = 0; i < candidates_.size(); ++i)
                 if (room_[i] >= lowest()) found.add({room_[i], ranks_[candidates_[i]], candidates_[i]});
@@ -258,7 +239,7 @@ class Query {
     }
 
     // A score that hardly more documents reach than are wanted, judged by a sample.
-    double guess_least(std::span<Word> words, const Sums& sums) {
+    double guess_least(std::span<Word> words, const Seen& seen) {
         const std::size_t documents = lengths_.size(), size = std::min(documents / kPlaces, kSample);
         candidates_.clear();
         for (std::size_t place = 0; place < kPlaces; ++place)
@@ -266,9 +247,10 @@ class Query {
                 candidates_.push_back(static_cast<std::uint32_t>(documents / kPlaces * place + i));
         score_candidates(words);
         for (std::size_t i = 0; i < candidates_.size(); ++i)
-            if (!is_empty(sums.of[candidates_[i]])) room_[i] = sums.of[candidates_[i]];
+            if (seen.holds(candidates_[i])) room_[i] = kEmpty;
         std::erase_if(room_, is_empty);
-        const double share = static_cast<double>(wanted_) * static_cast<double>(candidates_.size()) / static_cast<double>(documents);
+        const double share =
+            static_cast<double>(wanted_) * static_cast<double>(candidates_.size()) / static_cast<double>(documents);
         const auto rank = static_cast<std::size_t>(share + 2.5 * std::sqrt(share) + 2);
         if (rank > room_.size()) return kNever;
         const auto nth = room_.begin() + static_cast<std::ptrdiff_t>(rank - 1);
@@ -295,30 +277,19 @@ class Query {
                 return static_cast<std::uint8_t>(beyond == kMany ? kMany : beyond - 1);
             };
             if (word.weight > 0)
-                limits_.push_back({.enough = static_cast<std::uint8_t>(*std::ranges::partition_point(counts, adds_little))});
-            else
-                limits_.push_back({.beside = highest(most), .alone = highest(0)});
+                limits_.push_back({.enough = static_cast<std::uint8_t>(*std::ranges::partition_point(counts, adds_little)),
+                                   .is_adding = true});
+            else limits_.push_back({.beside = highest(most), .alone = highest(0)});
             is_any |= limits_.back().alone > 0;
         }
         return is_any;
     }
 
     // Makes the documents of a window that have no sum, hold a word and keep to the limits the candidates.
-    void select(std::span<const Word> words, const Sums& sums, std::uint32_t start, std::size_t size) {
-        std::array<std::uint8_t, kWindow> adds{}, holds{}, fits;
-        fits.fill(1);
-        for (std::size_t w = 0; w < words.size(); ++w) {  // those that add come first
-            const std::uint8_t* const counts = words[w].counts.data() + start;
-            const auto [enough, beside, alone] = limits_[w];
-            if (words[w].weight > 0)
-                for (std::size_t i = 0; i < size; ++i) adds[i] |= counts[i] >= enough;
-            else
-                for (std::size_t i = 0; i < size; ++i) {
-                    holds[i] |= counts[i] > 0;
-                    fits[i] &= counts[i] <= (adds[i] ? beside : alone);
-                }
-        }
-        for (std::size_t i = 0; i < kWindow; ++i) fits[i] &= static_cast<std::uint8_t>(adds[i] | holds[i]);
+    void select(std::span<const Word> words, const Seen& seen, std::uint32_t start, std::size_t size) {
+        std::array<std::uint8_t, kWindow> fits{};  // what is beyond the documents does not fit
+        for (std::size_t w = 0; w < words.size(); ++w) limits_[w].counts = words[w].counts.data() + start;
+        mark_fitting(limits_, size, fits.data());
         candidates_.resize(size);
         std::size_t found = 0;
         for (std::size_t i = 0; i < size; i += 8) {
@@ -327,7 +298,7 @@ class Query {
             for (; eight != 0; eight &= eight - 1) {
                 const std::size_t at = start + i + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
                 candidates_[found] = static_cast<std::uint32_t>(at);
-                found += is_empty(sums.of[at]);
+                found += !seen.holds(at);
             }
         }
         candidates_.resize(found);
@@ -389,17 +360,21 @@ std::vector<Hit> bm25_top(Lengths lengths, std::span<const Asked> words, Bm25 pa
     return Query(lengths, words, parameters).top(n, ranks);
 }
 
-void count_in(std::span<const Postings> words, std::span<const std::int64_t> numbers, std::span<double> counts) {
-    for (std::size_t w = 0; w < words.size(); ++w) {
-        Reader word(words[w]);
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            counts[w * numbers.size() + i] = number(word.count(static_cast<std::uint32_t>(numbers[i])));
+void count_in(std::span<const Asked> words, std::span<const std::int64_t> numbers, std::span<double> counts) {
+    for (const Asked& word : words) {
+        Reader postings(word.postings);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const auto document = static_cast<std::size_t>(numbers[i]);
+            const std::uint8_t known = document < word.counts.size() ? word.counts[document] : kMany;
+            counts[i] = number(known < kMany ? known : postings.count(static_cast<std::uint32_t>(document)));
+        }
+        counts = counts.subspan(numbers.size());
     }
 }
 
-void find_texts(Bytes bytes, std::span<const std::int64_t> starts,
-                std::span<const std::int32_t> lengths, std::span<const std::uint32_t> order,
-                std::span<const std::string_view> wanted, std::span<std::int64_t> numbers) {
+void find_texts(Bytes bytes, std::span<const std::int64_t> starts, std::span<const std::int32_t> lengths,
+                std::span<const std::uint32_t> order, std::span<const std::string_view> wanted,
+                std::span<std::int64_t> numbers) {
     const auto text = [&](std::uint32_t number) {
         if (number >= starts.size() || starts[number] < 0 || lengths[number] < 0 ||
             starts[number] > static_cast<std::int64_t>(bytes.size()) - lengths[number])

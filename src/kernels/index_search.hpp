@@ -48,11 +48,11 @@ std::vector<Hit> bm25_top(Lengths lengths, std::span<const Asked> words, Bm25 pa
                           std::span<const std::uint32_t> ranks);
 
 // counts[w][i]: occurrences of word w in document numbers[i]; numbers ascend.
-void count_in(std::span<const Postings> words, std::span<const std::int64_t> numbers, std::span<double> counts);
+void count_in(std::span<const Asked> words, std::span<const std::int64_t> numbers, std::span<double> counts);
 
 // The number of each text in a column sorted by `order`, or -1.
-void find_texts(Bytes bytes, std::span<const std::int64_t> starts,
-                std::span<const std::int32_t> lengths, std::span<const std::uint32_t> order,
-                std::span<const std::string_view> wanted, std::span<std::int64_t> numbers);
+void find_texts(Bytes bytes, std::span<const std::int64_t> starts, std::span<const std::int32_t> lengths,
+                std::span<const std::uint32_t> order, std::span<const std::string_view> wanted,
+                std::span<std::int64_t> numbers);
 
 }  // namespace pippin

@@ -86,7 +86,8 @@ void top_k(std::span<T> items, std::size_t k, Less less) {
     std::size_t before = 0;
     for (int depth = introsort_detail::deepest(items.size()); stretch.size() > 3; --depth) {
         if (depth == 0) {
-            std::nth_element(stretch.begin(), stretch.begin() + static_cast<std::ptrdiff_t>(k - 1 - before), stretch.end(), less);
+            std::nth_element(stretch.begin(), stretch.begin() + static_cast<std::ptrdiff_t>(k - 1 - before), stretch.end(),
+                             less);
             break;
         }
         const std::size_t cut = introsort_detail::split(stretch, less);

@@ -20,8 +20,15 @@ constexpr double kLargestRange = 600;
 constexpr double kNearest = 0.01;
 
 constexpr std::array<std::pair<std::string_view, Target>, 9> kTargets{{
-    {"pairs", Target::pairs}, {"ndcg", Target::ndcg}, {"dcg", Target::dcg}, {"p", Target::p}, {"recall", Target::recall},
-    {"rbp", Target::rbp}, {"ap", Target::ap}, {"rr", Target::rr}, {"err", Target::err},
+    {"pairs", Target::pairs},
+    {"ndcg", Target::ndcg},
+    {"dcg", Target::dcg},
+    {"p", Target::p},
+    {"recall", Target::recall},
+    {"rbp", Target::rbp},
+    {"ap", Target::ap},
+    {"rr", Target::rr},
+    {"err", Target::err},
 }};
 
 // Every class below: `rows` positions from the top can change the value by a swap with a lower one; row(a, change)
@@ -87,7 +94,8 @@ class AveragePrecision {
         const double own = relevant_[a], hits = counts_[a + 1], rank = static_cast<double>(a + 1);
         for (Position b = a + 1; b < size_; ++b) {
             const double delta = relevant_[b] - own;
-            double sum = ((hits + delta) * relevant_[b] - hits * own) / rank + delta * (sums_[std::min(b, rows)] - sums_[a + 1]);
+            double sum =
+                ((hits + delta) * relevant_[b] - hits * own) / rank + delta * (sums_[std::min(b, rows)] - sums_[a + 1]);
             if (b < rows) sum -= delta * counts_[b + 1] / static_cast<double>(b + 1);
             change[b] = delta == 0 ? 0.0 : sum;
         }
@@ -169,16 +177,11 @@ template <typename Visit>
 void with_changes(Target target, const List& list, const Rules& rules, std::span<const double> weights, SwapScratch& scratch,
                   Visit&& visit) {
     switch (target) {
-        case Target::pairs:
-            return visit(Pairs(list));
-        case Target::ap:
-            return visit(AveragePrecision(list, rules, scratch.worth, scratch.sums));
-        case Target::rr:
-            return visit(ReciprocalRank(list, rules));
-        case Target::err:
-            return visit(ExpectedReciprocalRank(list, rules, scratch.worth, scratch.sums));
-        default:
-            return visit(Linear(target, list, rules, weights, scratch.worth));
+        case Target::pairs: return visit(Pairs(list));
+        case Target::ap: return visit(AveragePrecision(list, rules, scratch.worth, scratch.sums));
+        case Target::rr: return visit(ReciprocalRank(list, rules));
+        case Target::err: return visit(ExpectedReciprocalRank(list, rules, scratch.worth, scratch.sums));
+        default: return visit(Linear(target, list, rules, weights, scratch.worth));
     }
 }
 
@@ -224,14 +227,16 @@ void push_query(const Changes& changes, Position size, SwapScratch& scratch) {
     for (Position a = 0; a < std::min(changes.rows, size - 1); ++a) {
         changes.row(a, change);
         if (damped)
-            for (Position b = a + 1; b < size; ++b) change[b] /= kNearest + std::abs(scratch.scores[at(a)] - scratch.scores[at(b)]);
+            for (Position b = a + 1; b < size; ++b)
+                change[b] /= kNearest + std::abs(scratch.scores[at(a)] - scratch.scores[at(b)]);
         const double top = odds[at(a)];
         if (narrow)
             scratch.forces += push(a, size, change, own, gradient, hessian,
-                 [&](Position b, bool up) { return (up ? top : odds[at(b)]) / (top + odds[at(b)]); });
+                                   [&](Position b, bool up) { return (up ? top : odds[at(b)]) / (top + odds[at(b)]); });
         else
-            scratch.forces += push(a, size, change, own, gradient, hessian,
-                 [&](Position b, bool up) { return 1 / (1 + std::exp(up ? odds[at(b)] - top : top - odds[at(b)])); });
+            scratch.forces += push(a, size, change, own, gradient, hessian, [&](Position b, bool up) {
+                return 1 / (1 + std::exp(up ? odds[at(b)] - top : top - odds[at(b)]));
+            });
     }
 }
 

@@ -74,7 +74,9 @@ class ExpectedIds {
         bool stands_at(const char* p) const { return (load_word(p) & mask) == word; }
     };
     // Those from `id` on.
-    std::span<const Text> from(std::int64_t id) const { return std::span(ids_).subspan(std::min(size_of(id) - 1, ids_.size())); }
+    std::span<const Text> from(std::int64_t id) const {
+        return std::span(ids_).subspan(std::min(size_of(id) - 1, ids_.size()));
+    }
 
   private:
     static constexpr std::int64_t kMost = 4096;
@@ -182,7 +184,8 @@ class Reader {
     [[noreturn]] void refuse_beyond(const char* token) const {
         const char* end = token;
         while (is_digit(*end)) ++end;
-        fail(token, "feature id " + std::string(token, end) + " is above the " + std::to_string(to_.width) + " features to read");
+        fail(token,
+             "feature id " + std::string(token, end) + " is above the " + std::to_string(to_.width) + " features to read");
     }
 
     const char* read_value(const char* p, std::int64_t id, T& out) const {
@@ -293,7 +296,8 @@ std::vector<QueryLines> find_queries(Bytes text, int threads) {
                 if (*line == '\n' || *line == '#') continue;
                 const std::string_view query = query_id(line, block);
                 if (found.empty() || id(found.back()) != query)
-                    found.push_back({block.at(begin), block.at(query.data()), short_length(query.size(), block.at(line)), 0, 0});
+                    found.push_back(
+                        {block.at(begin), block.at(query.data()), short_length(query.size(), block.at(line)), 0, 0});
                 ++found.back().rows;
                 found.back().width = std::max(found.back().width, last_feature(line, end, block));
             }

@@ -198,7 +198,9 @@ double mean_over_cutoffs(const List& list, const Rules& rules, Scratch& scratch,
     return cutoff > 0 ? sum / real(cutoff) : 0.0;
 }
 
-double mean_precision(const List& list, const Rules& rules, Scratch& scratch) { return mean_over_cutoffs(list, rules, scratch, 0); }
+double mean_precision(const List& list, const Rules& rules, Scratch& scratch) {
+    return mean_over_cutoffs(list, rules, scratch, 0);
+}
 
 double mean_recall(const List& list, const Rules& rules, Scratch& scratch) {
     const Position relevant = pool_relevant(list, rules);
@@ -263,11 +265,25 @@ double gain_at_relevant(const List& list, const Rules& rules, Scratch& scratch) 
 double most_hits(const List& list, const Rules& rules, Scratch&) { return real(rules.depth(pool_relevant(list, rules))); }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
-    {"fall_out", fall_out}, {"auc", area_under_curve}, {"ranking_loss", ranking_loss}, {"opa", ordered_pairs},
-    {"graded_pairs", graded_pairs}, {"arp", average_rank}, {"label_sum", label_sum}, {"ncrr", cumulative_reciprocal_rank},
-    {"rr_hits", mean_reciprocal_rank_of_hits}, {"cg", cumulative_gain}, {"average_gain", average_gain},
-    {"mean_p", mean_precision}, {"mean_recall", mean_recall}, {"coverage_error", coverage_error},
-    {"random_ndcg", random_ndcg}, {"normalised_rbp", normalised_rbp}, {"top_rr", top_label_rank}, {"r_gain", gain_at_relevant}, {"most_hits", most_hits},
+    {"fall_out", fall_out},
+    {"auc", area_under_curve},
+    {"ranking_loss", ranking_loss},
+    {"opa", ordered_pairs},
+    {"graded_pairs", graded_pairs},
+    {"arp", average_rank},
+    {"label_sum", label_sum},
+    {"ncrr", cumulative_reciprocal_rank},
+    {"rr_hits", mean_reciprocal_rank_of_hits},
+    {"cg", cumulative_gain},
+    {"average_gain", average_gain},
+    {"mean_p", mean_precision},
+    {"mean_recall", mean_recall},
+    {"coverage_error", coverage_error},
+    {"random_ndcg", random_ndcg},
+    {"normalised_rbp", normalised_rbp},
+    {"top_rr", top_label_rank},
+    {"r_gain", gain_at_relevant},
+    {"most_hits", most_hits},
 }};
 
 }  // namespace

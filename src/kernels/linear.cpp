@@ -34,7 +34,8 @@ void linear_scores(const WeightedSum& terms, std::span<const double> table, std:
     if (terms.single_features)
         terms.single_sums ? add_up<true, true>(terms, table, width, scores) : add_up<true, false>(terms, table, width, scores);
     else
-        terms.single_sums ? add_up<false, true>(terms, table, width, scores) : add_up<false, false>(terms, table, width, scores);
+        terms.single_sums ? add_up<false, true>(terms, table, width, scores)
+                          : add_up<false, false>(terms, table, width, scores);
 }
 
 }  // namespace pippin

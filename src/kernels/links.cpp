@@ -82,18 +82,21 @@ double propagate_once(const Lists& lists, std::span<const std::int64_t> pages, s
 
 }  // namespace
 
-void Lists::check(std::int64_t pages) const {
-    if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(columns.size()) ||
-        !std::is_sorted(offsets.begin(), offsets.end()))
-        throw std::invalid_argument("offsets that ascend from 0 to the number of links are needed");
+void check_columns(std::span<const std::int32_t> columns, std::int64_t pages) {
     std::uint32_t most = 0;  // a negative number is a large one
     for (const std::int32_t column : columns) most = std::max(most, static_cast<std::uint32_t>(column));
     if (!columns.empty() && most >= static_cast<std::uint64_t>(pages))
         throw std::invalid_argument("a link leads to a page that is not there");
 }
 
-void link_sums(const Lists& lists, std::span<const double> values, std::int64_t width, std::span<double> sums,
-               int threads) {
+void Lists::check(std::int64_t pages) const {
+    if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(columns.size()) ||
+        !std::is_sorted(offsets.begin(), offsets.end()))
+        throw std::invalid_argument("offsets that ascend from 0 to the number of links are needed");
+    check_columns(columns, pages);
+}
+
+void link_sums(const Lists& lists, std::span<const double> values, std::int64_t width, std::span<double> sums, int threads) {
     parallel_blocks(lists.size(), threads, kBlock, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t page = first; page < last; ++page) {
             double* out = sums.data() + page * width;
@@ -113,9 +116,7 @@ double propagate(const Lists& lists, std::span<const double> weights, std::span<
     double *next = found.data(), *other = spare.data();
     double most = std::numeric_limits<double>::infinity();
     for (std::int64_t done = 0; done < rounds && most > enough; ++done) {
-        for_width(width, [&](auto known) {
-            most = propagate_once<known>(lists, pages, weights, values, own, h, width, next);
-        });
+        for_width(width, [&](auto known) { most = propagate_once<known>(lists, pages, weights, values, own, h, width, next); });
         h = next;
         std::swap(next, other);
         if (done) continue;
@@ -124,6 +125,21 @@ double propagate(const Lists& lists, std::span<const double> weights, std::span<
     }
     if (h != found.data()) std::copy(h, h + found.size(), found.data());
     return most;
+}
+
+Matrix transpose(const Lists& lists, std::span<const double> weights) {
+    Matrix other{std::vector<std::int64_t>(lists.offsets.size()), std::vector<std::int32_t>(weights.size()),
+                 std::vector<double>(weights.size())};
+    for (const std::int32_t column : lists.columns) ++other.offsets[column + 1];
+    std::partial_sum(other.offsets.begin(), other.offsets.end(), other.offsets.begin());
+    std::vector<std::int64_t> places(other.offsets.begin(), other.offsets.end() - 1);  // of each row's next entry
+    for (std::int64_t row = 0; row < lists.size(); ++row)
+        for (std::int64_t j = lists.offsets[row]; j < lists.offsets[row + 1]; ++j) {
+            const std::int64_t place = places[lists.columns[j]]++;
+            other.columns[place] = static_cast<std::int32_t>(row);
+            other.weights[place] = weights[j];
+        }
+    return other;
 }
 
 void weigh_rows(std::span<const double> table, std::span<const std::int64_t> pages, std::span<const double> weights,

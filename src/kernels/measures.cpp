@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -54,7 +55,8 @@ void fill_counted(const List& list, const Rules& rules, Scratch& scratch) {
 // Gains of the ideal ranking, best first.
 void fill_ideal(const List& list, const Rules& rules, Scratch& scratch) {
     scratch.clear();
-    if (rules.ideal_from_list && !rules.negative_gains && rules.gains.size() <= kGrades) return fill_counted(list, rules, scratch);
+    if (rules.ideal_from_list && !rules.negative_gains && rules.gains.size() <= kGrades)
+        return fill_counted(list, rules, scratch);
     const auto source = rules.ideal_from_list ? list.labels : list.pool;
     for (const std::int32_t label : source) {
         const double gain = rules.signed_gain(label);
@@ -76,7 +78,8 @@ double ideal_dcg(const List& list, const Rules& rules, Scratch& scratch) {
 
 double chance_of(Position h, Position n, Position m, Position places) {
     const auto choose = [](Position a, Position b) {
-        return std::lgamma(static_cast<double>(a) + 1) - std::lgamma(static_cast<double>(b) + 1) - std::lgamma(static_cast<double>(a - b) + 1);
+        return std::lgamma(static_cast<double>(a) + 1) - std::lgamma(static_cast<double>(b) + 1) -
+               std::lgamma(static_cast<double>(a - b) + 1);
     };
     return std::exp(choose(m, h) + choose(n - m, places - h) - choose(n, places));
 }
@@ -171,8 +174,10 @@ double ap_denominator(const List& list, const Rules& rules) {
     if (rules.denominator == Denominator::judged) return static_cast<double>(relevant);
     // Nothing found is no hit of nothing: the sum is 0 either way, unless nothing is relevant at all.
     if (rules.denominator == Denominator::found)
-        return static_cast<double>(std::max(count_relevant(list, rules, 0, rules.depth(size)), std::min<Position>(relevant, 1)));
-    if (rules.denominator == Denominator::shortest && size > 0) return static_cast<double>(std::min(relevant, rules.depth(size)));
+        return static_cast<double>(
+            std::max(count_relevant(list, rules, 0, rules.depth(size)), std::min<Position>(relevant, 1)));
+    if (rules.denominator == Denominator::shortest && size > 0)
+        return static_cast<double>(std::min(relevant, rules.depth(size)));
     return static_cast<double>(rules.depth(relevant));
 }
 
@@ -211,7 +216,8 @@ double average_precision_of_found(const List& list, const Rules& rules) {
             double expected = 0;
             for (Position h = std::max<Position>(0, places - (n - m)); h <= std::min(m, places); ++h)
                 if (hits + h > 0)
-                    expected += chance_of(h, n, m, places) * (sum + expected_precisions(first, places, h, hits)) / static_cast<double>(hits + h);
+                    expected += chance_of(h, n, m, places) * (sum + expected_precisions(first, places, h, hits)) /
+                                static_cast<double>(hits + h);
             return expected;
         }
         sum += expected_precisions(first, n, m, hits);
@@ -261,7 +267,8 @@ double average_precision(const List& list, const Rules& rules, Scratch&) {
             const double share = static_cast<double>(m) / static_cast<double>(n);
             const double slope = static_cast<double>(m - 1) / static_cast<double>(n - 1);
             for (Position i = first; i < std::min(last, depth); ++i)
-                sum += share * (static_cast<double>(hits + 1) + static_cast<double>(i - first) * slope) / static_cast<double>(i + 1);
+                sum += share * (static_cast<double>(hits + 1) + static_cast<double>(i - first) * slope) /
+                       static_cast<double>(i + 1);
             hits += m;
         }
         first = last;
@@ -326,9 +333,9 @@ double success(const List& list, const Rules& rules, Scratch&) {
 // Probability that a user stops at a document: gain / top (Chapelle et al. 2009).
 double stopping(const Rules& rules, std::int32_t label, double top) { return top > 0 ? rules.gain(label) / top : 0.0; }
 
-// ERR = Σ 1/r · R_r · Π_{i<r} (1 − R_i), and other sums over where a user stops. Over all orders of a group of n ties, the chance to pass i of them is
-// m_i = e_i(1 − R) / C(n, i), with e_i the elementary symmetric polynomial; the chance to stop at place i is
-// m_{i−1} − m_i. Adding the t-th document: m_i ← (t−i)/t · m_i + i/t · (1−R_t) · m_{i−1}, all within [0, 1].
+// ERR = Σ 1/r · R_r · Π_{i<r} (1 − R_i), and other sums over where a user stops. Over all orders of a group of n ties, the
+// chance to pass i of them is m_i = e_i(1 − R) / C(n, i), with e_i the elementary symmetric polynomial; the chance to stop at
+// place i is m_{i−1} − m_i. Adding the t-th document: m_i ← (t−i)/t · m_i + i/t · (1−R_t) · m_{i−1}, all within [0, 1].
 template <typename Worth>
 double worth_of_stopping(const List& list, const Rules& rules, Scratch& scratch, Worth&& worth) {
     const Position depth = rules.depth(list.size());
@@ -361,7 +368,8 @@ double worth_of_stopping(const List& list, const Rules& rules, Scratch& scratch,
 }
 
 double expected_reciprocal_rank(const List& list, const Rules& rules, Scratch& scratch) {
-    return worth_of_stopping(list, rules, scratch, [](double chance, Position rank) { return chance / static_cast<double>(rank); });
+    return worth_of_stopping(list, rules, scratch,
+                             [](double chance, Position rank) { return chance / static_cast<double>(rank); });
 }
 
 // PFound = Σ decay^(r−1) · R_r · Π_{i<r} (1 − R_i): a user who also gives up after each document (Yandex; CatBoost).
@@ -430,16 +438,33 @@ double bpref(const List& list, const Rules& rules, Scratch&) {
 }
 
 double retrieved(const List& list, const Rules&, Scratch&) { return static_cast<double>(list.size()); }
-double relevant_judged(const List& list, const Rules& rules, Scratch&) { return static_cast<double>(pool_relevant(list, rules)); }
+double relevant_judged(const List& list, const Rules& rules, Scratch&) {
+    return static_cast<double>(pool_relevant(list, rules));
+}
 double relevant_retrieved(const List& list, const Rules& rules, Scratch&) {
     return static_cast<double>(count_relevant(list, rules, 0, list.size()));
 }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 19> kMeasures{{
-    {"ndcg", ndcg}, {"dcg", dcg}, {"mean_ndcg", mean_ndcg}, {"ap", average_precision}, {"p", precision},
-    {"recall", recall}, {"r_precision", r_precision}, {"rr", reciprocal_rank}, {"err", expected_reciprocal_rank}, {"pfound", found_by_user},
-    {"rbp", rank_biased_precision}, {"rbp_of_gains", rank_biased_gain}, {"hits", hits}, {"bpref", bpref}, {"success", success}, {"f", f_measure},
-    {"ap_grouped", average_precision_of_groups}, {"num_ret", retrieved}, {"num_rel_ret", relevant_retrieved},
+    {"ndcg", ndcg},
+    {"dcg", dcg},
+    {"mean_ndcg", mean_ndcg},
+    {"ap", average_precision},
+    {"p", precision},
+    {"recall", recall},
+    {"r_precision", r_precision},
+    {"rr", reciprocal_rank},
+    {"err", expected_reciprocal_rank},
+    {"pfound", found_by_user},
+    {"rbp", rank_biased_precision},
+    {"rbp_of_gains", rank_biased_gain},
+    {"hits", hits},
+    {"bpref", bpref},
+    {"success", success},
+    {"f", f_measure},
+    {"ap_grouped", average_precision_of_groups},
+    {"num_ret", retrieved},
+    {"num_rel_ret", relevant_retrieved},
 }};
 
 }  // namespace
@@ -454,8 +479,8 @@ Measure find_measure(std::string_view name) {
 
 void measure_lists(Measure measure, const Rules& rules, std::span<const std::int32_t> labels,
                    std::span<const std::uint8_t> tied, std::span<const std::int64_t> offsets,
-                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets,
-                   std::span<double> values, int threads) {
+                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets, std::span<double> values,
+                   int threads) {
     const auto queries = static_cast<std::int64_t>(values.size());
     parallel_blocks(queries, threads, 64, [&](std::int64_t first, std::int64_t last) {
         Scratch scratch;
@@ -465,7 +490,8 @@ void measure_lists(Measure measure, const Rules& rules, std::span<const std::int
             const auto pool_begin = static_cast<std::size_t>(pool_offsets[at]);
             const auto pool_end = static_cast<std::size_t>(pool_offsets[at + 1]);
             List list{labels.subspan(begin, end - begin), {}, pool.subspan(pool_begin, pool_end - pool_begin)};
-            if (!tied.empty()) list.tied = tied.subspan(begin, end - begin);
+            // Without ties there is one order, and no expectation to take.
+            if (!tied.empty() && std::memchr(tied.data() + begin, 1, end - begin)) list.tied = tied.subspan(begin, end - begin);
             values[at] = measure(list, rules, scratch);
         }
     });

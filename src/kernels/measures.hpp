@@ -72,7 +72,7 @@ double err_top(const List& list, const Rules& rules);                     // wha
 // values[q] = measure(query q). Parallel over queries.
 void measure_lists(Measure measure, const Rules& rules, std::span<const std::int32_t> labels,
                    std::span<const std::uint8_t> tied, std::span<const std::int64_t> offsets,
-                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets,
-                   std::span<double> values, int threads);
+                   std::span<const std::int32_t> pool, std::span<const std::int64_t> pool_offsets, std::span<double> values,
+                   int threads);
 
 }  // namespace pippin

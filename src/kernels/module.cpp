@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
     pippin::bind_boosting(m);
     pippin::bind_coordinate(m);
     pippin::bind_index(m);
+    pippin::bind_markup(m);
     pippin::bind_links(m);
     pippin::bind_hits(m);
     pippin::bind_neighbourhood(m);

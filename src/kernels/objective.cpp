@@ -21,8 +21,7 @@ Objective::Objective(Measure measure, const Rules& rules, const ObjectiveSetting
                      std::span<const std::int32_t> pool, const Texts& ids)
     : measure_(measure), gains_(copy(rules.gains)), multipliers_(copy(rules.multipliers)), divisors_(copy(rules.divisors)),
       numbers_(copy(rules.numbers)), rules_(rules), settings_(settings), labels_(copy(labels)), pool_(copy(pool)),
-      offsets_(copy(offsets)),
-      id_buffer_(copy(ids.buffer)), id_starts_(copy(ids.starts)), id_lengths_(copy(ids.lengths)),
+      offsets_(copy(offsets)), id_buffer_(copy(ids.buffer)), id_starts_(copy(ids.starts)), id_lengths_(copy(ids.lengths)),
       left_out_(offsets.size() - 1, 0), ideals_(offsets.size() - 1, 0.0) {
     rules_.gains = gains_;
     rules_.multipliers = multipliers_;

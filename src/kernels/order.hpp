@@ -36,10 +36,8 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
         case Ties::introsort_relevant_first:
         case Ties::introsort_twice:
         case Ties::topk:
-            return;
-        case Ties::reversed:
-            std::reverse(group.begin(), group.end());
-            return;
+        case Ties::topk_given: return;
+        case Ties::reversed: std::reverse(group.begin(), group.end()); return;
         case Ties::id_descending:
             std::sort(group.begin(), group.end(), [&](const Entry& a, const Entry& b) { return ids[a.row] > ids[b.row]; });
             return;
@@ -66,9 +64,10 @@ void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_o
         introsort(std::span(entries), [&](const Entry& a, const Entry& b) { return label_of(a.row) > label_of(b.row); });
     if (rule.ties == Ties::introsort_relevant_first)
         std::stable_partition(entries.begin(), entries.end(), [&](const Entry& entry) { return label_of(entry.row) > 0; });
-    if (rule.ties >= Ties::introsort_twice)  // torchmetrics sorts the documents by query before, where all are equal
+    // torchmetrics sorts the documents by query before, where all are equal.
+    if (rule.ties == Ties::introsort_twice || rule.ties == Ties::topk)
         introsort(std::span(entries), [](const Entry&, const Entry&) { return false; });
-    if (rule.ties != Ties::topk) return introsort(std::span(entries), by_score);
+    if (rule.ties < Ties::topk) return introsort(std::span(entries), by_score);
     const std::size_t depth = rule.depth == 0 ? entries.size() : std::min(rule.depth, entries.size());
     top_k(std::span(entries), depth, by_score);
     std::stable_sort(entries.begin() + static_cast<std::ptrdiff_t>(depth), entries.end(), by_score);
@@ -93,9 +92,10 @@ void sort_entries(std::vector<Entry>& entries, const Texts& ids, RankRule rule, 
 template <typename LabelOf>
 void order_one(std::span<const double> scores, std::int64_t first, std::int64_t last, const Texts& ids, RankRule rule,
                LabelOf&& label_of, std::vector<Entry>& entries) {
-    entries.clear();
+    entries.resize(static_cast<std::size_t>(last - first));
     for (std::int64_t row = first; row < last; ++row)
-        entries.push_back({descending_key(scores[static_cast<std::size_t>(row)], rule.float32), row});
+        entries[static_cast<std::size_t>(row - first)] = {descending_key(scores[static_cast<std::size_t>(row)], rule.float32),
+                                                          row};
     sort_entries(entries, ids, rule, label_of);
 }
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kBlock = 16;  // queries handed to a thread at a time
 
 // Counts and sums of rows by level, as a Fenwick tree: adding a row and asking for all levels below one are O(log levels).
 class LevelSums {
-public:
+  public:
     void reset(std::int64_t levels, std::int64_t width) {
         width_ = width;
         counts_.assign(static_cast<std::size_t>(levels + 1), 0.0);
@@ -43,7 +43,7 @@ public:
 
     const double* sum() const { return total_.data(); }
 
-private:
+  private:
     std::int64_t width_ = 0;
     std::vector<double> counts_, sums_, total_;
 };
@@ -84,9 +84,8 @@ struct Scratch {
     void sort(std::span<const double> scores, std::span<std::int32_t> order) {
         items.resize(scores.size());
         for (std::size_t i = 0; i < scores.size(); ++i) items[i] = {scores[i] - scores.front(), static_cast<std::int32_t>(i)};
-        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-            return a.score < b.score || (a.score == b.score && a.row < b.row);
-        });
+        std::sort(items.begin(), items.end(),
+                  [](const Item& a, const Item& b) { return a.score < b.score || (a.score == b.score && a.row < b.row); });
         for (std::size_t i = 0; i < items.size(); ++i) order[i] = items[i].row;
     }
 };
@@ -124,8 +123,8 @@ Stretch stretch(std::span<const std::int64_t> offsets, std::int64_t query) {
 
 // Loss and gradient of one query, from the counts l± and sums γ± of the scores in active pairs with each document:
 // hinge: Σ l⁻(1 − s) + γ⁻ and l⁺ − l⁻; squared, with a = (l⁺ + l⁻)s − γ⁺ − γ⁻ and e = l⁻ − l⁺: Σ s(a − 2e) + l⁻ and 2(a − e).
-double loss_of(const Query& query, bool squared, double weight, std::span<const std::int32_t> order,
-               std::span<double> gradient, LevelSums& sums) {
+double loss_of(const Query& query, bool squared, double weight, std::span<const std::int32_t> order, std::span<double> gradient,
+               LevelSums& sums) {
     double value = 0.0;
     std::fill(gradient.begin(), gradient.end(), 0.0);
     const auto row = [&](std::int64_t position) { return query.scores.data() + position; };
@@ -207,12 +206,11 @@ void pair_products(const Graded& data, std::span<const double> scores, std::span
             const double twice = 2.0 * data.weights[static_cast<std::size_t>(q)];
             const auto at = [&](std::int64_t position) { return own_order[static_cast<std::size_t>(position)] * width; };
             const auto row = [&](std::int64_t position) { return own + at(position); };
-            sweep(scratch.query, row, width, scratch.sums,
-                  [&](std::int64_t position, bool, double count, const double* sum) {
-                      const double* vector = row(position);
-                      double* product = out + at(position);
-                      for (std::int64_t k = 0; k < width; ++k) product[k] += twice * (count * vector[k] - sum[k]);
-                  });
+            sweep(scratch.query, row, width, scratch.sums, [&](std::int64_t position, bool, double count, const double* sum) {
+                const double* vector = row(position);
+                double* product = out + at(position);
+                for (std::int64_t k = 0; k < width; ++k) product[k] += twice * (count * vector[k] - sum[k]);
+            });
         }
     });
 }

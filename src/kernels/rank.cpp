@@ -44,6 +44,14 @@ void sort_labels(std::span<const std::int32_t> labels, std::int32_t* out) {
     for (std::size_t grade = kGrades; grade-- > 0;) out = std::fill_n(out, counts[grade], static_cast<std::int32_t>(grade));
 }
 
+// Whether two scores of a list in rank order are one in single precision.
+bool any_alike(std::span<const Entry> entries, std::span<const double> scores) {
+    const auto single = [&](std::size_t i) { return static_cast<float>(scores[size_of(entries[i].row)]); };
+    bool any = false;
+    for (std::size_t i = 1; i < entries.size(); ++i) any |= single(i) == single(i - 1);
+    return any;
+}
+
 }  // namespace
 
 void order_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
@@ -60,23 +68,18 @@ void order_lists(std::span<const double> scores, std::span<const std::int32_t> l
 }
 
 void rank_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
-                const Texts& ids, RankRule rule, std::span<const std::int64_t> sorted, std::span<std::int32_t> ranked,
-                std::span<std::uint8_t> tied, int threads) {
+                const Texts& ids, RankRule rule, std::span<const std::int64_t> queries, std::span<std::int32_t> ranked,
+                std::span<std::uint8_t> tied, std::span<std::uint8_t> alike, int threads) {
     const auto label_of = [&](std::int64_t row) { return labels[size_of(row)]; };
-    parallel_blocks(static_cast<std::int64_t>(offsets.size()) - 1, threads, 64, [&](std::int64_t begin, std::int64_t end) {
+    const std::size_t count = queries.empty() ? offsets.size() - 1 : queries.size();
+    parallel_blocks(static_cast<std::int64_t>(count), threads, 64, [&](std::int64_t begin, std::int64_t end) {
         std::vector<Entry> entries;
-        for (std::int64_t q = begin; q < end; ++q) {
-            const std::int64_t first = offsets[size_of(q)];
-            const std::int64_t last = offsets[size_of(q + 1)];
-            if (sorted.empty()) {
-                order_one(scores, first, last, ids, rule, label_of, entries);
-            } else {
-                entries.clear();
-                for (const std::int64_t row : sorted.subspan(size_of(first), size_of(last - first)))
-                    entries.push_back({descending_key(scores[size_of(row)], rule.float32), row});
-                sort_entries(entries, ids, rule, label_of);
-            }
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::size_t q = size_of(queries.empty() ? i : queries[size_of(i)]);
+            const std::int64_t first = offsets[q];
+            order_one(scores, first, offsets[q + 1], ids, rule, label_of, entries);
             write_ranked(entries, label_of, ranked.data() + first, tied.data() + first);
+            alike[q] = any_alike(entries, scores);
         }
     });
 }
@@ -130,7 +133,8 @@ void sort_pools(std::span<const std::int32_t> labels, std::span<const std::int64
         for (std::int64_t q = begin; q < end; ++q) {
             const std::int64_t source = queries[size_of(q)];
             if (source < 0) continue;
-            const auto from = labels.begin() + label_offsets[size_of(source)], to = labels.begin() + label_offsets[size_of(source + 1)];
+            const auto from = labels.begin() + label_offsets[size_of(source)],
+                       to = labels.begin() + label_offsets[size_of(source + 1)];
             sort_labels({from, to}, pool.data() + offsets[size_of(q)]);
         }
     });

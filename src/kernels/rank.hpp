@@ -8,12 +8,18 @@
 namespace pippin {
 
 enum class Ties : int {
-    input = 0, reversed = 1, id_descending = 2, id_ascending = 3, best = 4, worst = 5,
+    input = 0,
+    reversed = 1,
+    id_descending = 2,
+    id_ascending = 3,
+    best = 4,
+    worst = 5,
     introsort = 6,  // as GNU's std::sort leaves them, which was given the documents as they stand,
     introsort_by_label = 7,  // sorted by label in the same way, or
     introsort_relevant_first = 8,  // relevant ones first
     introsort_twice = 9,  // as it leaves them where all are equal
-    topk = 10  // as PyTorch's topk leaves the first k of those
+    topk = 10,  // as PyTorch's topk leaves the first k of those,
+    topk_given = 11  // or of the documents as they stand
 };
 
 // A column of texts: item i is the `lengths[i]` bytes of `buffer` from `starts[i]`.
@@ -44,11 +50,12 @@ void order_lists(std::span<const double> scores, std::span<const std::int32_t> l
                  const Texts& ids, RankRule rule, std::span<std::int64_t> order, int threads);
 
 // labels and ties of (data set, scores): ranked[i] = label at position i, tied[i] = 1 where the score equals the one before.
-// `sorted`, unless empty, are the rows by score in double precision, ties as they stand (order_lists): every other rule
-// only moves documents within groups of ties, so that one sort serves them all.
+// alike[q] = 1 where two scores of query q are equal in single precision, and so wherever they are in double: every rule
+// leaves all other queries in one order, so that one sort serves them all. `queries`, unless empty, are the only ones to be
+// put in order.
 void rank_lists(std::span<const double> scores, std::span<const std::int32_t> labels, std::span<const std::int64_t> offsets,
-                const Texts& ids, RankRule rule, std::span<const std::int64_t> sorted, std::span<std::int32_t> ranked,
-                std::span<std::uint8_t> tied, int threads);
+                const Texts& ids, RankRule rule, std::span<const std::int64_t> queries, std::span<std::int32_t> ranked,
+                std::span<std::uint8_t> tied, std::span<std::uint8_t> alike, int threads);
 
 struct RunView {
     Texts ids;

@@ -13,23 +13,42 @@ namespace {
 
 constexpr std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// The rows of one query: where the ids of its documents stand, and scores.
-struct Rows {
+// The rows of one query: where the ids of its documents stand, and scores. A score is kept as what is to be divided by
+// what, so that a line does not wait for the division of the line before.
+class Rows {
+  public:
     Segment query{0, -1, 0};
-    std::vector<std::int64_t> starts;
-    std::vector<std::int32_t> lengths;
-    std::vector<double> scores;
 
     bool empty() const { return query.start < 0; }
+    std::size_t size() const { return size_; }
     void begin(Segment id) {
         query = id;
-        starts.clear(), lengths.clear(), scores.clear();
+        size_ = 0;
+    }
+    void add(std::int64_t start, std::int32_t length, Quotient score) {
+        if (size_ == starts_.size()) [[unlikely]]
+            grow(std::max<std::size_t>(2 * size_, 1024));
+        starts_[size_] = start, lengths_[size_] = length, scores_[size_] = score;
+        ++size_;
     }
     void append(const Rows& more) {
-        starts.insert(starts.end(), more.starts.begin(), more.starts.end());
-        lengths.insert(lengths.end(), more.lengths.begin(), more.lengths.end());
-        scores.insert(scores.end(), more.scores.begin(), more.scores.end());
+        grow(size_ + more.size_);
+        const auto to = static_cast<std::ptrdiff_t>(size_);
+        std::copy_n(more.starts_.begin(), more.size_, starts_.begin() + to);
+        std::copy_n(more.lengths_.begin(), more.size_, lengths_.begin() + to);
+        std::copy_n(more.scores_.begin(), more.size_, scores_.begin() + to);
+        size_ += more.size_;
     }
+    Texts ids(Bytes text) const { return {text, std::span(starts_).first(size_), std::span(lengths_).first(size_)}; }
+    std::span<const Quotient> scores() const { return std::span(scores_).first(size_); }
+
+  private:
+    void grow(std::size_t size) { starts_.resize(size), lengths_.resize(size), scores_.resize(size); }
+
+    std::size_t size_ = 0;  // of what the columns have room for
+    std::vector<std::int64_t> starts_;
+    std::vector<std::int32_t> lengths_;
+    std::vector<Quotient> scores_;
 };
 
 // What one pass knows, whichever thread works.
@@ -46,39 +65,101 @@ struct Pass {
     }
 };
 
+// Hashes that were there before, at 64 bits for each: that one is new is certain, that it is not has to be looked at.
+class Marks {
+  public:
+    void reset(std::size_t hashes) {
+        words_.assign(std::bit_ceil(std::max<std::size_t>(hashes, 8)), 0);
+        mask_ = words_.size() - 1;
+    }
+    bool has(std::uint64_t hash) const { return words_[(hash >> 6) & mask_] >> (hash & 63) & 1; }
+    void set(std::uint64_t hash) { words_[(hash >> 6) & mask_] |= std::uint64_t{1} << (hash & 63); }
+
+  private:
+    std::vector<std::uint64_t> words_;
+    std::size_t mask_ = 0;
+};
+
 // Ranks queries one after the other, in memory that it keeps from one to the next.
 class Ranker {
   public:
     explicit Ranker(Pass& pass) : pass_(pass) {}
 
     RankedQuery rank(const Rows& rows, RankedLabels& to, std::size_t part) {
-        const auto size = static_cast<std::int64_t>(rows.scores.size());
-        const Texts ids{pass_.text, rows.starts, rows.lengths};
-        table_.reset(0, size);
-        for (std::int64_t row = 0; row < size; ++row)
-            if (table_.insert(ids, row) >= 0) pass_.irregular = true;
-        labels_.assign(size_of(size), kUnjudged);
-        if (const auto found = pass_.places.find(pass_.id(rows.query)); found != pass_.places.end()) {
-            const JudgedView& judged = pass_.judged;
-            const auto place = size_of(found->second);
-            for (std::int64_t j = judged.offsets[place]; j < judged.offsets[place + 1]; ++j)
-                if (const std::int64_t row = table_.find(ids, judged.ids[j]); row >= 0)
-                    labels_[size_of(row)] = judged.labels[size_of(j)];
-        }
-        const auto label_of = [&](std::int64_t row) { return labels_[size_of(row)]; };
-        order_one(rows.scores, 0, size, ids, pass_.rule, label_of, entries_);
+        const std::size_t size = rows.size();
+        const Texts ids = rows.ids(pass_.text);
+        judge(pass_.id(rows.query), ids);
+        if (!again_.empty() && repeats(ids)) pass_.irregular = true;
+        scores_.resize(size);
+        std::transform(rows.scores().begin(), rows.scores().end(), scores_.begin(),
+                       [](Quotient score) { return score.value(); });
+        const std::int32_t* const labels = labels_.data();
+        const auto label_of = [labels](std::int64_t row) { return labels[row]; };
+        order_one(scores_, 0, static_cast<std::int64_t>(size), ids, pass_.rule, label_of, entries_);
         const std::size_t first = to.labels.size();
-        to.labels.resize(first + size_of(size));
-        to.tied.resize(first + size_of(size));
+        to.labels.resize(first + size);
+        to.tied.resize(first + size);
         write_ranked(entries_, label_of, to.labels.data() + first, to.tied.data() + first);
-        return {rows.query.start, rows.query.length, size, part, first};
+        return {rows.query.start, rows.query.length, static_cast<std::int64_t>(size), part, first};
     }
 
   private:
+    // The label of each document. Few are judged: those are what is looked up, and a document that is none of them is
+    // passed over by one bit, as is one that was not there before; others are kept in `again_`.
+    void judge(std::string_view query, const Texts& ids) {
+        const JudgedView& judged = pass_.judged;
+        const auto found = pass_.places.find(query);
+        const bool known = found != pass_.places.end();
+        const std::int64_t first = known ? judged.offsets[size_of(found->second)] : 0;
+        const std::int64_t last = known ? judged.offsets[size_of(found->second) + 1] : 0;
+        judged_.reset(size_of(last - first));
+        judged_rows_.reset(first, last);
+        judged_labels_.assign(judged.labels.begin() + first, judged.labels.begin() + last);
+        for (std::int64_t j = first; j < last; ++j) {
+            judged_.set(hash(judged.ids[j]));
+            if (const std::int64_t same = judged_rows_.insert(judged.ids, j); same >= 0)
+                judged_labels_[size_of(same - first)] = judged.labels[size_of(j)];  // what is said last holds
+        }
+        const auto size = ids.starts.size();
+        labels_.assign(size, kUnjudged);
+        hashes_.resize(size);
+        seen_.reset(size);
+        again_.clear();
+        for (std::size_t row = 0; row < size; ++row) {
+            const std::string_view id = ids[static_cast<std::int64_t>(row)];
+            const std::uint64_t h = hashes_[row] = hash(id);
+            if (seen_.has(h)) again_.push_back(static_cast<std::int64_t>(row));
+            seen_.set(h);
+            if (!judged_.has(h)) continue;
+            if (const std::int64_t j = judged_rows_.find(judged.ids, id); j >= 0)
+                labels_[row] = judged_labels_[size_of(j - first)];
+        }
+    }
+
+    // Whether a document stands twice: one of `again_`, and another row.
+    bool repeats(const Texts& ids) {
+        rows_.reset(0, static_cast<std::int64_t>(again_.size()));
+        seen_.reset(again_.size());
+        for (const std::int64_t row : again_) {
+            if (rows_.insert(ids, row) >= 0) return true;
+            seen_.set(hashes_[size_of(row)]);
+        }
+        for (std::size_t row = 0; row < hashes_.size(); ++row) {
+            if (!seen_.has(hashes_[row])) continue;
+            const auto here = static_cast<std::int64_t>(row);
+            if (const std::int64_t other = rows_.find(ids, ids[here]); other >= 0 && other != here) return true;
+        }
+        return false;
+    }
+
     Pass& pass_;
-    DocumentTable table_;
+    Marks judged_, seen_;
+    DocumentTable judged_rows_, rows_;
+    std::vector<std::uint64_t> hashes_;
+    std::vector<std::int64_t> again_;
+    std::vector<double> scores_;
     std::vector<Entry> entries_;
-    std::vector<std::int32_t> labels_;
+    std::vector<std::int32_t> judged_labels_, labels_;
 };
 
 // A piece of the text: its first and its last query as rows, because they may go on elsewhere, and the others ranked.
@@ -105,18 +186,17 @@ void rank_piece(Pass& pass, const Pieces& pieces, std::size_t number, Piece& pie
             piece.queries.push_back(ranker.rank(rows, piece.ranked, number));
         }
     };
-    const auto row = [&](const std::string_view (&columns)[6], const Block& block, std::int64_t, bool begins) {
+    const auto row = [&](const std::string_view(&columns)[6], const Block& block, std::int64_t, bool begins) {
         if (begins) {
             end_query();
             const std::int64_t at = block.at(columns[0].data());
             rows.begin({0, at, short_length(columns[0].size(), at)});
         }
         const std::int64_t at = block.at(columns[2].data());
-        rows.starts.push_back(at);
-        rows.lengths.push_back(short_length(columns[2].size(), at));
-        const double score = run_score(columns, block, pass.options);
-        if (pass.options.lenient && std::isnan(score)) pass.irregular = true;
-        rows.scores.push_back(score);
+        const Quotient score = run_score(columns, block, pass.options);
+        if (std::isnan(score.dividend)) [[unlikely]]
+            pass.irregular = true;
+        rows.add(at, short_length(columns[2].size(), at), score);
     };
     piece.read = pass.options.lenient && census.controls
                      ? read_piece<CBlank, 6>(pass.text, first, last, 0, pass.options, kRunColumns, row)
@@ -160,12 +240,14 @@ std::vector<Rows> join_pieces(const Pass& pass, std::vector<Piece>& pieces, Rank
 
 RankedText rank_run(Bytes text, const JudgedView& judged, const Texts& judged_queries, RankRule rule, ReadOptions options) {
     Pass pass{text, judged, rule, options, {}};
-    for (std::size_t q = 0; q + 1 < judged.offsets.size(); ++q) pass.places.emplace(judged_queries[static_cast<std::int64_t>(q)], q);
+    for (std::size_t q = 0; q + 1 < judged.offsets.size(); ++q)
+        pass.places.emplace(judged_queries[static_cast<std::int64_t>(q)], q);
     const Pieces cuts = cut_text(text, options.lenient);
     std::vector<Piece> pieces(size_of(cuts.count()));
     RankedText result;
     try {
-        each_piece(cuts, options.threads, [&](std::int64_t number) { rank_piece(pass, cuts, size_of(number), pieces[size_of(number)]); });
+        each_piece(cuts, options.threads,
+                   [&](std::int64_t number) { rank_piece(pass, cuts, size_of(number), pieces[size_of(number)]); });
     } catch (const TextError&) {
         result.irregular = true;
         return result;
@@ -181,7 +263,8 @@ RankedText rank_run(Bytes text, const JudgedView& judged, const Texts& judged_qu
     parallel_blocks(static_cast<std::int64_t>(aside.size()), options.threads, 1, [&](std::int64_t first, std::int64_t last) {
         Ranker ranker(pass);
         for (std::int64_t i = first; i < last; ++i)
-            ranked[size_of(i)] = ranker.rank(aside[size_of(i)], result.parts[pieces.size() + size_of(i)], pieces.size() + size_of(i));
+            ranked[size_of(i)] =
+                ranker.rank(aside[size_of(i)], result.parts[pieces.size() + size_of(i)], pieces.size() + size_of(i));
     });
     for (RankedQuery& query : result.queries)
         if (query.part >= pieces.size()) query = ranked[query.part - pieces.size()];
@@ -200,7 +283,8 @@ void copy_ranked(const RankedText& text, std::span<const std::int64_t> to, std::
             if (first < 0) continue;
             const RankedQuery& query = text.queries[size_of(q)];
             const RankedLabels& from = text.parts[query.part];
-            std::copy_n(from.labels.begin() + static_cast<std::ptrdiff_t>(query.first), query.documents, labels.begin() + first);
+            std::copy_n(from.labels.begin() + static_cast<std::ptrdiff_t>(query.first), query.documents,
+                        labels.begin() + first);
             std::copy_n(from.tied.begin() + static_cast<std::ptrdiff_t>(query.first), query.documents, tied.begin() + first);
         }
     });

@@ -14,7 +14,8 @@ namespace {
 double rounded(double value, int digits) {
     constexpr int kMostDigits = 700;  // no double is so small that more would change it
     char text[1024];
-    const auto printed = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, std::min(digits, kMostDigits));
+    const auto printed =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, std::min(digits, kMostDigits));
     double read = value;
     from_chars(text, printed.ptr, read);
     return read;
@@ -33,8 +34,9 @@ void settle_values(std::span<double> values, std::span<const std::int32_t> pool,
                    std::int32_t relevant_at, const Settling& settling) {
     for (std::size_t q = 0; q < values.size(); ++q) {
         const auto first = static_cast<std::size_t>(pool_offsets[q]), last = static_cast<std::size_t>(pool_offsets[q + 1]);
-        values[q] = left_out(pool.subspan(first, last - first), relevant_at, settling) ? std::numeric_limits<double>::quiet_NaN()
-                                                                                        : settle(values[q], settling);
+        values[q] = left_out(pool.subspan(first, last - first), relevant_at, settling)
+                        ? std::numeric_limits<double>::quiet_NaN()
+                        : settle(values[q], settling);
     }
 }
 

@@ -24,13 +24,11 @@ std::uint64_t mix(std::uint64_t x) {
 
 // SplitMix64 (Steele, Lea and Flood 2014) read at any place: its state is a counter.
 class Words {
-public:
+  public:
     Words(std::uint64_t seed, std::uint64_t purpose) : key_(mix(seed + mix(purpose))) {}
-    std::uint64_t operator[](std::uint64_t index) const {
-        return mix(key_ + (index + 1) * 0x9E3779B97F4A7C15ULL);
-    }
+    std::uint64_t operator[](std::uint64_t index) const { return mix(key_ + (index + 1) * 0x9E3779B97F4A7C15ULL); }
 
-private:
+  private:
     std::uint64_t key_;
 };
 
@@ -63,7 +61,7 @@ void check(const ScoreTable& table, const FlipPairs& pairs, std::span<std::int64
 
 // sums[s · kTile + r] = Σ_q ± x_q,s for the replicates of one tile, left to right over the queries.
 class SignTile {
-public:
+  public:
     SignTile(const ScoreTable& table, bool exact, std::uint64_t seed)
         : table_(table), exact_(exact), words_(seed, 1), per_replicate_((table.queries + 63) / 64),
           sums_(size_of(table.systems * kTile)) {}
@@ -71,10 +69,8 @@ public:
     void fill(std::int64_t replicate, std::int64_t live) {
         double start[kTile];
         // A lane beyond the last replicate holds NaN, which no comparison counts.
-        for (std::int64_t r = 0; r < kTile; ++r)
-            start[r] = r < live ? 0.0 : std::numeric_limits<double>::quiet_NaN();
-        for (std::int64_t s = 0; s < table_.systems; ++s)
-            std::copy(start, start + kTile, sums_.data() + s * kTile);
+        for (std::int64_t r = 0; r < kTile; ++r) start[r] = r < live ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+        for (std::int64_t s = 0; s < table_.systems; ++s) std::copy(start, start + kTile, sums_.data() + s * kTile);
         std::uint64_t bits[kTile];
         double sign[kTile];
         for (std::int64_t q = 0; q < table_.queries; ++q) {
@@ -95,7 +91,7 @@ public:
 
     const double* of(std::int32_t system) const { return sums_.data() + std::int64_t{system} * kTile; }
 
-private:
+  private:
     std::uint64_t word(std::int64_t replicate, std::int64_t index) const {
         if (exact_) return unsigned_of(replicate);
         return words_[unsigned_of(replicate) * unsigned_of(per_replicate_) + unsigned_of(index)];

@@ -11,7 +11,7 @@ namespace {
 
 // Finds the most violated ranking of one query after another; keeps its working memory.
 class Oracle {
-public:
+  public:
     // Δ of the ranking; coefficients as most_violated has them.
     double solve(std::span<const std::uint8_t> relevant, std::span<const double> scores, std::span<double> coefficients) {
         sort(relevant, scores);
@@ -22,7 +22,7 @@ public:
         return spread(m, n, coefficients);
     }
 
-private:
+  private:
     static std::int64_t count(const std::vector<std::int32_t>& rows) { return static_cast<std::int64_t>(rows.size()); }
 
     // Both kinds of documents by descending score; no other order within a kind can violate more.
@@ -57,8 +57,8 @@ private:
     double gain(std::int64_t j, std::int64_t k) const {
         const auto m = static_cast<std::int64_t>(better_.size());
         const auto h = [&](std::int64_t i) { return harmonic_[static_cast<std::size_t>(i)]; };
-        const double precision = static_cast<double>(j) * (h(j + m) - h(j + k - 1)) -
-                                 static_cast<double>(j - 1) * (h(j + m - 1) - h(j + k - 2));
+        const double precision =
+            static_cast<double>(j) * (h(j + m) - h(j + k - 1)) - static_cast<double>(j - 1) * (h(j + m - 1) - h(j + k - 2));
         const double scores = above_[static_cast<std::size_t>(m)] - above_[static_cast<std::size_t>(k - 1)] -
                               static_cast<double>(m - k + 1) * others_[static_cast<std::size_t>(j - 1)];
         return precision - scale_ * scores;
@@ -120,15 +120,15 @@ double dot(std::span<const double> x, std::span<const double> y) {
 
 }  // namespace
 
-void most_violated(const Judged& data, std::span<const double> scores, std::span<double> coefficients,
-                   std::span<double> losses, int threads) {
+void most_violated(const Judged& data, std::span<const double> scores, std::span<double> coefficients, std::span<double> losses,
+                   int threads) {
     parallel_blocks(static_cast<std::int64_t>(losses.size()), threads, 16, [&](std::int64_t first, std::int64_t last) {
         Oracle oracle;
         for (std::int64_t q = first; q < last; ++q) {
             const Stretch part = stretch(data, q);
-            losses[static_cast<std::size_t>(q)] = oracle.solve(data.relevant.subspan(part.first, part.size),
-                                                               scores.subspan(part.first, part.size),
-                                                               coefficients.subspan(part.first, part.size));
+            losses[static_cast<std::size_t>(q)] =
+                oracle.solve(data.relevant.subspan(part.first, part.size), scores.subspan(part.first, part.size),
+                             coefficients.subspan(part.first, part.size));
         }
     });
 }

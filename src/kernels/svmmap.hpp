@@ -16,8 +16,8 @@ struct Judged {
 
 // For each query the most violated ranking y of `scores`, as losses[q] = Δ(y) and coefficients[i] = the weight of document
 // i in Ψ* − Ψ(y): relevant i: 2/(m n̄) · number of others above it; other j: −2/(m n̄) · number of relevant below it.
-void most_violated(const Judged& data, std::span<const double> scores, std::span<double> coefficients,
-                   std::span<double> losses, int threads);
+void most_violated(const Judged& data, std::span<const double> scores, std::span<double> coefficients, std::span<double> losses,
+                   int threads);
 
 // What Frank-Wolfe carries along. weights = Σ_q blocks[q], each of `width`; losses[q] belongs to blocks[q].
 struct FrankWolfe {
@@ -26,7 +26,8 @@ struct FrankWolfe {
     std::span<double> losses;
 };
 
-// One step for each query of `order`, the norm of the weights counting `regularisation`; features is a table with one row per document.
+// One step for each query of `order`, the norm of the weights counting `regularisation`; features is a table with one row per
+// document.
 void frank_wolfe_pass(const Judged& data, std::span<const double> features, std::span<const std::int64_t> order,
                       double regularisation, const FrankWolfe& state);
 

@@ -38,8 +38,7 @@ double log_beta_kernel(double a, double b, double x, double y) {
     const double sum = a + b;
     const double off = beyond_mean(a, b, x, y);
     const double powers = a * log_less_line(sum * x / a, off / a) + b * log_less_line(sum * y / b, -off / b);
-    return powers + 0.5 * std::log(a / sum * b) - kHalfLogTwoPi + stirling_rest(sum) - stirling_rest(a) -
-           stirling_rest(b);
+    return powers + 0.5 * std::log(a / sum * b) - kHalfLogTwoPi + stirling_rest(sum) - stirling_rest(a) - stirling_rest(b);
 }
 
 // I_x(a, b) · a B(a, b) / (x^a y^b) as a continued fraction, the even part of 1/(1 + d1/(1 + d2/(1 + …))) with
@@ -118,8 +117,8 @@ double t_point(double p, double df) {
     double low = 0, high = 1;
     while (t_tail(high, df) > p) low = high, high *= 2;
     // Newton's steps, and halves of the bracket where one would leave it.
-    const double scale = stirling_rest((df + 1) / 2) - stirling_rest(df / 2) + df / 2 * std::log1p(1 / df) - 0.5 -
-                         kHalfLogTwoPi;
+    const double scale =
+        stirling_rest((df + 1) / 2) - stirling_rest(df / 2) + df / 2 * std::log1p(1 / df) - 0.5 - kHalfLogTwoPi;
     double t = (low + high) / 2;
     for (int round = 0; round < 200; ++round) {
         const double missing = t_tail(t, df) - p;

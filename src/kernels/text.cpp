@@ -18,7 +18,9 @@ Census census(const std::uint8_t* p, std::int64_t size) {
     Census all;
     std::uint8_t high = 0, zero = 0, control = 0;
     // Below the blank, and neither tab, newline, vertical tab, form feed nor return.
-    const auto odd = [](std::uint8_t c) { return static_cast<std::uint8_t>((c < ' ') & (static_cast<std::uint8_t>(c - '\t') > 4)); };
+    const auto odd = [](std::uint8_t c) {
+        return static_cast<std::uint8_t>((c < ' ') & (static_cast<std::uint8_t>(c - '\t') > 4));
+    };
     while (size >= kLanes) {
         const std::int64_t rounds = std::min(kRounds, size / kLanes);
         std::uint8_t newlines[kLanes] = {}, highs[kLanes] = {}, zeros[kLanes] = {}, controls[kLanes] = {};
@@ -51,8 +53,7 @@ std::int64_t utf8_length(const std::uint8_t* p, std::int64_t left) {
     const int c = p[0];
     if (c < 0x80) return c != 0;
     if (c >= 0xC2 && c <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
-    if (c >= 0xE0 && c <= 0xEF)
-        return in(1, c == 0xE0 ? 0xA0 : 0x80, c == 0xED ? 0x9F : 0xBF) && in(2, 0x80, 0xBF) ? 3 : 0;
+    if (c >= 0xE0 && c <= 0xEF) return in(1, c == 0xE0 ? 0xA0 : 0x80, c == 0xED ? 0x9F : 0xBF) && in(2, 0x80, 0xBF) ? 3 : 0;
     if (c >= 0xF0 && c <= 0xF4)
         return in(1, c == 0xF0 ? 0x90 : 0x80, c == 0xF4 ? 0x8F : 0xBF) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
     return 0;
@@ -244,13 +245,15 @@ double leading_number(std::string_view token, bool hexadecimal) {
     const std::string_view word = token_of(digits, end);
     const double sign = *p == '-' ? -1.0 : 1.0;
     if (word.size() >= 3 && same_word(word.substr(0, 3), "inf")) return sign * std::numeric_limits<double>::infinity();
-    if (word.size() >= 3 && same_word(word.substr(0, 3), "nan")) return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
+    if (word.size() >= 3 && same_word(word.substr(0, 3), "nan"))
+        return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
     return 0;
 }
 
 std::int32_t whole_label(std::string_view token, std::int64_t offset) {
     double value;
-    if (!whole_number(token, value) || std::isnan(value)) throw TextError(offset, "the label " + quoted(token) + " is not a number");
+    if (!whole_number(token, value) || std::isnan(value))
+        throw TextError(offset, "the label " + quoted(token) + " is not a number");
     if (value != std::floor(value)) throw TextError(offset, "the label " + quoted(token) + " is not a whole number");
     if (std::abs(value) > 2147483647.0) throw TextError(offset, "the label " + quoted(token) + " is too large");
     return static_cast<std::int32_t>(value);

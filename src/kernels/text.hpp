@@ -186,22 +186,31 @@ inline std::uint64_t join_digits(std::uint64_t digits, int count) {
     digits <<= 64 - 8 * count;
     digits = digits * 10 + (digits >> 8);
     return (((digits & 0x000000FF000000FFULL) * 0x000F424000000064ULL) +
-            (((digits >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL)) >> 32;
+            (((digits >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL)) >>
+           32;
 }
 
 // Any decimal number at p, unsigned; returns p if there is none.
 const char* read_any_number(const char* p, double& value);
 
+// A number that is still to be divided: by a power of ten, or by 1.
+struct Quotient {
+    double dividend = 0, divisor = 1;
+
+    double value() const { return dividend / divisor; }
+};
+
 // A short decimal at p: at most 7 digits before the point and 8 after it, no exponent. Returns the byte after it, or
 // nullptr for anything else. kPadding bytes must be readable.
 // A mantissa up to 2^53 and a power of ten up to 22 are doubles without error, so one division rounds once (Clinger 1990).
-inline const char* read_short_number(const char* p, double& value) {
+inline const char* read_short_quotient(const char* p, Quotient& quotient) {
     const bool negative = *p == '-';
     p += negative;
     const std::uint64_t digits = load_word(p) ^ 0x3030303030303030ULL;
     const std::uint64_t ends = non_digits(digits);
     const int whole = std::countr_zero(ends) >> 3;  // 8 if all are digits
-    if (whole == 0 || whole == 8) [[unlikely]] return nullptr;
+    if (whole == 0 || whole == 8) [[unlikely]]
+        return nullptr;
     const char* end = p + whole;
     std::uint64_t mantissa;
     int places = 0;
@@ -222,16 +231,25 @@ inline const char* read_short_number(const char* p, double& value) {
             end = p + whole + 1 + places;
         }
     }
-    if (static_cast<unsigned char>(*end) > ',') [[unlikely]] return nullptr;  // a further digit, an exponent, a letter
-    const double exact = static_cast<double>(static_cast<std::int64_t>(mantissa)) / kPowersOfTen[places];
-    value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) | std::uint64_t{negative} << 63);
+    if (static_cast<unsigned char>(*end) > ',') [[unlikely]]
+        return nullptr;  // a further digit, an exponent, a letter
+    quotient.dividend = static_cast<double>(static_cast<std::int64_t>(mantissa)) * (negative ? -1.0 : 1.0);  // 0 too has a sign
+    quotient.divisor = kPowersOfTen[places];
+    return end;
+}
+
+inline const char* read_short_number(const char* p, double& value) {
+    Quotient quotient;
+    const char* const end = read_short_quotient(p, quotient);
+    if (end) value = quotient.value();
     return end;
 }
 
 // Reads a decimal number at p, correctly rounded; returns the byte after it, or p if no number stands there. A byte
 // that is no part of a number must follow, and kPadding bytes be readable.
 inline const char* read_number(const char* p, double& value) {
-    if (const char* end = read_short_number(p, value)) [[likely]] return end;
+    if (const char* end = read_short_number(p, value)) [[likely]]
+        return end;
     const bool negative = *p == '-';
     const char* const first = p + (negative || *p == '+');
     const char* const end = read_any_number(first, value);

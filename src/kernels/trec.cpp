@@ -64,13 +64,13 @@ TrecIndex join_parts(Bytes text, const std::vector<Part>& parts, std::vector<std
 
 TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
                     std::span<std::int32_t> lengths, std::span<double> scores) {
-    const std::vector<Part> parts = read_pieces<6>(
-        text, pieces, options, kRunColumns,
-        [&](const std::string_view (&columns)[6], const Block& block, std::int64_t row, bool) {
-            starts[size_of(row)] = block.at(columns[2].data());
-            lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
-            scores[size_of(row)] = run_score(columns, block, options);
-        });
+    const std::vector<Part> parts =
+        read_pieces<6>(text, pieces, options, kRunColumns,
+                       [&](const std::string_view(&columns)[6], const Block& block, std::int64_t row, bool) {
+                           starts[size_of(row)] = block.at(columns[2].data());
+                           lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
+                           scores[size_of(row)] = run_score(columns, block, options).value();
+                       });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
     if (index.rows != pieces.rows.back()) {
@@ -83,13 +83,13 @@ TrecIndex parse_run(Bytes text, const Pieces& pieces, ReadOptions options, std::
 
 TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options, std::span<std::int64_t> starts,
                            std::span<std::int32_t> lengths, std::span<std::int32_t> labels) {
-    const std::vector<Part> parts = read_pieces<4>(
-        text, pieces, options, "judgements have 4 columns (query 0 document label)",
-        [&](const std::string_view (&columns)[4], const Block& block, std::int64_t row, bool) {
-            starts[size_of(row)] = block.at(columns[2].data());
-            lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
-            labels[size_of(row)] = label_of(columns[3], block.at(columns[3].data()), options.lenient);
-        });
+    const std::vector<Part> parts =
+        read_pieces<4>(text, pieces, options, "judgements have 4 columns (query 0 document label)",
+                       [&](const std::string_view(&columns)[4], const Block& block, std::int64_t row, bool) {
+                           starts[size_of(row)] = block.at(columns[2].data());
+                           lengths[size_of(row)] = short_length(columns[2].size(), starts[size_of(row)]);
+                           labels[size_of(row)] = label_of(columns[3], block.at(columns[3].data()), options.lenient);
+                       });
     std::vector<std::int64_t> first_rows;
     TrecIndex index = join_parts(text, parts, first_rows);
     if (index.rows != pieces.rows.back()) {

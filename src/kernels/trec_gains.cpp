@@ -49,8 +49,7 @@ class Gains {
         }
         if (rules.numbers.empty())
             std::stable_sort(levels_.begin(), levels_.end(), [](const Level& a, const Level& b) { return a.gain < b.gain; });
-        else
-            merge_sort_by_whole_gain(levels_);
+        else merge_sort_by_whole_gain(levels_);
     }
 
     double of(std::int32_t label) const {
@@ -228,8 +227,13 @@ double graded_rbp(const List& list, const Rules& rules, Scratch&) {
 }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 7> kMeasures{{
-    {"ndcg_of_gains", ndcg_of_gains}, {"dcg_of_gains", dcg_of_gains}, {"ideal_dcg", ideal_dcg},
-    {"ndcg_rel", ndcg_at_relevant}, {"Rndcg", ndcg_at_levels}, {"G", normalised_gain}, {"rbp_graded", graded_rbp},
+    {"ndcg_of_gains", ndcg_of_gains},
+    {"dcg_of_gains", dcg_of_gains},
+    {"ideal_dcg", ideal_dcg},
+    {"ndcg_rel", ndcg_at_relevant},
+    {"Rndcg", ndcg_at_levels},
+    {"G", normalised_gain},
+    {"rbp_graded", graded_rbp},
 }};
 
 }  // namespace

@@ -30,11 +30,11 @@ bool read_plain_columns(const char*& p, std::string_view (&columns)[N]) {
         columns[i] = token_of(start, end);
         start = end + 1;
     }
-    // The newline must be all that is left.
-    if (blanks == 0 || (blanks & (blanks - 1))) return false;
-    const char* const end = p + std::countr_zero(blanks);
-    columns[N - 1] = token_of(start, end);
-    p = end + 1;
+    // The newline must be all that is left. Where it is was known before the columns, and the next line waits for no more.
+    const int size = std::countr_zero(found.newlines);
+    if (blanks != std::uint64_t{1} << size) return false;
+    columns[N - 1] = token_of(start, p + size);
+    p += size + 1;
     return true;
 }
 #else
@@ -95,12 +95,15 @@ inline double score_of(std::string_view token, std::int64_t offset, ReadOptions 
 }
 
 // The score of a line of a run, by the quick way where it is a plain number.
-inline double run_score(const std::string_view (&columns)[6], const Block& block, ReadOptions options) {
+inline Quotient run_score(const std::string_view (&columns)[6], const Block& block, ReadOptions options) {
     const char* const score = columns[4].data();
     const char* const end = score + columns[4].size();
+    Quotient quotient;
+    if (read_short_quotient(score, quotient) == end) [[likely]]
+        return quotient;
     double value;
-    if (read_short_number(score, value) == end) [[likely]] return value;
-    return read_number(score, value) == end && std::isfinite(value) ? value : score_of(columns[4], block.at(score), options);
+    return {read_number(score, value) == end && std::isfinite(value) ? value : score_of(columns[4], block.at(score), options),
+            1};
 }
 
 struct Part {
@@ -147,6 +150,12 @@ class Skipped {
     bool after_comment_;
 };
 
+// The sixth column of a row.
+inline Segment tag_of(const std::string_view (&columns)[6], const Block& block, std::int64_t row) {
+    const std::size_t length = std::min<std::size_t>(columns[5].size(), 1 << 16);
+    return {row, block.at(columns[5].data()), static_cast<std::int32_t>(length)};
+}
+
 // Walks over the lines in [first, last): row(columns, block, index, begins) for each line with N columns; `index` counts
 // on from `index`, and `begins` says that the line is the first of a stretch of one query.
 template <typename Blank, int N, typename Row>
@@ -168,7 +177,8 @@ Part read_piece(Bytes text, std::int64_t first, std::int64_t last, std::int64_t 
             const int count = read_columns<Blank>(p, block.end, columns);
             if (count == 0 && skipped.blank()) continue;
             if (count < N || (count > N && !more))
-                throw TextError(block.at(line), count < N ? too_few(what, count) : std::string(what) + ", and this line has more");
+                throw TextError(block.at(line),
+                                count < N ? too_few(what, count) : std::string(what) + ", and this line has more");
             const bool begins = part.segments.empty() || columns[0] != query;
             if (begins) {
                 query = columns[0];
@@ -176,14 +186,13 @@ Part read_piece(Bytes text, std::int64_t first, std::int64_t last, std::int64_t 
                 part.segments.push_back({part.rows, at, short_length(query.size(), at)});
             }
             row(columns, block, index, begins);
-            if constexpr (N == 6) {
-                const std::int64_t at = block.at(columns[5].data());
-                part.last_tag = {index, at, static_cast<std::int32_t>(std::min<std::size_t>(columns[5].size(), 1 << 16))};
-                if (part.first_tag.row < 0) part.first_tag = part.last_tag;
-            }
+            if constexpr (N == 6)
+                if (part.rows == 0) part.first_tag = tag_of(columns, block, index);
             ++index;
             ++part.rows;
         }
+        if constexpr (N == 6)
+            if (columns[5].data()) part.last_tag = tag_of(columns, block, index - 1);
     });
     return part;
 }

@@ -193,11 +193,21 @@ double rbp_residual(const List& list, const Rules& rules, Scratch&) {
 }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 15> kMeasures{{
-    {"iprec_at_recall", interpolated_precision}, {"iprec_of_recall", interpolated_precision_of},
-    {"iprec_average", mean_interpolated}, {"Rprec_mult", r_precision_multiple},
-    {"Rprec_mult_of", r_precision_multiple_of}, {"relative_P", relative_precision}, {"set_map", set_map}, {"set_F", set_f},
-    {"utility", utility}, {"binG", binary_g}, {"infAP", inferred_ap}, {"yaap", yet_another_ap},
-    {"num_nonrel_judged_ret", nonrelevant_retrieved}, {"unj", unjudged_share}, {"rbp_resid", rbp_residual},
+    {"iprec_at_recall", interpolated_precision},
+    {"iprec_of_recall", interpolated_precision_of},
+    {"iprec_average", mean_interpolated},
+    {"Rprec_mult", r_precision_multiple},
+    {"Rprec_mult_of", r_precision_multiple_of},
+    {"relative_P", relative_precision},
+    {"set_map", set_map},
+    {"set_F", set_f},
+    {"utility", utility},
+    {"binG", binary_g},
+    {"infAP", inferred_ap},
+    {"yaap", yet_another_ap},
+    {"num_nonrel_judged_ret", nonrelevant_retrieved},
+    {"unj", unjudged_share},
+    {"rbp_resid", rbp_residual},
 }};
 
 }  // namespace

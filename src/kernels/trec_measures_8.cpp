@@ -237,11 +237,13 @@ float number_found(const Ranked& q) { return static_cast<float>(q.found); }
 struct Preferences {
     static constexpr Count kTop = 100;
     Count relevant, nonrelevant, nonrelevant_found = 0, relevant_found = 0;
-    Sum bpref, old_bpref, all, retrieved, retrieved_all, top, top5r, top10r, top10, old_top10, top25, top50, top25_2r, five, ten;
+    Sum bpref, old_bpref, all, retrieved, retrieved_all, top, top5r, top10r, top10, old_top10, top25, top50, top25_2r, five,
+        ten;
     Sum number_all, number_retrieved, inferred;
     Count correct = 0, possible = 0;
 
-    explicit Preferences(const Ranked& q) : relevant(q.relevant), nonrelevant(static_cast<Count>(q.list.pool.size()) - q.relevant) {
+    explicit Preferences(const Ranked& q)
+        : relevant(q.relevant), nonrelevant(static_cast<Count>(q.list.pool.size()) - q.relevant) {
         for (Position rank = 1; rank <= q.size; ++rank) nonrelevant_found += q.label(rank) >= 0 && !q.is_relevant(rank);
         Count above = 0, pooled = 0, bounded = 0;
         for (Position i = 0; i < q.size; ++i) {
@@ -267,7 +269,9 @@ struct Preferences {
 
     void add(Count above, Count bounded) {
         const bool clean = above == 0;  // avoids 0/0
-        const auto up_to = [&](Count all_nonrelevant, Count bound) { return clean ? 1.0 : kept(above, all_nonrelevant, bound); };
+        const auto up_to = [&](Count all_nonrelevant, Count bound) {
+            return clean ? 1.0 : kept(above, all_nonrelevant, bound);
+        };
         bpref.add(up_to(nonrelevant, relevant));
         old_bpref.add(up_to(nonrelevant_found, relevant));
         all.add(clean ? 1.0 : kept(above, nonrelevant));
@@ -294,14 +298,15 @@ struct Preferences {
         const auto before = static_cast<float>(i);
         const double next = wide(before) + 1.0;
         const auto found = static_cast<double>(relevant_found - 1);
-        inferred.add(1.0 / next + (wide(before) / next) * wide(static_cast<float>(relevant_found - 1 + above + pooled) / before) *
+        inferred.add(1.0 / next + (wide(before) / next) *
+                                      wide(static_cast<float>(relevant_found - 1 + above + pooled) / before) *
                                       ((found + kEpsilon) / (found + static_cast<double>(above) + 2 * kEpsilon)));
     }
 
     void finish(Count found) {
         if (relevant == 0) return;
-        for (Sum* sum : {&bpref, &old_bpref, &all, &retrieved, &top, &top5r, &top10r, &top10, &old_top10, &top25, &top50, &top25_2r,
-                         &inferred})
+        for (Sum* sum : {&bpref, &old_bpref, &all, &retrieved, &top, &top5r, &top10r, &top10, &old_top10, &top25, &top50,
+                         &top25_2r, &inferred})
             sum->divide(relevant);
         if (found > 0) {
             retrieved_all.divide(found);
@@ -312,44 +317,69 @@ struct Preferences {
     }
 };
 
-template <Sum Preferences::*Field>
+template <Sum Preferences::* Field>
 float preference(const Ranked& q) {
     return (Preferences(q).*Field).value;
 }
 
-template <Count Preferences::*Field>
+template <Count Preferences::* Field>
 float preference_count(const Ranked& q) {
     return static_cast<float>(Preferences(q).*Field);
 }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 52> kMeasures{{
-    {"v8_num_ret", over<number_retrieved>}, {"v8_num_rel", over<number_relevant>}, {"v8_num_rel_ret", over<number_found>},
-    {"v8_map", over<average_precision>}, {"v8_R-prec", over<r_precision>}, {"v8_recip_rank", over<reciprocal_rank>},
-    {"v8_rank_first_rel", over<rank_of_first>}, {"v8_exact_prec", over<exact_precision>},
-    {"v8_exact_recall", over<exact_recall>}, {"v8_11-pt_avg", over<eleven_points>}, {"v8_3-pt_avg", over<three_points>},
-    {"v8_avg_doc_prec", over<document_precision>}, {"v8_exact_relative_prec", over<exact_relative>},
-    {"v8_avg_relative_prec", over<average_relative_precision>}, {"v8_exact_unranked_avg_prec", over<exact_unranked>},
-    {"v8_exact_relative_unranked_avg_prec", over<exact_relative_unranked>}, {"v8_map_at_R", over<map_at_r>},
-    {"v8_int_map", over<interpolated_average_precision>}, {"v8_exact_int_R_rcl_prec", over<interpolated_r_precision>},
-    {"v8_int_map_at_R", over<interpolated_map_at_r>}, {"v8_ircl_prn", over<interpolated_at_recall>},
-    {"v8_P", over<precision_at>}, {"v8_recall", over<recall_at>}, {"v8_Rprec_mult", over<r_precision_multiple>},
-    {"v8_relative_prec", over<relative_at>}, {"v8_unranked_avg_prec", over<unranked_at>},
-    {"v8_relative_unranked_avg_prec", over<relative_unranked_at>}, {"v8_utility", over<exact_utility>},
-    {"v8_rcl_at_142_nonrel", over<average_fallout_recall>}, {"v8_fallout_recall", over<fallout_recall>},
+    {"v8_num_ret", over<number_retrieved>},
+    {"v8_num_rel", over<number_relevant>},
+    {"v8_num_rel_ret", over<number_found>},
+    {"v8_map", over<average_precision>},
+    {"v8_R-prec", over<r_precision>},
+    {"v8_recip_rank", over<reciprocal_rank>},
+    {"v8_rank_first_rel", over<rank_of_first>},
+    {"v8_exact_prec", over<exact_precision>},
+    {"v8_exact_recall", over<exact_recall>},
+    {"v8_11-pt_avg", over<eleven_points>},
+    {"v8_3-pt_avg", over<three_points>},
+    {"v8_avg_doc_prec", over<document_precision>},
+    {"v8_exact_relative_prec", over<exact_relative>},
+    {"v8_avg_relative_prec", over<average_relative_precision>},
+    {"v8_exact_unranked_avg_prec", over<exact_unranked>},
+    {"v8_exact_relative_unranked_avg_prec", over<exact_relative_unranked>},
+    {"v8_map_at_R", over<map_at_r>},
+    {"v8_int_map", over<interpolated_average_precision>},
+    {"v8_exact_int_R_rcl_prec", over<interpolated_r_precision>},
+    {"v8_int_map_at_R", over<interpolated_map_at_r>},
+    {"v8_ircl_prn", over<interpolated_at_recall>},
+    {"v8_P", over<precision_at>},
+    {"v8_recall", over<recall_at>},
+    {"v8_Rprec_mult", over<r_precision_multiple>},
+    {"v8_relative_prec", over<relative_at>},
+    {"v8_unranked_avg_prec", over<unranked_at>},
+    {"v8_relative_unranked_avg_prec", over<relative_unranked_at>},
+    {"v8_utility", over<exact_utility>},
+    {"v8_rcl_at_142_nonrel", over<average_fallout_recall>},
+    {"v8_fallout_recall", over<fallout_recall>},
     {"v8_int_Rprec_mult", over<interpolated_r_precision_multiple>},
-    {"v8_bpref", over<preference<&Preferences::bpref>>}, {"v8_old_bpref", over<preference<&Preferences::old_bpref>>},
-    {"v8_bpref_allnonrel", over<preference<&Preferences::all>>}, {"v8_bpref_retnonrel", over<preference<&Preferences::retrieved>>},
-    {"v8_bpref_retall", over<preference<&Preferences::retrieved_all>>}, {"v8_bpref_topnonrel", over<preference<&Preferences::top>>},
-    {"v8_bpref_top5Rnonrel", over<preference<&Preferences::top5r>>}, {"v8_bpref_top10Rnonrel", over<preference<&Preferences::top10r>>},
-    {"v8_bpref_top10pRnonrel", over<preference<&Preferences::top10>>}, {"v8_bpref_top25pRnonrel", over<preference<&Preferences::top25>>},
+    {"v8_bpref", over<preference<&Preferences::bpref>>},
+    {"v8_old_bpref", over<preference<&Preferences::old_bpref>>},
+    {"v8_bpref_allnonrel", over<preference<&Preferences::all>>},
+    {"v8_bpref_retnonrel", over<preference<&Preferences::retrieved>>},
+    {"v8_bpref_retall", over<preference<&Preferences::retrieved_all>>},
+    {"v8_bpref_topnonrel", over<preference<&Preferences::top>>},
+    {"v8_bpref_top5Rnonrel", over<preference<&Preferences::top5r>>},
+    {"v8_bpref_top10Rnonrel", over<preference<&Preferences::top10r>>},
+    {"v8_bpref_top10pRnonrel", over<preference<&Preferences::top10>>},
+    {"v8_bpref_top25pRnonrel", over<preference<&Preferences::top25>>},
     {"v8_bpref_top50pRnonrel", over<preference<&Preferences::top50>>},
-    {"v8_bpref_top25p2Rnonrel", over<preference<&Preferences::top25_2r>>}, {"v8_bpref_5", over<preference<&Preferences::five>>},
-    {"v8_bpref_10", over<preference<&Preferences::ten>>}, {"v8_bpref_num_all", over<preference<&Preferences::number_all>>},
+    {"v8_bpref_top25p2Rnonrel", over<preference<&Preferences::top25_2r>>},
+    {"v8_bpref_5", over<preference<&Preferences::five>>},
+    {"v8_bpref_10", over<preference<&Preferences::ten>>},
+    {"v8_bpref_num_all", over<preference<&Preferences::number_all>>},
     {"v8_bpref_num_ret", over<preference<&Preferences::number_retrieved>>},
     {"v8_num_nonrel_judged_ret", over<preference_count<&Preferences::nonrelevant_found>>},
     {"v8_bpref_num_correct", over<preference_count<&Preferences::correct>>},
     {"v8_bpref_num_possible", over<preference_count<&Preferences::possible>>},
-    {"v8_old_bpref_top10pRnonrel", over<preference<&Preferences::old_top10>>}, {"v8_infAP", over<preference<&Preferences::inferred>>},
+    {"v8_old_bpref_top10pRnonrel", over<preference<&Preferences::old_top10>>},
+    {"v8_infAP", over<preference<&Preferences::inferred>>},
 }};
 
 }  // namespace

@@ -53,8 +53,8 @@ double reciprocal_rank(const List& list, const Rules& rules, Scratch&) {
 
 double bpref(const List& list, const Rules& rules, Scratch&) {
     const Count relevant = judged_relevant(list, rules);
-    const Count nonrelevant = std::count_if(list.pool.begin(), list.pool.end(),
-                                            [&](std::int32_t label) { return judged_nonrelevant(rules, label); });
+    const Count nonrelevant =
+        std::count_if(list.pool.begin(), list.pool.end(), [&](std::int32_t label) { return judged_nonrelevant(rules, label); });
     Count above = 0;
     double sum = 0;
     for (Position i = 0; i < list.size(); ++i) {
@@ -110,11 +110,20 @@ double set_recall(const List& list, const Rules& rules, Scratch&) {
 }
 
 constexpr std::array<std::pair<std::string_view, Measure>, 14> kMeasures{{
-    {"v9_map", average_precision}, {"v9_map_cut", average_precision_at},
-    {"v9_Rprec", r_precision}, {"v9_recip_rank", reciprocal_rank}, {"v9_bpref", bpref}, {"v9_P", precision_at},
-    {"v9_recall", recall_at}, {"v9_relative_P", relative_precision_at}, {"v9_success", success_at},
-    {"v9_ndcg_cut", ndcg_at}, {"v9_num_rel", num_relevant}, {"v9_num_rel_ret", num_relevant_retrieved},
-    {"v9_set_P", set_precision}, {"v9_set_recall", set_recall},
+    {"v9_map", average_precision},
+    {"v9_map_cut", average_precision_at},
+    {"v9_Rprec", r_precision},
+    {"v9_recip_rank", reciprocal_rank},
+    {"v9_bpref", bpref},
+    {"v9_P", precision_at},
+    {"v9_recall", recall_at},
+    {"v9_relative_P", relative_precision_at},
+    {"v9_success", success_at},
+    {"v9_ndcg_cut", ndcg_at},
+    {"v9_num_rel", num_relevant},
+    {"v9_num_rel_ret", num_relevant_retrieved},
+    {"v9_set_P", set_precision},
+    {"v9_set_recall", set_recall},
 }};
 
 }  // namespace

@@ -37,8 +37,7 @@ inline Count retrieved_relevant(const List& list, const Rules& rules, Position d
                          [&](std::int32_t label) { return judged_relevant(rules, label); });
 }
 inline Count judged_relevant(const List& list, const Rules& rules) {
-    return std::count_if(list.pool.begin(), list.pool.end(),
-                         [&](std::int32_t label) { return judged_relevant(rules, label); });
+    return std::count_if(list.pool.begin(), list.pool.end(), [&](std::int32_t label) { return judged_relevant(rules, label); });
 }
 
 }  // namespace pippin

@@ -39,9 +39,18 @@ def need(purpose: str, *modules: str) -> None:
 
     >>> need("a sum", "numpy")
     """
-    missing = [module for module in modules if not _is_there(module)]
+    missing = lacking(*modules)
     if missing:
         raise missing_extra(purpose, *missing)
+
+
+def lacking(*modules: str) -> list[str]:
+    """Those of these modules that cannot be imported.
+
+    >>> lacking("numpy")
+    []
+    """
+    return [module for module in modules if not _is_there(module)]
 
 
 def _is_there(module: str) -> bool:

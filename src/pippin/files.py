@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -53,6 +51,8 @@ def atomic_write(path: str | os.PathLike[str], *, follow: bool = True) -> Iterat
 
 
 def _replace(target: Path, name: str) -> Iterator[IO[bytes]]:
+    import tempfile
+
     target = target.resolve()  # through a link that the user named, so that the link stays one
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
@@ -111,6 +111,8 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
 def _new_folder(target: Path) -> tuple[Path, int]:
     """A folder that nobody else has, and the lock that says somebody is at work there."""
+    import tempfile
+
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=NEW, dir=target.parent))
         held = hold_folder(folder, wait=True)
@@ -181,6 +183,8 @@ def remove(path: Path) -> None:
     except OSError:
         return
     if stat.S_ISDIR(kind):
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)  # does not follow links
     else:
         with suppress(FileNotFoundError):

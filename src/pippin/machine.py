@@ -6,10 +6,7 @@ Windows has neither file locks of its own kind (`fcntl`) nor ways to open a fold
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -120,6 +117,8 @@ def resident_memory(process: int) -> int:
         except (OSError, IndexError, ValueError):
             return 0
         return pages * os.sysconf("SC_PAGE_SIZE")
+    import subprocess
+
     try:
         told = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=False)
         return 1024 * int(told.stdout)
@@ -133,6 +132,8 @@ def own_group(handle: int) -> dict[str, Any]:
     On Windows a process has no part in a lock that was taken before it began.
     """
     if sys.platform == "win32":
+        import subprocess
+
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"pass_fds": [handle], "process_group": 0}
 
@@ -141,6 +142,7 @@ def die_with_parent() -> None:
     """Ask the system (Linux) to end this process when its parent ends, though it be deep in a native function."""
     if sys.platform == "linux":
         import ctypes
+        import signal
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -179,6 +181,8 @@ def isolated_python(module: str, modules: Sequence[str] = ()) -> list[str]:
 
     Neither the current folder nor `PYTHON…` variables decide what that is; `modules` are looked for beside themselves.
     """
+    import json
+
     start = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
     return [sys.executable, "-I", "-c", start, json.dumps(isolated_path(modules))]
 

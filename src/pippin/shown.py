@@ -67,26 +67,30 @@ def in_columns(rows: Iterable[Sequence[Any]], *names: str) -> dict[str, Any]:
     return {name: [row[i] for row in columns] for i, name in enumerate(names)}
 
 
-class Shown:
-    """A result that shows itself; it gives its data (`to_dict`), a room above it the looks."""
+class InColumns:
+    """Data that others take as a frame."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The data of the result: columns of one length by name."""
+        """The data: columns of one length by name."""
         raise NotImplementedError
 
     def to_polars(self) -> polars.DataFrame:
-        """The data of the result as a Polars frame, numbers in full."""
+        """The data as a Polars frame, numbers in full."""
         need("a Polars frame", "polars")
         import polars
 
         return polars.DataFrame(self.to_dict())
 
     def to_pandas(self) -> Any:
-        """The data of the result as a pandas frame, numbers in full."""
+        """The data as a pandas frame, numbers in full."""
         need("a pandas frame", "pandas")
         import pandas
 
         return pandas.DataFrame(self.to_dict())
+
+
+class Shown(InColumns):
+    """A result that shows itself; it gives its data (`to_dict`), a room above it the looks."""
 
     def __repr__(self) -> str:
         return _presenters().text(self)

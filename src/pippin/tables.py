@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from pippin.frozen import Frozen
 from pippin.layout import bands, fitted, wrapped
 from pippin.terminal import Screen, screen, visible, width
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _GAP = 2
+_SPECIAL = re.compile(r'["\r\n\t]|(?:^|,)[=+@-]')  # in a line of CSV: perhaps to be quoted, or a formula
 _WIDEST = 120  # longer lines of prose are hard to read
 
 _LATEX = {
@@ -34,8 +36,7 @@ class Part(Protocol):
         """The piece in one of the forms; nothing where the form has no place for it."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Frozen):
     """Rows of cells under headers. The first `names` and the last `remarks` columns are text, the rest numbers,
     aligned to the right. Where a terminal is too narrow, text is wrapped, and then the table is drawn in bands that
     each begin with the first `keys` columns. `best` are the (row, column) of cells to stand out.
@@ -108,12 +109,10 @@ class Table:
         )  # fmt: skip
 
     def _csv(self) -> str:
-        rows = (self.headers, *self.rows)
-        return "\n".join(",".join(_quoted(spreadsheet(cell)) for cell in row) for row in rows)
+        return "\n".join(_csv_line(row) for row in (self.headers, *self.rows))
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(Frozen):
     """A title over what follows."""
 
     text: str
@@ -130,8 +129,7 @@ class Heading:
                 "csv": ""}[form]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(Frozen):
     """A paragraph; lines after its first are indented by `hanging` on a terminal."""
 
     text: str
@@ -144,8 +142,7 @@ class Prose:
         return {"table": "\n".join(lines), "markdown": markdown(self.text), "latex": latex(self.text), "csv": ""}[form]
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Frozen):
     """What there is to say of one thing: names and values."""
 
     pairs: Sequence[tuple[str, str]]
@@ -169,8 +166,7 @@ class Facts:
         )
 
 
-@dataclass(frozen=True)
-class Remarks:
+class Remarks(Frozen):
     """Sentences, each an item of a list."""
 
     lines: Sequence[str]
@@ -190,12 +186,12 @@ def together(parts: Sequence[Part], form: str = "table") -> str:
 
 
 def markdown(text: str) -> str:
-    r"""Text of one line in which nothing is taken for HTML.
+    r"""Text of one line in which nothing is taken for HTML or for emphasis.
 
-    >>> markdown("a <b>\n")
-    'a &lt;b>\\n'
+    >>> markdown("a <b>\n"), markdown("dense_*+bm25@* 0.5*")
+    ('a &lt;b>\\n', 'dense_\\*+bm25@* 0.5*')
     """
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", visible(text))
+    return re.sub(r"\*(?=\S)", r"\\*", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", visible(text)))
 
 
 def latex(text: str) -> str:
@@ -233,6 +229,14 @@ def spreadsheet(cell: str) -> str:
     except ValueError:
         return f"'{cell}"
     return cell
+
+
+def _csv_line(row: Sequence[str]) -> str:
+    """A line of CSV; most rows hold nothing to be careful about, which one look at the whole line tells."""
+    line = ",".join(row)
+    if line.count(",") < len(row) and not _SPECIAL.search(line):
+        return line
+    return ",".join(_quoted(spreadsheet(cell)) for cell in row)
 
 
 def _quoted(cell: str) -> str:

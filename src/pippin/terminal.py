@@ -12,15 +12,15 @@ import codecs
 import io
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
+
+from pippin.frozen import Frozen
 
 # C0, DEL and C1; invisible and bidirectional marks; separators of lines; tags; halves of surrogate pairs. The two
 # joiners stay: Persian, Hindi and emoji are written with them.
@@ -48,7 +48,7 @@ _PLAIN = {
 }  # fmt: skip
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿᵀ", "0123456789+-nT", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ᵢᵤ", "0123456789+-iu", strict=True))
-_SCRIPTS = re.compile(f"[{''.join(_RAISED)}]+|[{''.join(_LOWERED)}]+")
+_SCRIPTS = f"[{''.join(_RAISED)}]+|[{''.join(_LOWERED)}]+"  # compiled where it is needed, which is not often
 
 
 def visible(text: str) -> str:
@@ -76,7 +76,7 @@ def plain(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        text = _SCRIPTS.sub(lambda match: _script(match.group(), encoding), text)
+        text = re.sub(_SCRIPTS, lambda match: _script(match.group(), encoding), text)
         return "".join(c if _holds(encoding, c) else _in_ascii(c) for c in text)
     return text
 
@@ -121,8 +121,7 @@ def width(text: str) -> int:
     )
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(Frozen):
     """Where text for people goes: how many columns it has (None: as many as it takes), colours, and the encoding."""
 
     columns: int | None = None
@@ -175,8 +174,13 @@ def screen_of(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Sc
     terminal = stream.isatty()
     bounded = terminal or environment.get("COLUMNS", "").isdigit()
     colour = _COLOURED.get() and terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-    columns = shutil.get_terminal_size().columns if bounded else None
-    return Screen(columns, colour, getattr(stream, "encoding", None) or "utf-8")
+    return Screen(_columns() if bounded else None, colour, getattr(stream, "encoding", None) or "utf-8")
+
+
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 class Guarded:

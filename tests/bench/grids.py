@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
+import numpy as np
+
+from pippin.bench.frame import Frame
 
 KEY = ("data", "fold", "ranker", "convention", "seed")
+KINDS: dict[str, type] = dict.fromkeys(KEY, str) | {"seed": int}
 Cell = tuple[str, str, str, str, int]
 
 
@@ -20,8 +23,8 @@ class HandCell:
     key: Cell
     given: list[float]
 
-    def scores(self) -> pl.DataFrame:
-        return pl.DataFrame({"score": self.given})
+    def scores(self) -> Frame:
+        return Frame({"score": np.array(self.given)})
 
 
 @dataclass
@@ -52,16 +55,15 @@ class HandGrid:
         """Cells with the scores that `scored` holds: one 0 unless it says otherwise."""
         return [HandCell(key, self.scored.get(key, [0.0])) for key in self.held]
 
-    def means(self) -> pl.DataFrame:
+    def means(self) -> Frame:
         rows = []
         for cell, found in self.held.items():
             for (tool, measure), values in found.items():
                 defined = [v for v in values.values() if v is not None]
                 rows.append((*cell, tool, measure, sum(defined) / len(defined) if defined else math.nan))
-        kinds = dict.fromkeys((*KEY, "tool", "measure"), pl.String) | {"seed": pl.Int64, "mean": pl.Float64}
-        return pl.DataFrame(rows, kinds, orient="row")
+        return Frame.of(rows, **KINDS, tool=str, measure=str, mean=float)
 
-    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> pl.DataFrame:
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Frame:
         rows = [
             (*cell, tool, measure, query, value)
             for cell, found in self.held.items()
@@ -69,12 +71,10 @@ class HandGrid:
             if (tools is None or tool in tools) and (measures is None or measure in measures)
             for query, value in values.items()
         ]
-        kinds = dict.fromkeys((*KEY, "tool", "measure", "query"), pl.String)
-        return pl.DataFrame(rows, kinds | {"seed": pl.Int64, "value": pl.Float64}, orient="row")
+        return Frame.of(rows, **KINDS, tool=str, measure=str, query=str, value=float)
 
-    def failures(self) -> pl.DataFrame:
-        kinds = dict.fromkeys((*KEY, "reason"), pl.String) | {"seed": pl.Int64}
-        return pl.DataFrame([(*cell, reason) for cell, reason in self.failed.items()], kinds, orient="row")
+    def failures(self) -> Frame:
+        return Frame.of([(*cell, reason) for cell, reason in self.failed.items()], **KINDS, reason=str)
 
     def missing(self) -> list[dict[str, Any]]:
         return [dict(zip(KEY, cell, strict=True)) for cell in (*self.failed, *self.waiting)]

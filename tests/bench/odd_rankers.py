@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from pippin.bench import store
 from pippin.data.dataset import Dataset
 from pippin.rankers.base import RANKERS, register
 from pippin.rankers.best_feature import BestFeature
+
+HELD = "PIPPIN_TEST_HELD"
 
 
 def is_first(train: Dataset) -> bool:
@@ -38,21 +41,24 @@ if "odd-crash" not in RANKERS:
 
     @register("odd-large")
     class Large(Odd):
-        """Takes a gigabyte in the first fold, slowly enough to be seen."""
+        """Takes a gigabyte in the first fold, and has it until that is seen."""
 
         def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-            held: list[Any] = []
-            for _ in range(16 if is_first(train) else 0):
-                held.append(np.ones(1 << 23))
-                time.sleep(0.05)
+            if is_first(train):
+                held = np.ones(1 << 27)
+                time.sleep(60)
+                del held
             super()._fit(train, valid)
 
     @register("odd-slow")
     class Slow(Odd):
-        """Takes its time."""
+        """Takes its time; after the first fold, until a file that the environment names is gone."""
 
         def _fit(self, train: Dataset, valid: Dataset | None) -> None:
             time.sleep(0.15)
+            held = os.environ.get(HELD)
+            while held and not is_first(train) and Path(held).exists():
+                time.sleep(0.01)
             super()._fit(train, valid)
 
     @register("odd-full")

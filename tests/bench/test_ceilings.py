@@ -42,7 +42,7 @@ def test_map_over_all_judged_is_that_of_an_evaluation_over_them(results: Results
         for cell in results.cells:
             if cell.record["ranker"] == ranker:
                 run: dict[str, dict[str, float]] = {}
-                for query, document, _, score in cell.scores().iter_rows():
+                for query, document, score in cell.scores().rows("query", "document", "score"):
                     run.setdefault(query, {})[document] = score
                 folds.append(evaluate({q: JUDGED[q] for q in run}, run, "MAP", "official")["MAP"])
         assert value == pytest.approx(float(np.mean(folds)), abs=1e-12)

@@ -12,6 +12,7 @@ from tests.collection.test_build import orchard
 
 from pippin.bench.inputs import FoldRef, Input, InputOptions, find_inputs, stored_folds
 from pippin.bench.survey import audit_folds, check_digests, survey
+from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.data.folds import PARTS
 from pippin.data.letor import write_letor
@@ -63,12 +64,23 @@ def test_data_sets_have_names(tmp_path: Path) -> None:
         find_inputs([str(tmp_path / "all.txt")] * 2)
 
 
-def test_what_is_not_there(tmp_path: Path) -> None:
+def test_what_is_not_there_leaves_nothing_behind(tmp_path: Path) -> None:
+    nothing = str(tmp_path / "nothing")
     with pytest.raises(DataError, match="there is no such file or folder"):
-        find_inputs([str(tmp_path / "nothing")])
+        find_inputs([nothing])
+    for command in (
+        ["bench", nothing, "-o", str(tmp_path / "bench")],
+        ["curve", nothing, "-o", str(tmp_path / "curve")],
+        ["select", nothing, "-o", str(tmp_path / "select")],
+        ["board", "new", "pippins", "--data", nothing, "--folder", str(tmp_path / "boards")],
+    ):
+        assert main(command) == 2
+    assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "cannot be cut into 40 parts")])
+@pytest.mark.parametrize(
+    ("folds", "sentence"), [(2, "2 folds cannot be made"), (40, "40 folds need a query each at least")]
+)
 def test_too_few_or_too_many_folds(tmp_path: Path, folds: int, sentence: str) -> None:
     write_letor(whole(), tmp_path / "all.txt")
     with pytest.raises(PippinError, match=sentence):

@@ -31,6 +31,18 @@ def test_the_mean_is_the_mean_of_the_folds_means() -> None:
     assert len(board.board.table.query_ids) == 6
 
 
+def test_tools_that_agree_to_the_last_bit_are_tested_once() -> None:
+    grid = two_folds()
+    for cell, held in grid.held.items():
+        same = held["official", "NDCG@10"]
+        other = {query: None if value is None else value / 2 for query, value in same.items()}
+        grid.held[cell] |= {("letor4", "NDCG@10"): same, ("yahoo", "NDCG@10"): other}
+    boards = leaderboards(grid, tools=["official", "letor4", "yahoo"], measures=["NDCG@10"])
+    tested = {board.tool: board.board.tested for board in boards.values() if board.board is not None}
+    assert tested["official"] is tested["letor4"]
+    assert tested["official"] is not tested["yahoo"]
+
+
 def test_errors_are_averaged_in_quadrature() -> None:
     first, second = [0.0, 0.1, 0.2, 0.5], [0.4, 0.1]
     of_first = sum((v - 0.2) ** 2 for v in first) / 3 / 4

@@ -91,7 +91,7 @@ def test_a_crossing_by_hand() -> None:
     never = overtaking("a", "b", [10, 160], np.tile([3.0, -1.0], (12, 1)))
     assert math.isinf(never.queries)
     told = report.learning_sentences(Learning("d", "NDCG@10", 160, {"a": ((10, 0.1, 0.0, 0.2),)}, (never,)))
-    assert told == ["On d a does not overtake b within 160 queries (95% interval: never … never)."]
+    assert told == ["On d a does not overtake b within 160 queries (95% interval: never)."]
     early = Overtaking("a", "b", 10, 10, math.inf)
     curve = {"a": ((10, 0.1, 0.0, 0.2),)}
     assert "from 10 queries on (95% interval: 10 or fewer … never)" in report.learning_sentences(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,21 @@ def test_all_rankers_and_the_classic_tools_are_meant_by_default() -> None:
     assert experiment.tools == tuple(tool.name for tool in chosen("classic"))
     assert len(experiment.measures) == 10 + 10 + 3
     assert len(keys(experiment)) == 2 * len(names())
+
+
+def test_all_rankers_are_those_that_this_install_can_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Experiment(("d",)).left_out == ""
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    plan = Experiment(("d",))
+    assert set(names()) - set(plan.rankers) == {"auto", "lambdamart", "mart", "xendcg"}
+    assert plan.left_out == (
+        "Left out: auto, lambdamart, mart, xendcg, as their training needs lightgbm: pip install 'pippin[train]'; "
+        "the same command then adds them."
+    )
+    assert "left_out" not in plan.record()
+    assert plan.changed(seeds=(2,)).left_out == plan.left_out
+    named = plan.changed(rankers=("lambdamart",))  # the benchmark says what it needs
+    assert (named.rankers, named.left_out) == (("lambdamart",), "")
 
 
 def test_only_rankers_that_look_at_a_measure_are_trained_under_each_convention() -> None:

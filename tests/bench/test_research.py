@@ -11,6 +11,8 @@ import pytest
 from tests.bench.small import here, write_folds
 from tests.rankers.test_estimators import planted
 
+from pippin.bench import research_tables
+from pippin.bench.inputs import opened_folds
 from pippin.bench.paths import learning
 from pippin.bench.plan import Experiment
 from pippin.bench.research import DIRECTIONS, Direction, Laboratory, research
@@ -54,11 +56,48 @@ def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, st
         report.filled("nothing", made, "page.md")  # type: ignore[arg-type]
 
 
+def test_a_chain_that_failed_is_told_and_not_counted(two: tuple[str, str], tmp_path: Path) -> None:
+    place = Laboratory(two[:1], tmp_path / "r", folds=3, how={"executor": here, "verbose": False})
+    found = place.against(lambda *_: [("regression", ["without(nothing) > regression", "pca(2) > regression"])])
+    assert [(one.ranker, one.unfinished) for one in found] == [
+        ("regression", False), ("pca(2) > regression", False), ("without(nothing) > regression", True),
+    ]  # fmt: skip
+    table = report.table(found)
+    assert table.rows[-1][7] == "not finished"
+    assert "1 comparisons" in table.notes[0]
+    assert "1 not finished" in table.notes[0]
+
+
 def test_every_direction_of_the_page_has_its_place() -> None:
     page = (Path(__file__).parents[2] / "docs" / "research.md").read_text(encoding="utf-8")
     for name in DIRECTIONS.known:
         assert f"<!-- research: {name} -->" in page
         assert f"<!-- end of {name} -->" in page
+
+
+def test_what_a_tournament_costs_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(research_tables, "_has_torch", lambda: False)
+    table = research_tables.tournament_costs(planted(queries=6, size=6), sizes=(4, 8), repeats=1)
+    assert [row[0] for row in table.rows] == ["4", "8"]
+    assert [row[2] for row in table.rows] == ["6", "28"]  # n(n − 1)/2
+    assert all(int(row[4]) <= most for row, most in zip(table.rows, (5, 17), strict=True))  # n⌈log₂n⌉ − 2^⌈log₂n⌉ + 1
+    assert len(table.headers) == len(table.rows[0]) == 6
+
+
+def test_a_laboratory_builds_collections_with_more_features(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "docs.tsv").write_text("".join(f"d{i}\tred apples {i} pears\n" for i in range(8)))
+    (folder / "topics.tsv").write_text("".join(f"q{i}\tred pears {i}\n" for i in range(6)))
+    (folder / "qrels").write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 d7 0\n" for i in range(6)))
+    place = Laboratory((f"mine={folder}",), tmp_path / "r", folds=3)
+    (richer,) = place.richer("auto positions")
+    assert richer.data == "mine+"
+    built = Path(richer.path).parent
+    assert Laboratory((f"mine={built}",), tmp_path / "r", folds=3).richer("auto positions") == []
+    names = opened_folds(richer).data.feature_names
+    assert names[:-2] == opened_folds(place.inputs()[0]).data.feature_names
+    assert [name.partition("@")[0] for name in names[-2:]] == ["first_position", "bm25_proximity"]
 
 
 def test_research_knows_its_directions(tmp_path: Path) -> None:
@@ -72,6 +111,9 @@ def test_curves_with_and_without_a_source(two: tuple[str, str], tmp_path: Path) 
                           verbose=False)  # fmt: skip
     assert list(one.curves) == list(rankers)
     assert list(other.curves) == ["regression"]
+    (alone,) = learning(two, tmp_path / "r", rankers=rankers, sizes=(3,), seeds=1, quick=True, folds=3, executor=here,
+                        verbose=False, shown=("one",))  # fmt: skip
+    assert alone.curves == one.curves
 
 
 def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_cell_holds_what_its_model_gives(results: Results, folder: Path) -> No
     model = models.load(cell.model)
     assert model.name == "regression"
     assert model.get_params()["ridge"] == cell.record["selected"]["parameters"]["ridge"]
-    scores = cell.scores()
+    scores = cell.scores().to_polars()
     assert scores["score"].to_list() == model.predict(test).tolist()
     assert scores["label"].to_list() == test.labels.tolist()
     assert scores["query"].unique(maintain_order=True).to_list() == list(test.query_ids)
@@ -61,8 +61,8 @@ def test_values_and_means_are_those_of_evaluate(results: Results, folder: Path) 
     test = find_inputs([str(folder)])[0].read()[0].test
     cell = results.cells[1]
     for tool, measure in (("official", "NDCG@10"), ("letor4", "P@3"), ("yahoo", "MAP"), ("gdeval", "NDCG@5")):
-        expected = evaluate(test, cell.scores()["score"].to_numpy(), [measure], tool)
-        kept = cell.values().filter(polars.col("tool") == tool, polars.col("measure") == measure)
+        expected = evaluate(test, cell.scores()["score"], [measure], tool)
+        kept = cell.values().to_polars().filter(polars.col("tool") == tool, polars.col("measure") == measure)
         values = dict(zip(kept["query"], kept["value"], strict=True))
         assert values == {
             query: None if math.isnan(value) else value for query, value in expected.per_query[measure].items()
@@ -80,14 +80,14 @@ def test_the_choice_is_the_first_best_on_validation(results: Results) -> None:
 
 
 def test_tables(results: Results) -> None:
-    means = results.means()
+    means = results.means().to_polars()
     assert means.columns == [*KEY, "tool", "measure", "mean"]
     assert set(means["measure"]) == set(MEASURES)
     assert set(means["tool"]) == {tool.name for tool in chosen("classic")}
     assert len(means.filter(polars.col("tool") == "official")) == 10 * len(MEASURES)
     catboost = set(means.filter(polars.col("tool") == "catboost")["measure"])
     assert catboost == set(MEASURES) - {"ERR@10"}  # labels above 1 are no probabilities
-    values = results.values(tools=["official"], measures=["MAP"])
+    values = results.values(tools=["official"], measures=["MAP"]).to_polars()
     assert values.columns == [*KEY, "tool", "measure", "query", "value"]
     assert len(values) == 2 * 30  # every query is tested once by each ranker
     mean = values.filter(polars.col("fold") == "Fold1", polars.col("ranker") == "regression")["value"].mean()
@@ -95,7 +95,7 @@ def test_tables(results: Results) -> None:
         polars.col("fold") == "Fold1", polars.col("ranker") == "regression", polars.col("tool") == "official",
         polars.col("measure") == "MAP",
     )["mean"].item(), rel=1e-12)  # fmt: skip
-    costs = results.costs()
+    costs = results.costs().to_polars()
     assert len(costs) == 10
     assert (costs["train_seconds"] <= costs["select_seconds"]).all()
     assert (costs["select_processor_seconds"] >= costs["train_processor_seconds"]).all()
@@ -104,8 +104,8 @@ def test_tables(results: Results) -> None:
     assert len(results.failures()) == 0
     assert set(results.importances()["feature"]) == {"1", "2", "3", "4", "5"}
     data = results.datasets()
-    assert data["queries"].to_list() == [30] * 5
-    assert data["fold"].to_list() == [f"Fold{i}" for i in range(1, 6)]
+    assert data["queries"].tolist() == [30] * 5
+    assert data["fold"].tolist() == [f"Fold{i}" for i in range(1, 6)]
     assert "findings" in results.audits()["small"]
     plan = results.plan()
     assert (plan["data"], plan["ranker"], plan["select"]) == (["small"], list(CHEAP), ["MAP"])
@@ -123,7 +123,7 @@ def test_nothing_is_computed_twice_and_bytes_are_the_same(results: Results, fold
 
 def test_a_later_plan_adds_to_an_earlier_one_or_takes_its_place(folder: Path, tmp_path: Path) -> None:
     def means() -> dict[str, int]:
-        shown = Results.open(tmp_path / "r").means().filter(polars.col("tool") == "official")
+        shown = Results.open(tmp_path / "r").means().to_polars().filter(polars.col("tool") == "official")
         return dict(shown.filter(polars.col("measure") == "MAP").group_by("ranker").len().iter_rows())
 
     bench(folder, tmp_path / "r", rankers=("best-feature",))
@@ -162,7 +162,7 @@ def test_a_cell_that_comes_at_last_is_no_failure(folder: Path, tmp_path: Path) -
     cell.path.rmdir()
     results.write_failure(outcome.tasks[0], "bad luck")
     fresh = Results.open(results.path)
-    assert fresh.failures()["reason"].to_list() == ["bad luck"]
+    assert fresh.failures()["reason"].tolist() == ["bad luck"]
     assert bench(folder, tmp_path / "r", rankers=("best-feature",)).computed == 1
     fresh = Results.open(results.path)
     assert not len(fresh.failures())
@@ -198,7 +198,7 @@ def look(results: Results) -> list[object]:
     tables = (fresh.means(), fresh.values(), fresh.costs(), fresh.failures(), fresh.importances(), fresh.datasets())
     rest = [fresh.audits(), fresh.feature_names(), fresh.plan(), fresh.versions]
     return [
-        *(table.rows() for table in tables),
+        *(table.to_dict() for table in tables),
         *rest,
         [(c.scores().rows(), c.model.read_bytes()) for c in fresh.cells],
     ]

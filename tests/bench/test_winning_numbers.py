@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 from tests.bench.grids import HandGrid, numbered
 
+from pippin.bench.frame import Frame
 from pippin.bench.leaderboard import leaderboards
 from pippin.bench.published import read_published
 from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
 from pippin.errors import DataError
 
-COLUMNS = ["data", "ranker", "measure", "value"]
 
-
-def frame(*rows: tuple[str, str, str, float | None]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), COLUMNS, orient="row")
+def frame(*rows: tuple[str, str, str, float | None]) -> Frame:
+    return Frame.of(rows, data=str, ranker=str, measure=str, value=float)
 
 
 def test_equal_means_win_nothing() -> None:

@@ -231,7 +231,7 @@ def test_results_of_a_revealed_board_can_be_reported(cup: Fair, tmp_path: Path) 
     standing.close(cup.site, "cup")
     standing.reveal(cup.site, "cup")
     results = export_results(cup.site, "cup", tmp_path / "results")
-    means = {row[2]: row[-1] for row in results.means().iter_rows() if row[5] == "official"}
+    means = {row[2]: row[-1] for row in results.means().rows() if row[5] == "official"}
     assert means["good"] == kept(cup.site, "cup", good).means["final"]
 
 

@@ -128,10 +128,15 @@ def test_mq2008_in_folds(shared: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.usefixtures("folder")
-def test_five_lines_sum_it_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_five_sentences_sum_it_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["audit", "data.txt"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5
+    told = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["audit", "data.txt"]) == 0
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == told.split()  # folded, not cut
+    lines = told.splitlines()
     assert lines[1].startswith("Fit for a comparison, with care: ")
     assert "1 of 2 queries (50.0 %) has no relevant document" in "\n".join(lines)
     assert "--all" in lines[-1]

@@ -52,7 +52,7 @@ KEYS = {
     "board": {"name", "title", "state", "measure", "tool", "rows"},
     "verify": {"path", "what", "files", "bytes", "state", "damage"},
 }  # fmt: skip
-DATA = ("as", "convert", "rank", "rerank", "completion")  # what they print is for programs
+DATA = ("as", "convert", "diversify", "rank", "rerank", "completion")  # what they print is for programs
 SLOW = ("demo", "serve", "submit")  # their examples are run by test_demo, and in tests/serve
 
 

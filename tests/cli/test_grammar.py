@@ -126,6 +126,12 @@ def test_old_spellings_go_on_working_with_a_hint(
         assert isinstance(action, Former)
 
 
+def test_files_may_stand_on_both_sides_of_flags() -> None:
+    parser, _ = parser_of("eval")
+    scattered = parser.parse_args(["judged.txt", "-m", "MAP", "a.run", "--tool", "gdeval", "b.run"])
+    assert scattered == parser.parse_args(["judged.txt", "a.run", "b.run", "-m", "MAP", "--tool", "gdeval"])
+
+
 def test_names_are_joined_by_commas_or_repeated() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("-m", action=Several, default=["MAP"])

@@ -82,6 +82,8 @@ def _collections(folder: Path) -> None:
         (folder / place).write_text(lines)
     for place in ("topics.tsv", "new.tsv", "cacm/queries.tsv"):
         (folder / place).write_text(topics)
+    served = "".join(f"t{i}.{s}\t{WORDS[(i + 3 * s) % len(WORDS)]}\n" for i in range(12) for s in (1, 2))
+    (folder / "subtopics.tsv").write_text(served)
     (folder / "judged.txt").write_text(judged)
     (folder / "cacm/qrels.txt").write_text(judged)
     for name, text in PAGES.items():
@@ -98,6 +100,7 @@ MAKING = (
     "train train.txt --ranker best-feature --out model.json --quiet",
     "simulate train.txt scores.txt --sessions 20 --shown 4 --swaps 0.5 --out clicks.tsv",
     "index cacm/ --out cacm.index --quiet",
+    "search cacm.index --topics topics.tsv --out bm25.run --top 20",
     "build cacm/ --out cacm-letor --sample 20 --folds 3 --quiet",
     "train cacm-letor/QueryLevelNorm/Fold1/train.txt --ranker best-feature --out built.json --quiet",
     "board new cup --data mine --seed 1",

@@ -15,7 +15,8 @@ import pytest
 
 from pippin.collection import build as room
 from pippin.collection import extraction
-from pippin.collection.build import build, choose_features
+from pippin.collection.build import build
+from pippin.collection.choosing import choose_features
 from pippin.collection.collection import Collection, Document, Link, Query
 from pippin.collection.features import extract, extract_many
 from pippin.collection.meta import read_meta

@@ -15,12 +15,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
 
+from pippin.collection.build import build  # noqa: E402
+from pippin.collection.built import Built  # noqa: E402
 from pippin.collection.collection import Collection, Document, Query  # noqa: E402
-from pippin.collection.embeddings import Embeddings, embed, fuse, open_embeddings, with_dense  # noqa: E402
+from pippin.collection.embeddings import Embeddings, embed, fuse, open_embeddings  # noqa: E402
 from pippin.collection.encoder import Encoder  # noqa: E402
+from pippin.collection.features import SETS  # noqa: E402
 from pippin.collection.index import Index, build_index  # noqa: E402
-from pippin.collection.retrieval import search  # noqa: E402
-from pippin.errors import DataError  # noqa: E402
+from pippin.collection.recipe import Recipe  # noqa: E402
+from pippin.collection.retrieval import Pipeline, open_source, search  # noqa: E402
+from pippin.data.trec import Judgements  # noqa: E402
+from pippin.errors import ConventionError, DataError  # noqa: E402
+from pippin.rankers import ranker  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "red", "green", "apples", "pears", "sour", "sweet"]
 SIZE, HEADS, LAYERS, UNITS = 8, 2, 2, 12
@@ -203,13 +209,13 @@ def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored: Embeddings, index
         assert set(fused.numbers[q].tolist()) == set(worth)  # the union
         assert fused.scores[q].tolist() == sorted(worth.values(), reverse=True)
         assert all(worth[n] == s for n, s in zip(fused.numbers[q].tolist(), fused.scores[q].tolist(), strict=True))
-    data = fused.dataset("bm25@text tf@text", version="Feature-min")
-    more = with_dense(data, stored, QUERIES, fused)
-    assert more.feature_names == ("bm25@text", "tf@text", "dense_cosine", "dense_dot", "dense_passage", "rrf")
-    rows = np.asarray(more.features)[: int(more.offsets[1])]
-    assert np.allclose(rows[:, -1], fused.scores[0])
-    with pytest.raises(DataError, match="text of query 1"):
-        with_dense(data, stored, QUERIES[1:])
+    data = fused.dataset("bm25@text dense", version="Feature-min", dense=stored)
+    assert data.feature_names == ("bm25@text", "dense_cosine", "dense_dot", "dense_passage", "dense_fused")
+    rows = np.asarray(data.features)[: int(data.offsets[1])]
+    assert np.allclose(rows[:, -1], fused.scores[0], atol=1e-6)  # as LETOR writes them
+    assert np.allclose(rows[:, 1:4], stored.features(stored.queries(QUERIES)[0], fused.numbers[0]), atol=1e-6)
+    with pytest.raises(ConventionError, match="--dense FOLDER"):
+        fused.dataset("dense_dot")
     with pytest.raises(DataError, match="same queries"):
         fuse(sparse, replace(dense, queries=QUERIES[::-1]))
 
@@ -227,3 +233,56 @@ def test_a_real_model_knows_what_is_alike() -> None:
     # As transformers 5.22.2 computes them; all numbers of the vectors were within 2e-7 of its own.
     assert float(man @ bread) == pytest.approx(0.7553, abs=2e-4)
     assert float(man @ girl) == pytest.approx(-0.1050, abs=2e-4)
+
+
+@pytest.fixture(scope="module")
+def built(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of fruit whose queries are answered by BM25 and by vectors."""
+    texts = ["red apples sweet apples", "green pears", "sour green apples red", "", "sweet", "sour", "green"]
+    documents = [Document(f"d{i}", {"text": text}) for i, text in enumerate(texts)]
+    queries = tuple(Query(str(i), text) for i, text in enumerate(("red apples", "green pears", "sour") * 2))
+    judged = {query.id: {"d0": 1, "d5": 2} for query in queries}
+    fruit = Collection("fruit", ("text",), lambda: iter(documents), queries=queries, judgements=Judgements.of(judged))
+    folder = tmp_path_factory.mktemp("built") / "fruit"
+    build(fruit, folder, Recipe("bm25@text", size=2, folds=3, meta=False, dense=str(encoder.folder)))
+    return folder
+
+
+def test_a_build_has_the_nearest_documents_and_their_features(built: Path, encoder: Encoder) -> None:
+    made = Built.open(built)
+    assert made.manifest["features"] == ["bm25@text", *SETS["dense"].texts]
+    assert made.manifest["dense"]["model"] == encoder.digest
+    assert "nearest" in made.manifest["recipe"]["sampling"]
+    index, _ = open_source(built)
+    vectors = open_embeddings(built / "dense", index, encoder)
+    data = made.folds("Feature-null").data
+    for i, query in enumerate(data.query_ids):
+        rows = slice(int(data.offsets[i]), int(data.offsets[i + 1]))
+        asked = Query(query, ("red apples", "green pears", "sour")[int(query) % 3])
+        sparse, dense = search(index, [asked], top=2, stream="text"), vectors.search([asked], top=2)
+        union = set(sparse.numbers[0].tolist()) | set(dense.numbers[0].tolist())
+        assert data.document_ids is not None
+        assert sorted(data.document_ids[rows]) == sorted(f"d{n}" for n in union)
+        numbers = index.numbers(list(data.document_ids[rows]))
+        table = vectors.table(asked, index.analyse(asked.text), numbers)
+        assert np.allclose(np.asarray(data.features)[rows, 1:], table, atol=1e-6)
+
+
+def test_a_model_of_dense_features_ranks_new_queries(built: Path, encoder: Encoder) -> None:
+    model = ranker("ranksvm")().fit(Built.open(built).folds().data)
+    run = Pipeline(built, model, top=2, dense=encoder.folder)([Query("new", "sour pears")])
+    index, _ = open_source(built)
+    vectors = open_embeddings(built / "dense", index, encoder)
+    nearest = vectors.search([Query("new", "sour pears")], top=2)
+    assert {index.ids.at(n) for n in nearest.numbers[0].tolist()} <= set(run.document_ids)
+    with pytest.raises(ConventionError, match="--dense FOLDER"):
+        Pipeline(built, model, top=2)([Query("new", "sour pears")])
+    with pytest.raises(DataError, match="no vectors are kept here"):
+        Pipeline(index, model, dense=encoder.folder)
+
+
+def test_dense_features_without_a_model_are_refused(tmp_path: Path) -> None:
+    fruit = Collection("fruit", ("text",), lambda: iter([Document("d", {"text": "red"})]), queries=(Query("1", "red"),),
+                       judgements=Judgements.of({"1": {"d": 1}}))  # fmt: skip
+    with pytest.raises(DataError, match="--dense FOLDER"):
+        build(fruit, tmp_path / "x", Recipe("bm25@text dense_dot"))

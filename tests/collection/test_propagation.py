@@ -64,7 +64,7 @@ def test_the_recursion_is_solved(seed: int, alpha: float) -> None:
     table = rng.normal(size=(40, 3))
     around = Neighbourhood(graph, np.arange(40), scored(table[:, 0]))
     out = around.weighted()
-    for weights in (out, out.T.tocsr(), around.uniform()):
+    for weights in (out, out.transposed(), around.uniform()):
         twin = np.linalg.solve(np.eye(40) - (1 - alpha) * weights.toarray(), alpha * table)
         assert np.abs(propagate(weights, table, alpha) - twin).max() <= 1e-8
         swapped = propagate(weights, table, 1 - alpha, alpha_is_self=False)

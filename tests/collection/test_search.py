@@ -16,6 +16,7 @@ from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index import Index, build_index
 from pippin.errors import DataError, UnknownName
+from pippin.kernels import index as kernel
 
 PLAIN = Analysis(stop="none", stem="none")
 
@@ -84,6 +85,33 @@ def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
         hits = np.asarray(np.isin(drawn, [int(word[1:]) for word in words]).any(axis=1))
         assert numbers.tolist() == expected(everything, hits, ids, 50)
         assert scores.tobytes() == everything[numbers].tobytes()
+
+
+@pytest.mark.parametrize("average", [40.0, 7.5])
+def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
+    """More documents than one range has, words of three documents and of nearly all, and counts beyond a byte."""
+    generator = np.random.default_rng(int(average))
+    documents, shares = 100_000, np.geomspace(3e-5, 0.97, 24)
+    lengths = generator.integers(300, 900, documents).astype(np.uint32)
+    held = [np.flatnonzero(generator.random(documents) < share).astype(np.uint32) for share in shares]
+    counts = [np.minimum(generator.geometric(0.4, len(some)), 299).astype(np.uint32) for some in held]
+    counts[-1][:50] = 299
+    sizes = np.array([len(some) for some in held], np.uint32)
+    run = kernel.Inverted(sizes, np.concatenate(held), np.concatenate(counts))
+    packed, ends, _ = kernel.pack(run, lengths)
+    starts = np.concatenate(([0], np.cumsum(ends)))
+    stream = kernel.open_stream(starts, packed, lengths, average=average)
+    ranks = generator.permutation(documents).astype(np.uint32)
+    for n in (1, 10, 1000):
+        queries = [generator.choice(24, generator.integers(1, 7), replace=False).astype(np.uint32) for _ in range(20)]
+        offsets = np.concatenate(([0], np.cumsum([len(query) for query in queries])))
+        found = kernel.top(stream, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
+        for query, (numbers, scores) in zip(queries, found, strict=True):
+            exact = kernel.bm25(stream, query, documents, 1.2, 0.75)
+            there = np.unique(np.concatenate([held[word] for word in query]))
+            best = there[np.lexsort((ranks[there], -exact[there]))[:n]]
+            assert numbers.tolist() == best.tolist()
+            assert scores.tobytes() == exact[best].tobytes()
 
 
 def in_order(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:

@@ -68,15 +68,15 @@ def test_no_pages() -> None:
 
 
 def test_a_chain_of_a_hundred_thousand_pages_is_deep_not_slow() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     tree = Sitemap.of_parents(np.arange(-1, 99_999))
     assert tree.depth[-1] == 99_999
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_host_with_a_hundred_thousand_pages() -> None:
     urls = ["a.gov/", *(f"a.gov/d{i % 100}/{i}.html" for i in range(99_999))]
-    start = time.perf_counter()
+    start = time.process_time()
     tree = Sitemap.of_urls(urls)
     assert tree.child_counts[0] == 99_999
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

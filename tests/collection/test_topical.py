@@ -113,7 +113,7 @@ def spec_iteration(links: np.ndarray, shares: np.ndarray, alpha: float, rounds: 
 @pytest.mark.parametrize("seed", range(5))
 def test_topical_hits_are_the_limit_of_their_formulas_and_sum_to_hits(seed: int) -> None:
     links = random_graph(seed).matrix()
-    shares = np.random.default_rng(seed).dirichlet(np.ones(3), links.shape[0])
+    shares = np.random.default_rng(seed).dirichlet(np.ones(3), links.size)
     plain = hits(links, tolerance=1e-13, rounds=20_000)
     topics = [topical_hits(plain, column) for column in shares.T]
     found_authority = np.column_stack([topic.authority for topic in topics])

@@ -105,7 +105,7 @@ def test_tabs_with_and_without_headings(tmp_path: Path) -> None:
         ('{"id": true, "text": "a"}', "there is no id", 1),
         ('{"id": 1, "text": 5}', "the query 1 has no title or text or query", 1),
         ("1\ta\n2 b\n", "2 columns separated by tabs are expected: id, text", 2),
-        (b"1\ta\n2\t\xff\n", "byte 3 of the line is not UTF-8", 2),
+        (b"1\ta\n2\t\x81\n", "byte 3 of the line is neither UTF-8 nor windows-1252", 2),
     ],
 )
 def test_bad_topics(tmp_path: Path, text: str | bytes, sentence: str, line: int | None) -> None:

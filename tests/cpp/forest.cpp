@@ -52,7 +52,8 @@ Grown grow(std::mt19937& random, const std::vector<std::int64_t>& leaves, std::i
 
 bool goes_left(double x, double threshold, Missing missing) {
     const bool nan = std::isnan(x), zero = nan || x == 0;
-    if (missing == Missing::nan_left || missing == Missing::nan_right) return nan ? missing == Missing::nan_left : x <= threshold;
+    if (missing == Missing::nan_left || missing == Missing::nan_right)
+        return nan ? missing == Missing::nan_left : x <= threshold;
     if (zero && missing != Missing::as_zero) return missing == Missing::zero_left;
     return (nan ? 0.0 : x) <= threshold;
 }
@@ -64,7 +65,8 @@ double walk(const Grown& made, const double* row) {
         std::int32_t at = count > 1 ? 0 : -1;
         while (at >= 0) {
             const std::size_t i = node + static_cast<std::size_t>(at);
-            at = goes_left(row[made.features[i]], made.thresholds[i], static_cast<Missing>(made.missing[i])) ? made.left[i] : made.right[i];
+            at = goes_left(row[made.features[i]], made.thresholds[i], static_cast<Missing>(made.missing[i])) ? made.left[i]
+                                                                                                             : made.right[i];
         }
         sum += made.values[leaf + static_cast<std::size_t>(-1 - at)];
         node += static_cast<std::size_t>(count - 1);
@@ -80,7 +82,9 @@ void compare(std::mt19937& random, const std::vector<std::int64_t>& leaves, std:
     std::vector<double> table(rows * kWidth), scores(rows);
     for (double& value : table) {
         const unsigned kind = random() % 10;
-        value = kind == 0 ? std::nan("") : kind == 1 ? std::numeric_limits<double>::infinity() : (random() % (2U * cuts)) / 2.0 - cuts / 2;
+        value = kind == 0   ? std::nan("")
+                : kind == 1 ? std::numeric_limits<double>::infinity()
+                            : (random() % (2U * cuts)) / 2.0 - cuts / 2;
     }
     for (const char* name : {"plain", "avx2", "avx512"}) {
         const ScoreBlock block = score_block(name);

@@ -31,7 +31,8 @@ const std::vector<std::string> kSeeds = {
     "2 qid:10 1:0.5 2:-3e2 3:7 #docid = GX1 inc = 1 prob = 0.25\n0 qid:10 1:1 2:.5 3:NULL # x\n1.0 qid:a 2:1.5#y\r\n",
     "# c\n\n0 qid:1 1:1 2:2 3:3 4:4 5:5 6:6 7:7 8:8 9:9 10:10 11:1234567.12345678 12:123456789\n",
     "q1 0 d1 1\nq1 0 d2 -1\n# c\nq2 Q0 d1 2.0\n",
-    "q1 Q0 d1 1 0.5 mine\nq1\tQ0  d2 2 -1e-3 other\n\nq2 Q0 d1 1 7 third\r\nq2 Q0 GX000-00-0000000 2 6.5 a-long-tag-of-a-run-that-fills-the-line\n",
+    "q1 Q0 d1 1 0.5 mine\nq1\tQ0  d2 2 -1e-3 other\n\nq2 Q0 d1 1 7 third\r\nq2 Q0 GX000-00-0000000 2 6.5 "
+    "a-long-tag-of-a-run-that-fills-the-line\n",
     "1\n2.5\n-3e-7\n12345678.12345678\n\n",
     "1e400\n-0x1p3\ninfinity\nnan(1)\n0.00000000000000000000000000000000000001234567890123456789e-280\n\xc3\xa9\n",
 };
@@ -89,8 +90,8 @@ std::string letor(Bytes text, int threads) {
     std::vector<T> features(n * static_cast<std::size_t>(shape.width));
     std::vector<std::int32_t> labels(n), document_lengths(n), comment_lengths(n);
     std::vector<std::int64_t> lines(n + 1), document_starts(n), comment_starts(n);
-    const LetorColumns<T> columns{features,         shape.width,    labels,         lines, document_starts,
-                                  document_lengths, comment_starts, comment_lengths};
+    const LetorColumns<T> columns{features,        shape.width,      labels,         lines,
+                                  document_starts, document_lengths, comment_starts, comment_lengths};
     std::string result;
     append(result, parse_letor<T>(text, shape.pieces, T(0), columns, threads));
     append(result, features, static_cast<std::int64_t>(features.size()));
@@ -126,7 +127,8 @@ std::string trec(Bytes text, bool lenient, bool comments, int threads, Parse&& p
     append(result, lengths, index.rows);
     append(result, values, index.rows);
     for (std::int64_t row = 0; row < index.rows; ++row)
-        if (starts[static_cast<std::size_t>(row)] + lengths[static_cast<std::size_t>(row)] > static_cast<std::int64_t>(text.size()))
+        if (starts[static_cast<std::size_t>(row)] + lengths[static_cast<std::size_t>(row)] >
+            static_cast<std::int64_t>(text.size()))
             result = "a document id reaches past the end of the text";
     return result;
 }
@@ -141,7 +143,8 @@ std::string scores(Bytes text, bool lenient, int threads) {
 }
 
 std::string everything(Bytes text, int threads) {
-    std::string all = outcome([&] { return letor<double>(text, threads); }) + outcome([&] { return letor<float>(text, threads); });
+    std::string all =
+        outcome([&] { return letor<double>(text, threads); }) + outcome([&] { return letor<float>(text, threads); });
     for (const bool lenient : {false, true}) {
         for (const bool comments : {false, true}) {
             all += outcome([&] { return trec<double>(text, lenient, comments, threads, parse_run); });

@@ -71,7 +71,8 @@ Inverted indexed(int threads, Counts& expected, std::vector<std::uint32_t>& leng
     for (int batch = 0; batch < 3; ++batch) {
         std::vector<std::string> texts(2 * 700);
         for (std::string& text : texts)
-            for (std::size_t n = random.below(12); n > 0; --n) text += "w" + std::to_string(random.below(1 + random.below(60))) + " ";
+            for (std::size_t n = random.below(12); n > 0; --n)
+                text += "w" + std::to_string(random.below(1 + random.below(60))) + " ";
         const std::vector<std::string_view> views(texts.begin(), texts.end());
         indexer.read(views, threads);
         std::vector<std::string_view> stems;
@@ -113,7 +114,8 @@ void test_counts_and_search() {
     }
     std::vector<std::uint32_t> ranks(lengths.size());
     double total = 0;
-    for (std::size_t i = 0; i < lengths.size(); ++i) ranks[i] = static_cast<std::uint32_t>(lengths.size() - i), total += lengths[i];
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        ranks[i] = static_cast<std::uint32_t>(lengths.size() - i), total += lengths[i];
     const double longest = *std::max_element(lengths.begin(), lengths.end());
     const Lengths stream{lengths, total / static_cast<double>(lengths.size()), longest};
     Generator random;
@@ -135,7 +137,8 @@ void test_counts_and_search() {
         for (std::uint32_t d = 0; d < lengths.size(); ++d)
             if (std::any_of(query.begin(), query.end(), [&](std::uint32_t term) { return expected.contains({term, d}); }))
                 all.push_back({scores[d], ranks[d], d});
-        std::sort(all.begin(), all.end(), [](const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.rank < b.rank; });
+        std::sort(all.begin(), all.end(),
+                  [](const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.rank < b.rank; });
         all.resize(std::min(n, all.size()));
         CHECK(std::equal(hits.begin(), hits.end(), all.begin(), all.end(),
                          [](const Hit& a, const Hit& b) { return a.document == b.document && a.score == b.score; }));
@@ -186,7 +189,8 @@ void test_damage() {
         std::vector<std::uint32_t> documents, counts, lengths;
         auto bytes = some_postings(random, 1 + random.below(400), documents, counts, lengths);
         const std::size_t head = std::min<std::size_t>(bytes.size(), random.below(2) ? 60 : bytes.size());
-        for (std::size_t n = 1 + random.below(4); n > 0; --n) bytes[random.below(head)] = static_cast<std::uint8_t>(random.below(256));
+        for (std::size_t n = 1 + random.below(4); n > 0; --n)
+            bytes[random.below(head)] = static_cast<std::uint8_t>(random.below(256));
         if (random.below(3) == 0) bytes.resize(random.below(bytes.size() + 1));
         const std::vector<std::uint8_t> exactly(bytes);  // of exactly its size, so that a byte behind it would be seen
         try {
@@ -194,11 +198,12 @@ void test_damage() {
             std::vector<std::int64_t> found, numbers;
             std::vector<double> times, scores(lengths.size());
             std::vector<std::uint32_t> ranks(lengths.size());
-            for (std::size_t i = 0; i < lengths.size(); i += 1 + random.below(50)) numbers.push_back(static_cast<std::int64_t>(i));
+            for (std::size_t i = 0; i < lengths.size(); i += 1 + random.below(50))
+                numbers.push_back(static_cast<std::int64_t>(i));
             std::vector<double> table(numbers.size());
             const std::vector<Asked> asked = {{words[0]}};
             bm25_top({lengths, 100}, asked, {2.5, 0.8}, 1 + random.below(20), ranks);
-            count_in(words, numbers, table);
+            count_in(asked, numbers, table);
             bm25_scores({lengths, 100}, asked, {2.5, 0.8}, scores);
             subtract_postings(words[0], words, lengths);
             unpack_postings(words[0], found, times);

@@ -21,9 +21,9 @@ using check::near;
 
 namespace {
 
-constexpr std::array<std::string_view, 16> kNames{"ndcg",        "dcg",   "mean_ndcg", "ap",  "p",   "recall",
-                                                  "r_precision", "rr",    "err",       "rbp", "bpref", "success",
-                                                  "f",           "num_ret", "num_rel", "num_rel_ret"};
+constexpr std::array<std::string_view, 16> kNames{"ndcg",        "dcg",     "mean_ndcg", "ap",         "p",     "recall",
+                                                  "r_precision", "rr",      "err",       "rbp",        "bpref", "success",
+                                                  "f",           "num_ret", "num_rel",   "num_rel_ret"};
 
 // Tables that outlive the rules which look at them.
 struct Tables {
@@ -85,10 +85,8 @@ void one_document() {
         const Query query({label});
         for (const auto name : kNames) {
             const double value = query(name, tables.rules(10));
-            if (undefined_without_relevant(name))
-                CHECK(std::isnan(value));
-            else
-                CHECK(value == (name == "num_ret" ? 1 : 0));
+            if (undefined_without_relevant(name)) CHECK(std::isnan(value));
+            else CHECK(value == (name == "num_ret" ? 1 : 0));
         }
     }
     const Query query({4});
@@ -200,8 +198,9 @@ void rank_order() {
     for (const auto id : {"b", "a", "d", "c", ""}) ids.add(id);
     const auto ranked = [&](Ties ties, bool float32) {
         std::vector<std::int32_t> out(5);
-        std::vector<std::uint8_t> tied(5);
-        rank_lists(scores, labels, offsets, ids.view(), {ties, float32}, {}, out, tied, 2);
+        std::vector<std::uint8_t> tied(5), alike(3);
+        rank_lists(scores, labels, offsets, ids.view(), {ties, float32}, {}, out, tied, alike, 2);
+        CHECK(alike == std::vector<std::uint8_t>({0, 1, 0}));
         CHECK(tied == std::vector<std::uint8_t>({0, static_cast<std::uint8_t>(float32), 0, 1, 0}));
         return out;
     };

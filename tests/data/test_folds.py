@@ -81,7 +81,7 @@ def test_more_or_fewer_parts_than_five() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"queries": 4}, "4 queries cannot be cut into 5 parts"),
+        ({"queries": 4}, "5 folds need a query each at least, and there are 4 queries"),
         ({"queries": 9, "k": 2}, "folds need at least 3 parts"),
         ({"queries": 6, "cut": "ceil"}, "6 queries in parts of 2 do not give 5 parts; cut them 'even'"),
         ({"queries": 6, "cut": "flor"}, "no cut is called 'flor'; did you mean floor"),

@@ -19,6 +19,7 @@ class Document:
 
     id: str
     score: float | None = None
+    content: str | None = None
 
 
 @dataclass
@@ -51,6 +52,26 @@ def test_lists_of_documents() -> None:
         pippin.evaluate(truth, listed, "DocumentMAPEvaluator", tool="haystack").mean["DocumentMAPEvaluator"]
         == (1 + 2 / 3) / 2
     )
+
+
+def test_documents_are_known_by_their_text() -> None:
+    """Haystack compares `content`: the id of a document with other metadata is another one."""
+    truth, listed = (
+        [[Document("1", content="Paris")]],
+        [[Document("7", content="Rome"), Document("8", content="Paris")]],
+    )
+    assert pippin.evaluate(truth, listed, "DocumentMRREvaluator", tool="haystack").mean == {"DocumentMRREvaluator": 0.5}
+    written = [[vars(document) for document in documents] for documents in listed]
+    assert pippin.evaluate(truth, written, "DocumentMRREvaluator", tool="haystack").mean == {
+        "DocumentMRREvaluator": 0.5
+    }
+
+
+def test_a_frame_without_users_is_told_what_they_may_be_called() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"who": [1], "item": [10], "rating": [5]})
+    with pytest.raises(DataError, match=r"no column for the query \(it may be called query_id, .*, user, .*'who'"):
+        pippin.evaluate(frame, frame, "NDCG@10")
 
 
 def test_rank_eval_from_dicts_and_files(tmp_path: Path) -> None:
@@ -134,3 +155,14 @@ def test_other_json_is_refused_with_its_file(tmp_path: Path, text: str) -> None:
         pippin.evaluate({"q": {"a": 1}}, tmp_path / "x.json", "RR")
     with pytest.raises(DataError, match="a request of _rank_eval has an id"):
         pippin.evaluate({"requests": [{"ratings": []}]}, ANSWER, "RR")
+
+
+def test_a_bad_request_is_named_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}))
+    with pytest.raises(DataError, match=r"r\.json: a request of _rank_eval .* which request 1 lacks"):
+        pippin.evaluate(tmp_path / "r.json", ANSWER, "RR")
+
+
+def test_lists_without_query_ids_are_as_many_as_queries() -> None:
+    with pytest.raises(DataError, match="1 lists of documents for 2 queries"):
+        pippin.evaluate([["a"], ["b"]], [["a"]], "mrr", tool="llama-index")

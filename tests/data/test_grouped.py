@@ -95,8 +95,8 @@ def test_a_bench_offers_to_cut_a_validation_part(folder: Path, capsys: pytest.Ca
     assert main([*command, "--vali", "0.25", "-o", str(folder / "cut")]) == 0
     assert main([*command, "--vali", "0.5", "-o", str(folder / "half")]) == 0
     cut, half = (pippin.bench.store.Results.open(folder / name) for name in ("cut", "half"))  # type: ignore[attr-defined]
-    assert cut.datasets()["vali_queries"].to_list() == [8]
-    assert cut.datasets()["train_queries"].to_list() == [22]
+    assert cut.datasets()["vali_queries"].tolist() == [8]
+    assert cut.datasets()["train_queries"].tolist() == [22]
     assert cut.plan()["plans"][0]["vali"] == 0.25
     assert cut.cells[0].address != half.cells[0].address
     (folder / "rank.train.weight").write_text("1\n" * len(whole(30)))

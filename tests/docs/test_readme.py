@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print."""
+"""What the README and the first page of the site show is what the commands print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from pippin.cli.main import main
 
 WORDS = ("seventeen", "eighteen", "nineteen", "twenty")
-TEXT = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_first_three_examples(
@@ -26,6 +27,7 @@ def test_the_first_three_examples(
         if block.startswith(("synthetic", "eval", "reconcile"))
     ]  # fmt: skip
     assert len(examples) == 3
+    assert f"$ pippin {examples[-1]}" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for example in examples:
         command, _, shown = example.partition("\n")
         assert main(shlex.split(command)) == 0

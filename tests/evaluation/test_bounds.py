@@ -303,7 +303,9 @@ def test_documents_that_are_the_query_are_dropped_before() -> None:
     assert (found.low, found.high) == (plain.low, plain.high) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize("axis", ["relevance=percentile", "pool=list", "score_floor=zero", "missed=append"])
+@pytest.mark.parametrize(
+    "axis", ["relevance=percentile", "ties=topk-of-all", "pool=list", "score_floor=zero", "missed=append"]
+)
 def test_a_refusal_says_why(axis: str) -> None:
     name, value = axis.split("=")
     chosen: dict[str, Any] = {name: value}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluate import Rankings, evaluate
 from pippin.evaluation.ranking import UNJUDGED, Ranking, as_judgements, rank
+from pippin.kernels import rank as ranking_kernel
 
 
 def dataset(labels: list[list[int]], ids: list[str] | None = None) -> Dataset:
@@ -177,3 +179,81 @@ def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
     assert evaluate(data, [np.inf, 3.0, -np.inf], "RR", allow_infinite=True).mean["RR"] == 1
     with pytest.raises(DataError, match=r"is nan; a score is a finite number"):
         evaluate(data, [np.nan, 3.0, -np.inf], "RR", allow_infinite=True)
+
+
+@pytest.mark.parametrize("tied", [0, 3, 30])
+def test_tools_together_say_what_each_says_alone(tied: int) -> None:
+    """Orders share a sort and values where no score is tied; some scores are equal in single precision alone."""
+    generator = np.random.default_rng(tied)
+    offsets = np.arange(0, 41 * 20, 20)
+    scores = generator.permutation(800) / 8
+    for query in range(tied):
+        of_query = scores[offsets[query] : offsets[query + 1]]
+        of_query[:] = generator.integers(0, 5, 20) + (generator.integers(0, 2, 20) * 1e-9 if query % 3 else 0)
+    labels = generator.integers(0, 4, 800).astype(np.int32)
+    labels[offsets[5] : offsets[6]] = 0
+    ids = Texts.of(f"d{i}" for i in generator.permutation(800))
+    data = Dataset(np.empty((800, 0)), labels, offsets, tuple(map(str, range(40))), ids)
+    measures = ["NDCG@5", "MAP", "RR", "P@5", "ERR@10"]
+    together = evaluate(data, scores, measures, "classic", err_top=4)
+    assert len(together) > 15
+    for tool, found in together.items():
+        alone = evaluate(data, scores, measures, tool, err_top=4)
+        assert found.counts == alone.counts
+        for ours, theirs in zip(found.columns, alone.columns, strict=True):
+            assert ours.values.tobytes() == theirs.values.tobytes(), (tool, ours.asked)
+
+
+def test_a_list_as_given_is_another_ranking_though_its_labels_are_those_by_score() -> None:
+    """Equal labels are the same in every order, but a floor looks at the score that goes with each."""
+    by_score = Convention(ties="input", score_floor="zero")
+    rankings = Rankings(dataset([[1, 1]]), np.array([-1.0, 2.0]))
+    assert rankings.under(by_score.replace(order="given")).labels.tolist() == [0, 1]
+    assert rankings.under(by_score).labels.tolist() == [1, 0]
+
+
+def sorts_of_all_tools(monkeypatch: pytest.MonkeyPatch, judged: Any, scored: Any) -> list[tuple[str, str, bool]]:
+    """Each sort that evaluating under every tool takes: the kernel, the rule for ties, and whether in single precision.
+
+    A list that keeps the order in which it was given is none.
+    """
+    sorts = []
+
+    def counted(name: str, of_scores: Callable[..., Any]) -> Callable[..., Any]:
+        kernel = getattr(ranking_kernel, name)
+
+        def counting(*given: Any) -> Any:
+            if not (np.diff(of_scores(*given)) == -1).mean() > 0.9:
+                sorts.append((name, *given[-2:]))
+            return kernel(*given)
+
+        return counting
+
+    for name, of_scores in (
+        ("rank_lists", lambda scores, *_: scores),
+        ("rank_again", lambda _, scores, *__: scores),
+        ("judge_and_rank", lambda run, *_: run[1]),
+    ):
+        monkeypatch.setattr(ranking_kernel, name, counted(name, of_scores))
+    evaluated = evaluate(judged, scored, ["NDCG@10", "AP", "RR", "P@5"], "all")
+    assert len(evaluated) > 45
+    return sorts
+
+
+def test_all_tools_at_once_share_one_sort_per_order_of_ties(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(4)
+    scores, labels = generator.integers(0, 30, 400) / 8, generator.integers(0, 2, 400).astype(np.int32)
+    ids = [f"d{i}" for i in range(400)]
+    data = Dataset(np.zeros((400, 1)), labels, np.arange(0, 401, 20), tuple(map(str, range(20))), Texts.of(ids))
+    rows = [(str(q), range(20 * q, 20 * q + 20)) for q in range(20)]
+    with monkeypatch.context() as patch:
+        of_data = sorts_of_all_tools(patch, data, scores)
+    assert len(of_data) == len(set(of_data))
+    assert [name for name, *_ in of_data].count("rank_lists") == 1  # the others look at queries with ties again
+    of_run = sorts_of_all_tools(
+        monkeypatch,
+        {q: {ids[i]: int(labels[i]) for i in each} for q, each in rows},
+        {q: {ids[i]: float(scores[i]) for i in each} for q, each in rows},
+    )
+    assert len(of_run) == len(set(of_run))
+    assert {rule[1:] for rule in of_run} == {rule[1:] for rule in of_data}

@@ -61,7 +61,7 @@ def check_bounds(kind: Kind, query: Drawn, convention: Convention) -> None:
 
 
 @pytest.mark.parametrize("kind", OPEN, ids=lambda kind: kind.name)
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(st.data())
 def test_expected_is_the_mean_over_all_orders(kind: Kind, data: st.DataObject) -> None:
     (query,), convention = data.draw(cases(longest=6, tied=True, most=1, kind=kind))
@@ -77,7 +77,7 @@ def test_gains_that_cancel_leave_nothing_to_divide_by() -> None:
 
 
 @pytest.mark.parametrize("kind", ORDERED, ids=lambda kind: kind.name)
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(st.data())
 def test_best_and_worst_are_the_bounds(kind: Kind, data: st.DataObject) -> None:
     (query,), convention = data.draw(cases(longest=6, tied=True, most=1, kind=kind))
@@ -110,7 +110,7 @@ def test_in_the_best_order_an_unjudged_document_stands_above_a_label_that_takes_
 def test_without_ties_every_rule_gives_the_same(share: int, case: tuple[list[Drawn], Convention]) -> None:
     drawn, convention, texts = case[0], case[1].replace(gain="exp2"), TEXTS[share::SHARES]
     found = per_query(drawn, convention, texts)
-    for ties in AXES["ties"].named.values():
+    for ties in set(AXES["ties"].named.values()) - {"topk-of-all"}:  # which ranks documents that no list holds
         other = per_query(drawn, convention.replace(ties=ties), texts)
         for text in texts:
             assert all(map(near, other[text], found[text])), (text, ties)

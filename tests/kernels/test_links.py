@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pippin.collection.graph import Graph
-from pippin.kernels.links import link_sums, propagate, weigh_rows
+from pippin.collection.sparse import Sparse
+from pippin.kernels.links import link_sums, propagate, transpose, weigh_rows
 
 
 def _graph(pages: int = 300, links: int = 4000) -> Graph:
@@ -14,20 +17,28 @@ def _graph(pages: int = 300, links: int = 4000) -> Graph:
     return Graph.of(pages, rng.integers(0, pages // 2, links), rng.integers(0, pages, links))
 
 
+def _scipys(matrix: Sparse) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((matrix.weights, matrix.columns, matrix.offsets), shape=(matrix.size, matrix.size))
+
+
 @pytest.mark.parametrize("width", [1, 2, 7, 12])
 def test_sums_are_scipys_to_the_bit(width: int) -> None:
     graph = _graph()
     values = np.random.default_rng(width).standard_normal((graph.pages, width))
-    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, values), graph.matrix() @ values)
+    matrix = _scipys(graph.matrix())
+    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, values), matrix @ values)
     one = values[:, 0].copy()
-    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, one), graph.matrix() @ one)
+    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, one), matrix @ one)
+    assert np.array_equal(graph.matrix() @ one, matrix @ one)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])
 def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: int) -> None:
     graph, rng = _graph(), np.random.default_rng(width)  # half of its pages have no links
-    weights = graph.matrix()
+    weights = _scipys(graph.matrix())
     weights.data[:] = rng.random(graph.links) / 30
     values = rng.standard_normal((graph.pages, width))
     given, wanted, last = values.copy(), values, values
@@ -48,6 +59,21 @@ def test_propagation_stops_when_it_stands_still() -> None:
     assert changed == 0.0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_transposed_matrix_is_what_sorting_makes_of_it(seed: int) -> None:
+    rng, pages = np.random.default_rng(seed), 40
+    rows, columns = np.sort(rng.integers(0, 30, 200)), rng.integers(5, pages, 200)  # with repeats and empty rows
+    matrix = Sparse.of(rows, columns, rng.random(200), pages)
+    twin = Sparse.of(matrix.columns.astype(np.int64), matrix.rows, matrix.weights, pages)
+    found = matrix.transposed()
+    for name in ("offsets", "columns", "weights"):
+        assert np.array_equal(getattr(found, name), getattr(twin, name))
+        assert getattr(found, name).dtype == getattr(twin, name).dtype
+    assert [part.tolist() for part in transpose(np.zeros(1, np.int64), columns[:0].astype(np.int32), np.ones(0))] == [
+        [0], [], [],
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [1, 3, 12, 20])
 def test_rows_weighed(width: int) -> None:
     rng = np.random.default_rng(width)
@@ -63,6 +89,8 @@ def test_a_column_that_leads_nowhere_is_an_error(column: int) -> None:
         link_sums(offsets, columns, np.ones(2))
     with pytest.raises(ValueError, match="leads to a page that is not there"):
         propagate(offsets, columns, np.ones(1), np.ones((2, 1)), 0.5, 0.0, 3)
+    with pytest.raises(ValueError, match="leads to a page that is not there"):
+        transpose(offsets, columns, np.ones(1))
     with pytest.raises(ValueError, match="a page that is not there"):
         weigh_rows(np.ones((2, 1)), np.array([column]), np.ones(1))
 
@@ -73,5 +101,7 @@ def test_arrays_that_do_not_fit_together_are_an_error() -> None:
         propagate(offsets, columns, np.ones(2), np.ones((2, 1)), 0.5, 0.0, 3)
     with pytest.raises(ValueError, match="a weight for every link and a row for every page"):
         propagate(offsets, columns, np.ones(1), np.ones((3, 1)), 0.5, 0.0, 3)
+    with pytest.raises(ValueError, match="a weight for every link is needed"):
+        transpose(offsets, columns, np.ones(2))
     with pytest.raises(ValueError, match="a weight for every column"):
         weigh_rows(np.ones((2, 1)), np.array([0]), np.ones(2))

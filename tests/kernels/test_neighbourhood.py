@@ -74,6 +74,22 @@ def test_links_inside_and_their_weights(seed: int, share: float) -> None:
     assert weighted[0][-1] == len(weighted[1]) == len(weighted[2])
 
 
+def test_any_number_of_threads_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, n = np.random.default_rng(4), 20_000
+    graph = Graph.of(n, rng.integers(0, n, 6 * n), rng.integers(0, n, 6 * n))
+    pages, with_score = np.flatnonzero(rng.random(n) < 0.7), np.flatnonzero(rng.random(n) < 0.2)
+    scores, found = rng.normal(1, 1, len(with_score)), []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("PIPPIN_THREADS", threads)
+        links = inner_links(graph.out_offsets, graph.out_targets, _set(n, pages), pages, _set(n, with_score), scores)
+        found.append([part.tobytes() for part in (*links[0], *links[1])])
+    assert found[0] == found[1] == found[2]
+    where = np.full(n, -1)
+    where[pages] = np.arange(len(pages))
+    twin = np.concatenate([where[graph.targets(page)] for page in pages.tolist()])
+    assert found[0][1] == twin[twin >= 0].astype(np.int32).tobytes()
+
+
 def test_links_to_oneself_and_repeated_links_count_as_they_stand() -> None:
     offsets, columns = np.array([0, 3, 3]), np.array([0, 1, 1], np.int32)
     both = _set(2, np.arange(2))

@@ -54,14 +54,14 @@ def test_order_and_rank_equal_their_twins(
             order = reference.order(scores, labels, offsets, ids, ties, float32)
             tied = reference.tied(scores, offsets, order, float32)
             assert rank.order_lists(scores, labels, cut, Texts.of(ids), ties, float32).tolist() == order
-            found, flags = rank.rank_lists(scores, labels, cut, Texts.of(ids), ties, float32)
+            found, flags, _ = rank.rank_lists(scores, labels, cut, Texts.of(ids), ties, float32)
             assert found.tolist() == labels[order].tolist()
             assert flags.tolist() == tied
 
 
 def test_zeros_of_either_sign_are_one_score() -> None:
     scores, labels = np.array([-0.0, 0.0, -0.0]), np.array([1, 2, 3], np.int32)
-    ranked, tied = rank.rank_lists(scores, labels, np.array([0, 3]), None, "input", False)
+    ranked, tied, _ = rank.rank_lists(scores, labels, np.array([0, 3]), None, "input", False)
     assert ranked.tolist() == [1, 2, 3]
     assert tied.tolist() == [0, 1, 1]
 
@@ -75,7 +75,7 @@ def test_single_precision_ties_what_double_tells_apart() -> None:
 def test_ids_compare_as_bytes() -> None:
     scores, labels = np.zeros(4), np.array([0, 1, 2, 3], np.int32)
     ids = Texts.of(["d9", "D9", "d10", "é"])  # bytes: D9 < d10 < d9 < é
-    ranked, _ = rank.rank_lists(scores, labels, np.array([0, 4]), ids, "id-ascending", False)
+    ranked, _, _ = rank.rank_lists(scores, labels, np.array([0, 4]), ids, "id-ascending", False)
     assert ranked.tolist() == [1, 2, 0, 3]
 
 
@@ -218,14 +218,18 @@ def test_wrong_types_are_refused() -> None:
 
 @pytest.mark.parametrize("ties", rank.TIES)
 @pytest.mark.parametrize("float32", [False, True])
-def test_rows_sorted_before_give_every_order(ties: str, float32: bool) -> None:
+@pytest.mark.parametrize("before", [("input", False), ("id-descending", True)])
+def test_one_order_gives_every_other(ties: str, float32: bool, before: tuple[str, bool]) -> None:
     generator = np.random.default_rng(5)
-    offsets = np.array([0, 1, 1, 60, 400], np.int64)
-    scores = generator.integers(0, 40, 400) / 8 + generator.integers(0, 2, 400) * 1e-9  # some tied in float32 alone
-    labels = generator.integers(-1, 3, 400).astype(np.int32)
-    ids = Texts.of(f"d{i}" for i in generator.permutation(400))
-    rows = rank.order_lists(scores, labels, offsets, None, "input", False)
-    found = rank.rank_lists(scores, labels, offsets, ids, ties, float32, rows)
+    offsets = np.array([0, 1, 1, 60, 400, 450, 500], np.int64)
+    scores = generator.integers(0, 40, 500) / 8 + generator.integers(0, 2, 500) * 1e-9
+    scores[400:] = generator.permutation(100)
+    scores[450] = scores[451] + 1e-9  # tied in float32 alone, as some above; the query before has no ties at all
+    labels = generator.integers(-1, 3, 500).astype(np.int32)
+    ids = Texts.of(f"d{i}" for i in generator.permutation(500))
+    known = rank.rank_lists(scores, labels, offsets, ids, *before)
+    assert known[2].tolist() == [0, 0, 1, 1, 0, 1]
+    found = rank.rank_again(known, scores, labels, offsets, ids, ties, float32)
     for ours, sorted_anew in zip(found, rank.rank_lists(scores, labels, offsets, ids, ties, float32), strict=True):
         np.testing.assert_array_equal(ours, sorted_anew)
 

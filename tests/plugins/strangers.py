@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+from tests import warm
+from tests.warm import Done
+
 MEASURE = """
 from pippin.evaluation.measures import Kind, compute, register, rules
 
@@ -52,15 +55,14 @@ def install(folder: Path, name: str, points: dict[str, dict[str, str]], version:
     return folder
 
 
-Done = subprocess.CompletedProcess[str]
-
-
 def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: str) -> Done:
     """The command in a process of its own; `path` is where else packages are installed."""
     known = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"}
     places = [str(path)] if path is not None else []
     places += [known["PYTHONPATH"]] if "PYTHONPATH" in known else []
     known["PYTHONPATH"] = os.pathsep.join(places)
+    if "--dask" not in arguments:  # whose processes begin as a program does
+        return warm.pippin(*arguments, cwd=cwd, environment=known)
     # The program has no "" on its path, as `python -c` has.
     code = "import sys; sys.path.remove(''); from pippin.cli.main import main; sys.exit(main())"
     done = [sys.executable, "-c", code, *arguments]

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.plugins.strangers import Done, pippin
+from tests.plugins.strangers import pippin
+from tests.warm import Done
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "pippin-plugin"
 

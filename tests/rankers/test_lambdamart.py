@@ -302,3 +302,27 @@ def test_what_is_set_is_not_settled_by_the_number_of_queries() -> None:
     model = LambdaMART(rounds=5, min_leaf=1, leaves=12).fit(planted(99, features=20))
     assert widest(model) == 12
     assert "leaves" not in model.reasons_
+
+
+def test_many_documents_let_trees_count_more() -> None:
+    assert LambdaMART().sizes(500, trees.MANY)["learning_rate"] == 0.1
+    assert LambdaMART().sizes(500, trees.MANY - 1)["learning_rate"] == 0.05
+    assert "learning_rate" not in LambdaMART(learning_rate=0.2).sizes(500, trees.MANY)
+
+
+def test_many_documents_let_close_pairs_weigh_more_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = planted(40, features=5)
+    data = data.select(trees.unlike_queries(data, "lambdamart"))
+    given: dict[str, Any] = {"rounds": 5, "leaves": 10, "row_fraction": 1.0, "feature_fraction": 1.0}
+    plain, damped = (LambdaMART(**given, learning_rate=0.1, damp=damp).fit(data) for damp in (False, True))
+    assert plain.boosters_ != damped.boosters_
+    monkeypatch.setattr(trees, "MANY", len(data) + 1)
+    few = LambdaMART(**given, learning_rate=0.1).fit(data)
+    monkeypatch.setattr(trees, "MANY", len(data))
+    many = LambdaMART(**given).fit(data)
+    assert (few.boosters_, few.reasons_) == (plain.boosters_, "")
+    assert many.boosters_ == damped.boosters_
+    assert many.reasons_ == (
+        f"{len(data):,} documents are many, so that trees count more and fewer grow: learning_rate=0.1, and pairs of "
+        "close scores weigh more: damp=True."
+    )

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 from sklearn.linear_model import LogisticRegression
 from tests.bench.small import made, whole
 from tests.rankers.test_estimators import planted
@@ -29,7 +30,7 @@ from pippin.rankers.parts.alone import similarity, values_alone
 from pippin.rankers.parts.narrowing import narrowed
 from pippin.rankers.parts.spread import centred, scales
 from pippin.rankers.parts.weights import weighted
-from pippin.rankers.steps import GAS, STEPS, Elimination, Forward, PairLDA, RandomProjection, names, offer
+from pippin.rankers.steps import GAS, STEPS, Elimination, Forward, PairLDA, RandomProjection, Without, names
 from pippin.rankers.steps.density_ratio import density_ratios
 from pippin.rankers.steps.gas import greedy
 from pippin.rankers.steps.l1 import PairLoss, path
@@ -43,8 +44,8 @@ GIVEN = {
     "attention": "attention(rounds=2,width=4,units=4)", "bag": "bag(2)",
     "clicks": "clicks(debias=naive,sessions=5)", "forward": "forward(2,candidates=3)",
     "products": "products(1,candidates=2)", "queries": "queries(8)", "self-training": "self-training(8)",
-    "transfer": "transfer(other)", "multitask": "multitask(other)", "density-ratio": "density-ratio(other)",
-    "tradaboost": "tradaboost(other,rounds=2)",
+    "transfer": "transfer(other)", "finetune": "finetune(other)", "multitask": "multitask(other)",
+    "density-ratio": "density-ratio(other)", "tradaboost": "tradaboost(other,rounds=2)", "without": "without(2+3)",
 }  # fmt: skip
 FORMLESS = ("products",)  # what no engine has; the step's own tests see it refused
 OWN = [name for name in names() if STEPS.origin(name) is None]
@@ -61,7 +62,7 @@ def given(name: str) -> str:
 def other() -> Iterator[Dataset]:
     """Another data set with the same features, on offer."""
     data = planted(queries=12, size=8, seed=5)
-    offer("other", data)
+    sources.offer("other", data)
     yield data
     sources._OFFERED.pop("other")
 
@@ -153,6 +154,18 @@ def test_elimination_drops_the_least_one_by_one(data: Dataset) -> None:
     assert sorted(step.order_) == left
     assert step.get_support().tolist() == [i in left for i in range(6)]
     assert step.get_feature_names_out().tolist() == [data.feature_names[i] for i in left]
+
+
+def test_without_leaves_out_what_fits_a_pattern(data: Dataset) -> None:
+    named = replace(data, feature_names=("bm25@a", "bm25@b", "tf@a", "tf@b", "pagerank", "x"))
+    step = Without(features="bm25@*+pagerank").fit(named)
+    assert step.get_feature_names_out().tolist() == ["tf@a", "tf@b", "x"]
+    rest = narrowed(data, [0, 2, 3, 4, 5])
+    assert np.array_equal(pippin.train(data, "without(2) > ranksvm").predict(data), RankSVM().fit(rest).predict(rest))
+    with pytest.raises(DataError, match=r"is called idf\*"):
+        Without(features="bm25@*+idf*").fit(named)
+    with pytest.raises(DataError, match="by their names"):
+        pippin.train(data, "without > ranksvm")
 
 
 def test_forward_takes_the_best_pair_beginning_with_the_best(data: Dataset, valid: Dataset) -> None:
@@ -265,6 +278,59 @@ def test_transfer_is_a_ranker_with_the_sources_score_beside_the_features(data: D
     own = RankSVM().fit(replace(data, features=table, feature_names=(*data.feature_names, "s")))
     model = pippin.train(data, "transfer(other) > ranksvm")
     assert np.allclose(model.predict(data), own.predict(table), atol=1e-9)
+
+
+def test_fine_tuning_prices_the_way_from_the_sources_weights(data: Dataset, other: Dataset) -> None:
+    """min ½‖w − v‖² + C Σ max(0, 1 − w·Δx)², solved by SciPy; both losses go on from v."""
+    first = RankSVM(C=0.01).fit(other).coef_
+    table, gaps = np.asarray(data.features), []
+    for a, b in zip(data.offsets, data.offsets[1:], strict=False):
+        gaps += [table[i] - table[j] for i in range(a, b) for j in range(a, b) if data.labels[i] > data.labels[j]]
+    apart = np.array(gaps)
+
+    def objective(w: np.ndarray) -> float:
+        return float(0.5 * ((w - first) ** 2).sum() + 0.01 * (np.maximum(0, 1 - apart @ w) ** 2).sum())
+
+    best = scipy.optimize.minimize(objective, first, tol=1e-12).x
+    model = pippin.train(data, "finetune(other) > ranksvm(C=0.01,tolerance=1e-9)")
+    assert np.allclose(model.predict(np.eye(6)), best, atol=1e-4)
+    held = pippin.train(data, "finetune(other) > ranksvm(C=1e-12)")  # too dear to go anywhere
+    assert np.allclose(held.predict(np.eye(6)), RankSVM(C=1e-12).fit(other).coef_, rtol=0.5)
+    hinge = pippin.train(data, "finetune(other) > ranksvm(C=0.01,loss=hinge)")
+    near = 0.5 * ((hinge.predict(np.eye(6)) - RankSVM(C=0.01, loss="hinge").fit(other).coef_) ** 2).sum()
+    assert near < 0.5 * (hinge.predict(np.eye(6)) ** 2).sum()
+
+
+def test_fine_tuned_trees_and_networks_go_on_from_the_source(data: Dataset, other: Dataset, valid: Dataset) -> None:
+    first = pippin.train(other, "mart(rounds=3)")
+    model = pippin.train(data, "finetune(other) > mart(rounds=3)")
+    left = data.labels - first.predict(data)  # what boosting goes on with
+    grown = np.asarray(model.predict(data) - first.predict(data))
+    assert ((left - grown) ** 2).sum() < 0.9 * (left**2).sum()
+    alone = pippin.train(data, "mart(rounds=3)").predict(data)
+    assert ((left - grown) ** 2).sum() < ((data.labels - alone) ** 2).sum()
+    for text in ("listnet(rounds=1,rate=1e-9)", "listnet(rounds=1,rate=1e-9,layers=1,units=3)"):
+        held = pippin.train(data, f"finetune(other) > {text}", valid=valid)
+        assert np.allclose(held.predict(data), pippin.train(other, text).predict(data), atol=1e-6)
+    with pytest.raises(DataError, match="cannot begin from another model"):
+        pippin.train(data, "finetune(other) > adarank")
+
+
+def test_numbered_features_are_matched_by_a_published_order(data: Dataset, other: Dataset) -> None:
+    wide = np.zeros((len(other), 45))
+    wide[:, [0, 1, 10, 15, 25, 44]] = other.features
+    sources.offer("numbered", replace(other, features=wide, feature_names=(), lines=None))
+    named = ("tf@title", "log_tf@title", "bm25(k1=1.2,b=0.75,k3=7)@title", "tf@abstract",
+             "bm25(k1=1.2,b=0.75,k3=7)@abstract", "lmir_abs(delta=0.5)@whole")  # fmt: skip
+    mine = replace(data, feature_names=named)
+    for step in ("transfer", "finetune", "multitask"):
+        numbered = pippin.train(mine, f"{step}(numbered,names=ohsumed) > ranksvm")
+        assert np.allclose(numbered.predict(data), pippin.train(data, f"{step}(other) > ranksvm").predict(data))
+    with pytest.raises(DataError, match="no feature of the same name"):
+        pippin.train(mine, "transfer(numbered) > ranksvm")
+    with pytest.raises(UnknownName, match="letor5"):
+        pippin.train(mine, "transfer(numbered,names=letor5) > ranksvm")
+    sources._OFFERED.pop("numbered")
 
 
 def test_multitask_copies_features_and_tells_the_task(data: Dataset, other: Dataset) -> None:

@@ -48,6 +48,14 @@ def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+SETTLED, MOVING = "body[data-ready]:not([data-coming])", "body:not([data-ready]), body[data-coming]"
+
+
+def draw_figures(shown: Any) -> None:
+    """Draw now what waits until its reader comes to it."""
+    shown.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
+
+
 @dataclass
 class Seen:
     """A page in the browser, with all it asked for and said."""
@@ -56,10 +64,18 @@ class Seen:
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
-    def open(self, file: Path, fragment: str = "") -> Any:
+    def open(self, file: Path, fragment: str = "", *, drawn: bool = True) -> Any:
+        """The page when all is there that a reader would see in the end: nothing moves any more while one clicks."""
         self.page.goto("about:blank")
         self.page.goto(file.as_uri() + fragment)
-        self.page.wait_for_selector("body[data-ready]")
+        self.settle()
+        if drawn:
+            draw_figures(self.page)
+        return self.page
+
+    def settle(self) -> Any:
+        """The page when what was asked for has come: the numbers of folds, pairs and queries are unpacked on demand."""
+        self.page.wait_for_selector(SETTLED)
         return self.page
 
     def column(self, name: str) -> list[str]:
@@ -72,6 +88,7 @@ def seen(browser: Any) -> Iterator[Seen]:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(60_000)  # a busy machine draws slowly
     found = Seen(page)
+    page.add_locator_handler(page.locator(MOVING), lambda: None)  # no click before it is settled: it would be lost
     page.on("request", lambda request: found.requests.append(request.url))
     page.on("console", lambda message: found.said.append(message.text))
     page.on("pageerror", lambda error: found.said.append(str(error)))

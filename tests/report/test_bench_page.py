@@ -29,7 +29,7 @@ def means(results: Results, data: str, tool: str, measure: str, convention: str 
     """Ranker → the mean over folds, as printed, straight from the results."""
     here = (pl.col("data") == data) & (pl.col("tool") == tool) & (pl.col("measure") == measure)
     own = (pl.col("convention") == convention) | (pl.col("ranker") != "best-feature")  # which alone looks at a measure
-    rows = results.means().filter(here & own).group_by("ranker").agg(pl.col("mean").mean())
+    rows = results.means().to_polars().filter(here & own).group_by("ranker").agg(pl.col("mean").mean())
     return {ranker: f"{mean:.4f}" for ranker, mean in rows.iter_rows()}
 
 
@@ -80,12 +80,14 @@ def test_training_conventions_can_be_switched(seen: Seen, file: Path, results: R
     assert dict(zip(seen.column("ranker"), seen.column("mean"), strict=True)) == expected
     assert "trained under yahoo" in page.locator("#board-words").inner_text()
     page.click("[data-open=regression]")
+    seen.settle()
     assert "s to select and train" in page.locator("tr.more").inner_text()
 
 
 def test_a_row_opens_to_its_folds(seen: Seen, file: Path, results: Results) -> None:
     page = seen.open(file)
     page.click("[data-open=ranksvm]")
+    seen.settle()
     assert page.locator("[data-open=ranksvm]").get_attribute("aria-expanded") == "true"
     shown = page.locator("tr.more tbody td:nth-child(2)").all_inner_texts()
     standing = leaderboard(results, "one", "NDCG@10").by_ranker["ranksvm"]
@@ -179,8 +181,7 @@ def test_light_and_dark(seen: Seen, file: Path) -> None:
 def test_nothing_is_wider_than_the_screen(seen: Seen, file: Path, width: int) -> None:
     seen.page.set_viewport_size({"width": width, "height": 800})
     page = seen.open(file, "#data=")
-    page.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
-    page.wait_for_selector("#curves svg")
+    assert page.locator("#curves svg").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -198,7 +199,11 @@ def test_which_queries_decide(seen: Seen, file: Path, results: Results) -> None:
     page = seen.open(file, "#tool=gdeval&measure=NDCG%405")
     page.select_option("#first", "ranksvm")
     page.select_option("#second", "best-feature")
-    frame = results.values(["gdeval"], ["NDCG@5"]).filter((pl.col("data") == "one") & pl.col("value").is_not_null())
+    frame = (
+        results.values(["gdeval"], ["NDCG@5"])
+        .to_polars()
+        .filter((pl.col("data") == "one") & pl.col("value").is_not_null())
+    )
     by_ranker = {r: dict(frame.filter(pl.col("ranker") == r).select("query", "value").iter_rows()) for r in RANKERS}
     a, b = by_ranker["ranksvm"], by_ranker["best-feature"]
     words = page.locator("#query-words").inner_text()
@@ -220,7 +225,8 @@ def test_values_survive_packing() -> None:
 
 
 def test_values_are_rounded_as_they_are_printed() -> None:
-    values = np.array([0.00005, 0.00015, 0.03125, 2 / 3, 1.0])
+    middles = (np.arange(10_000) + 0.5) / 1e4  # each on either side of its middle, or on it
+    values = np.concatenate(([0.00005, 0.00015, 0.03125, 2 / 3, 1.0], middles, np.nextafter(middles, 1)))
     assert [f"{n / 1e4:.4f}" for n in ten_thousandths(values)] == [f"{v:.4f}" for v in values]
 
 

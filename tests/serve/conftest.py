@@ -45,8 +45,9 @@ class Web:
     scheme: str = "http"
 
     def ask(
-        self, method: str, path: str, body: bytes | list[bytes] = b"", headers: dict[str, str] | None = None
-    ) -> Answer:
+        self, method: str, path: str, body: bytes | list[bytes] = b"", headers: dict[str, str] | None = None,
+        unfinished: bool = False,
+    ) -> Answer:  # fmt: skip
         parts = [body] if isinstance(body, bytes) else list(body)
         place, _, query = path.partition("?")
         given = {"host": "boards.test", **(headers or {})}
@@ -61,7 +62,7 @@ class Web:
         async def receive() -> Any:
             if not parts:
                 await asyncio.Event().wait()  # the browser stays
-            return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+            return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts) or unfinished}
 
         async def send(message: Any) -> None:
             sent.append(message)

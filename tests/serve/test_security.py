@@ -283,3 +283,13 @@ def test_a_statement_is_json_without_secrets(web: Web) -> None:
     web.fair.score()
     entries = [json.dumps(entry) for entry in web.fair.site.store.log("cup")]
     assert not [entry for entry in entries if web.fair.tokens["Ann"] in entry or "split" in entry]
+
+
+def test_what_serves_is_loaded_before_it_becomes_another_user() -> None:
+    """Whoever serves as root from a home that is closed to others cannot load a module of it any more."""
+    code = (
+        "import sys; from pippin.serve.web import configured; config = configured(print); known = {*sys.modules}; "
+        "config.get_loop_factory(); print(*{*sys.modules} - known)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -159,7 +159,8 @@ def value(
 ) -> float:  # fmt: skip
     """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
     query = Query(ranked, judged, convention, cutoff, top)
-    if (convention.empty is None or convention.queries == "relevant") and not query.all_relevant:
+    knows = convention.negative == "label" and kind in ("NDCG", "nAUC_ndcg")  # undefined where gains add up to 0
+    if ((convention.empty is None and not knows) or convention.queries == "relevant") and not query.all_relevant:
         return math.nan
     if query.n < convention.least:
         return math.nan

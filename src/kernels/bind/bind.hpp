@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "measures.hpp"
+#include "rank.hpp"
 
 namespace nb = nanobind;
 
@@ -29,6 +30,11 @@ using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename Array>
 auto view(const Array& array) {
     return std::span(array.data(), array.size());
+}
+
+// Ids as kernels take them: their bytes, and where each begins and how long it is.
+inline Texts texts(const In<std::uint8_t>& buffer, const In<std::int64_t>& starts, const In<std::int32_t>& lengths) {
+    return {view(buffer), view(starts), view(lengths)};
 }
 
 // Numbers that a kernel made, as an array that owns them; nothing is copied.
@@ -63,6 +69,7 @@ void bind_objective(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_coordinate(nb::module_& m);
 void bind_index(nb::module_& m);
+void bind_markup(nb::module_& m);
 void bind_links(nb::module_& m);
 void bind_hits(nb::module_& m);
 void bind_neighbourhood(nb::module_& m);

@@ -37,8 +37,7 @@ void rank(In<double> values, bool high, double tolerance, NewRanking ranking) {
     if (ranking.shape(1) != size) throw std::invalid_argument("a ranking as long as the values is needed");
     if (!(tolerance >= 0.0)) throw std::invalid_argument("a tolerance of 0 or more is needed");
     const std::span all = view(ranking);
-    rank_with_ties(view(values), high, tolerance, all.subspan(0, size), all.subspan(size, size),
-                   all.subspan(2 * size, size));
+    rank_with_ties(view(values), high, tolerance, all.subspan(0, size), all.subspan(size, size), all.subspan(2 * size, size));
 }
 
 Pairs pairs(Ranking x, Ranking y) {

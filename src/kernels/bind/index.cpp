@@ -77,21 +77,16 @@ class Stream {
         return {view(postings_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
                 lengths_.size()};
     }
-    std::vector<Postings> of(std::span<const std::uint32_t> terms) const {
-        std::vector<Postings> found;
-        found.reserve(terms.size());
-        for (const std::uint32_t term : terms) found.push_back(of(term));
-        return found;
-    }
-    // With the counts of frequent words, which are kept as long as there is room.
-    std::vector<Asked> asked(std::span<const std::uint32_t> terms) const {
+    // With the counts of frequent words: those that were unpacked for a search before, or, where that is wanted, all that
+    // there is room for, which are kept.
+    std::vector<Asked> asked(std::span<const std::uint32_t> terms, bool unpacking) const {
         std::vector<Asked> found;
         found.reserve(terms.size());
         for (const std::uint32_t term : terms) {
             found.push_back({of(term)});
             const std::lock_guard lock(guard_);
             auto known = frequent_.find(term);
-            if (known == frequent_.end() && (frequent_.size() + 1) * lengths_.size() <= kRoom)
+            if (unpacking && known == frequent_.end() && (frequent_.size() + 1) * lengths_.size() <= kRoom)
                 if (auto counts = frequent_counts(found.back().postings, lengths_.size()); !counts.empty())
                     known = frequent_.emplace(term, std::move(counts)).first;
             if (known != frequent_.end()) found.back().counts = known->second;
@@ -134,16 +129,18 @@ class Stream {
     mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_, frequent_;
 };
 
-nb::tuple hits(const std::vector<Hit>& found) {
-    std::vector<std::int64_t> numbers;
+// The hits of all queries one after the other: documents, scores, and where those of each query end.
+nb::tuple hits(const std::vector<std::vector<Hit>>& found) {
+    std::size_t size = 0;
+    for (const auto& one : found) size += one.size();
+    std::vector<std::int64_t> numbers, ends;
     std::vector<double> scores;
-    numbers.reserve(found.size());
-    scores.reserve(found.size());
-    for (const Hit& hit : found) {
-        numbers.push_back(hit.document);
-        scores.push_back(hit.score);
+    numbers.reserve(size), scores.reserve(size), ends.reserve(found.size());
+    for (const auto& one : found) {
+        for (const Hit& hit : one) numbers.push_back(hit.document), scores.push_back(hit.score);
+        ends.push_back(static_cast<std::int64_t>(numbers.size()));
     }
-    return nb::make_tuple(column(std::move(numbers)), column(std::move(scores)));
+    return nb::make_tuple(column(std::move(numbers)), column(std::move(scores)), column(std::move(ends)));
 }
 
 template <typename T>
@@ -155,77 +152,94 @@ void bind_builder(nb::module_& m) {
     nb::class_<Numbering>(m, "Numbering", "Texts without repetition, numbered in the order they came.")
         .def(nb::init<>())
         .def("__len__", &Numbering::size)
-        .def("add", [](Numbering& numbering, const nb::list& texts) -> std::int64_t {
-            // The place of the first text that was there before, or -1.
-            const auto given = views(texts);
-            for (std::size_t i = 0; i < given.size(); ++i) {
-                const std::uint32_t before = numbering.size();
-                if (numbering.add(given[i], hash_of(given[i])) != before) return static_cast<std::int64_t>(i);
-            }
-            return -1;
-        }, nb::arg("texts"))
-        .def("find", [](const Numbering& numbering, std::string_view text) -> std::int64_t {
-            const std::uint32_t found = numbering.find(text, hash_of(text));
-            return found == kNone ? -1 : static_cast<std::int64_t>(found);
-        }, nb::arg("text"))
+        .def(
+            "add",
+            [](Numbering& numbering, const nb::list& texts) -> std::int64_t {
+                // The place of the first text that was there before, or -1.
+                const auto given = views(texts);
+                for (std::size_t i = 0; i < given.size(); ++i) {
+                    const std::uint32_t before = numbering.size();
+                    if (numbering.add(given[i], hash_of(given[i])) != before) return static_cast<std::int64_t>(i);
+                }
+                return -1;
+            },
+            nb::arg("texts"))
+        .def(
+            "find",
+            [](const Numbering& numbering, std::string_view text) -> std::int64_t {
+                const std::uint32_t found = numbering.find(text, hash_of(text));
+                return found == kNone ? -1 : static_cast<std::int64_t>(found);
+            },
+            nb::arg("text"))
         .def("arrays", &arrays);
     nb::class_<Indexer>(m, "Indexer", "Documents in, inverted files out.")
         .def(nb::init<std::size_t, std::vector<std::vector<std::size_t>>, bool, std::uint32_t>(), nb::arg("streams"),
              nb::arg("unions"), nb::arg("joined"), nb::arg("limit"))
-        .def("read", [](Indexer& indexer, const nb::list& texts, int threads) {
-            const auto given = views(texts);
-            {
+        .def(
+            "read",
+            [](Indexer& indexer, const nb::list& texts, int threads) {
+                const auto given = views(texts);
+                {
+                    const nb::gil_scoped_release release;
+                    indexer.read(given, threads);
+                }
+                return strings(indexer.words(), indexer.first_new());
+            },
+            nb::arg("texts"), nb::arg("threads"))
+        .def(
+            "count",
+            [](Indexer& indexer, const nb::list& terms, int threads) {
+                const auto given = views(terms);
                 const nb::gil_scoped_release release;
-                indexer.read(given, threads);
-            }
-            return strings(indexer.words(), indexer.first_new());
-        }, nb::arg("texts"), nb::arg("threads"))
-        .def("count", [](Indexer& indexer, const nb::list& terms, int threads) {
-            const auto given = views(terms);
-            const nb::gil_scoped_release release;
-            indexer.resolve(given);
-            indexer.count(threads);
-        }, nb::arg("terms"), nb::arg("threads"))
+                indexer.resolve(given);
+                indexer.count(threads);
+            },
+            nb::arg("terms"), nb::arg("threads"))
         .def("tokens", last_column(&StreamPart::tokens), nb::arg("stream"))
         .def("sizes", last_column(&StreamPart::sizes), nb::arg("stream"))
         .def("lengths", last_column(&StreamPart::lengths), nb::arg("stream"))
         .def("uniques", last_column(&StreamPart::uniques), nb::arg("stream"))
-        .def("invert", [](const Indexer& indexer, std::size_t stream, int threads) {
-            std::optional<Inverted> to;
-            {
-                const nb::gil_scoped_release release;
-                to = indexer.invert(stream, threads);
-            }
-            return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)),
-                                  column(std::move(to->counts)));
-        }, nb::arg("stream"), nb::arg("threads"))
+        .def(
+            "invert",
+            [](const Indexer& indexer, std::size_t stream, int threads) {
+                std::optional<Inverted> to;
+                {
+                    const nb::gil_scoped_release release;
+                    to = indexer.invert(stream, threads);
+                }
+                return nb::make_tuple(column(std::move(to->sizes)), column(std::move(to->documents)),
+                                      column(std::move(to->counts)));
+            },
+            nb::arg("stream"), nb::arg("threads"))
         .def("leave_out", &Indexer::leave_out, nb::arg("stream"))
         .def("forget", &Indexer::forget)
         .def("terms", [](const Indexer& indexer) { return arrays(indexer.terms()); })
         .def("common", [](const Indexer& indexer) { return column(indexer.common()); })
         .def_prop_ro("held", &Indexer::held)
         .def_prop_ro("cut", &Indexer::cut);
-    m.def("place_postings",
-          [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, Out<std::int64_t> cursor,
-             Out<std::uint32_t> to_documents, Out<std::uint32_t> to_counts) {
-              place(view(sizes), view(documents), view(counts), view(cursor), view(to_documents), view(to_counts));
-          },
-          nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
-          nb::arg("cursor").noconvert(), nb::arg("to_documents").noconvert(), nb::arg("to_counts").noconvert(),
-          nb::call_guard<nb::gil_scoped_release>());
-    m.def("pack_postings",
-          [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, In<std::uint32_t> lengths,
-             int threads) {
-              std::optional<Packed> packed;
-              {
-                  const nb::gil_scoped_release release;
-                  packed = pack(view(sizes), view(documents), view(counts), view(lengths), threads);
-              }
-              return nb::make_tuple(column(std::move(packed->bytes)), column(std::move(packed->sizes)),
-                                    column(std::move(packed->occurrences)));
-          },
-          nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
-          nb::arg("lengths").noconvert(), nb::arg("threads"));
+    m.def(
+        "place_postings",
+        [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, Out<std::int64_t> cursor,
+           Out<std::uint32_t> to_documents, Out<std::uint32_t> to_counts) {
+            place(view(sizes), view(documents), view(counts), view(cursor), view(to_documents), view(to_counts));
+        },
+        nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+        nb::arg("cursor").noconvert(), nb::arg("to_documents").noconvert(), nb::arg("to_counts").noconvert(),
+        nb::call_guard<nb::gil_scoped_release>());
+    m.def(
+        "pack_postings",
+        [](In<std::uint32_t> sizes, In<std::uint32_t> documents, In<std::uint32_t> counts, In<std::uint32_t> lengths,
+           int threads) {
+            std::optional<Packed> packed;
+            {
+                const nb::gil_scoped_release release;
+                packed = pack(view(sizes), view(documents), view(counts), view(lengths), threads);
+            }
+            return nb::make_tuple(column(std::move(packed->bytes)), column(std::move(packed->sizes)),
+                                  column(std::move(packed->occurrences)));
+        },
+        nb::arg("sizes").noconvert(), nb::arg("documents").noconvert(), nb::arg("counts").noconvert(),
+        nb::arg("lengths").noconvert(), nb::arg("threads"));
 }
 
 }  // namespace
@@ -238,74 +252,89 @@ void bind_index(nb::module_& m) {
         .def(nb::init<const Stream*, std::vector<const Stream*>, In<std::uint32_t>, double>(), nb::arg("whole"),
              nb::arg("others"), nb::arg("lengths").noconvert(), nb::arg("average"), nb::keep_alive<1, 2>(),
              nb::keep_alive<1, 3>())
-        .def("frequencies", [](const Stream& stream, In<std::uint32_t> terms, Out<double> df, Out<double> cf) {
-            if (df.size() != terms.size() || cf.size() != terms.size()) throw std::invalid_argument("a place for every term");
-            for (std::size_t i = 0; i < terms.size(); ++i) {
-                const Postings postings = stream.of(view(terms)[i]);
-                df.data()[i] = static_cast<double>(postings.size());
-                cf.data()[i] = static_cast<double>(postings.occurrences());
-            }
-        }, nb::arg("terms").noconvert(), nb::arg("df").noconvert(), nb::arg("cf").noconvert())
-        .def("postings", [](const Stream& stream, std::uint32_t term) {
-            std::vector<std::int64_t> documents;
-            std::vector<double> counts;
-            unpack_postings(stream.of(term), documents, counts);
-            return nb::make_tuple(column(std::move(documents)), column(std::move(counts)));
-        }, nb::arg("term"))
-        .def("scores", [](const Stream& stream, In<std::uint32_t> terms, double k1, double b, Out<double> scores) {
-            const auto words = stream.asked(view(terms));
-            if (scores.size() != stream.lengths().of.size()) throw std::invalid_argument("a score for every document");
-            const nb::gil_scoped_release release;
-            bm25_scores(stream.lengths(), words, {k1, b}, view(scores));
-        }, nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
-        .def("top", [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1,
-                       double b, In<std::uint32_t> ranks, int threads) {
-            const std::vector<Asked> words = stream.asked(view(terms));
-            if (ranks.size() != stream.lengths().of.size()) throw std::invalid_argument("a rank for every document");
-            const std::size_t queries = offsets.size() - 1;
-            std::vector<std::vector<Hit>> found(queries);
-            {
+        .def(
+            "frequencies",
+            [](const Stream& stream, In<std::uint32_t> terms, Out<double> df, Out<double> cf) {
+                if (df.size() != terms.size() || cf.size() != terms.size())
+                    throw std::invalid_argument("a place for every term");
+                for (std::size_t i = 0; i < terms.size(); ++i) {
+                    const Postings postings = stream.of(view(terms)[i]);
+                    df.data()[i] = static_cast<double>(postings.size());
+                    cf.data()[i] = static_cast<double>(postings.occurrences());
+                }
+            },
+            nb::arg("terms").noconvert(), nb::arg("df").noconvert(), nb::arg("cf").noconvert())
+        .def(
+            "postings",
+            [](const Stream& stream, std::uint32_t term) {
+                std::vector<std::int64_t> documents;
+                std::vector<double> counts;
+                unpack_postings(stream.of(term), documents, counts);
+                return nb::make_tuple(column(std::move(documents)), column(std::move(counts)));
+            },
+            nb::arg("term"))
+        .def(
+            "scores",
+            [](const Stream& stream, In<std::uint32_t> terms, double k1, double b, Out<double> scores) {
+                const auto words = stream.asked(view(terms), true);
+                if (scores.size() != stream.lengths().of.size()) throw std::invalid_argument("a score for every document");
                 const nb::gil_scoped_release release;
-                parallel_blocks(static_cast<std::int64_t>(queries), threads, 1, [&](std::int64_t first, std::int64_t last) {
-                    for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
-                        const auto from = static_cast<std::size_t>(view(offsets)[q]);
-                        const auto size = static_cast<std::size_t>(view(offsets)[q + 1]) - from;
-                        found[q] = bm25_top(stream.lengths(), std::span(words).subspan(from, size), {k1, b}, n, view(ranks));
-                    }
-                });
-            }
-            nb::list results;
-            for (const auto& one : found) results.append(hits(one));
-            return results;
-        }, nb::arg("terms").noconvert(), nb::arg("offsets").noconvert(), nb::arg("n"), nb::arg("k1"), nb::arg("b"),
-           nb::arg("ranks").noconvert(), nb::arg("threads"));
-    m.def("count_words",
-          [](const std::vector<const Stream*>& streams, In<std::uint32_t> terms, In<std::int64_t> numbers, Out<double> counts) {
-              const std::size_t table = terms.size() * numbers.size();
-              if (counts.size() != table * streams.size()) throw std::invalid_argument("a table for every stream");
-              for (std::size_t s = 0; s < streams.size(); ++s)
-                  count_in(streams[s]->of(view(terms)), view(numbers), view(counts).subspan(s * table, table));
-          },
-          nb::arg("streams"), nb::arg("terms").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert());
-    m.def("unpack_tokens",
-          [](In<std::uint8_t> bytes, In<std::int64_t> begins, In<std::int64_t> ends, In<std::int64_t> offsets,
-             In<std::uint32_t> common, std::uint32_t terms, Out<std::int32_t> tokens) {
-              if (ends.size() != begins.size() || offsets.size() != begins.size() + 1)
-                  throw std::invalid_argument("an end and an offset for every document");
-              unpack_tokens(view(bytes), view(begins), view(ends), view(offsets), view(common), terms, view(tokens));
-          },
-          nb::arg("bytes").noconvert(), nb::arg("begins").noconvert(), nb::arg("ends").noconvert(),
-          nb::arg("offsets").noconvert(), nb::arg("common").noconvert(), nb::arg("terms"), nb::arg("tokens").noconvert(),
-          nb::call_guard<nb::gil_scoped_release>());
-    m.def("find_texts",
-          [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order,
-             const nb::list& wanted, Out<std::int64_t> numbers) {
-              const auto given = views(wanted);
-              if (starts.size() != lengths.size()) throw std::invalid_argument("a length for every start");
-              find_texts(view(bytes), view(starts), view(lengths), view(order), given, view(numbers));
-          },
-          nb::arg("bytes").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("wanted"), nb::arg("numbers").noconvert());
+                bm25_scores(stream.lengths(), words, {k1, b}, view(scores));
+            },
+            nb::arg("terms").noconvert(), nb::arg("k1"), nb::arg("b"), nb::arg("scores").noconvert())
+        .def(
+            "top",
+            [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1, double b,
+               In<std::uint32_t> ranks, int threads) {
+                const std::vector<Asked> words = stream.asked(view(terms), true);
+                if (ranks.size() != stream.lengths().of.size()) throw std::invalid_argument("a rank for every document");
+                const std::size_t queries = offsets.size() - 1;
+                std::vector<std::vector<Hit>> found(queries);
+                {
+                    const nb::gil_scoped_release release;
+                    parallel_blocks(static_cast<std::int64_t>(queries), threads, 1, [&](std::int64_t first, std::int64_t last) {
+                        for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
+                            const auto from = static_cast<std::size_t>(view(offsets)[q]);
+                            const auto size = static_cast<std::size_t>(view(offsets)[q + 1]) - from;
+                            found[q] =
+                                bm25_top(stream.lengths(), std::span(words).subspan(from, size), {k1, b}, n, view(ranks));
+                        }
+                    });
+                }
+                return hits(found);
+            },
+            nb::arg("terms").noconvert(), nb::arg("offsets").noconvert(), nb::arg("n"), nb::arg("k1"), nb::arg("b"),
+            nb::arg("ranks").noconvert(), nb::arg("threads"));
+    m.def(
+        "count_words",
+        [](const std::vector<const Stream*>& streams, In<std::uint32_t> terms, In<std::int64_t> numbers, Out<double> counts) {
+            const std::size_t table = terms.size() * numbers.size();
+            if (counts.size() != table * streams.size()) throw std::invalid_argument("a table for every stream");
+            for (std::size_t s = 0; s < streams.size(); ++s)
+                count_in(streams[s]->asked(view(terms), false), view(numbers), view(counts).subspan(s * table, table));
+        },
+        nb::arg("streams"), nb::arg("terms").noconvert(), nb::arg("numbers").noconvert(), nb::arg("counts").noconvert());
+    m.def(
+        "unpack_tokens",
+        [](In<std::uint8_t> bytes, In<std::int64_t> begins, In<std::int64_t> ends, In<std::int64_t> offsets,
+           In<std::uint32_t> common, std::uint32_t terms, Out<std::int32_t> tokens) {
+            if (ends.size() != begins.size() || offsets.size() != begins.size() + 1)
+                throw std::invalid_argument("an end and an offset for every document");
+            unpack_tokens(view(bytes), view(begins), view(ends), view(offsets), view(common), terms, view(tokens));
+        },
+        nb::arg("bytes").noconvert(), nb::arg("begins").noconvert(), nb::arg("ends").noconvert(),
+        nb::arg("offsets").noconvert(), nb::arg("common").noconvert(), nb::arg("terms"), nb::arg("tokens").noconvert(),
+        nb::call_guard<nb::gil_scoped_release>());
+    m.def(
+        "find_texts",
+        [](In<std::uint8_t> bytes, In<std::int64_t> starts, In<std::int32_t> lengths, In<std::uint32_t> order,
+           const nb::list& wanted, Out<std::int64_t> numbers) {
+            const auto given = views(wanted);
+            if (starts.size() != lengths.size()) throw std::invalid_argument("a length for every start");
+            find_texts(view(bytes), view(starts), view(lengths), view(order), given, view(numbers));
+        },
+        nb::arg("bytes").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(),
+        nb::arg("order").noconvert(), nb::arg("wanted"), nb::arg("numbers").noconvert());
 }
 
 }  // namespace pippin

@@ -33,6 +33,18 @@ double all_rounds(Offsets offsets, Columns columns, In<double> weights, InTable<
                      view(found));
 }
 
+nb::tuple transposed(Offsets offsets, Columns columns, In<double> weights) {
+    const Lists lists{view(offsets), view(columns)};
+    Matrix other;
+    {
+        const nb::gil_scoped_release release;
+        lists.check(lists.size());
+        if (weights.size() != columns.size()) throw std::invalid_argument("a weight for every link is needed");
+        other = transpose(lists, view(weights));
+    }
+    return nb::make_tuple(column(std::move(other.offsets)), column(std::move(other.columns)), column(std::move(other.weights)));
+}
+
 void weigh(InTable<double> table, In<std::int64_t> pages, In<double> weights, Out<double> sums) {
     const nb::gil_scoped_release release;
     if (weights.size() != table.shape(1) || sums.size() != pages.size())
@@ -48,6 +60,7 @@ void weigh(InTable<double> table, In<std::int64_t> pages, In<double> weights, Ou
 void bind_links(nb::module_& m) {
     m.def("link_sums", &sums);
     m.def("propagate", &all_rounds);
+    m.def("transpose", &transposed);
     m.def("weigh_rows", &weigh);
 }
 

@@ -24,7 +24,7 @@ void check_lists(const Lists& lists, std::span<const std::int64_t> pages) {
 }
 
 nb::tuple inner(In<std::int64_t> offsets, In<std::int32_t> columns, const PageSet& inside, In<std::int64_t> pages,
-                const PageSet& scored, In<double> scores) {
+                const PageSet& scored, In<double> scores, int threads) {
     const Lists lists{view(offsets), view(columns)};
     if (inside.pages() != lists.size() || scored.pages() != lists.size())
         throw std::invalid_argument("sets of the graph's pages are needed");
@@ -32,7 +32,7 @@ nb::tuple inner(In<std::int64_t> offsets, In<std::int32_t> columns, const PageSe
         throw std::invalid_argument("all members, and a score for every page with one, are needed");
     InnerLinks found = unlocked([&] {
         check_lists(lists, view(pages));
-        return inner_links(lists, inside, view(pages), scored, view(scores));
+        return inner_links(lists, inside, view(pages), scored, view(scores), threads);
     });
     return nb::make_tuple(column(std::move(found.offsets)), column(std::move(found.columns)),
                           column(std::move(found.weighted_offsets)), column(std::move(found.weighted_columns)),
@@ -44,16 +44,18 @@ nb::tuple inner(In<std::int64_t> offsets, In<std::int32_t> columns, const PageSe
 void bind_neighbourhood(nb::module_& m) {
     nb::class_<PageSet>(m, "PageSet", "Some pages of a graph.")
         .def(nb::init<std::int64_t>(), nb::arg("pages"))
-        .def("add", [](PageSet& set, In<std::int64_t> pages) { return column(unlocked([&] { return set.add(view(pages)); })); },
-             nb::arg("pages").noconvert())
+        .def(
+            "add", [](PageSet& set, In<std::int64_t> pages) { return column(unlocked([&] { return set.add(view(pages)); })); },
+            nb::arg("pages").noconvert())
         .def("number", [](PageSet& set) { return column(unlocked([&] { return set.number(); })); })
-        .def("slots",
-             [](const PageSet& set, In<std::int64_t> pages, Out<std::int64_t> found) {
-                 if (found.size() != pages.size()) throw std::invalid_argument("room for every page is needed");
-                 set.size();
-                 unlocked([&] { set.slots(view(pages), view(found)); });
-             },
-             nb::arg("pages").noconvert(), nb::arg("found").noconvert());
+        .def(
+            "slots",
+            [](const PageSet& set, In<std::int64_t> pages, Out<std::int64_t> found) {
+                if (found.size() != pages.size()) throw std::invalid_argument("room for every page is needed");
+                set.size();
+                unlocked([&] { set.slots(view(pages), view(found)); });
+            },
+            nb::arg("pages").noconvert(), nb::arg("found").noconvert());
     m.def("inner_links", &inner);
 }
 

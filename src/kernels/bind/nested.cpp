@@ -5,7 +5,7 @@
 namespace pippin {
 namespace {
 
-struct Columns {
+struct NestedColumns {
     std::vector<std::uint8_t> buffer;
     std::vector<std::int64_t> starts;
     std::vector<std::int32_t> lengths;
@@ -13,7 +13,7 @@ struct Columns {
     std::vector<std::int64_t> offsets{0};
 };
 
-bool add_number(PyObject* value, Columns& to) {
+bool add_number(PyObject* value, NestedColumns& to) {
     if (PyFloat_Check(value)) {
         to.numbers.push_back(PyFloat_AsDouble(value));
     } else if (PyLong_Check(value)) {
@@ -25,7 +25,7 @@ bool add_number(PyObject* value, Columns& to) {
     return true;
 }
 
-bool add_id(PyObject* key, Columns& to) {
+bool add_id(PyObject* key, NestedColumns& to) {
     if (!PyUnicode_CheckExact(key)) return false;
     Py_ssize_t size;
     const char* const text = PyUnicode_AsUTF8AndSize(key, &size);
@@ -36,7 +36,7 @@ bool add_id(PyObject* key, Columns& to) {
     return true;
 }
 
-bool add_query(PyObject* documents, Columns& to) {
+bool add_query(PyObject* documents, NestedColumns& to) {
     if (!PyDict_CheckExact(documents)) return false;
     PyObject *key, *value;
     for (Py_ssize_t at = 0; PyDict_Next(documents, &at, &key, &value);)
@@ -47,7 +47,7 @@ bool add_query(PyObject* documents, Columns& to) {
 
 // None where a key is no text or a value no number: whoever asks has a slower way, and words for what is wrong.
 nb::object nested_columns(const nb::dict& nested) {
-    Columns found;
+    NestedColumns found;
     PyObject *query, *documents;
     for (Py_ssize_t at = 0; PyDict_Next(nested.ptr(), &at, &query, &documents);) {
         if (!add_query(documents, found)) {

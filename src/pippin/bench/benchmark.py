@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pippin.bench.plan import Experiment, first_seeds, read_plan
@@ -46,7 +46,8 @@ def bench(
 
     data            folders with folds, files with features, collections; or one plan.toml, over which arguments win
     output          the folder of the results, new or to go on with
-    rankers, tools  names, or "all", which is what is done unless they are given
+    rankers, tools  names, or "all", which is what is done unless they are given; rankers whose extras are not installed
+                    are then left out, with a warning
     conventions     the tools under whose rules training looks at measures
     measures        what is evaluated
     select          the measure that chooses hyper-parameters on validation
@@ -79,6 +80,8 @@ def bench(
         "grids": grids, "imports": _names(imports),
     }  # fmt: skip
     experiment = _experiment(data, {key: value for key, value in given.items() if value is not None})
+    if experiment.left_out:
+        warnings.warn(experiment.left_out, stacklevel=2)
     if models is not None:
         from pippin.bench.foreign import with_models
 
@@ -107,4 +110,4 @@ def _experiment(data: Any, given: dict[str, Any]) -> Experiment:
         return Experiment(texts, **given)
     if len(texts) > 1:
         raise DataError("a plan names its data itself, so it stands alone", texts[0])
-    return replace(read_plan(texts[0]), **given)
+    return read_plan(texts[0]).changed(**given)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pippin.bench.inputs import Input
 from pippin.bench.leaderboard import Leaderboard
-from pippin.data.built import FORMAT, built_folder
+from pippin.data.built import built_folder, built_format
 
 MEASURE = "MAP"  # whose value over all judged documents follows from that over the sample
 
@@ -27,7 +27,7 @@ def sampled_of(source: Input) -> dict[str, Any] | None:
     folder = built_folder(path / "Fold1")
     if folder is None:
         return None
-    tasks = FORMAT.read_record(folder).get("tasks", {})
+    tasks = built_format().read_record(folder).get("tasks", {})
     task = path.relative_to(folder).parts[0] if len(tasks) > 1 else next(iter(tasks), None)
     own = tasks.get(task, {})
     sampling = own.get("sampling", {})

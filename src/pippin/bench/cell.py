@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 import pippin
 from pippin.bench.inputs import Parts
+from pippin.bench.parquet import write_table
 from pippin.bench.plan import Task, canonical
 from pippin.bench.provenance import versions_of
 from pippin.bench.records import KEY, cell_files
@@ -187,30 +187,15 @@ def _values(columns: Columns) -> bytes:
     """Tool, measure, query, value; null where a query does not count."""
     flat = [(tool, measure, column) for tool, by_measure in columns.items() for measure, column in by_measure.items()]
     values = np.concatenate([column.values for _, _, column in flat])
-    return _parquet({
+    return write_table({
         "tool": [tool for tool, _, column in flat for _ in column.query_ids],
         "measure": [measure for _, measure, column in flat for _ in column.query_ids],
         "query": [query for _, _, column in flat for query in column.query_ids],
-        "value": np.ma.MaskedArray(values, np.isnan(values)),
+        "value": values,
     })  # fmt: skip
 
 
 def _scores(test: Dataset, scores: NDArray[np.float64]) -> bytes:
     queries = np.asarray(test.query_ids, object)[test.qid()]
     documents = [None] * len(test) if test.document_ids is None else list(test.document_ids)
-    return _parquet({"query": list(queries), "document": documents, "label": test.labels, "score": scores})
-
-
-def _parquet(columns: Mapping[str, Any]) -> bytes:
-    """A table as Parquet: one writer with fixed settings, so that the same table is the same bytes."""
-    import pyarrow
-    import pyarrow.parquet
-
-    kinds = {"value": pyarrow.float64(), "score": pyarrow.float64(), "label": pyarrow.int32()}
-    arrays = {name: pyarrow.array(column, kinds.get(name, pyarrow.string())) for name, column in columns.items()}
-    out = BytesIO()
-    pyarrow.parquet.write_table(
-        pyarrow.table(arrays), out, compression="zstd", row_group_size=1 << 20, use_dictionary=True, version="2.6",
-        store_schema=False, write_page_checksum=True,
-    )  # fmt: skip
-    return out.getvalue()
+    return write_table({"query": list(queries), "document": documents, "label": test.labels, "score": scores})

@@ -249,7 +249,7 @@ def _twin(study: Study) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return bool(np.array_equal(a.scores()["score"].to_numpy(), b.scores()["score"].to_numpy()))
+    return bool(np.array_equal(a.scores()["score"], b.scores()["score"]))
 
 
 def _trained(study: Study, convention: str, against: str) -> tuple[Evidence, ...]:

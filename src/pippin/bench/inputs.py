@@ -96,6 +96,11 @@ def _opened(source: Input, store: str) -> Folds:
     return source.read()
 
 
+def opened_folds(source: Input) -> Folds:
+    """The folds of a data set, from the store beside its text where there is one."""
+    return _opened(source, str(Path(source.path) / STORE))
+
+
 def stored_folds(source: Input, cache: Path) -> tuple[Folds, Path]:
     """The folds of a data set, mapped, and where their store stands: beside the text, or in the cache, made now."""
     if source.form == "store":
@@ -192,6 +197,8 @@ class InputOptions:
     cache: Path = Path("collections")
     vali: float | None = None  # share of the training queries to validate on, where a folder has no such part
     verbose: bool = False
+    features: str = "auto"  # of a collection that is built
+    dense: str | None = None  # the folder of the model of its dense features
 
 
 def find_inputs(arguments: Sequence[str], options: InputOptions | None = None) -> list[Input]:
@@ -206,19 +213,30 @@ def find_inputs(arguments: Sequence[str], options: InputOptions | None = None) -
     return inputs
 
 
-def _named(text: str, options: InputOptions) -> Iterator[Input]:
+def check_inputs(arguments: Sequence[str]) -> None:
+    """Raise with one sentence unless every DATA argument is there, before anything is written for it."""
+    for text in arguments:
+        _, path = _split(text)
+        if not is_collection(path) and not Path(path).exists():
+            raise DataError("there is no such file or folder, and no collection of that name", path)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """NAME=PATH apart; a path may hold a “=” of its own."""
     name, _, path = text.rpartition("=")
-    if Path(text).exists():  # a path may hold a “=” of its own
-        name, path = "", text
+    return ("", text) if Path(text).exists() else (name, path)
+
+
+def _named(text: str, options: InputOptions) -> Iterator[Input]:
+    check_inputs([text])
+    name, path = _split(text)
     if is_collection(path):
         folders = built(path, options)
         for known, folder in folders.items():
             task = known.removeprefix(known.rpartition("-")[0]) if len(folders) > 1 else ""
             yield _input(folder, name + task if name else known, options)
-    elif Path(path).exists():
-        yield _input(Path(path), name, options)
     else:
-        raise DataError("there is no such file or folder, and no collection of that name", path)
+        yield _input(Path(path), name, options)
 
 
 def _input(path: Path, name: str, options: InputOptions) -> Input:
@@ -286,7 +304,9 @@ def built(path: str, options: InputOptions) -> dict[str, Path]:
     folder = Path(path)
     if not is_built(folder):
         collection = open_collection(path)
-        recipe = Recipe(how=usual(collection), size=options.sample, folds=options.folds, meta=False)
+        recipe = Recipe(
+            options.features, usual(collection), options.sample, options.folds, meta=False, dense=options.dense
+        )
         folder = options.cache / f"{collection.name}-{identity(collection, recipe)[:12]}"
         if not is_built(folder):
             build(collection, folder, recipe, resume=True, verbose=options.verbose)

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import product
 from typing import Any, NamedTuple
 
-from pippin.bench.standings import F64, ExpectedCells, Gap, Standing, averaged_over_seeds, spreads_of_folds
+from pippin.bench.frame import Frame
+from pippin.bench.numbered_values import F64
+from pippin.bench.standings import ExpectedCells, Gap, Standing, averaged_over_seeds
 from pippin.bench.tables import (
     CellTables,
     absent,
     checked_names,
     convention_free_rankers,
-    partitioned,
     training_convention,
 )
 from pippin.errors import DataError
-from pippin.evaluation.compare import Board, Comparison, TestPlan, board_of, compare_boards
-from pippin.evaluation.significance import MeanInterval
+from pippin.evaluation.compare import Board, Comparison, TestPlan, compare_boards, tested_by
+from pippin.evaluation.significance import MeanInterval, TestedPairs
 from pippin.evaluation.value_table import ValueTable
 from pippin.shown import Drawn, in_columns
 
@@ -34,6 +36,7 @@ NDCGS = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 PRECISIONS = ("P@1", "P@3", "P@5", "P@10", "MAP")
 LETOR_MEASURES = (*NDCGS, *PRECISIONS)  # what LETOR 3.0 prints for a data set (Qin et al. 2010, Tables 5-18)
 
+Tests = dict[tuple[object, ...], tuple[ValueTable, TestedPairs | None]]  # by data set, rankers and values
 QueryValues = Mapping[str, Mapping[str, Mapping[str, float]]]  # ranker → fold → query → value, averaged over seeds
 
 
@@ -60,6 +63,7 @@ class Leaderboard(Drawn):
     query_keys: tuple[tuple[str, str], ...]  # fold and id of every query that counts under some tool, fold by fold
     values: F64  # of these queries × rankers, averaged over seeds; NaN where a query does not count
     plan: TestPlan
+    tests: Tests = field(default_factory=dict)  # of all leaderboards that were made together
 
     @cached_property
     def queries(self) -> QueryValues:
@@ -87,10 +91,14 @@ class Leaderboard(Drawn):
         if len(self.standings) < 2:
             return None
         means = {s.ranker: s.mean for s in self.standings}
-        ids = [f"{fold}/{query}" for fold, query in self.query_keys]
         table = self.values[:, [self.rankers.index(ranker) for ranker in means]]
-        scores = ValueTable.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
-        return board_of(self.tool, self.measure, scores, self.plan, means) if len(scores.query_ids) > 1 else None
+        key = (self.data, *means, blake2b(table.tobytes()).digest())
+        if key not in self.tests:  # most tools agree to the last bit, and are tested once
+            ids = [f"{fold}/{query}" for fold, query in self.query_keys]
+            scores = ValueTable.from_arrays(table, systems=list(means), query_ids=ids, undefined="drop")
+            self.tests[key] = scores, tested_by(scores, self.plan) if len(scores.query_ids) > 1 else None
+        scores, tested = self.tests[key]
+        return None if tested is None else Board(self.tool, self.measure, scores, tested, means)
 
     def by_query(self, ranker: str) -> dict[str, float]:
         """The ranker's values by fold and query: a query that several folds test is judged by several models."""
@@ -123,37 +131,39 @@ def leaderboards(
     plan: TestPlan | None = None,
 ) -> dict[BoardKey, Leaderboard]:
     """Every leaderboard asked for that the results can give; a tool that cannot compute a measure has none for it."""
-    import polars as pl
-
     plan = replace(plan or TestPlan(), power=None)
     means, failures = tables.means(), absent(tables)
-    if means.is_empty() and failures.is_empty():
+    if not len(means) and not len(failures):
         raise DataError("the results hold no cell yet")
     trained = training_convention(means, failures, convention)
-    names = checked_names("data set", data, [*means["data"], *failures["data"]])
-    if not means.is_empty():  # where every cell failed, no tool and no measure is known
-        checked_names("tool of the results", tools, means["tool"])
-        checked_names("measure of the results", measures, means["measure"])
+    names = checked_names("data set", data, [*means.names("data"), *failures.names("data")])
+    if len(means):  # where every cell failed, no tool and no measure is known
+        checked_names("tool of the results", tools, means.names("tool"))
+        checked_names("measure of the results", measures, means.names("measure"))
     unaffected = convention_free_rankers(means, failures, trained)
-    shown = ((pl.col("convention") == trained) | pl.col("ranker").is_in(unaffected)) & pl.col("data").is_in(names)
-    asked = pl.col("tool").is_in(list(tools)) & pl.col("measure").is_in(list(measures))
-    averaged = averaged_over_seeds(tables.values(list(tools), list(measures)).filter(shown & asked))
-    spreads = spreads_of_folds(averaged)
-    by_board = partitioned(means.filter(shown & asked), list(BoardKey._fields))
+
+    def shown(frame: Frame) -> Frame:
+        return frame.take(frame.has("convention", trained) | frame.has("ranker", unaffected)).where(data=names)
+
+    asked = {"tool": tools, "measure": measures}
+    averaged = averaged_over_seeds(shown(tables.values(list(tools), list(measures)).where(**asked)))
+    by_board = shown(means.where(**asked)).by(*BoardKey._fields)
     cells = {}
     for name in names:
-        ran, failed = (frame.filter(pl.col("data") == name) for frame in (means, failures))
-        rankers = {*ran["ranker"], *failed["ranker"]}
-        values = averaged.filter(pl.col("data") == name)
-        cells[name] = ExpectedCells(ran.filter(shown), failed.filter(shown), values, rankers, trained)
+        ran, failed = (frame.where(data=name) for frame in (means, failures))
+        rankers = {*ran.names("ranker"), *failed.names("ranker")}
+        cells[name] = ExpectedCells(shown(ran), shown(failed), averaged.where(data=name), rankers, trained)
     boards = {}
+    tests: Tests = {}
     for key in (BoardKey(*names) for names in product(names, tools, measures)):
         expected = cells[key.data]
         if key in by_board or not expected.any_ran:
-            standings, gaps = expected.standings(by_board.get(key, means.clear()), spreads.get(key, {}), plan.alpha)
+            values = expected.values
+            spreads = values.spreads(key.tool, key.measure)
+            standings, gaps = expected.standings(by_board.get(key, means.where(data=())), spreads, plan.alpha)
             boards[key] = Leaderboard(
-                *key, trained, expected.folds, tuple(standings), tuple(gaps), expected.rankers, expected.query_keys,
-                expected.values(key.tool, key.measure), plan,
+                *key, trained, expected.folds, tuple(standings), tuple(gaps), expected.rankers, values.query_keys,
+                values.table(key.tool, key.measure), plan, tests,
             )  # fmt: skip
     return boards
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.bench.inputs import Input, InputOptions, find_inputs, stored_folds
+from pippin.bench.inputs import Input, InputOptions, check_inputs, find_inputs, stored_folds
 from pippin.bench.leaderboard import leaderboard
 from pippin.bench.plan import Experiment, first_seeds
 from pippin.bench.runner import check_extras, run
@@ -110,6 +110,7 @@ def _opened(
 ) -> Iterator[tuple[Input, Folds]]:
     """The data sets and their folds, stored in the results as a benchmark of these rankers would."""
     check_extras(rankers)
+    check_inputs(data)
     place = Results.create(output).path
     for source in find_inputs(data, InputOptions(folds, sample=sample, cache=place / "collections")):
         yield source, stored_folds(source, place / "folds")[0]
@@ -162,17 +163,20 @@ def _kept(results: Results, data: str, ranker: str) -> tuple[dict[str, int], int
 def learning(
     data: Sequence[str], output: str | os.PathLike[str], *, rankers: Sequence[str] = ("ranksvm", "lambdamart"),
     sizes: Sequence[int] = QUERIES, measure: str = "NDCG@10", seeds: int = 3, quick: bool = False, folds: int = 5,
-    sample: int = 1000, **how: Any,
+    sample: int = 1000, shown: Sequence[str] = (), **how: Any,
 ) -> list[Learning]:  # fmt: skip
     """The learning curves of each data set; `how` goes to `bench.runner.run`.
 
     rankers  whose curves are drawn; chains are rankers, too: `transfer(from=X) > ranksvm` with and without the source
     sizes    numbers of training queries; those beyond what there is are left out, and all of them is the last point
     seeds    how many lots of queries are drawn for each number
+    shown    the names of the data sets whose curves are drawn, where others are there to be borrowed from alone
     """
     found = []
     opened = list(_opened(data, output, folds, sample, [canonical(one) for one in rankers]))
     for source, parts in opened:
+        if shown and source.data not in shown:
+            continue
         whole = round(float(np.mean([len(parts.queries[fold.name]["train"]) for fold in parts])))
         numbers = [n for n in sorted(set(sizes)) if n < whole]
         texts = {(r, n): canonical(f"queries({n}){ARROW}{r}") for r in rankers for n in numbers}

@@ -6,7 +6,7 @@ A plan file has these keys, all but `data` optional:
     folds = 5                        # how many are made of a plain file or a collection
     sample = 1000                    # documents per query of a collection that is built
     vali = 0.25                      # share of the training queries to validate on, of folders without such a part
-    rankers = "all"                  # or a list of names
+    rankers = "all"                  # that this install can train, or a list of names
     conventions = ["official"]       # whose measures training and selection look at
     tools = "classic"                # under whose conventions results are evaluated: a group, "all", or a list
     measures = ["NDCG@10", "MAP"]    # default: NDCG@1 … 10, P@1 … 10, MAP, MRR, ERR@10
@@ -33,6 +33,7 @@ from typing import Any
 
 from pippin.bench.provenance import versions, versions_of
 from pippin.errors import DataError, UnknownName
+from pippin.extras import lacking, missing_extra
 from pippin.plugins import is_path, load_modules
 from pippin.rankers import written
 from pippin.rankers.composing import stage_settings
@@ -109,16 +110,21 @@ class Experiment:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, Grid] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
+    left_out: str = ""  # a sentence on the rankers that "all" would mean, were their extras here; no key of a plan
 
     def __post_init__(self) -> None:
         from pippin.evaluation.notation import parse
         from pippin.evaluation.objective import resolve
         from pippin.evaluation.tools import GROUPS, TOOLS, named
-        from pippin.rankers import names, ranker
+        from pippin.rankers import ranker
 
         load_modules(self.imports)
-        for key, known in (("rankers", names()), ("tools", list(TOOLS))):
-            object.__setattr__(self, key, tuple(known) if "all" in getattr(self, key) else getattr(self, key))
+        if "all" in self.rankers:
+            here, left_out = all_trainable()
+            object.__setattr__(self, "rankers", here)
+            object.__setattr__(self, "left_out", left_out)
+        if "all" in self.tools:
+            object.__setattr__(self, "tools", tuple(TOOLS))
         groups = [[t.name for t in named(name)] if name in GROUPS else [name] for name in self.tools]
         object.__setattr__(self, "tools", tuple(name for group in groups for name in group))
         object.__setattr__(self, "rankers", tuple(written.canonical(text) for text in self.rankers))
@@ -151,9 +157,13 @@ class Experiment:
                 if not isinstance(values, (list, tuple)) or not values:
                     raise DataError(f"the grid of {name} needs a list of values for {parameter}, not {values!r}")
 
+    def changed(self, **given: Any) -> Experiment:
+        """The plan with other fields; what it left out was left out of its own rankers."""
+        return replace(self, **({"left_out": "", **given} if "rankers" in given else given))
+
     def record(self) -> dict[str, Any]:
         """The plan as JSON can hold it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name in _KEYS}
 
     def tasks(self, folds: Iterable[tuple[str, str, Mapping[str, str]]]) -> Iterator[Task]:
         """Every cell over the folds given as (data, fold, digests), in the order of the plan.
@@ -189,6 +199,22 @@ class Experiment:
         if grid is None:
             grid = _grid(name, cls.quick_grid if self.quick else cls.grid, self.grids)
         return known, fixed, {key: list(values) for key, values in grid.items() if key not in fixed}
+
+
+_KEYS = {one.name: one for one in fields(Experiment) if one.name != "left_out"}  # of a plan
+
+
+def all_trainable() -> tuple[tuple[str, ...], str]:
+    """The rankers that this install can train, and a sentence on the others."""
+    from pippin.rankers import names, ranker
+
+    missing = {name: lacking(*ranker(name).needs) for name in names()}
+    here = tuple(name for name, modules in missing.items() if not modules)
+    others = [name for name in missing if name not in here]
+    if not others:
+        return here, ""
+    why = missing_extra("their training", *dict.fromkeys(module for modules in missing.values() for module in modules))
+    return here, f"Left out: {', '.join(others)}, as {why}; the same command then adds them."
 
 
 def _grid(name: str, usual: Grid, grids: Mapping[str, Grid]) -> Grid:
@@ -236,11 +262,10 @@ def read_plan(path: str | os.PathLike[str]) -> Experiment:
 
 def _fitted(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The keys of a plan as the fields of an experiment."""
-    known = {f.name: f for f in fields(Experiment)}
     fitted: dict[str, Any] = {}
     for key, value in content.items():
-        if key not in known:
-            raise UnknownName("key of a plan", key, known)
+        if key not in _KEYS:
+            raise UnknownName("key of a plan", key, _KEYS)
         fitted[key] = _value(key, value)
     if "data" not in fitted:
         raise DataError("the plan names no data")

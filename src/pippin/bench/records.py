@@ -6,18 +6,15 @@ Every JSON file here ends with its own checksum, and `cell.json` holds those of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pippin.bench.frame import Frame
+from pippin.bench.parquet import read_table
 from pippin.errors import DataError
-from pippin.extras import need
 from pippin.manifest import Format, checksum, fits, read_sealed, seal
-
-if TYPE_CHECKING:
-    import polars
 
 FORMAT = Format(
     "pippin results", 2, "folder of results", "run the same `pippin bench` into a new folder", "results.json"
@@ -128,23 +125,16 @@ class Cell:
         for name in self.record["files"]:
             self.read(name)
 
-    def values(self) -> polars.DataFrame:
-        """Tool, measure, query, value."""
-        return self._table("values.parquet", "tool", "measure", "query", "value")
+    def values(self) -> Frame:
+        """Tool, measure, query, value; NaN where a query does not count."""
+        return self._table("values.parquet", ("tool", "measure", "query"), ("value",))
 
-    def scores(self) -> polars.DataFrame:
+    def scores(self) -> Frame:
         """Query, document, label, score, in the order of the test part."""
-        return self._table("scores.parquet", "query", "document", "label", "score")
+        return self._table("scores.parquet", ("query",), ("label", "score"), optional=("document",))
 
-    def _table(self, name: str, *columns: str) -> polars.DataFrame:
-        need("reading benchmark results", "polars")
-        import polars
-
-        try:
-            return polars.read_parquet(BytesIO(self.read(name))).select(columns)
-        except (polars.exceptions.PolarsError, OSError) as error:
-            words = str(error).partition("\n")[0]
-            raise DataError(f"damaged: this is no table of a cell ({words})", self.path / name) from None
+    def _table(self, name: str, texts: Sequence[str], numbers: Sequence[str], *, optional: Sequence[str] = ()) -> Frame:
+        return read_table(self.read(name), self.path / name, texts, numbers, optional=optional)
 
 
 def is_whole(path: Path) -> bool:

@@ -7,14 +7,17 @@ filled with what comes out. A direction more is a function under `@direction(…
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from pippin.bench.inputs import Input, InputOptions, find_inputs
+from pippin.bench.inputs import Input, InputOptions, find_inputs, is_collection, opened_folds
 from pippin.bench.paths import Learning, Selection, borrows, learning, selection
 from pippin.bench.plan import Experiment, first_seeds
+from pippin.bench.research_tables import nearest_table, tournament_costs
 from pippin.bench.runner import run
 from pippin.bench.store import Results
 from pippin.bench.versus import Versus, versus
@@ -60,21 +63,39 @@ class Laboratory:
     quick: bool = True
     sample: int = 100
     folds: int = 5
+    dense: str | None = None  # the folder of a sentence-transformers model
     how: Mapping[str, Any] = field(default_factory=dict)  # of `bench.runner.run`
 
     def inputs(self) -> list[Input]:
         """The data sets, built where they are collections."""
-        place = Results.create(self.output).path / "collections"
-        return find_inputs(self.arguments, InputOptions(self.folds, sample=self.sample, cache=place))
+        return find_inputs(self.arguments, self._options())
+
+    def richer(self, features: str) -> list[Input]:
+        """The collections among the data sets with more features, and dense ones where there is a model of them.
+
+        They are other data sets, with `+` behind their names: nearest documents stand beside BM25's best. What was
+        built already has the features that it has, and is left out.
+        """
+        from pippin.collection.build import is_built
+
+        options = replace(self._options(), features=features, dense=self.dense)
+        paths = {text: text.rpartition("=")[2] for text in self.arguments}
+        texts = [text for text, path in paths.items() if is_collection(path) and not is_built(Path(path))]
+        return [replace(source, data=f"{source.data}+") for source in find_inputs(texts, options)]
+
+    def _options(self) -> InputOptions:
+        return InputOptions(self.folds, sample=self.sample, cache=Results.create(self.output).path / "collections")
 
     @property
     def data(self) -> list[str]:
         """The names of the data sets."""
         return [source.data for source in self.inputs()]
 
-    def bench(self, data: Sequence[str], rankers: Sequence[str], *, seeds: int = 1, **plan: Any) -> Results:
+    def bench(
+        self, data: Sequence[str], rankers: Sequence[str], *, seeds: int = 1, inputs: Sequence[Input] = (), **plan: Any
+    ) -> Results:
         """A benchmark of data sets by their names; what it learns from is taken along."""
-        places = {source.data: source.path for source in self.inputs()}
+        places = {source.data: source.path for source in inputs or self.inputs()}
         experiment = Experiment(
             tuple(f"{name}={places[name]}" for name in data), rankers=tuple(dict.fromkeys(map(canonical, rankers))),
             tools=("official",), measures=(MEASURE, "MAP"), select=MEASURE, quick=self.quick, folds=self.folds,
@@ -83,17 +104,23 @@ class Laboratory:
         return run(experiment, self.output, **self.how).results
 
     def against(
-        self, lines: Callable[[str, Sequence[str]], Sequence[Lines]], *, seeds: int = 1, **plan: Any
-    ) -> list[Versus]:
-        """Each data set's chains against their baselines; `lines` says which, given it and all data sets."""
+        self, lines: Callable[[str, Sequence[str]], Sequence[Lines]], *, seeds: int = 1, inputs: Sequence[Input] = (),
+        **plan: Any,
+    ) -> list[Versus]:  # fmt: skip
+        """Each data set's chains against their baselines; `lines` says which, given it and all data sets.
+
+        `inputs` are other data sets than the laboratory's own.
+        """
         found: list[Versus] = []
-        names = self.data
+        names = [source.data for source in inputs] if inputs else self.data
         for data in names:
             for baseline, contenders in lines(data, names):
                 rankers = [canonical(text) for text in (baseline, *contenders)]
                 others = [name for name in names if name != data and borrows(rankers, name)]
-                results = self.bench([data, *others], rankers, seeds=seeds, **plan)
-                found += versus(results, data, rankers[0], rankers[1:], MEASURE)
+                results = self.bench([data, *others], rankers, seeds=seeds, inputs=inputs, **plan)
+                held = versus(results, data, rankers[0], rankers[1:], MEASURE)
+                lacking = [name for name in dict.fromkeys(rankers) if name not in {one.ranker for one in held}]
+                found += [*held, *(Versus(data, name, *[math.nan] * 8) for name in lacking)]
         return found
 
     def path_options(self) -> dict[str, Any]:
@@ -103,16 +130,17 @@ class Laboratory:
 
 def research(
     data: Sequence[str], output: str | os.PathLike[str], *, only: Sequence[str] = (), quick: bool = True,
-    sample: int = 100, folds: int = 5, **how: Any,
+    sample: int = 100, folds: int = 5, dense: str | None = None, **how: Any,
 ) -> list[tuple[Direction, list[Finding]]]:  # fmt: skip
     """Every direction (or those named) with what it found; what was computed before is not computed again.
 
     data    folders with folds, files with features, collections; NAME=PATH calls one otherwise
     only    the names of directions
+    dense   the folder of a sentence-transformers model, for feature extraction
     how     goes to `bench.runner.run`
     """
     chosen = [DIRECTIONS[name] for name in only] or DIRECTIONS.values()
-    place = Laboratory(tuple(data), output, quick, sample, folds, how)
+    place = Laboratory(tuple(data), output, quick, sample, folds, dense, how)
     if not place.inputs():
         raise DataError("research needs a data set")
     return [(one, list(one.findings(place))) for one in chosen]
@@ -139,29 +167,40 @@ def _reduction(place: Laboratory) -> Iterator[Finding]:
 
 @direction("transfer", "Multitask and transfer ranking", "With ten labelled queries, does another data set help?")
 def _transfer(place: Laboratory) -> Iterator[Finding]:
-    """Each way to borrow, for every data set that shares named features with another."""
-    ways = ["transfer", "multitask", "density-ratio", "tradaboost(rounds=4"]
+    """Each way to borrow, for every data set that shares features with another; and curves with and without it."""
+    ways = ["transfer", "finetune", "multitask", "density-ratio", "tradaboost"]
 
     def lines(data: str, names: Sequence[str]) -> list[Lines]:
         source = _source_of(data, names)
         if source is None:
             return []
-        borrowed = [f"{way}{',' if '(' in way else '('}from={source})" for way in ways]
+        borrowed = [f"{way}({source}{',rounds=4' if way == 'tradaboost' else ''})" for way in ways]
         return [("queries(10) > ranksvm", [f"queries(10) > {way} > ranksvm" for way in borrowed])]
 
     yield place.against(lines)
+    names, curves = place.data, list[Learning]()
+    for data in names:
+        source = _source_of(data, names)
+        if source is not None:
+            rankers = ("ranksvm", f"transfer({source}) > ranksvm", f"finetune({source}) > ranksvm")
+            curves += learning(place.arguments, place.output, rankers=rankers, sizes=(5, 10, 20, 40), seeds=1,
+                               shown=(data,), **place.path_options())  # fmt: skip
+    yield curves
 
 
 def _source_of(data: str, names: Sequence[str]) -> str | None:
-    """What a data set borrows from: another task of its collection, or another collection with named features.
+    """What a data set borrows from, as a step is told: another task of its collection, or one with the same features.
 
-    >>> _source_of("stdlib-NP", ["stdlib-TD", "stdlib-HP", "stdlib-NP"]), _source_of("ohsumed", ["mq2008", "ohsumed"])
-    ('stdlib-HP', None)
+    OHSUMED and MQ2008 number their features in published orders, which name them.
+
+    >>> _source_of("stdlib-NP", ["stdlib-TD", "stdlib-HP", "stdlib-NP"]), _source_of("ohsumed", ["cacm", "ohsumed"])
+    ('from=stdlib-HP', 'from=cacm,names=ohsumed')
     """
     partners = {"stdlib-TD": "stdlib-NP", "stdlib-HP": "stdlib-NP", "stdlib-NP": "stdlib-HP", "cacm": "cran",
-                "cran": "cacm"}  # fmt: skip
+                "cran": "cacm", "ohsumed": "cacm", "mq2008": "stdlib-TD"}  # fmt: skip
+    orders = {"ohsumed": ",names=ohsumed", "mq2008": ",names=letor4"}
     found = partners.get(data)
-    return found if found in names else None
+    return f"from={found}{orders.get(data, '')}" if found in names else None
 
 
 @direction("little-data", "Little data", "From how many queries on do trees overtake weighted sums? Do unlabelled "
@@ -205,13 +244,34 @@ def _query_dependent(place: Laboratory) -> Iterator[Finding]:
 
 @direction("beyond-scores", "Beyond scores", "Is a function of two documents, or of all, better than a score?")
 def _beyond_scores(place: Laboratory) -> Iterator[Finding]:
-    """Tournaments of pairs beside the same trees alone, and self-attention beside the network without it."""
+    """Tournaments of pairs beside the same trees alone, attention beside the network without it; and what they cost."""
     yield place.against(lambda *_: [
         ("mart", ["tournament > mart", "tournament(sort) > mart"]), ("listnet", ["attention > listnet"]),
     ])  # fmt: skip
+    yield tournament_costs(opened_folds(place.inputs()[0]).data)
 
 
-@direction("extraction", "Feature extraction", "Do products and ratios of features say what features do not?")
+@direction("extraction", "Feature extraction", "Do products, proximity, links and vectors say what features do not?")
 def _extraction(place: Laboratory) -> Iterator[Finding]:
-    """Products and ratios found on validation."""
+    """Products and ratios found on validation; and groups of features of a collection, each put to the plain ones."""
     yield place.against(lambda *_: [("ranksvm", ["products > ranksvm"])])
+    richer = place.richer("auto proximity positions")
+    if not richer:
+        return
+    groups = {"proximity": "*_distance@*+smallest_window@*+*ordered_bigrams@*",
+              "positions": "first_position@*+bm25_proximity@*"}  # fmt: skip
+    groups |= {} if place.dense is None else {"dense": "dense_*"}
+
+    def lines(data: str, names: Sequence[str]) -> list[Lines]:
+        plain = f"without({'+'.join(groups.values())})"
+        more = [f"without({'+'.join(text for other, text in groups.items() if other != name)})" for name in groups]
+        links = [f"{plain} > without({_LINKS})"] if data.startswith("stdlib") else []
+        return [(f"{plain} > {ranker}", [*(f"{way} > {ranker}" for way in (*more, *links)), ranker])
+                for ranker in ("ranksvm", "lambdamart")]  # fmt: skip
+
+    yield place.against(lines, inputs=richer)
+    if place.dense is not None:
+        yield nearest_table(place.inputs(), richer, MEASURE)
+
+
+_LINKS = "sitemap_*+score_*+feature_*+authority+hub+*rank+topical_*+*links"  # what only links tell

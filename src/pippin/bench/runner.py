@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from pippin.bench.borrowing import with_sources
-from pippin.bench.inputs import FoldRef, InputOptions, find_inputs
+from pippin.bench.inputs import FoldRef, InputOptions, check_inputs, find_inputs
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.pool import Pool
 from pippin.bench.provenance import modules_for
@@ -89,6 +89,7 @@ def run(
 ) -> Outcome:
     """Compute every cell of the experiment that is not there yet. `executor` runs them elsewhere than here."""
     check_extras(experiment.rankers)
+    check_inputs(experiment.data)
     results = Results.create(output)
     with results.locked() as lock:
         cache = results.path / "collections"
@@ -116,11 +117,11 @@ def run(
 
 
 def check_extras(rankers: Sequence[str]) -> None:
-    """Say before anything is begun what must be installed to keep results and to train these rankers."""
+    """Say before anything is begun what must be installed to train these rankers."""
     from pippin.rankers import ranker
 
     modules = dict.fromkeys(module for name in rankers for module in ranker(name).needs)
-    need("this benchmark", "polars", "pyarrow", *modules)
+    need("this benchmark", *modules)
 
 
 def _keep_data(results: Results, data: Folds, folds: Sequence[SurveyedFold]) -> None:

@@ -12,19 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pippin.bench.tables import partitioned
+from pippin.bench.frame import Frame
+from pippin.bench.numbered_values import NumberedValues, Spreads
 from pippin.kernels.tails import t_point
 
-if TYPE_CHECKING:
-    from polars import DataFrame
-
-F64 = NDArray[np.float64]
-Spreads = Mapping[tuple[str, str], tuple[float, int]]  # (ranker, fold) → variance over queries, their number
 _BOARD = ["data", "tool", "measure"]  # what one leaderboard is about
 
 
@@ -76,7 +70,7 @@ def mean_over_folds(cells: Mapping[tuple[str, int], float]) -> FoldMeans:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return values[0] if len(values) == 1 else math.fsum(values) / len(values)
 
 
 def standard_error(folds: Sequence[tuple[float, int]]) -> float:
@@ -91,13 +85,11 @@ def standard_error(folds: Sequence[tuple[float, int]]) -> float:
 class ExpectedCells:
     """The cells that a data set should have, every fold of any ranker with every seed of the ranker, and its values."""
 
-    def __init__(
-        self, means: DataFrame, failures: DataFrame, averaged: DataFrame, rankers: Iterable[str], convention: str
-    ) -> None:
+    def __init__(self, means: Frame, failures: Frame, averaged: Frame, rankers: Iterable[str], convention: str) -> None:
         columns = ["ranker", "fold", "seed"]
-        there = set(means.select(columns).unique().iter_rows())
+        there = set(means.rows(*columns))
         self.any_ran = bool(there)  # or else every cell failed
-        self.reasons = {row[:3]: row[3] for row in failures.select(*columns, "reason").iter_rows()}
+        self.reasons = {row[:3]: row[3] for row in failures.rows(*columns, "reason")}
         every = there | set(self.reasons)
         self.folds = tuple(sorted({fold for _, fold, _ in every}))
         self.rankers = tuple(sorted(rankers))
@@ -107,19 +99,11 @@ class ExpectedCells:
                 self.seeds[ranker] = [min(seed for _, _, seed in every)]
                 reason = f"not trained under {convention}"
                 self.reasons |= {(ranker, fold, seed): reason for fold in self.folds for seed in self.seeds[ranker]}
-        self.query_keys, self._values = _numbered(averaged, self.rankers)
+        self.values = NumberedValues(averaged, self.rankers)
 
-    def values(self, tool: str, measure: str) -> F64:
-        """The values of every query × ranker; NaN where a query does not count."""
-        table = np.full((len(self.query_keys), len(self.rankers)), np.nan)
-        if (tool, measure) in self._values:
-            part = self._values[tool, measure]
-            table[part["query"].to_numpy(), part["ranker"].to_numpy()] = part["value"].to_numpy()
-        return table
-
-    def standings(self, means: DataFrame, spreads: Spreads, alpha: float) -> tuple[list[Standing], list[Gap]]:
+    def standings(self, means: Frame, spreads: Spreads, alpha: float) -> tuple[list[Standing], list[Gap]]:
         """Under one tool and measure: the rankers with all their cells, best first, and the cells that others lack."""
-        by_cell = {row[:3]: row[3] for row in means.select("ranker", "fold", "seed", "mean").iter_rows()}
+        by_cell = {row[:3]: row[3] for row in means.rows("ranker", "fold", "seed", "mean")}
         standings, gaps = [], []
         for ranker in self.rankers:
             cells = {at: _defined(by_cell.get((ranker, *at))) for at in product(self.folds, self.seeds[ranker])}
@@ -146,44 +130,18 @@ def _standing(ranker: str, means: FoldMeans, spreads: Sequence[tuple[float, int]
     )
 
 
-def _numbered(
-    averaged: DataFrame, rankers: Sequence[str]
-) -> tuple[tuple[tuple[str, str], ...], dict[tuple[object, ...], DataFrame]]:
-    """Fold and id of every query, fold by fold; and by tool and measure the values with the numbers of both."""
-    import polars as pl
-
-    key = ["fold", "query"]
-    queries = averaged.select(key).unique(maintain_order=True).sort("fold", maintain_order=True).with_row_index("at")
-    ranker = pl.col("ranker").replace_strict(rankers, list(range(len(rankers))), return_dtype=pl.Int64)
-    numbered = averaged.join(queries, on=key).select("tool", "measure", query="at", ranker=ranker, value="value")
-    return tuple(queries.select(key).iter_rows()), partitioned(numbered, ["tool", "measure"])
-
-
 def _defined(mean: float | None) -> float:
     return math.nan if mean is None else float(mean)
 
 
-def averaged_over_seeds(values: DataFrame) -> DataFrame:
+def averaged_over_seeds(values: Frame) -> Frame:
     """The values averaged over seeds, without the queries that do not count."""
-    import polars as pl
-
-    kept = values.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
-    if kept["seed"].n_unique() < 2:
+    kept = values.take(~np.isnan(values["value"]))
+    if len(kept.groups("seed")[0]) < 2:
         return kept
-    keys = [*_BOARD, "ranker", "fold", "query"]
-    return kept.sort("seed", maintain_order=True).group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-
-
-def spreads_of_folds(averaged: DataFrame) -> dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, int]]]:
-    """(data, tool, measure) → the variance over the queries of every ranker's folds, and their number."""
-    import polars as pl
-
-    keys = [*_BOARD, "ranker", "fold"]
-    spreads = averaged.group_by(keys, maintain_order=True).agg(pl.col("value").var().alias("variance"), pl.len())
-    by_board: dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, int]]] = {}
-    for data, tool, measure, ranker, fold, variance, number in spreads.iter_rows():
-        by_board.setdefault((data, tool, measure), {})[ranker, fold] = (_defined(variance), number)
-    return by_board
+    kept = kept.take(np.argsort(kept["seed"], kind="stable"))
+    first, group = kept.groups(*_BOARD, "ranker", "fold", "query")
+    return kept.take(first).with_columns(value=np.bincount(group, kept["value"]) / np.bincount(group))
 
 
 @cache

@@ -20,23 +20,21 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pippin.bench.frame import Frame
 from pippin.bench.plan import Experiment, Task
 from pippin.bench.records import COSTS, FORMAT, KEY, Cell, is_whole, read_record
 from pippin.errors import DataError
-from pippin.extras import need
 from pippin.files import open_lock, refuse_links, remove, write_new
 from pippin.machine import try_lock
 from pippin.manifest import seal
 
 if TYPE_CHECKING:
-    import polars
-
     from pippin.bench.ceilings import Ceiling
     from pippin.bench.leaderboard import Leaderboard
 
@@ -241,33 +239,32 @@ class Results:
         return leaderboard(self, data or known[0], measure, tool, convention=convention)
 
     def __repr__(self) -> str:
-        failed = self.failures().height
+        failed = len(self.failures())
         parts = [f"{len(self.cells):,} of {len(self._wanted):,} cells", *([f"{failed:,} failed"] if failed else [])]
         return f"Results({os.fspath(self.path)!r}: {', '.join(parts)})"
 
-    def means(self) -> polars.DataFrame:
+    def means(self) -> Frame:
         """Data, fold, ranker, convention, seed, tool, measure, mean."""
+        return self._means
+
+    @cached_property
+    def _means(self) -> Frame:
         rows = [
-            (*cell.key, tool, measure, mean)
-            for cell in self.cells for tool, means in cell.record["means"].items() for measure, mean in means.items()
+            (*key, tool, measure, mean)
+            for cell in self.cells for key in (cell.key,)
+            for tool, means in cell.record["means"].items() for measure, mean in means.items()
         ]  # fmt: skip
         return _frame(rows, tool=str, measure=str, mean=float)
 
-    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> polars.DataFrame:
-        """The same per query; the value is null where a query does not count under the tool."""
-        import polars
-
-        wanted = [polars.col(name).is_in(list(names)) for name, names in (("tool", tools), ("measure", measures))
-                  if names is not None]  # fmt: skip
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Frame:
+        """The same per query; the value is NaN where a query does not count under the tool."""
+        wanted = {name: names for name, names in (("tool", tools), ("measure", measures)) if names is not None}
         frames = [_frame([], tool=str, measure=str, query=str, value=float)]
         for cell in self.cells:
-            key = {name: polars.lit(value) for name, value in zip(KEY, cell.key, strict=True)}
-            key["seed"] = polars.lit(cell.key[-1], polars.Int64)
-            rows = cell.values().filter(*wanted)
-            frames.append(rows.select(**key, tool="tool", measure="measure", query="query", value="value"))
-        return polars.concat(frames)
+            frames.append(cell.values().where(**wanted).headed(KEY, cell.key))
+        return Frame.joined(frames)
 
-    def costs(self) -> polars.DataFrame:
+    def costs(self) -> Frame:
         """Seconds to select (all points of the grid), to train the chosen one, and to predict; peak bytes.
 
         `…_processor_seconds` are those that the process was at work, on however many cores; the others are the clock's.
@@ -279,7 +276,7 @@ class Results:
             rows.append((*cell.key, *(cost[name] for name in (*seconds, "peak_bytes"))))
         return _frame(rows, **seconds, peak_bytes=int)
 
-    def failures(self) -> polars.DataFrame:
+    def failures(self) -> Frame:
         """Why cells that are asked for are not there."""
         rows = []
         for entry in self.missing():
@@ -288,7 +285,7 @@ class Results:
                 rows.append((*(entry[name] for name in KEY), read_record(file, "failure")["reason"]))
         return _frame(rows, reason=str)
 
-    def importances(self) -> polars.DataFrame:
+    def importances(self) -> Frame:
         """How much each feature counts in each model that says so."""
         rows = [
             (*cell.key, feature, importance)
@@ -300,10 +297,8 @@ class Results:
         digests = _unique(entry["digest"] for entry in self._wanted)
         return [read_record(self.path / "data" / f"{digest}.json", "data") for digest in digests]
 
-    def datasets(self) -> polars.DataFrame:
+    def datasets(self) -> Frame:
         """The folds: their digests, and how many queries, documents and features they and their parts have."""
-        import polars
-
         rows = []
         for record in self._data():
             parts = record["parts"]
@@ -313,7 +308,9 @@ class Results:
             row |= {f"{part}_{what}": counts[what] for part, counts in parts.items() for what in counts}
             row |= {f"{part}_digest": digest for part, digest in record["digests"].items()}
             rows.append(row)
-        return polars.DataFrame(rows)
+        kinds = {name: type(value) for row in rows for name, value in row.items()}  # not every data set has all parts
+        lacking = {name: "" if kind is str else None for name, kind in kinds.items()}
+        return Frame.of([tuple((lacking | row).values()) for row in rows], **kinds)
 
     def audits(self) -> dict[str, dict[str, Any]]:
         """Data → its audit: about, basis, findings, clean."""
@@ -366,17 +363,6 @@ def _unique(values: Any) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-_TYPES: Mapping[type, Callable[[Any], Any]] = {
-    str: lambda p: p.String,
-    float: lambda p: p.Float64,
-    int: lambda p: p.Int64,
-}
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> polars.DataFrame:
+def _frame(rows: Sequence[tuple[Any, ...]], **columns: type) -> Frame:
     """Rows that begin with a cell's key, as a table."""
-    need("reading benchmark results", "polars")
-    import polars
-
-    kinds = {**dict.fromkeys(KEY[:-1], str), "seed": int, **columns}
-    return polars.DataFrame(rows, {name: _TYPES[kind](polars) for name, kind in kinds.items()}, orient="row")
+    return Frame.of(rows, **dict.fromkeys(KEY[:-1], str), seed=int, **columns)

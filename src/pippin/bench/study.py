@@ -150,7 +150,7 @@ def study(
     from pippin.bench.conclusions import NEEDED, conclusions
 
     means = tables.means()
-    trained, stored = {*means["convention"], *absent(tables)["convention"]}, set(means["tool"])
+    trained, stored = {*means.names("convention"), *absent(tables).names("convention")}, set(means.names("tool"))
     missing = [tool for tool in (*NEEDED, *(tools or ())) if tool not in stored]
     if missing:
         raise UnknownName("tool that the results were evaluated under", missing[0], stored)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from pippin.bench.frame import Frame
 from pippin.errors import DataError, UnknownName
-
-if TYPE_CHECKING:
-    from polars import DataFrame
 
 
 class CellTables(Protocol):
     """The tables of all cells, as `bench.store.Results` gives them."""
 
-    def means(self) -> DataFrame:
+    def means(self) -> Frame:
         """Data, fold, ranker, convention, seed, tool, measure, mean."""
 
-    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> DataFrame:
-        """The same columns with query and value instead of mean; null where a query does not count."""
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Frame:
+        """The same columns with query and value instead of mean; NaN where a query does not count."""
 
-    def failures(self) -> DataFrame:
+    def failures(self) -> Frame:
         """Data, fold, ranker, convention, seed, reason."""
 
     def missing(self) -> list[dict[str, Any]]:
@@ -34,15 +32,15 @@ class LoadedTables:
         self._means, self._failures, self._missing = tables.means(), tables.failures(), tables.missing()
         self._values = tables.values(tools, measures)
 
-    def means(self) -> DataFrame:
+    def means(self) -> Frame:
         """All means."""
         return self._means
 
-    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> DataFrame:
+    def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Frame:
         """The values of the tools and measures that were read; asking for fewer is up to the reader."""
         return self._values
 
-    def failures(self) -> DataFrame:
+    def failures(self) -> Frame:
         """The failures."""
         return self._failures
 
@@ -51,21 +49,19 @@ class LoadedTables:
         return self._missing
 
 
-def absent(tables: CellTables) -> DataFrame:
+def absent(tables: CellTables) -> Frame:
     """The failures, and with the reason “not run” the cells that are still to come."""
-    import polars as pl
-
     failures = tables.failures()
     key = failures.columns[:5]
-    failed = set(failures.select(key).iter_rows())
+    failed = set(failures.rows(*key))
     waiting = [tuple(entry[name] for name in key) for entry in tables.missing()]
     rows = [(*entry, "not run") for entry in waiting if entry not in failed]
-    return pl.concat([failures, pl.DataFrame(rows, failures.schema, orient="row")])
+    return Frame.of([*failures.rows(), *rows], **dict.fromkeys(key, str) | {"seed": int}, reason=str)
 
 
-def training_convention(means: DataFrame, failures: DataFrame, wanted: str | None = None) -> str:
+def training_convention(means: Frame, failures: Frame, wanted: str | None = None) -> str:
     """The training convention to show: the one wanted, else official, else the only one there is."""
-    known: list[str] = sorted({*means["convention"], *failures["convention"]})
+    known: list[str] = sorted({*means.names("convention"), *failures.names("convention")})
     if wanted is not None:
         if wanted not in known:
             raise UnknownName("training convention of the results", wanted, known)
@@ -79,20 +75,21 @@ def training_convention(means: DataFrame, failures: DataFrame, wanted: str | Non
     return known[0]
 
 
-def convention_free_rankers(means: DataFrame, failures: DataFrame, convention: str) -> list[str]:
+def convention_free_rankers(means: Frame, failures: Frame, convention: str) -> list[str]:
     """Rankers without a cell under the convention because their training looks at no measure: it is the same anyway."""
-    import polars as pl
+    there = {ranker for frame in (means, failures) for ranker in frame.where(convention=convention).names("ranker")}
+    elsewhere = sorted({*means.names("ranker"), *failures.names("ranker")} - there)
+    return [name for name in elsewhere if not _hears_convention(name)]
 
-    under = pl.col("convention") == convention
-    there = {*means.filter(under)["ranker"], *failures.filter(under)["ranker"]}
-    elsewhere = sorted({*means["ranker"], *failures["ranker"]} - there)
-    if not elsewhere:
-        return []
+
+def _hears_convention(name: str) -> bool:
+    """Whether a ranker's training depends on a convention; one that is not known here may."""
     from pippin.rankers import ranker
-    from pippin.rankers.composing import parts_of
 
-    known = [name for name in elsewhere if all(part in shelf for shelf, part in parts_of(name))]
-    return [name for name in known if "convention" not in ranker(name)().get_params()]
+    try:
+        return "convention" in ranker(name)().get_params()
+    except UnknownName:
+        return True
 
 
 def checked_names(kind: str, wanted: Sequence[str] | None, there: Iterable[str]) -> list[str]:
@@ -102,8 +99,3 @@ def checked_names(kind: str, wanted: Sequence[str] | None, there: Iterable[str])
         if name not in known:
             raise UnknownName(kind, name, known)
     return list(wanted) if wanted is not None else known
-
-
-def partitioned(frame: DataFrame, by: list[str]) -> dict[tuple[object, ...], DataFrame]:
-    """The rows of a frame by the values of some columns; nothing where it has none."""
-    return frame.partition_by(by, as_dict=True, maintain_order=True) if len(frame) else {}

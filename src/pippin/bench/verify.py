@@ -22,7 +22,7 @@ from pippin.errors import DataError, PippinError
 from pippin.manifest import Format, is_sealed
 
 FORMATS = (
-    built.FORMAT, fold_store.FORMAT, store.FORMAT, partitions.FORMAT, index_files.FORMAT, web.FORMAT,
+    built.built_format(), fold_store.FORMAT, store.FORMAT, partitions.FORMAT, index_files.FORMAT, web.FORMAT,
 )  # fmt: skip
 _MODELS = (".json", ".safetensors")
 

@@ -34,8 +34,15 @@ class Versus:
     seconds: float  # of the processor, to train what was chosen, in the mean over folds
 
     @property
+    def unfinished(self) -> bool:
+        """Whether a fold of it failed, so that there is nothing to compare."""
+        return math.isnan(self.mean)
+
+    @property
     def verdict(self) -> str:
-        """ "better", "worse", or "no difference" at the level of the interval, after correction."""
+        """ "better", "worse", or "no difference" at the level of the interval, after correction; or "not finished"."""
+        if self.unfinished:
+            return "not finished"
         if math.isnan(self.p) or self.p > ALPHA:
             return "no difference"
         return "better" if self.difference > 0 else "worse"
@@ -70,11 +77,9 @@ def versus(
 
 def training_seconds(results: Results, data: str) -> dict[str, float]:
     """The processor's seconds of the chosen training by ranker, in the mean over the cells of a data set."""
-    import polars as pl
-
-    costs = results.costs().filter(pl.col("data") == data)
+    costs = results.costs().where(data=data)
     by_ranker: dict[str, list[float]] = {}
-    for ranker, seconds in costs.select("ranker", "train_processor_seconds").iter_rows():
-        if seconds is not None:
+    for ranker, seconds in costs.rows("ranker", "train_processor_seconds"):
+        if not math.isnan(seconds):
             by_ranker.setdefault(ranker, []).append(seconds)
     return {ranker: statistics.fmean(values) for ranker, values in by_ranker.items()}

@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pippin.bench.frame import Frame
 from pippin.bench.leaderboard import BoardKey, Leaderboard
 from pippin.errors import DataError
 from pippin.evaluation.compare import EQUAL
-
-if TYPE_CHECKING:
-    from polars import DataFrame
 
 
 @dataclass(frozen=True)
@@ -30,42 +27,39 @@ class Winning:
     pairs: int  # (other ranker, data set) pairs in which both have a value
 
 
-def winning_numbers(means: DataFrame) -> list[Winning]:
+def winning_numbers(means: Frame) -> list[Winning]:
     """S_i(M) from a frame with the columns data, ranker, measure, value; measures and rankers in its order.
 
-    >>> import polars as pl
     >>> rows = [("D", "a", "MAP", 0.5), ("D", "b", "MAP", 0.4), ("E", "a", "MAP", 0.3), ("E", "b", "MAP", 0.3)]
-    >>> winning_numbers(pl.DataFrame(rows, ["data", "ranker", "measure", "value"], orient="row"))
+    >>> winning_numbers(Frame.of(rows, data=str, ranker=str, measure=str, value=float))
     [Winning(measure='MAP', ranker='a', wins=1, pairs=2), Winning(measure='MAP', ranker='b', wins=0, pairs=2)]
     """
     table: dict[str, dict[str, dict[str, float]]] = {}  # measure → data → ranker → value
-    for data, ranker, measure, value in means.select("data", "ranker", "measure", "value").iter_rows():
+    for data, ranker, measure, value in means.rows("data", "ranker", "measure", "value"):
         row = table.setdefault(measure, {}).setdefault(data, {})
         if ranker in row:
             raise DataError(f"{ranker} has two values of {measure} on {data}")
         row[ranker] = value
-    rankers = list(dict.fromkeys(means["ranker"]))
+    rankers = means.names("ranker")
     return [_winning(measure, ranker, by_data.values()) for measure, by_data in table.items() for ranker in rankers]
 
 
-def _winning(measure: str, ranker: str, rows: Iterable[Mapping[str, float | None]]) -> Winning:
+def _winning(measure: str, ranker: str, rows: Iterable[Mapping[str, float]]) -> Winning:
     wins = pairs = 0
     for row in rows:
-        known = {name: v for name, v in row.items() if v is not None and not math.isnan(v)}
+        known = {name: v for name, v in row.items() if not math.isnan(v)}
         if ranker in known:
             pairs += len(known) - 1
             wins += sum(known[ranker] - other > EQUAL for other in known.values())
     return Winning(measure, ranker, wins, pairs)
 
 
-def means_of(boards: Mapping[BoardKey, Leaderboard], tool: str) -> DataFrame:
+def means_of(boards: Mapping[BoardKey, Leaderboard], tool: str) -> Frame:
     """The means of leaderboards under one tool as `winning_numbers` takes them."""
-    import polars as pl
-
     rows = [
         (key.data, standing.ranker, key.measure, standing.mean)
         for key, board in boards.items()
         if key.tool == tool
         for standing in board.standings
     ]
-    return pl.DataFrame(rows, ["data", "ranker", "measure", "value"], orient="row")
+    return Frame.of(rows, data=str, ranker=str, measure=str, value=float)

@@ -185,6 +185,12 @@ def split(relevant: NDArray[np.int64], share: float, seed: int) -> NDArray[np.in
     return chosen
 
 
+def check_name(name: str) -> None:
+    """Raise where a board cannot be called so."""
+    if not _NAME.fullmatch(name):
+        raise DataError(f"a board is called by small letters, digits and hyphens, at most 40, not {name!r}")
+
+
 def make_board(
     folder: str | os.PathLike[str],
     name: str,
@@ -212,8 +218,7 @@ def make_board(
     ladder   whether values are shown by the Ladder's rule; off, they can be climbed
     key      the public key of the site, for the record
     """
-    if not _NAME.fullmatch(name):
-        raise DataError(f"a board is called by small letters, digits and hyphens, at most 40, not {name!r}")
+    check_name(name)
     if not 0 < final < 1:
         raise ConventionError(f"the share of queries for the end lies between 0 and 1, not {final:g}")
     asked = TOOLS[tool]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,7 @@ class Store:
             self.engine = create_engine(url, **options)
         except (NoSuchModuleError, ImportError) as error:
             raise DataError(f"this store cannot be opened: {error}") from None
+        weakref.finalize(self, self.engine.dispose).atexit = False  # connections end with whom they were opened for
         if self.kind == "sqlite":
             event.listen(self.engine, "connect", _prepare)
             event.listen(self.engine, "begin", _begin)

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cutoffs", default=",".join(map(str, CUTOFFS)), metavar="K,K,…", help="where short lists and "
                         "unjudged documents are counted (default: %(default)s)")  # fmt: skip
     shared(parser, "merge_queries")
-    parser.add_argument("--all", action="store_true", help="everything, instead of five lines, on the terminal")
+    parser.add_argument("--all", action="store_true", help="everything, instead of five sentences, on the terminal")
     printing(parser, "html")
 
 
@@ -97,7 +97,7 @@ def _is_table(path: str) -> bool:
 
 
 def render(audited: Audit, form: str, everything: bool = True) -> str:
-    """The audit in the format asked for; on the terminal all of it, or five lines."""
+    """The audit in the format asked for; on the terminal all of it, or five sentences."""
     from pippin.report import audit as report
 
     if form == "html":

@@ -6,7 +6,6 @@ import argparse
 import math
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pippin.cli.options import flag, hint, old, shared
@@ -67,13 +66,15 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.runner import run as run_bench
     from pippin.machine import parse_size
 
+    planned = experiment(options)
+    if planned.left_out:
+        hint(planned.left_out)
     memory = None if options.memory is None else parse_size(options.memory)
     executor = None
     if options.dask is not None:
         from pippin.bench.dask.cluster import on_dask
 
         executor = on_dask(options.dask, options.jobs, memory)
-    planned = experiment(options)
     if options.models is not None:
         from pippin.bench.foreign import with_models
 
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
     )  # fmt: skip
-    outcome_record = record(outcome)
+    outcome_record = {**record(outcome), "left_out": [planned.left_out] if planned.left_out else []}
     write(options.format, "-", lambda: [summary(outcome_record)], lambda: outcome_record)
     for line in outcome_record["failures"]:
         hint(line)
@@ -120,7 +121,7 @@ def experiment(options: argparse.Namespace) -> Experiment:
         for name, settings in given["parameters"].items():
             merged[name] = {**merged.get(name, {}), **settings}
         given["parameters"] = merged
-    return replace(plan, **given)
+    return plan.changed(**given)
 
 
 def _parameters(texts: list[str]) -> dict[str, dict[str, Any]]:
@@ -190,7 +191,7 @@ def summary(outcome: dict[str, Any]) -> Table:
         heads,
         rows,
         names=3,
-        notes=[note, *(f"{one['note']}." for one in outcome["ceilings"] if one["lost"])],
+        notes=[note, *(f"{one['note']}." for one in outcome["ceilings"] if one["lost"]), *outcome["left_out"]],
         keys=2,
         best={(i, len(heads) - 1) for i in firsts},
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from pippin.cli.options import flag, only, printing, shared
 from pippin.cli.output import as_json, write, write_text
-from pippin.errors import ConventionError
+from pippin.data.irds import is_id
+from pippin.errors import ConventionError, DataError
 from pippin.extras import need
 from pippin.tables import Part, Prose, Table
 
@@ -88,19 +90,23 @@ def _name(options: argparse.Namespace) -> str:
 def _new(options: argparse.Namespace) -> Result:
     from dataclasses import replace
 
-    from pippin.boards.board import Limits
+    from pippin.boards.board import Limits, check_name
     from pippin.boards.site import Site
     from pippin.machine import parse_size
 
+    check_name(_name(options))
     if not options.data:
         raise ConventionError("say what the board is made of: --data PATH")
+    data = str(only(options.data, "--data"))
+    if not Path(data).exists() and not is_id(data):  # before a site is made for it
+        raise DataError("there is no such file or folder", data)
     given = {"per_day": options.per_day, "per_account": options.per_account, "seconds": options.seconds,
              "bytes": options.bytes and parse_size(options.bytes),
              "memory": options.memory and parse_size(options.memory)}  # fmt: skip
     limits = replace(Limits(), **{name: value for name, value in given.items() if value is not None})
     site = Site.create(options.folder, options.store)
     board = site.new_board(
-        _name(options), only(options.data, "--data"), tool=only(options.tool, "--tool"),
+        _name(options), data, tool=only(options.tool, "--tool"),
         measure=only(options.measure, "--measure"),
         title=options.title, about=options.about, fold=options.fold, test=options.test_share, final=options.final,
         seed=options.seed, ladder=not options.no_ladder, limits=limits,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HELP = """Build a learning-to-rank data set from a collection of documents.
 
 --explain says what is seen there, before anything is done."""
+LONGEST = 24  # characters of an id that is named in passing
 EXAMPLES = (
     "pippin build --explain cacm/",
     "pippin build cacm/ --out cacm-letor --sample 100",
@@ -30,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared(parser, "reader")
     flag(parser, "topics", "needed where they do not stand beside the documents")
     parser.add_argument("--judgements", metavar="FILE", help="who judged what, likewise")
+    shared(parser, "streams", repeated="refuse")
     flag(parser, "out", metavar="FOLDER")
     parser.add_argument("--explain", action="store_true", help="say what is taken for documents, queries and "
                         "judgements, and build nothing")  # fmt: skip
@@ -54,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-meta", action="store_true", help="write no meta-information, which is large")
     parser.add_argument("--similarity", action="store_true", help="write how alike each query's documents are")
+    shared(parser, "dense")
     add_analysis(parser)
     flag(parser, "memory", "more of the index is gathered on disk", default="128M")
     parser.add_argument("--resume", action="store_true", help="go on where a build of the same data was stopped")
@@ -71,12 +74,14 @@ def run(options: argparse.Namespace) -> int:
     from pippin.machine import cpu_count, parse_size
 
     named = {"format": options.reader, "queries": options.topics, "judgements": options.judgements,
+             "streams": options.streams, "repeated": options.repeated,
              "jobs": options.jobs or cpu_count()}  # fmt: skip
     if options.explain and not is_named(options.collection):
-        from pippin.collection.readers import explain
+        from pippin.collection.readers.explain import STOPS, explain
 
-        say(explain(options.collection, **named))
-        return 0
+        said = explain(options.collection, **named)
+        say(said)
+        return 2 if STOPS in said else 0
     if options.dask is not None and options.dask != "local":
         named["jobs"] = cpu_count()  # pages are parsed here
     collection = open_collection(options.collection, anchors=options.dask is None, **named)
@@ -98,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         analysis=analysis_of(options),
         meta=not options.no_meta,
         similarity=options.similarity,
+        dense=options.dense,
     )
     with _spread(options) as spread:
         manifest = build(
@@ -179,5 +185,6 @@ def _some(queries: list[str]) -> str:
     >>> _some(["1", "2", "3", "4", "5"])
     '5 queries (1, 2, 3, …)'
     """
-    shown = ", ".join(queries[:3]) + (", …" if len(queries) > 3 else "")
+    shown = ", ".join(name if len(name) <= LONGEST else name[:LONGEST] + "…" for name in queries[:3])
+    shown += ", …" if len(queries) > 3 else ""
     return f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'} ({shown})"

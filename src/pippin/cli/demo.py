@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pippin.cli.options import flag, old, shared
 from pippin.cli.output import write
-from pippin.extras import need
 from pippin.tables import Heading, Part, Prose, together
 
 HELP = """Do the main job on data that every machine has, from documents to a leaderboard and a page.
@@ -38,22 +37,24 @@ def run(options: argparse.Namespace) -> int:
     from pippin.report.bench_data import Gathered
     from pippin.report.leaderboard import gap_notes, letor_tables, record, winning_table
 
-    need("the demo", "polars", "pyarrow", "lightgbm", "scipy")
     folder = Path(options.output)
     experiment = Experiment(("stdlib",), sample=options.sample, rankers=tuple(options.ranker), quick=not options.full)
+    notes = [experiment.left_out] if experiment.left_out else []
     if options.format == "table":
-        print(f"{together([Prose(ABOUT)])}\n")
+        print(f"{together([Prose(text) for text in (ABOUT, *notes)])}\n")
     outcome = run_bench(experiment, folder, jobs=options.jobs, command="pippin demo")
     boards = leaderboards(outcome.results)
     parts: list[Part] = []
     for data in datasets_of(boards):
         parts += [Heading(data), letor_tables(boards, data, "official")[0]]
     parts += [Heading("Over all three"), winning_table(winning_numbers(means_of(boards, "official")))]
-    parts += [Prose(note) for note in gap_notes(boards.values())]
+    parts += [Prose(note) for note in (*gap_notes(boards.values()), *notes)]
     page = folder / "report" / "index.html"
-    write_page(Gathered(outcome.results), page, "The rankers on the standard library")
+    title = "The rankers on the standard library"
+    write_page(Gathered(outcome.results), page, title, notes=[note.removesuffix(".") for note in notes])
     parts += [Prose(f"The page: {page.resolve()}"),
               Prose(f"The same in full: pippin leaderboard {folder}; pippin report {folder}")]  # fmt: skip
-    record_of = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()]}
+    record_of = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()],
+                 "left_out": notes}  # fmt: skip
     write(options.format, "-", lambda: parts, lambda: record_of)
     return outcome.status

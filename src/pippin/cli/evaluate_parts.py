@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pippin.cli.evaluate import distinct_names
+from pippin.cli.output import say
 from pippin.cli.train import cluster
 from pippin.data.partitions import is_partitions
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import Evaluation
-from pippin.evaluation.stream import Request, evaluate_stream
+from pippin.evaluation.stream import WHOLE, Request, evaluate_stream, needs_whole
 from pippin.evaluation.tools import Tool
 from pippin.report.evaluation import Ranges
 
@@ -26,6 +27,7 @@ def evaluate_parts(
         raise DataError("--merge-queries needs the whole file in memory; sort it by query instead")
     if options.allow_infinite:
         raise DataError("--allow-infinite needs the whole file in memory; leave --stream and --dask out")
+    tools = _by_parts(measures, tools, overrides)
     requests: list[Request] = [(tool, overrides) for tool in tools]
     if options.ties_range:
         requests += [(tool, {**overrides, "ties": bound}) for tool in tools for bound in _BOUNDS]
@@ -38,6 +40,15 @@ def evaluate_parts(
             ranges[len(evaluations) + i] = {measure: (worst[measure], best[measure]) for measure in worst}
         evaluations += evaluated[: len(tools)]
     return evaluations, ranges if options.ties_range else None
+
+
+def _by_parts(measures: Sequence[str], tools: Sequence[Tool], overrides: Mapping[str, Any]) -> Sequence[Tool]:
+    """The tools that can evaluate a part of the queries; of several, those that cannot are named and left out."""
+    left_out = [tool for tool in tools if needs_whole(measures, (tool, overrides))]
+    if not left_out or len(left_out) == len(tools):
+        return tools
+    say(f"Without {', '.join(tool.name for tool in left_out)}: {WHOLE}.", aside=True)
+    return [tool for tool in tools if tool not in left_out]
 
 
 def _evaluated(

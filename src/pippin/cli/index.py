@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a file or folder of documents, or `stdlib`")
     flag(parser, "out", "an index that is there is replaced", metavar="FOLDER", required=True)
-    shared(parser, "reader", "jobs", "quiet")
+    shared(parser, "reader", "streams", "jobs", "quiet", repeated="refuse")
     add_analysis(parser)
     parser.add_argument("--no-texts", action="store_true", help="keep no texts of documents, which results show")
     flag(parser, "memory", "more is gathered on disk", default="128M")
@@ -59,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     memory, analysis = parse_size(options.memory), analysis_of(options)
-    collection = open_collection(options.collection, format=options.reader, documents_only=True,
-                                 jobs=options.jobs or cpu_count())  # fmt: skip
+    collection = open_collection(
+        options.collection, format=options.reader, documents_only=True, streams=options.streams,
+        repeated=options.repeated, jobs=options.jobs or cpu_count(),
+    )  # fmt: skip
     index = build_index(collection, options.output, analysis=analysis, memory=memory, texts=not options.no_texts,
                         verbose=not options.quiet)  # fmt: skip
     for note in collection.notes:
@@ -75,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         members = index.manifest["streams"][stream]["union"]
         made = f"  = {' + '.join(members)}" if members else ""
         say(f"  {stream:<{width}}  {index.total(stream):>12,} words, {index.average(stream):,.1f} a document, "
-            f"{index.terms(stream):,} terms{made}")  # fmt: skip
+            f"{index.terms(stream):,} {'term' if index.terms(stream) == 1 else 'terms'}{made}")  # fmt: skip
     if index.manifest["documents_cut"]:
         cut = index.manifest["documents_cut"]
         hint(f"{cut:,} documents were longer than {analysis.limit:,} words in a stream, and are cut there")

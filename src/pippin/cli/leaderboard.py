@@ -118,9 +118,9 @@ def gather(tables: Results, options: argparse.Namespace) -> Gathered:
     from pippin.bench.published import beside, read_published
 
     published = None if options.published is None else read_published(options.published)
-    stored = list(dict.fromkeys(tables.means()["measure"]))
+    stored = tables.means().names("measure")
     measures = [m for m in dict.fromkeys([*LETOR_MEASURES, *options.measure]) if m in stored or m in options.measure]
-    known = set(tables.means()["tool"])
+    known = set(tables.means().names("tool"))
     every = [tool for tool in TOOLS if tool in known]
     wanted = list(dict.fromkeys(tool for name in options.tool for tool in (every if name == "all" else [name])))
     given: dict[str, Any] = {

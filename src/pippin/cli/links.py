@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pippin.cli.links_record import Record, overview_record, page_record
 from pippin.cli.options import flag, hint, old, printing, shared
 from pippin.cli.output import write
-from pippin.extras import need
 from pippin.progress import Bar, progress
 from pippin.tables import Table
 
@@ -46,8 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do it; the exit status."""
-    if not options.around:
-        need("the hubs and authorities of a collection", "scipy")
     web = load_web(options.collection, options.reader, options.jobs)
     if options.files:
         from pippin.collection.link_files import write_link_files
@@ -106,8 +103,10 @@ _SIZES = {
 
 def overview_tables(links: Record) -> list[Table]:
     """The sizes, the degrees, and the first hosts and pages by every rank."""
-    ended = "; ".join(f"{name}: {end['rounds']:.0f} rounds, residual {end['residual']:.1e}"
-                      for name, end in links["convergence"].items())  # fmt: skip
+    ended = "; ".join(
+        f"{name}: {end['rounds']:.0f} round{'' if end['rounds'] == 1 else 's'}, residual {end['residual']:.1e}"
+        for name, end in links["convergence"].items()
+    )
     sizes = [[words, f"{links['sizes'][name]:,}"] for name, words in _SIZES.items()]
     hosts = [[h["host"] or "(no host)", f"{h['pages']:,}", f"{1e3 * h['hostrank']:.4f}"] for h in links["hosts"]]
     return [

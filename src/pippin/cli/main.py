@@ -41,6 +41,7 @@ GROUPS = {
         "rank": ("rank", "score a data set with a model"),
         "propensities": ("propensities", "how likely each rank is looked at, by a log of clicks"),
         "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
+        "diversify": ("diversify", "a run whose documents do not say the same twice: MMR, xQuAD"),
         "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
         "select": ("select", "how many features are enough: the path, and the smallest set that is as good"),
         "curve": ("curve", "how many queries are enough: learning curves, and when trees overtake"),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pippin.cli.output import complain
 from pippin.errors import ConventionError
+from pippin.frozen import Frozen
 from pippin.registry import between_commas
 from pippin.tables import FORMATS
 
@@ -67,8 +68,7 @@ class Former(_Renamed):
         setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
 
-@dataclass(frozen=True)
-class Flag:
+class Flag(Frozen):
     """A flag that commands share."""
 
     names: tuple[str, ...]
@@ -94,6 +94,10 @@ FLAGS = {
     "quiet": Flag(("-q", "--quiet"), "no progress", None, {"action": "store_true"}),
     "per_query": Flag(("--per-query",), "a row per query", None, {"action": "store_true"}),
     "reader": Flag(("--reader",), "the form of the input (default: found out)", "FORM"),
+    "streams": Flag(("--streams",), f"which fields of the documents are streams (default: all texts): {_ONE_OR_MORE}",
+                    "NAME", {"action": Several}),
+    "repeated": Flag(("--repeated",), "documents whose id comes twice: stop, or keep the first of them", "WHICH",
+                     {"choices": ("refuse", "first")}),
     "merge_queries": Flag(("--merge-queries",), "join a query whose rows are not together", None,
                           {"action": "store_true"}),
     "absent": Flag(("--absent",), "what a feature that a LETOR line leaves out is", "VALUE",
@@ -121,6 +125,8 @@ FLAGS = {
     "field": Flag(("--field",), "which field of the topics is searched, e.g. description", "NAME"),
     "features": Flag(("--features",), "a set of features, or features one by one; `pippin features` lists them",
                      "SET|NAMES", {}, "features"),
+    "dense": Flag(("--dense",), "the folder of a sentence-transformers model (extra `dense`): features of meaning, and "
+                  "the nearest documents beside BM25's best", "FOLDER"),
     "in": Flag(("--in",), "the stream of the documents to look in", "STREAM", {"dest": "stream"}),
     "stem": Flag(("--stem",), "porter, english (Porter's second), another Snowball language, or none", "S"),
     "stop": Flag(("--stop",), "stop words: english, none, or a file of words", "LIST"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import shutil
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from pippin.errors import PippinError
@@ -41,12 +40,40 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options; what is none of them is refused with what is closest to it."""
-        options, rest = self.parse_known_args(args, namespace)
+        options, rest = self._parsed(args, namespace)
         if rest:
+            import difflib
+
             close = difflib.get_close_matches(rest[0].partition("=")[0], self.flags(), n=1)
             meant = f"; did you mean {close[0]}?" if close and rest[0].startswith("-") else ""
             self.error(f"it takes no {' '.join(rest)}{meant}")
         return options
+
+    def _parsed(self, args: Any, namespace: Any) -> tuple[Any, list[str]]:
+        """Options, and what is none of them; files may stand before and behind flags.
+
+        argparse takes all files from one place, unless it is told to look for flags first, which takes it longer and
+        leaves files out when it says what is missing.
+        """
+        try:
+            options, rest = self.parse_known_args(args, namespace)
+            if all(word.startswith("-") for word in rest):
+                return options, rest
+            missing = None
+        except UsageError as error:
+            missing = error
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        except UsageError as error:
+            raise missing or error from None
+
+    def format_help(self) -> str:
+        """Help as wide as the terminal, which is not looked at before: each argument asks for a formatter too."""
+        import shutil
+
+        columns = shutil.get_terminal_size((_WIDEST, 24)).columns
+        self.formatter_class = partial(Formatter, width=min(columns, _WIDEST) - 1)
+        return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
         """Help on standard output, where a failure to write is heard of."""
@@ -62,10 +89,10 @@ class Parser(argparse.ArgumentParser):
 
 
 class Formatter(argparse.HelpFormatter):
-    """Help as wide as the terminal: paragraphs are filled, indented lines kept, long examples go on after a `\\`."""
+    """How help looks: paragraphs are filled, indented lines kept, long examples go on after a `\\`."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) - 1)
+    def __init__(self, prog: str, width: int = _WIDEST - 1) -> None:
+        super().__init__(prog, width=width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs = text.strip("\n").split("\n\n")

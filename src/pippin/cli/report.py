@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pippin.cli.options import Several, flag, old, only, shared
 from pippin.cli.output import say
 from pippin.errors import ConventionError
+from pippin.extras import lacking, missing_extra
 from pippin.progress import progress
 
 if TYPE_CHECKING:
@@ -44,34 +46,45 @@ def run(options: argparse.Namespace) -> int:
     from pippin.bench.published import read_published
     from pippin.bench.store import Results
     from pippin.report.bench_data import Gathered
+    from pippin.report.export import figures_begun
 
     output, convention = Path(options.output), only(options.convention, "--convention")
     alone = output.suffix.lower() in (".html", ".htm")
     if alone and (options.tables or options.figures):
         raise ConventionError("tables and figures go into a folder; name one with -o, or leave them out")
+    everything = not (alone or options.page or options.tables or options.figures)
+    kinds = options.figures or (["svg", "pdf"] if everything else [])
+    if kinds and lacking("vl_convert"):
+        missing = missing_extra("drawing figures", "vl_convert")
+        if options.figures:
+            raise missing
+        say(f"The page and the tables, but no figures: {missing}", aside=True)
+        kinds = []
     published = [] if options.published is None else read_published(options.published)
     gathered = Gathered(Results.open(options.results))
-    everything = not (options.page or options.tables or options.figures)
-    kinds = options.figures or (["svg", "pdf"] if everything and not alone else [])
-    if alone or options.page or everything:
-        page = output if alone else output / "index.html"
-        write_page(gathered, page, options.title, published)
-        say(str(page))
-    if options.tables or (everything and not alone):
-        _tables(gathered, output / "tables", published, convention)
-    if kinds:
-        _figures(gathered, output / "figures", kinds, convention)
+    with figures_begun(gathered, output / "figures", kinds, convention) if kinds else nullcontext() as drawing:
+        if alone or options.page or everything:
+            page = output if alone else output / "index.html"
+            write_page(gathered, page, options.title, published)
+            say(str(page))
+        if options.tables or everything:
+            _tables(gathered, output / "tables", published, convention)
+        if drawing is not None:
+            with progress(0, "figures") as bar:
+                say(f"{output / 'figures'}: {len(drawing.finish(bar.step))} figures")
     return 0
 
 
-def write_page(gathered: Gathered, path: Path, title: str, published: Sequence[Published] = ()) -> None:
+def write_page(
+    gathered: Gathered, path: Path, title: str, published: Sequence[Published] = (), notes: Sequence[str] = ()
+) -> None:
     """Make the page and write it."""
     from pippin.files import atomic_write
     from pippin.report.bench_page import bench_page
 
     names = gathered.names
     with progress(len(names.conventions) * len(names.data) * len(names.measures), "page") as bar:
-        text = bench_page(gathered, title=title, published=published, step=bar.step)
+        text = bench_page(gathered, title=title, published=published, notes=notes, step=bar.step)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as out:
         out.write(text.encode())
@@ -81,11 +94,3 @@ def _tables(gathered: Gathered, folder: Path, published: list[Published], conven
     from pippin.report.export import write_tables
 
     say(f"{folder}: {len(write_tables(gathered, folder, published, convention))} tables")
-
-
-def _figures(gathered: Gathered, folder: Path, kinds: list[str], convention: str | None) -> None:
-    from pippin.report.export import write_figures
-
-    with progress(0, "figures") as bar:
-        written = write_figures(gathered, folder, kinds, convention, bar.step)
-    say(f"{folder}: {len(written)} figures")

@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "features", "the model's own, where it only numbers them")
     parser.add_argument("--version", default="QueryLevelNorm", metavar="V", help="what the model was trained on: "
                         "Feature-null, Feature-min or QueryLevelNorm (default: %(default)s)")  # fmt: skip
+    shared(parser, "dense")
     flag(parser, "out", metavar="FILE", default="-")
 
 
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
     pipeline = Pipeline(
         options.index, models.load(options.model), options.features, top=options.top, candidates=options.candidates,
-        stream=options.stream, version=options.version,
+        stream=options.stream, version=options.version, dense=options.dense,
     )  # fmt: skip
     write_run(pipeline(read_queries(options.topics, options.field)), options.output)
     return 0

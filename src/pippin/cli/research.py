@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
         raise DataError("research is written as tables; `pippin report RESULTS` makes the page of the same results")
     made = research(
         options.data[1:] or [STDLIB], options.output, only=options.only or (), sample=options.sample,
-        quick=options.quick, jobs=options.jobs, verbose=not options.quiet,
+        dense=options.dense, quick=options.quick, jobs=options.jobs, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip
     page = Path(options.report)

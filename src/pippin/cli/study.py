@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared(parser, "quick", "jobs", "memory", "quiet")
     flag(parser, "sample", "for research", default=100)
     parser.add_argument("--only", metavar="NAME", action=Several, help="for research: these directions alone")
+    flag(parser, "dense", "for research: its direction `extraction`")
     flag(parser, "format", choices=(*FORMATS, "html"), default="table")
     flag(parser, "report", default="-")
     parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")

@@ -27,7 +27,7 @@ ranksvm). `--ranker auto` tries many rankers and says what it took, and why."""
 EXAMPLES = (
     "pippin train train.txt --ranker lambdamart --valid vali.txt --out model.json",
     "pippin train train.txt --ranker ranksvm --valid vali.txt --select MAP --out model.json",
-    "pippin train train.txt --ranker auto --budget 60s --valid vali.txt --out model.json",
+    "pippin train train.txt --ranker auto --budget 60s --valid vali.txt --out auto.json",
 )
 
 

@@ -9,8 +9,9 @@ interleave, judge_log           which of two rankings people prefer
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pippin.modules import attributes
 
 if TYPE_CHECKING:
     from pippin.clicks.files import read, write
@@ -45,10 +46,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

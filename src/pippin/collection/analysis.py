@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -127,10 +127,24 @@ class Analysis:
 
     def analyse(self, text: str) -> list[str]:
         """The words of a text, in order."""
+        return [term for term in self.terms(self._words(text)) if term][: self.limit]
+
+    def analyse_many(self, texts: Iterable[str]) -> list[list[str]]:
+        """`analyse` for each of several texts; each distinct word is stemmed once.
+
+        >>> Analysis().analyse_many(["red apples", "an apple"])
+        [['red', 'appl'], ['appl']]
+        """
+        words = [self._words(text) for text in texts]
+        distinct = list({word for some in words for word in some})
+        term_of = dict(zip(distinct, self.terms(distinct), strict=True))
+        return [[term for word in some if (term := term_of[word])][: self.limit] for some in words]
+
+    def _words(self, text: str) -> list[str]:
         text = self.prepare(text).lower()
-        if self.joined:
+        if self.joined and "'" in text:
             text = _JOINED.sub("", text)
-        return [term for term in self.terms(_RUNS.findall(text)) if term][: self.limit]
+        return _RUNS.findall(text)
 
     def record(self) -> dict[str, Any]:
         """What is stored: every choice, and the digest of the stop words, whose list may change with a release."""

@@ -24,14 +24,16 @@ from pippin.collection import words
 from pippin.collection.analysis import Analysis
 from pippin.collection.anchors import with_anchors
 from pippin.collection.card import data_card
+from pippin.collection.choosing import DENSE, choose_features, encoder_of, with_extracted_title
 from pippin.collection.collection import Collection, Document, Query
+from pippin.collection.embeddings import VECTORS, Embeddings, embed, meant
+from pippin.collection.encoder import Encoder
 from pippin.collection.extraction import Extracted, Sampled, Stretch, extract_stretch
 from pippin.collection.features import (
     FEATURES,
     SETS,
     BoundFeature,
     check_streams,
-    parse_features,
     sets_of,
 )
 from pippin.collection.findings import ceilings, find_useless, sampling
@@ -39,7 +41,8 @@ from pippin.collection.fingerprint import Fingerprint
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
 from pippin.collection.meta import INFO, CollectionInfo, write_info
-from pippin.collection.readers.base import READERS
+from pippin.collection.readers.asked import unknown_documents
+from pippin.collection.readers.base import PEEK, READERS
 from pippin.collection.recipe import Recipe
 from pippin.collection.sampling import How, labels_by_query
 from pippin.collection.sharded import Spread, extract_on, index_on
@@ -47,16 +50,15 @@ from pippin.collection.similarity import similarity, write_similarity
 from pippin.collection.spool import spooled
 from pippin.collection.topics import field_name
 from pippin.collection.web import Web
-from pippin.data.built import FORMAT
+from pippin.data.built import built_format
 from pippin.data.dataset import Dataset
 from pippin.data.fold_store import write_fold_store
 from pippin.data.folders import STORE, index_folder, text_digest
-from pippin.data.folds import Folds, make_folds, write_folds
+from pippin.data.folds import Folds, cut_queries, make_folds, write_folds
 from pippin.data.store import write_store
 from pippin.data.texts import Texts
 from pippin.data.versions import make_versions
 from pippin.errors import DataError
-from pippin.extras import need
 from pippin.files import link_error, open_lock, recover, refuse_links, remove, take_place
 from pippin.kernels import threads
 from pippin.machine import try_lock
@@ -64,9 +66,9 @@ from pippin.manifest import CHECKSUMS
 from pippin.progress import progress
 from pippin.registry import Registry, digests_of
 
+FORMAT = built_format()
 CARD = "README.md"
 SCRATCH = (words.NOTES, "plan.json", "documents.txt", "parts", "shards", ".lock")  # what only the build itself needs
-EXTRACTED = "extracted_title"
 STRETCH = 64  # queries whose features are kept together while the build goes on
 
 
@@ -91,26 +93,35 @@ def build(
         collection = with_anchors(spooled(collection))
     if recipe.query_field is not None:
         recipe = replace(recipe, query_field=field_name(recipe.query_field))
-    features = choose_features(recipe.features, collection)
-    collection = _with_extracted_title(collection, features)
+    features = choose_features(recipe.features, collection, dense=recipe.dense is not None)
+    collection = with_extracted_title(collection, features)
     _check(collection, features, recipe.query_field)
-    if any(bound.stream is None for bound in features):
-        need("features of links and addresses", "scipy")
+    linked = any(bound.stream is None and bound.text not in DENSE for bound in features)
+    encoder = encoder_of(recipe, features, spread)
     collection, unjudged = _judged_queries(collection, recipe)
+    for task in collection.tasks:  # before anything is done: are there enough queries for the folds?
+        cut_queries(sum(query.task == task for query in collection.queries), recipe.folds)
     target = Path(os.path.normpath(folder))
     recover(target)
     FORMAT.check_target(target)
     strangers = plugins(collection, recipe)
-    facts = {"collection": _facts(collection), "recipe": recipe.record(), "plugins": strangers}
+    facts: dict[str, Any] = {"collection": _facts(collection), "recipe": recipe.record(), "plugins": strangers}
+    facts |= {} if encoder is None else {"dense": encoder.digest}
     with _workplace(target, facts, resume) as work:
-        linked = any(bound.stream is None for bound in features)
-        if spread is None:
-            index, documents = _index(collection, work, recipe.analysis, memory, verbose)
-            web = _web(collection, index, work) if linked else None
-        else:
-            index, documents, web = index_on(spread, collection, work, recipe.analysis, memory, linked, verbose)
-        _check_judged_documents(collection, index)
-        job = _Job(collection, recipe, features, index, web, work, unjudged)
+        try:
+            if spread is None:
+                index, documents = _index(collection, work, recipe.analysis, memory, verbose)
+                web = _web(collection, index, work) if linked else None
+            else:
+                index, documents, web = index_on(spread, collection, work, recipe.analysis, memory, linked, verbose)
+            _check_judged_documents(collection, index)
+        except DataError:  # such documents cannot be gone on with
+            _clear(work)
+            raise
+        dense = None if encoder is None else embed(
+            index, encoder, work / VECTORS, streams=meant(index.streams), verbose=verbose
+        )  # fmt: skip
+        job = _Job(collection, recipe, features, index, web, work, unjudged, dense)
         samples = {task: job.extract_all(task, spread, verbose) for task in collection.tasks}
         useless = find_useless([found.features for found in samples.values()], features)
         if recipe.drop_useless:
@@ -119,6 +130,7 @@ def build(
         null = {task: versions["Feature-null"] for task, versions in data.items()}
         manifest = {**job.manifest(documents, null, samples), "useless": dict(useless)}
         manifest |= {"plugins": strangers} if strangers else {}
+        manifest |= {} if dense is None else {"dense": dense.about()}
         card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
         ranked = {name for versions in null.values() for name in versions.document_ids or ()}
@@ -131,26 +143,6 @@ def build(
 def usual(collection: Collection) -> How:
     """How LETOR would sample: the top where unjudged means not relevant, else what was judged."""
     return "top" if collection.judged_as == "sparse" else "judged"
-
-
-def choose_features(text: str, collection: Collection) -> tuple[BoundFeature, ...]:
-    """The features asked for. `auto`: “Gov”'s where pages have urls, else OHSUMED's fifteen on every stream."""
-    if text != "auto":
-        asked = parse_features(text)
-        return tuple(replace(b, stream=collection.stream(b.stream)) if b.stream else b for b in asked)
-    if {"body", "anchor", "title", "url"} <= set(collection.streams):
-        return parse_features("gov")
-    fifteen = [bound.text.partition("@")[0] for bound in parse_features("ohsumed") if bound.stream == "title"]
-    return parse_features([f"{name}@{stream}" for stream in collection.all_streams for name in fifteen])
-
-
-def _with_extracted_title(collection: Collection, features: Sequence[BoundFeature]) -> Collection:
-    """Pages without mark-up have no title but the one that they are given: it stands for the extracted one."""
-    asked = any(bound.stream == EXTRACTED for bound in features)
-    if not asked or EXTRACTED in collection.all_streams or "title" not in collection.streams:
-        return collection
-    described = {**collection.descriptions, EXTRACTED: "the title, for want of mark-up to extract one from"}
-    return replace(collection, unions={**collection.unions, EXTRACTED: ("title",)}, descriptions=described)
 
 
 def _judged_queries(collection: Collection, recipe: Recipe) -> tuple[Collection, tuple[Query, ...]]:
@@ -169,19 +161,16 @@ def _check_judged_documents(collection: Collection, index: Index) -> None:
     names = [name for query, of in labels_by_query(judged).items() if query in asked for name in of]
     if judged is None or not names or (index.numbers(names) >= 0).any():
         return
-    theirs, ours = ", ".join(names[:3]), ", ".join(index.ids.take(np.arange(min(3, index.documents))))
-    raise DataError(
-        f"the judgements know none of the documents: they speak of {theirs} …, the documents are {ours} …",
-        judged.file or judged.name,
-    )
+    some = list(index.ids.take(np.arange(min(PEEK, index.documents))))
+    raise DataError(unknown_documents(names, some), judged.file or judged.name)
 
 
 def _check(collection: Collection, features: Sequence[BoundFeature], field: str | None) -> None:
     check_streams(features, collection.all_streams)
     if not collection.queries:
-        raise DataError(f"the collection {collection.name} has no queries; give them with --queries FILE")
+        raise DataError(f"the collection {collection.name} has no queries; name them with --topics FILE")
     if collection.judgements is None:
-        raise DataError(f"the collection {collection.name} has no judgements; give them with --judgements FILE")
+        raise DataError(f"the collection {collection.name} has no judgements; name them with --judgements FILE")
     if field is not None and not any(query.fields.get(field) for query in collection.queries):
         there = dict.fromkeys(name for query in collection.queries for name, text in query.fields.items() if text)
         raise DataError(
@@ -202,9 +191,11 @@ def identity(collection: Collection, recipe: Recipe) -> str:
     for _ in fingerprint.read():
         pass
     strangers = plugins(collection, recipe)
+    model = [] if recipe.dense is None else [Encoder(recipe.dense).digest]
     return _digest(
-        [_facts(collection), fingerprint.digest, recipe.record(), __version__, *([strangers] if strangers else [])]
-    )
+        [_facts(collection), fingerprint.digest, recipe.record(), __version__, *([strangers] if strangers else []),
+         *model]
+    )  # fmt: skip
 
 
 def plugins(collection: Collection, recipe: Recipe) -> dict[str, str]:
@@ -212,7 +203,7 @@ def plugins(collection: Collection, recipe: Recipe) -> dict[str, str]:
     named: list[tuple[Registry[Any], str]] = [
         (FEATURES, bound.feature.name) for bound in choose_features(recipe.features, collection)
     ]
-    named += [(SETS, name) for name in sets_of(recipe.features) if recipe.features != "auto"]
+    named += [(SETS, name) for name in sets_of(recipe.features)]
     named += [(READERS, collection.reader)] if collection.reader else []
     return digests_of(named)
 
@@ -248,7 +239,12 @@ def _workplace(target: Path, facts: Mapping[str, Any], resume: bool) -> Iterator
             if not (resume and plan.is_file() and plan.read_text() == text):
                 _clear(work)
                 plan.write_text(text)
-            yield work
+            try:
+                yield work
+            finally:
+                given_up = work.is_dir() and {entry.name for entry in work.iterdir()} <= {".lock"}
+                if given_up:
+                    remove(work)
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror}); `--resume` goes on from here", target) from None
 
@@ -298,6 +294,7 @@ class _Job:
     web: Web | None
     work: Path
     unjudged: tuple[Query, ...]
+    dense: Embeddings | None = None
 
     @property
     def features_text(self) -> tuple[str, ...]:
@@ -348,7 +345,7 @@ class _Job:
 
     def _extracted(self, stretches: Sequence[Stretch], spread: Spread | None) -> Iterator[Extracted]:
         if spread is None:
-            return (extract_stretch(self.index, self.web, stretch) for stretch in stretches)
+            return (extract_stretch(self.index, self.web, stretch, self.dense) for stretch in stretches)
         return extract_on(spread, self.work, self.web is not None, stretches)
 
     def finish(self, task: str, found: Sampled, verbose: bool) -> dict[str, Dataset]:

@@ -80,6 +80,7 @@ def build(
     analysis: Analysis | None = None,
     meta: bool = True,
     similarity: bool = False,
+    dense: str | os.PathLike[str] | None = None,
     memory: int = 128 << 20,
     resume: bool = False,
     verbose: bool = False,
@@ -101,6 +102,8 @@ def build(
     min_rule             what fills NULL: LETOR's files, or its paper (always the query's minimum)
     analysis             how texts become words
     meta, similarity     whether meta-information, and how alike documents are, is written
+    dense                the folder of a sentence-transformers model (extra `dense`): the set `dense` comes last, and as
+                         many documents that are nearest by their vectors stand beside BM25's best
     memory               bytes for the index while it is built
     resume               go on where a build of the same data was stopped
     spread               the workers of a cluster (`pippin.bench.dask.building.workers`); the bytes are the same
@@ -126,7 +129,7 @@ def build(
     recipe = Recipe(
         features=features, how=documents or usual(source), size=sample, folds=folds, seed=seed, query_field=field,
         unjudged=unjudged, drop_useless=drop_useless, min_rule=min_rule, analysis=analysis or Analysis(), meta=meta,
-        similarity=similarity,
+        similarity=similarity, dense=None if dense is None else os.fspath(dense),
     )  # fmt: skip
     manifest = build_collection(source, folder, recipe, memory=memory, resume=resume, verbose=verbose, spread=spread)
     return Built(Path(folder), manifest)

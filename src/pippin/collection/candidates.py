@@ -43,6 +43,13 @@ class Postings(Protocol):
         """Mean tokens of the stream over all documents."""
 
 
+class Vectors(Protocol):
+    """What dense features ask of stored vectors (`Embeddings` offers it)."""
+
+    def table(self, query: Query, words: Sequence[str], numbers: Ints) -> Floats:
+        """[n, 4] cosine, dot product, best passage and fused score of documents."""
+
+
 @dataclass(frozen=True, eq=False)
 class StreamCounts:
     """One stream's counts for one query, or for a batch of q. Whole numbers are float64: formulas want no other."""
@@ -97,6 +104,7 @@ class Candidates:
     numbers: Ints | None = None  # document numbers in the index
     index: Postings | None = None  # None where there is no index behind, as with meta-information
     web: Any = None  # links, sitemap and ranks of the collection; None where it has none
+    dense: Vectors | None = None  # vectors of the documents; None where there are none
 
     def __len__(self) -> int:
         return len(self.document_ids)

@@ -72,7 +72,8 @@ class Collection:
     unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)  # stream → what it is, for the meta-information
     topics: Mapping[str, str] = field(default_factory=dict)  # document id → category
-    files: Mapping[str, Path] = field(default_factory=dict)  # queries, judgements → where they were found
+    files: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # queries, judgements → where they were found
+    document_files: tuple[Path, ...] = ()  # where the documents stand
     notes: Sequence[str] = ()  # what the reader took for what, and what it left out, a sentence each
     reader: str = ""  # the name of the format that it was read in
     anchored: bool = True  # False: the anchor stream is still to be gathered from the links of all documents

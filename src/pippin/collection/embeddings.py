@@ -10,16 +10,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.collection import Query
+from pippin.collection.collection import WHOLE, Query
 from pippin.collection.encoder import F32, Encoder
 from pippin.collection.index import Index
 from pippin.collection.retrieval import Found
-from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.files import write_new
 from pippin.manifest import Format, Manifest
@@ -28,8 +26,9 @@ from pippin.progress import Bar
 F64 = NDArray[np.float64]
 Ints = NDArray[np.int64]
 FORMAT = Format("pippin embeddings", 1, "folder of embeddings", "make it again with `embed`", "embeddings.json")
-NAMES = ("dense_cosine", "dense_dot", "dense_passage")
+VECTORS = "dense"  # the folder of vectors beside the index that `build` keeps
 RRF = 60  # Cormack's constant
+DEPTH = 1000  # ranks that count in the fused score of a document
 _DOCUMENTS = 256  # encoded at a time
 
 
@@ -61,13 +60,30 @@ class Embeddings:
             found[some] = sums / sizes[some, None]
         return found
 
+    def about(self) -> dict[str, object]:
+        """What a manifest tells of them: the model's digest, and how documents were cut."""
+        return {key: self.manifest.record[key] for key in ("model", "size", "words", "most", "streams")}
+
     def queries(self, queries: Sequence[Query]) -> F64:
         """[q, size] the vectors of queries."""
         return self.encoder.encode([query.text for query in queries]).astype(np.float64)
 
+    def table(self, query: Query, words: Sequence[str], numbers: Ints) -> F64:
+        """[d, 4] the features of the set `dense` for some documents; `words` is the query as BM25 sees it.
+
+        Cosine and dot product with the query, the best cosine of a passage, and the fused score of BM25's best and of
+        the nearest documents of the whole collection.
+        """
+        vector = self.queries([query])[0]
+        nearest = self._nearest(vector, DEPTH)[0]
+        best = self.index.top(words, DEPTH, stream=self.index.stream(WHOLE))[0]
+        worth = reciprocal_ranks(best.tolist(), nearest.tolist())
+        fused = [worth.get(number, 0.0) for number in numbers.tolist()]
+        return np.column_stack((self.features(vector, numbers), fused))
+
     def features(self, query: F64, numbers: Ints) -> F64:
-        """[d, 3] of some documents: cosine and dot product with the query, and the best cosine of a passage."""
-        found = np.zeros((len(numbers), len(NAMES)))
+        """[d, 3] of some documents: cosine and dot product with a vector, and the best cosine of a passage."""
+        found = np.zeros((len(numbers), 3))
         length = np.sqrt(query @ query)
         for row, number in enumerate(numbers.tolist()):
             document = self.documents[number]
@@ -79,21 +95,28 @@ class Embeddings:
                 found[row] = dot / own, dot, cosines.max()
         return found
 
+    @cached_property
+    def _lengths(self) -> F64:
+        """[p] of all passages' vectors."""
+        lengths: F64 = np.maximum(np.sqrt((np.asarray(self.passages, np.float64) ** 2).sum(axis=1)), 1e-12)
+        return lengths
+
+    def _nearest(self, vector: F64, top: int) -> tuple[Ints, F64]:
+        """The documents whose best passage is nearest to a vector by cosine, all looked at; ties by id."""
+        there = np.flatnonzero(np.diff(self.starts) > 0)
+        cosines = self.passages @ vector / self._lengths / max(float(np.sqrt(vector @ vector)), 1e-12)
+        best = np.maximum.reduceat(cosines, self.starts[:-1][there]) if len(there) else np.empty(0)
+        order = np.lexsort((self.index.id_ranks[there], -best))[:top]
+        return there[order], best[order]
+
     def search(self, queries: Sequence[Query], *, top: int = 1000) -> Found:
-        """The documents whose best passage is nearest to each query by cosine, all looked at; ties by id."""
+        """The nearest documents of each query as a search gives them."""
         if top < 1:
             raise DataError(f"at least one document is looked for, not {top}")
-        lengths = np.maximum(np.sqrt((np.asarray(self.passages, np.float64) ** 2).sum(axis=1)), 1e-12)
-        there = np.flatnonzero(np.diff(self.starts) > 0)
-        numbers, scores = [], []
-        for vector in self.queries(queries):
-            cosines = self.passages @ vector / lengths / max(float(np.sqrt(vector @ vector)), 1e-12)
-            best = np.maximum.reduceat(cosines, self.starts[:-1][there]) if len(there) else np.empty(0)
-            order = np.lexsort((self.index.id_ranks[there], -best))[:top]
-            numbers.append(there[order])
-            scores.append(best[order])
+        nearest = [self._nearest(vector, top) for vector in self.queries(queries)]
         words = tuple(tuple(self.index.analyse(query.text)) for query in queries)
-        return Found(self.index, tuple(queries), words, tuple(numbers), tuple(scores), "dense")
+        numbers, scores = tuple(one[0] for one in nearest), tuple(one[1] for one in nearest)
+        return Found(self.index, tuple(queries), words, numbers, scores, "dense")
 
 
 def embed(
@@ -175,10 +198,7 @@ def fuse(*founds: Found, k: int = RRF, top: int = 1000) -> Found:
         raise DataError("searches of the same queries in the same index are fused")
     index, numbers, scores = founds[0].index, [], []
     for query in range(len(founds[0].queries)):
-        worth: dict[int, float] = {}
-        for one in founds:
-            for rank, number in enumerate(one.numbers[query].tolist(), 1):
-                worth[number] = worth.get(number, 0.0) + 1 / (k + rank)
+        worth = reciprocal_ranks(*(one.numbers[query].tolist() for one in founds), k=k)
         found, values = np.array(list(worth), np.int64), np.array(list(worth.values()))
         order = np.lexsort((index.id_ranks[found], -values))[:top]
         numbers.append(found[order])
@@ -186,30 +206,24 @@ def fuse(*founds: Found, k: int = RRF, top: int = 1000) -> Found:
     return replace(founds[0], numbers=tuple(numbers), scores=tuple(scores), name="rrf")
 
 
-def with_dense(data: Dataset, embeddings: Embeddings, queries: Sequence[Query], fused: Found | None = None) -> Dataset:
-    """A data set of an index's documents with the dense features behind its own, and a fused score where one is given.
+def reciprocal_ranks(*lists: Sequence[int], k: int = RRF) -> dict[int, float]:
+    """Σ 1 / (k + rank) of each document over the lists that have it.
 
-    The data set knows its documents by their ids; a document that was not found by the fused searches has 0 there.
+    >>> reciprocal_ranks([7, 8], [8], k=1)
+    {7: 0.5, 8: 0.8333333333333333}
     """
-    if data.document_ids is None:
-        raise DataError(f"{data.name} does not know its documents' ids, by which vectors are found")
-    known = {query.id: query for query in queries}
-    lacking = [name for name in data.query_ids if name not in known]
-    if lacking:
-        raise DataError(f"the text of query {lacking[0]} of {data.name} is not given")
-    asked = [known[name] for name in data.query_ids]
-    numbers = embeddings.index.numbers(list(data.document_ids))
-    if (numbers < 0).any():
-        raise DataError(f"a document of {data.name} is not in {embeddings.index.name}")
-    places = {} if fused is None else {query.id: i for i, query in enumerate(fused.queries)}
-    columns = np.zeros((len(data), len(NAMES) + (fused is not None)))
-    for i, vector in enumerate(embeddings.queries(asked)):
-        rows = slice(int(data.offsets[i]), int(data.offsets[i + 1]))
-        columns[rows, : len(NAMES)] = embeddings.features(vector, numbers[rows])
-        if fused is not None:
-            at = places[asked[i].id]
-            worth = dict(zip(fused.numbers[at].tolist(), fused.scores[at].tolist(), strict=True))
-            columns[rows, -1] = [worth.get(number, 0.0) for number in numbers[rows].tolist()]
-    names = (*data.feature_names, *NAMES, *(() if fused is None else ("rrf",)))
-    table: Any = np.concatenate((np.asarray(data.features, np.float64), columns), axis=1)
-    return replace(data, features=table, feature_names=names, lines=None)
+    worth: dict[int, float] = {}
+    for one in lists:
+        for rank, number in enumerate(one, 1):
+            worth[number] = worth.get(number, 0.0) + 1 / (k + rank)
+    return worth
+
+
+def meant(streams: Sequence[str]) -> list[str]:
+    """The streams that say what a document means, its title first; urls, anchors and copies do not.
+
+    >>> meant(["body", "anchor", "title", "url", "whole", "extracted_title"])
+    ['title', 'body']
+    """
+    apart = {"title", "anchor", "url", "headings", "extracted_title", WHOLE}
+    return [*(["title"] if "title" in streams else []), *(name for name in streams if name not in apart)]

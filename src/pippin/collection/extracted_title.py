@@ -20,8 +20,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from html import unescape
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
+
+from pippin.kernels.markup import markup_lines
 
 MOST_LINES, LEAST_LINES, SHARE_OF_LINES = 40, 10, 0.3
 LEAST_WORDS, MOST_WORDS = 2, 30
@@ -30,15 +33,15 @@ LEAST_SCORE = 1.0
 SECOND = 0.9
 PLAIN = 3.0  # size of plain text on HTML's scale of 1 to 7
 
-_names = re.compile(r"\S+").findall
-_BLOCKS = frozenset(_names(
+_BLOCKS = (
     "address article aside blockquote br body caption center dd details dialog dir div dl dt fieldset figcaption "
     "figure footer form frameset h1 h2 h3 h4 h5 h6 header hr li main menu nav ol option p pre section select summary "
     "table tbody td tfoot th thead tr ul"
-))  # fmt: skip
-_UNSEEN = frozenset(_names("script style noscript template title svg math iframe object textarea head"))
-_APART = frozenset(_names("li form nav select button menu footer aside option"))
-_BOLD = frozenset(_names("b strong h1 h2 h3 h4 h5 h6 th"))
+)
+_UNSEEN = "script style noscript template title svg math iframe object textarea head"
+_APART = frozenset(["li", "form", "nav", "select", "button", "menu", "footer", "aside", "option"])
+_BOLD = frozenset(["b", "strong", "h1", "h2", "h3", "h4", "h5", "h6", "th"])
+_ATTRIBUTE = re.compile(r' ([^\s/>=]+)="([^"]*)"')
 _NEVER = re.compile(
     r"under construction|welcome to our|click here|untitled|skip to|last (?:updated|modified)|home ?page|javascript|"
     r"all rights reserved|©|table of contents", re.IGNORECASE,
@@ -70,8 +73,7 @@ class Format(NamedTuple):
     link: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A text between block elements; its format is that of most of its characters."""
 
     text: str
@@ -135,68 +137,50 @@ def _clean(text: str) -> str:
 
 def read_lines(body: Any) -> list[Line]:
     """The lines of a page in order."""
-    lines: list[Line] = []
-    pieces: list[tuple[str, Format]] = []
+    formats = [Format()]
+    numbers = {formats[0]: 0}
 
-    def end_line() -> None:
-        text = _clean("".join(piece for piece, _ in pieces)) if len(pieces) != 1 else _clean(pieces[0][0])
+    def look_of(tag: str, written: str, outer: int) -> int:
+        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(written)} if written else {}
+        look = _format(attributes, tag, formats[outer])
+        if look not in numbers:
+            numbers[look] = len(formats)
+            formats.append(look)
+        return numbers[look]
+
+    lines = []
+    for texts, looks in markup_lines(body.html, _BLOCKS, _UNSEEN, 'style=" align=" size="', look_of):
+        text = _clean(texts[0] if len(texts) == 1 else "".join(texts))
         if text:
-            lines.append(_line(text, pieces))
-        pieces.clear()
-
-    # An explicit stack: pages may nest deeper than Python calls may. None stands for the end of a block.
-    stack: list[tuple[Any, Format] | None] = [(body, Format())]
-    styled = {node.mem_id for node in body.css("[style], [align], font")}
-    inherited: dict[tuple[str, Format], Format] = {}  # of all other elements
-    while stack:
-        item = stack.pop()
-        if item is None:
-            end_line()
-            continue
-        node, outer = item
-        tag = node.tag
-        if tag == "-text":
-            pieces.append((node.text(deep=False) or "", outer))
-            continue
-        if tag is None or tag in _UNSEEN or tag.startswith("-"):  # a processing instruction has no name
-            continue
-        if node.mem_id in styled:
-            look = _format(node.attributes, tag, outer)
-        else:
-            known = inherited.get((tag, outer))
-            look = inherited.setdefault((tag, outer), _format({}, tag, outer)) if known is None else known
-        if tag in _BLOCKS:
-            end_line()
-            stack.append(None)
-        stack.extend([(child, look) for child in node.iter(include_text=True)][::-1])
-    end_line()
+            lines.append(_line(text, texts, looks, formats))
     return lines
 
 
-def _line(text: str, pieces: list[tuple[str, Format]]) -> Line:
-    """A line of pieces, in the format of most of its characters."""
-    look = pieces[0][1]
-    if all(other is look for _, other in pieces):
-        return Line(text, look._replace(link=False), float(look.link))
-    weights: Counter[Format] = Counter()
-    for piece, other in pieces:
-        weights[other] += len(piece.strip())
-    links = sum(weight for other, weight in weights.items() if other.link) / max(1, weights.total())
-    return Line(text, weights.most_common(1)[0][0]._replace(link=False), links)
+def _line(text: str, texts: list[str], looks: list[int], formats: list[Format]) -> Line:
+    """A line of several texts, in the format of most of its characters."""
+    if len(looks) == 1:
+        look = formats[looks[0]]
+        return Line(text, look._replace(link=False), 1.0) if look.link else Line(text, look, 0.0)
+    weights: dict[int, int] = {}
+    for piece, number in zip(texts, looks, strict=True):
+        weights[number] = weights.get(number, 0) + len(piece.strip())
+    links = sum(weight for number, weight in weights.items() if formats[number].link) / max(1, sum(weights.values()))
+    look = formats[max(weights, key=weights.__getitem__)]
+    return Line(text, look._replace(link=False) if look.link else look, links)
 
 
-def _format(attributes: Mapping[str, str | None], tag: str, outer: Format) -> Format:
+def _format(attributes: Mapping[str, str], tag: str, outer: Format) -> Format:
     """How text inside an element looks."""
-    style = attributes.get("style") or ""
+    style = attributes.get("style", "")
     heading = int(tag[1]) if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456" else outer.heading
     size = 7.0 - heading if heading != outer.heading else outer.size
     if tag == "font" and attributes.get("size"):
-        size = _font_size(str(attributes["size"]), size)
+        size = _font_size(attributes["size"], size)
     elif tag in ("big", "small"):
         size += 1.0 if tag == "big" else -1.0
     if "font-size" in style:
         size = _css_size(style, size)
-    centred = tag == "center" or (attributes.get("align") or "").lower() == "center" or bool(_CENTRED.search(style))
+    centred = tag == "center" or attributes.get("align", "").lower() == "center" or bool(_CENTRED.search(style))
     return Format(
         size,
         outer.bold or tag in _BOLD or bool(_FONT_WEIGHT.search(style)),

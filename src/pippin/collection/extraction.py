@@ -23,6 +23,7 @@ from pippin.files import atomic_write
 from pippin.manifest import seal_bytes, unseal_bytes
 
 if TYPE_CHECKING:
+    from pippin.collection.embeddings import Embeddings
     from pippin.collection.index import Index
     from pippin.collection.shards import Shards
     from pippin.collection.web import Web
@@ -56,17 +57,21 @@ class Extracted:
     table: NDArray[np.float64]
 
 
-def extract_stretch(index: Index | Shards, web: Web | None, stretch: Stretch) -> Extracted:
+def extract_stretch(
+    index: Index | Shards, web: Web | None, stretch: Stretch, dense: Embeddings | None = None
+) -> Extracted:
     """Sample and extract the queries of a stretch; features that are there are read."""
     recipe = stretch.recipe
     samples = tuple(
-        sample(index, query, judged, recipe.how, recipe.size, recipe.stream, recipe.query_field)
+        sample(index, query, judged, recipe.how, recipe.size, recipe.stream, recipe.query_field, dense)
         for query, judged in zip(stretch.queries, stretch.judged, strict=True)
     )
     if stretch.kept.is_file() and (content := unseal_bytes(stretch.kept.read_bytes())) is not None:
         return Extracted(samples, np.load(BytesIO(content), allow_pickle=False))
     features = parse_features(stretch.features)
-    queries = [index.candidates(one.query, one.numbers, one.labels, words=one.words, web=web) for one in samples]
+    queries = [
+        index.candidates(one.query, one.numbers, one.labels, words=one.words, web=web, dense=dense) for one in samples
+    ]
     table = np.concatenate([np.empty((0, len(features))), *extract_many(queries, features)])
     if stretch.meta is not None:
         info = CollectionInfo.of(index)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pippin.collection.addresses import Addresses
 from pippin.collection.collection import Collection
 from pippin.collection.linked import Links, gather_links
+from pippin.collection.sparse import Sparse
 from pippin.data.texts import Texts
 from pippin.errors import DataError
 
@@ -120,12 +120,9 @@ class Graph:
         """The pages that point to `page`."""
         return self.in_sources[self.in_offsets[page] : self.in_offsets[page + 1]]
 
-    def matrix(self) -> Any:
-        """The adjacency matrix (SciPy CSR, float64): 1 where the row's page points to the column's."""
-        from scipy.sparse import csr_array
-
-        shape = (self.pages, self.pages)
-        return csr_array((np.ones(self.links), self.out_targets, index_dtype(self.out_offsets)), shape=shape)
+    def matrix(self) -> Sparse:
+        """The adjacency matrix: 1 where the row's page points to the column's."""
+        return Sparse(self.out_offsets, self.out_targets, np.ones(self.links))
 
     @property
     def nbytes(self) -> int:
@@ -140,11 +137,6 @@ def _offsets(rows: Ints, pages: int) -> Ints:
     offsets = np.zeros(pages + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=pages), out=offsets[1:])
     return offsets
-
-
-def index_dtype(offsets: Ints) -> NDArray[Any]:
-    """Offsets in the dtype of the columns where they fit: SciPy wants one dtype for both, or copies the columns."""
-    return offsets.astype(np.int32) if len(offsets) and offsets[-1] < 2**31 else offsets
 
 
 def gather(offsets: Ints, columns: Numbers, rows: Ints, limit: int | None = None) -> tuple[Ints, Numbers]:

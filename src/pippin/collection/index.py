@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.blocks import Column
 from pippin.collection.analysis import Analysis
-from pippin.collection.candidates import Candidates, Positions, StreamCounts
+from pippin.collection.candidates import Candidates, Positions, StreamCounts, Vectors
 from pippin.collection.collection import Collection, Query, only_stream
 from pippin.collection.index_build import write_index
 from pippin.collection.index_files import FORMAT, Arrays
@@ -24,7 +25,6 @@ from pippin.collection.index_texts import StoredTexts
 from pippin.data.texts import Texts
 from pippin.errors import DataError, UnknownName
 from pippin.kernels import index as kernel
-from pippin.manifest import Column
 
 if TYPE_CHECKING:
     from pippin.collection.retrieval import Found
@@ -213,6 +213,10 @@ class Index:
         """The words of a text, as the documents were analysed."""
         return self.analysis.analyse(text)
 
+    def analyse_many(self, texts: Iterable[str]) -> list[list[str]]:
+        """`analyse` for each of several texts, faster than one by one."""
+        return self.analysis.analyse_many(texts)
+
     def numbers(self, ids: Sequence[str]) -> Ints:
         """The document numbers of ids, -1 where there is no such document."""
         return kernel.find(kernel.Names(*self._in_bytes(self.ids), self._ids_in_order), list(ids))
@@ -326,6 +330,7 @@ class Index:
         *,
         words: Sequence[str] | None = None,
         web: Any = None,
+        dense: Vectors | None = None,
     ) -> Candidates:
         """The counts of a query's words in these documents, for every stream."""
         numbers = self._checked(numbers)
@@ -339,15 +344,17 @@ class Index:
         native = [self._native(stream, terms) for stream in self.streams]
         counts = kernel.count_words(native, terms, numbers[order])
         streams = {
-            stream: self._counts(stream, terms, rows, counts[s][np.ix_(rows, back)], numbers)
+            stream: self._counts(stream, native[s], terms, rows, counts[s][np.ix_(rows, back)], numbers)
             for s, stream in enumerate(self.streams)
         }
         return Candidates(
-            query, found, self.ids.take(numbers), np.asarray(labels, np.int32), streams, numbers, self, web
+            query, found, self.ids.take(numbers), np.asarray(labels, np.int32), streams, numbers, self, web, dense
         )
 
-    def _counts(self, stream: str, terms: U32, rows: Ints, tf: Floats, numbers: Ints) -> StreamCounts:
-        df, cf = kernel.frequencies(self._native(stream, terms), terms)
+    def _counts(
+        self, stream: str, native: kernel.Stream, terms: U32, rows: Ints, tf: Floats, numbers: Ints
+    ) -> StreamCounts:
+        df, cf = kernel.frequencies(native, terms)
         return StreamCounts(
             documents=self.documents,
             total=self.total(stream),

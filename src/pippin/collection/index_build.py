@@ -22,6 +22,7 @@ from pippin.collection.analysis import Analysis
 from pippin.collection.collection import Collection, Document
 from pippin.collection.index_files import FORMAT, ArrayWriter, write_manifest
 from pippin.collection.index_texts import TextWriter
+from pippin.collection.repeated import comes_twice
 from pippin.errors import DataError
 from pippin.kernels import index as kernel
 from pippin.progress import progress
@@ -153,10 +154,7 @@ class _Build:
             raise DataError("an id or a url is not text: it holds half of a character pair") from None
         if repeated >= 0:
             first = self.ids.find(ids[repeated]) + 1
-            raise DataError(
-                f"the document {ids[repeated]!r} comes twice: as number {first:,} "
-                f"and as number {self.documents + repeated + 1:,}"
-            )
+            raise DataError(comes_twice(ids[repeated], first, self.documents + repeated + 1))
         if "" in ids:
             raise DataError(f"document number {self.documents + ids.index('') + 1:,} has no id")
         self.files.append("urls.bytes", np.frombuffer(b"".join(urls), np.uint8))

@@ -20,7 +20,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin.manifest import Column, Format, Manifest
+from pippin.blocks import Column
+from pippin.manifest import Format, Manifest
 
 FORMAT = Format("pippin index", 3, "index", "index the collection again", "index.json")
 

@@ -12,15 +12,13 @@ LETOR calls α a "propagation rate"; we read it as the weight of the page's own 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.graph import Graph, Ints, gather, index_dtype
+from pippin.collection.graph import Graph, Ints, gather
 from pippin.collection.sitemap import Sitemap
+from pippin.collection.sparse import Sparse
 from pippin.errors import DataError
-from pippin.extras import need
 from pippin.kernels.links import propagate as propagate_rounds
 from pippin.kernels.neighbourhood import PageSet, inner_links
 
@@ -31,7 +29,7 @@ LINK_ALPHA = 0.85
 
 
 def propagate(
-    weights: Any,
+    weights: Sparse,
     values: Floats,
     alpha: float,
     *,
@@ -50,7 +48,7 @@ def propagate(
     if self_share == 1.0 or not values.size:
         return self_share * values
     enough = tolerance * max(float(values.max()), -float(values.min())) if levels is None else -np.inf
-    matrix = weights.indptr.astype(np.int64), weights.indices, weights.data
+    matrix = weights.offsets, weights.columns, weights.weights
     table = np.ascontiguousarray(values.reshape(len(values), -1))
     h, changed = propagate_rounds(*matrix, table, self_share, enough, rounds if levels is None else levels)
     if levels is None and changed > enough:
@@ -58,16 +56,12 @@ def propagate(
     return h.reshape(values.shape)
 
 
-def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Any:
+def sitemap_weights(sitemap: Sitemap, pages: Ints) -> Sparse:
     """The mean over children, among `pages` (ascending, with all below them): 1/|Child(p)| where c is a child of p."""
-    need("the features of a sitemap", "scipy")
-    from scipy.sparse import csr_array
-
     parent = sitemap.parent[pages]
     row = np.searchsorted(pages, parent)
     child = np.flatnonzero(pages[np.minimum(row, len(pages) - 1)] == parent)  # others have their parent outside
-    data = 1.0 / sitemap.child_counts[parent[child]]
-    return csr_array((data, (row[child], child)), shape=(len(pages), len(pages)))
+    return Sparse.of(row[child], child, 1.0 / sitemap.child_counts[parent[child]], len(pages))
 
 
 class Neighbourhood:
@@ -90,25 +84,18 @@ class Neighbourhood:
         out = graph.out_offsets, graph.out_targets
         (self._offsets, self._columns), self._weighted = inner_links(*out, inside, self.pages, *scored)
 
-    def _matrix(self, offsets: Ints, columns: NDArray[np.int32], data: Floats) -> Any:
-        need("the features of links", "scipy")
-        from scipy.sparse import csr_array
-
-        size = len(self.pages)
-        return csr_array((data, columns, index_dtype(offsets)), shape=(size, size))
-
-    def links(self) -> Any:
+    def links(self) -> Sparse:
         """1 where the row's page points to the column's."""
-        return self._matrix(self._offsets, self._columns, np.ones(len(self._columns)))
+        return Sparse(self._offsets, self._columns, np.ones(len(self._columns)))
 
-    def uniform(self) -> Any:
+    def uniform(self) -> Sparse:
         """ω(p, q) = 1/|Out(p)|."""
         share = 1.0 / np.maximum(self._degree, 1)
-        return self._matrix(self._offsets, self._columns, np.repeat(share, np.diff(self._offsets)))
+        return Sparse(self._offsets, self._columns, np.repeat(share, np.diff(self._offsets)))
 
-    def weighted(self) -> Any:
+    def weighted(self) -> Sparse:
         """ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u).
 
         Its transpose is the weighting by in-links: what q takes in from p that points to it.
         """
-        return self._matrix(*self._weighted)
+        return Sparse(*self._weighted)

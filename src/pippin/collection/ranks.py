@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pippin.collection.graph import Graph, Ints
 from pippin.collection.sitemap import Sitemap
+from pippin.collection.sparse import Sparse
 from pippin.errors import DataError
 from pippin.kernels.hits import HubLinks
 from pippin.kernels.links import link_sums
@@ -22,6 +23,7 @@ from pippin.kernels.links import link_sums
 Floats = NDArray[np.float64]
 Sums = Callable[[Floats], Floats]
 DAMPING = 0.85
+_POWERS, _RESTARTS = 40, 250  # of Lanczos' method
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,15 +159,15 @@ def _shares(graph: Graph, hosts: Ints, number: int, sitemap: Sitemap, theta: flo
     return share / np.bincount(hosts, share, number)[hosts]
 
 
-def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
+def hits(links: Sparse, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
     """HITS (Kleinberg 1999) of a graph given as a sparse matrix (row points to column), all links counting alike.
 
     a = Aᵀh and h = Aa, each scaled to length 1, from h = 1 until neither changes by more than `tolerance` (L1). Links
     inside a host are kept. Where the two largest singular values lie so close that `rounds` rounds do not suffice,
     Lanczos' method goes on from there to the same limit: its space is spanned by the same powers.
     """
-    arranged = HubLinks(links.indptr.astype(np.int64), links.indices)
-    authority, hub = np.zeros(links.shape[0]), np.ones(links.shape[0])
+    arranged = HubLinks(links.offsets, links.columns)
+    authority, hub = np.zeros(links.size), np.ones(links.size)
     done, residual = arranged.hits(authority, hub, tolerance, rounds)
     if residual > tolerance:
         authority = _lanczos(links, authority)
@@ -177,15 +179,23 @@ def hits(links: Any, *, tolerance: float = 1e-10, rounds: int = 200) -> Hits:
     return Hits(authority, hub, done, residual, arranged)
 
 
-def _lanczos(links: Any, start: Floats) -> Floats:
-    """The dominant eigenvector of AᵀA that `start` leads to."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-    back = links.T
-    square = LinearOperator(back.shape, matvec=lambda x: back @ (links @ x), dtype=np.float64)
-    try:
-        _, vectors = eigsh(square, k=1, which="LA", v0=start, tol=0, maxiter=10_000)
-    except ArpackNoConvergence:
-        return start  # the next round shows how far it is from standing still
-    leading: Floats = np.abs(vectors[:, 0])
+def _lanczos(links: Sparse, start: Floats) -> Floats:
+    """The dominant eigenvector of AᵀA that `start` leads to: of the space of its powers, again and again."""
+    back, vector = links.transposed(), start / np.linalg.norm(start)
+    for _ in range(_RESTARTS):
+        basis, images = [vector], [back @ (links @ vector)]
+        while len(basis) < min(_POWERS, links.size):
+            known = np.array(basis)
+            new = images[-1] - known.T @ (known @ images[-1])
+            new -= known.T @ (known @ new)  # once is not enough where little is left
+            length = float(np.linalg.norm(new))
+            if length <= 1e-12 * float(np.linalg.norm(images[-1])):
+                break
+            basis.append(new / length)
+            images.append(back @ (links @ basis[-1]))
+        values, vectors = np.linalg.eigh(np.array(basis) @ np.array(images).T)
+        vector, image = vectors[:, -1] @ np.array(basis), vectors[:, -1] @ np.array(images)
+        if float(np.linalg.norm(image - values[-1] * vector)) <= 1e-14 * values[-1]:
+            break
+    leading: Floats = np.abs(vector)
     return leading

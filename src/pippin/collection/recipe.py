@@ -26,7 +26,12 @@ class Recipe:
     analysis: Analysis = Analysis()  # noqa: RUF009 - frozen
     meta: bool = True
     similarity: bool = False
+    dense: str | None = None  # the folder of a sentence-transformers model; what a manifest tells is its digest
 
     def record(self) -> dict[str, Any]:
         """The recipe as JSON can hold it."""
-        return {**asdict(self), "analysis": self.analysis.record(), "sampling": f"{WAYS[self.how]} (N = {self.size})"}
+        told = {**asdict(self), "analysis": self.analysis.record(), "sampling": f"{WAYS[self.how]} (N = {self.size})"}
+        del told["dense"]  # a folder's name says nothing of the model
+        if self.dense is not None and self.how != "judged":
+            told["sampling"] += ", and as many that are nearest by their vectors"
+        return told

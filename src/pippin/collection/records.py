@@ -1,37 +1,44 @@
-"""Records with named fields, from any file that holds them: JSON lines, JSON, CSV, TSV, Parquet, Arrow.
+"""Records with named fields, from any file that holds them: JSON lines, JSON, CSV, TSV, XML, Parquet, Arrow.
 
-What search engines hand out is unwrapped on the way: Elasticsearch's and OpenSearch's bulk requests (an action, then a
-document), dumps (`_id` and `_source` on a line) and answers to `_search` (`hits.hits`). Every record comes with the
-file and the line or row that it was read from. Text may be packed (gzip, zstd).
+`json_records` says what JSON may look like. CSV may be separated by commas, semicolons, tabs or bars. A table without
+headings has two columns, id and text, three with a title between them, or four as MS MARCO's documents. Every record
+comes with the file and the line or row that it was read from. Text may be packed (gzip, zstd, bzip2, xz).
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pippin.collection.files import files_under, lines, open_stream
+from pippin.collection.field_names import ID_FIELDS, MORE_ID_FIELDS, QUERY_ID_FIELDS, find_field
+from pippin.collection.files import CHUNK, encoding_of, head, lines, open_stream
+from pippin.collection.json_records import DOCUMENTS, is_lines, read_json_lines, read_json_records, unwrapped
+from pippin.collection.xml_records import read_xml
 from pippin.errors import DataError
 from pippin.extras import need
 
-PACKED = (".gz", ".zst")
-ID_FIELDS = ("id", "_id", "docno", "doc_id", "docid", "document_id", "pid")
-ACTIONS = ("index", "create")  # of a bulk request; the line after one is the document
+NAMELESS = ("", ".txt", ".text", ".dat", ".data", ".docs")  # endings that say nothing about what a file holds
+LOOK = 20  # lines that tell the form
+PACKED = (".gz", ".zst", ".bz2", ".xz")
+SEPARATORS = ",;\t|"
 BATCH = 1024
-LARGEST = 1 << 30  # bytes of a `.json` file, which can only be read whole
+
+WITHOUT_HEADINGS = {2: ("id", "text"), 3: ("id", "title", "text"), 4: ("id", "url", "title", "body")}
+HEADINGS = (*ID_FIELDS, *MORE_ID_FIELDS, *QUERY_ID_FIELDS)  # one of them is enough to tell headings from data
+LONGEST_HEADING = 40  # characters
 
 Where = tuple[Path, int]  # file, and line or row from 1 on
 Row = tuple[Where, Mapping[str, Any]]
 
 
 def form_of(path: Path) -> str | None:
-    """The form of a file of records by its name: jsonl, json, csv, tsv, parquet, arrow; None for any other.
+    """The form of a file of records by its name: jsonl, json, csv, tsv, xml, parquet, arrow; None for any other.
 
     >>> form_of(Path("docs.ndjson.gz")), form_of(Path("part-0.parquet")), form_of(Path("notes.txt"))
     ('jsonl', 'parquet', None)
@@ -44,12 +51,39 @@ def form_of(path: Path) -> str | None:
     return None if packed and form in ("parquet", "arrow") else form
 
 
-def read_records(path: Path, form: str | None = None) -> Iterator[Row]:
-    """The records of a file, one after the other."""
+def form_by_content(path: Path) -> str | None:
+    """The form of a file whose name says nothing: lines of JSON objects, or lines of an id, a tab and a text.
+
+    What the lines say decides, not how many there are; anything else is None.
+    """
+    name = path.name.lower()
+    for ending in PACKED:
+        name = name.removesuffix(ending)
+    if Path(name).suffix not in NAMELESS or not path.stat().st_size:
+        return None
+    try:
+        if head(path).startswith(b"{"):
+            return "jsonl" if is_lines(path) else None
+        rows = [line.split("\t") for _, line in islice(lines(path), LOOK)]
+    except DataError:
+        return None
+    width, ids = len(rows[0]) if rows else 0, [cells[0] for cells in rows]
+    if width < 2 or any(len(cells) != width for cells in rows):
+        return None
+    if has_headings("tsv", rows[0]):
+        return "tsv"
+    alike = len(set(ids)) == len(ids) and all(name and not re.search(r"\s", name) for name in ids)
+    said = all(re.search(r"[^\W\d_]{2}.*\s", cells[-1]) for cells in rows)  # words, not a number or an id
+    return "tsv" if width in WITHOUT_HEADINGS and alike and said else None
+
+
+def read_records(path: Path, form: str | None = None, role: str = DOCUMENTS) -> Iterator[Row]:
+    """The records of a file, one after the other; those of one role where a JSON object holds all."""
     form = form or form_of(path)
     if form is None:
         raise DataError(f"not a file of records by its name; those end in {', '.join(FORM_OF_ENDING)}", path)
-    for number, record in _unwrapped(FORMS[form](path), path):
+    rows = read_json_records(path, role) if form == "json" else FORMS[form](path)
+    for number, record in unwrapped(rows, path):
         yield (path, number), record
 
 
@@ -58,121 +92,78 @@ def error_at(message: str, where: Where | None) -> DataError:
     return DataError(message) if where is None else DataError(message, where[0], where[1])
 
 
-def pieces(folder: Path, form: str, skip: Callable[[str], bool], deep: bool = True) -> list[Path]:
-    """The files of one form in a folder, d9 before d10; those whose name `skip` knows hold something else."""
-    inside = files_under(folder) if deep else (file for file in folder.iterdir() if file.is_file())
-    files = [file for file in inside if form_of(file) == form and not skip(file.name)]
-    return sorted(files, key=lambda file: [*file.relative_to(folder).parts[:-1], *_numbers_apart(file.name)])
-
-
-def _numbers_apart(name: str) -> list[str]:
+def numbers_apart(name: str) -> list[str]:
     """A name as parts that sort by number.
 
-    >>> sorted(["part-10", "part-9"], key=_numbers_apart)
+    >>> sorted(["part-10", "part-9"], key=numbers_apart)
     ['part-9', 'part-10']
     """
     return [part.zfill(20) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def parse_object(text: str, path: Path, line: int) -> dict[str, Any]:
-    """The JSON object of a line."""
-    record = _parse(text, path, line)
-    if not isinstance(record, dict):
-        raise DataError("the line is not a JSON object", path, line)
-    return record
-
-
-def _parse(text: str, path: Path, line: int | None) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{'the file' if line is None else 'the line'} is not JSON: {error}", path, line) from None
-
-
-def read_json(path: Path) -> Any:
-    """The content of a `.json` file."""
-    with open_stream(path) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise DataError("JSON of more than 1 GiB is read as JSON lines only, an object a line", path)
-    try:
-        return _parse(data.decode("utf-8-sig"), path, None)
-    except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} of the file is not UTF-8", path) from None
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, text in lines(path):
-        yield number, parse_object(text, path, number)
-
-
-def _json_array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    content = read_json(path)
-    if isinstance(content, dict):
-        hits = content.get("hits")
-        content = hits.get("hits") if isinstance(hits, dict) else [content]
-    if not isinstance(content, list):
-        raise DataError("an array of objects, or an answer to _search, is expected", path)
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise DataError("the array holds something that is no object", path, number)
-        yield number, record
-
-
-def _unwrapped(rows: Iterator[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Documents as they were before a search engine wrapped them; anything else as it is."""
-    action: Mapping[str, Any] | None = None
-    for number, record in rows:
-        if action is not None:
-            yield number, {**record, **({"_id": action["_id"]} if "_id" in action else {})}
-            action = None
-        elif (head := _action(record)) is not None:
-            action = head
-        elif isinstance(record.get("_source"), dict):
-            kept = {"_id": record["_id"]} if "_id" in record else {}
-            yield number, {**record["_source"], **kept}
-        else:
-            yield number, record
-    if action is not None:
-        raise DataError("the bulk request ends with an action that has no document", path)
-
-
-def _action(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What a line of a bulk request says of the document on the next, if it is such a line."""
-    if len(record) != 1:
-        return None
-    name, value = next(iter(record.items()))
-    return value if name in ACTIONS and isinstance(value, dict) else None
-
-
-def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, headings too, each with the line that it begins on; empty ones are left out."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the 128 kB Python stops at
-    with open_stream(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
+    with open_stream(path) as file, io.TextIOWrapper(file, encoding_of(path), "replace", newline="") as text:
+        reader = csv.reader(text, strict=True, delimiter=separator_of(path))
         number = 1
         try:
-            columns = next(reader, [])
-            while True:
-                number = reader.line_num + 1
-                cells = next(reader)
+            for cells in reader:
                 if cells:
-                    yield number, _named(columns, cells, path, number)
-        except StopIteration:
-            return
-        except (csv.Error, UnicodeDecodeError) as error:
+                    yield number, cells
+                number = reader.line_num + 1
+        except csv.Error as error:
             raise DataError(f"the row cannot be read: {error}", path, number) from None
 
 
-def _tsv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Values have neither quotes nor tabs inside; without headings there are two columns, id and text (MS MARCO)."""
-    columns: list[str] = []
-    for number, line in lines(path):
-        cells = line.split("\t")
+def separator_of(path: Path) -> str:
+    """What separates the columns of a table: whatever stands most often among its headings outside of quotes."""
+    with open_stream(path) as file:
+        headings = re.sub(r'"[^"]*"', "", file.readline(CHUNK).decode("utf-8", "replace"))
+    return max(SEPARATORS, key=headings.count)
+
+
+def tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a TSV file, headings too; values have neither quotes nor tabs inside."""
+    return ((number, line.split("\t")) for number, line in lines(path))
+
+
+CELLS: Mapping[str, Callable[[Path], Iterator[tuple[int, list[str]]]]] = {"csv": csv_cells, "tsv": tsv_cells}
+
+
+def has_headings(form: str, first: list[str]) -> bool:
+    """Whether the first row of a table names its columns.
+
+    A CSV file is expected to, unless no cell is a usual name and the row looks like data: an id with a digit at its
+    beginning, or a cell as long as no heading is. A TSV file is expected to only where one is a usual name.
+
+    >>> has_headings("csv", ["isbn", "story"]), has_headings("csv", ["17", "Apples"]), has_headings("tsv", ["a", "b"])
+    (True, False, False)
+    """
+    if find_field(first, HEADINGS) is not None:
+        return True
+    data = re.search(r"\d", first[0]) or any(len(cell) > LONGEST_HEADING for cell in first)
+    return form == "csv" and not data
+
+
+def columns_without_headings(path: Path, form: str) -> tuple[str, ...]:
+    """What the columns of a table are taken for that has no headings; none where it has them."""
+    first = next(CELLS[form](path), (0, []))[1] if form in CELLS else []
+    return () if not first or has_headings(form, first) else WITHOUT_HEADINGS.get(len(first), ())
+
+
+def _table(path: Path, form: str) -> Iterator[tuple[int, dict[str, str]]]:
+    rows = CELLS[form](path)
+    line, first = next(rows, (1, []))
+    if not first or has_headings(form, first):
+        columns = [cell.strip() for cell in first] if form == "tsv" else first
+    else:
+        columns = list(WITHOUT_HEADINGS.get(len(first), ()))
         if not columns:
-            named = any(cell.strip() in ID_FIELDS for cell in cells)
-            columns = [cell.strip() for cell in cells] if named else ["id", "text"]
-            if named:
-                continue
+            raise DataError(f"{len(first)} columns without headings: put a first row with their names", path, line)
+        if first != [str(number) for number in range(len(first))]:  # else pandas numbered columns that had no names
+            yield line, _named(columns, first, path, line)
+    for number, cells in rows:
         yield number, _named(columns, cells, path, number)
 
 
@@ -227,9 +218,11 @@ def _batched(batches: Iterator[Any], path: Path, form: str) -> Iterator[tuple[in
 
 
 FORMS: Mapping[str, Callable[[Path], Iterator[tuple[int, Mapping[str, Any]]]]] = {
-    "jsonl": _json_lines, "json": _json_array, "csv": _csv, "tsv": _tsv, "parquet": _parquet, "arrow": _arrow,
+    "jsonl": read_json_lines, "json": read_json_records, "xml": read_xml,
+    "csv": lambda path: _table(path, "csv"), "tsv": lambda path: _table(path, "tsv"),
+    "parquet": _parquet, "arrow": _arrow,
 }  # fmt: skip
 FORM_OF_ENDING: Mapping[str, str] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
-    ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".xml": "xml",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
 }  # fmt: skip

@@ -32,6 +32,7 @@ from pippin.kernels import threads
 
 if TYPE_CHECKING:
     from pippin.collection.candidates import Candidates
+    from pippin.collection.embeddings import Embeddings
     from pippin.collection.web import Web
     from pippin.rankers.base import Ranker
 
@@ -49,7 +50,7 @@ def search(
     if top < 1:
         raise DataError(f"at least one document is looked for, not {top}")
     asked = tuple(queries)
-    words = [tuple(index.analyse(query.text)) for query in asked]
+    words = [tuple(some) for some in index.analyse_many(query.text for query in asked)]
     name, bound = _model(model, index.stream(stream))
     if bound is None:
         k1, b = _bm25(model)
@@ -123,8 +124,9 @@ class Found:
         )
 
     def dataset(
-        self, features: str | Sequence[BoundFeature | str], *, version: str = VERSION, web: Web | None = None
-    ) -> Dataset:
+        self, features: str | Sequence[BoundFeature | str], *, version: str = VERSION, web: Web | None = None,
+        dense: Embeddings | None = None,
+    ) -> Dataset:  # fmt: skip
         """The features of the candidates as a built data set has them in one of its versions; all labels are 0."""
         bound = parse_features(features)
         check_streams(bound, self.index.streams)
@@ -134,7 +136,7 @@ class Found:
         tables = [
             table
             for some in self._stretches(there)
-            for table in extract_many([self._candidates(i, web) for i in some], bound)
+            for table in extract_many([self._candidates(i, web, dense) for i in some], bound)
         ]
         numbers = np.concatenate([self.numbers[i] for i in there])
         raw = Dataset(
@@ -154,9 +156,11 @@ class Found:
         for stretch in np.unique(held):
             yield [there[i] for i in np.flatnonzero(held == stretch).tolist()]
 
-    def _candidates(self, i: int, web: Web | None) -> Candidates:
+    def _candidates(self, i: int, web: Web | None, dense: Embeddings | None) -> Candidates:
         labels = np.zeros(len(self.numbers[i]), np.int32)
-        return self.index.candidates(self.queries[i], self.numbers[i], labels, words=self.words[i], web=web)
+        return self.index.candidates(
+            self.queries[i], self.numbers[i], labels, words=self.words[i], web=web, dense=dense
+        )
 
     def __rshift__(self, features: str | Sequence[BoundFeature | str]) -> Extracted:
         return Extracted(self.dataset(features))
@@ -190,7 +194,8 @@ class Pipeline:
     """Candidates, features, model: from queries to a run, as often as it is called.
 
     `source` is an index or a folder of one, or a data set that `build` made, whose index and links are used. Features
-    are the model's own unless given.
+    are the model's own unless given. `dense` is the folder of the model whose vectors such a data set keeps: then as
+    many documents that are nearest by them stand beside the candidates, as when it was built.
     """
 
     def __init__(
@@ -203,6 +208,7 @@ class Pipeline:
         candidates: str = "bm25",
         stream: str = WHOLE,
         version: str = VERSION,
+        dense: str | os.PathLike[str] | None = None,
     ) -> None:
         self.index: Index
         self.web: Web | None
@@ -212,11 +218,16 @@ class Pipeline:
         if features is None and all(str(name).isdigit() for name in named):
             raise DataError("the model knows its features by number only; name them (--features)")
         self.features = parse_features(named)
+        self.dense = None if dense is None else vectors_of(source, self.index, dense)
 
     def __call__(self, queries: Iterable[Query]) -> Run:
         """The run of these queries, each query's documents best first."""
         found = search(self.index, queries, model=self.candidates, top=self.top, stream=self.stream)
-        run = score(self.model, found.dataset(self.features, version=self.version, web=self.web))
+        if self.dense is not None:
+            from pippin.collection.embeddings import fuse
+
+            found = fuse(found, self.dense.search(found.queries, top=self.top), top=2 * self.top)
+        run = score(self.model, found.dataset(self.features, version=self.version, web=self.web, dense=self.dense))
         return sorted_run(run)
 
     def __repr__(self) -> str:
@@ -238,3 +249,13 @@ def open_source(path: str | os.PathLike[str]) -> tuple[Index, Web | None]:
     if not is_built(folder):
         return open_index(folder), None
     return open_index(folder / "index"), Web.open(folder / "web") if (folder / "web").is_dir() else None
+
+
+def vectors_of(source: Index | str | os.PathLike[str], index: Index, model: str | os.PathLike[str]) -> Embeddings:
+    """The vectors that a built data set keeps beside its index, for queries to be encoded by the same model."""
+    from pippin.collection.embeddings import VECTORS, open_embeddings
+    from pippin.collection.encoder import Encoder
+
+    if isinstance(source, Index) or not (Path(source) / VECTORS).is_dir():
+        raise DataError("no vectors are kept here; a data set that was built with --dense has them", str(source))
+    return open_embeddings(Path(source) / VECTORS, index, Encoder(model))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ from pippin.collection.collection import Query
 from pippin.data.trec import Judgements
 
 if TYPE_CHECKING:
+    from pippin.collection.embeddings import Embeddings
     from pippin.collection.index import Index
     from pippin.collection.shards import Shards
 
@@ -68,14 +69,18 @@ def sample(
     size: int,
     stream: str,
     fields: str | None = None,
+    dense: Embeddings | None = None,
 ) -> Sample:
-    """The documents for one query; `judged` maps document ids to labels."""
-    words = tuple(index.analyse(query.text if fields is None else query.fields.get(fields, "")))
+    """The documents for one query; `judged` maps document ids to labels. With vectors, the nearest are there, too."""
+    query = asked(query, fields)
+    words = tuple(index.analyse(query.text))
     ids = list(judged)
     known_numbers = index.numbers(ids)
     known = {int(number): judged[name] for number, name in zip(known_numbers, ids, strict=True) if number >= 0}
     unknown = tuple(name for number, name in zip(known_numbers, ids, strict=True) if number < 0)
     top = np.empty(0, np.int64) if how == "judged" else index.top(words, size, stream=stream, k1=K1, b=B)[0]
+    if dense is not None and words and how != "judged":
+        top = np.union1d(top, dense.search([query], top=size).numbers[0])
     chosen = set(top.tolist()) | (set() if how == "top" else known.keys())
     numbers = np.array(sorted(chosen, key=lambda number: natural(index.ids.at(number))), np.int64)
     relevant = {number for number, label in known.items() if label > 0}
@@ -85,6 +90,11 @@ def sample(
         ~np.isin(numbers, top) if how == "both" else np.zeros(len(numbers), bool),
         len(relevant), len(relevant - chosen), unknown,
     )  # fmt: skip
+
+
+def asked(query: Query, field: str | None) -> Query:
+    """The query that is asked with one field of its topic, or with its own text."""
+    return query if field is None else replace(query, text=query.fields.get(field, ""))
 
 
 @lru_cache(1 << 17)  # the same documents come up for many queries

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.candidates import Candidates, Floats, Ints, Positions, StreamCounts
+from pippin.collection.candidates import Candidates, Floats, Ints, Positions, StreamCounts, Vectors
 from pippin.collection.collection import Query, only_stream
 from pippin.collection.index import K1, B, Index, open_index
 from pippin.data.texts import Texts
@@ -145,7 +145,7 @@ class Shards:
 
     def candidates(
         self, query: Query, numbers: Sequence[int] | Ints, labels: Sequence[int] | NDArray[np.int32], *,
-        words: Sequence[str] | None = None, web: object = None,
+        words: Sequence[str] | None = None, web: object = None, dense: Vectors | None = None,
     ) -> Candidates:  # fmt: skip
         """The counts of a query's words in these documents, for every stream."""
         rows = np.asarray(numbers, np.int64)
@@ -160,7 +160,7 @@ class Shards:
             stream: self._counts(stream, [one.streams[stream] for one in found], places) for stream in self.streams
         }
         ids = tuple(self.ids.take(rows))
-        return Candidates(query, said, ids, np.asarray(labels, np.int32), streams, rows, self, web)
+        return Candidates(query, said, ids, np.asarray(labels, np.int32), streams, rows, self, web, dense)
 
     def _counts(self, stream: str, parts: Sequence[StreamCounts], places: Sequence[Ints]) -> StreamCounts:
         """The counts of all shards; those of the collection are sums."""

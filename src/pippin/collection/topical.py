@@ -22,7 +22,7 @@ from pippin.collection.candidates import Floats, Ints, Postings
 from pippin.collection.graph import Graph, Numbers
 from pippin.collection.ranks import DAMPING, Hits, Pull, Rank, restless
 from pippin.errors import DataError
-from pippin.extras import need
+from pippin.kernels.links import link_sums
 
 CHUNK = 1 << 14  # pages classified at once
 SAMPLE = 10_000  # pages, evenly spread, that the temperature is chosen on
@@ -76,7 +76,8 @@ class Topics:
         for word in words:
             numbers, times = index.postings(self.stream, word)
             said = self.known[numbers]
-            counts = np.bincount(said[said >= 0], times[said >= 0], len(votes))
+            told = np.flatnonzero(said >= 0)
+            counts = np.bincount(said[told], times[told], len(votes))
             if counts.any():  # a word that no known page has says nothing
                 votes += np.log((counts + 1.0) / (self.totals + self.vocabulary))
         topics = softmax(votes)
@@ -144,16 +145,12 @@ def _count_words(index: Forward, stream: str, labelled: Ints, known: Numbers, ca
 
 def _classify(index: Forward, stream: str, numbers: Ints, logs: Floats) -> Floats:
     """The topics of pages by naive Bayes."""
-    need("topics by naive Bayes", "scipy")
-    from scipy.sparse import csr_array
-
     votes = np.empty((len(numbers), logs.shape[1]))
     for first in range(0, len(numbers), CHUNK):
         some = numbers[first : first + CHUNK]
         offsets, words = index.tokens(stream, some)
-        columns = np.minimum(words, len(logs) - 1)
-        counts = csr_array((np.ones(len(columns)), columns, offsets), shape=(len(some), len(logs)))
-        votes[first : first + len(some)] = counts @ logs
+        columns = np.minimum(words, len(logs) - 1).astype(np.int32)
+        votes[first : first + len(some)] = link_sums(offsets, columns, logs)
     sample = votes[:: max(1, len(votes) // SAMPLE)]
     return softmax(votes / _temperature(sample))
 

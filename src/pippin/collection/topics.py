@@ -2,7 +2,7 @@
 
 TREC's SGML has no closing tags and repeats its labels (`<num> Number: 401`); leading zeros of numbers are dropped, as
 the judgements of those topics do. All fields are kept; one is searched, by default the first there is of title, text,
-query. Fields that a topic has twice are joined.
+query, question. Fields that a topic has twice are joined.
 """
 
 from __future__ import annotations
@@ -12,25 +12,29 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from pippin.collection.collection import Query
+from pippin.collection.field_names import QUERY_ID_FIELDS, QUERY_TEXT_FIELDS, find_field, folded, id_of, no_id
 from pippin.collection.files import head, lines, open_stream
 from pippin.collection.html import clean, decode
-from pippin.collection.records import form_of, read_json, read_records
+from pippin.collection.json_records import QUERIES
+from pippin.collection.records import form_of, read_records
 from pippin.errors import DataError
 from pippin.registry import Registry
 
-USUAL = ("title", "text", "query")
-ID_FIELDS = ("query_id", "qid", "query-id", "id", "_id", "number", "num", "topic_id")
+USUAL = ("title", "text", "query", "question", *QUERY_TEXT_FIELDS[1:])
+ID_FIELDS = (*QUERY_ID_FIELDS, "id", "number", "num", "topic")
+LOOK = 20  # lines that tell how queries are written
 NAMES = {"desc": "description", "narr": "narrative", "dom": "domain", "con": "concepts"}
 TOPIC = re.compile(
     r"<(?:top|topic)(?=[\s>])([^>]*)>(.*?)(?=</top(?:ic)?>|<top(?:ic)?[\s>]|\Z)", re.DOTALL | re.IGNORECASE
 )
-FIELD = re.compile(r"<([a-z_]\w*)[^>]*>([^<]*(?:<(?=[\s\d=])[^<]*)*)", re.IGNORECASE)
+FIELD = re.compile(r"<(?:[a-z]{2}-)?([a-z_]\w*)[^>]*>([^<]*(?:<(?=[\s\d=])[^<]*)*)", re.IGNORECASE)
 LABEL = re.compile(r"\s*(?:number|topic|domain|description|narrative|concept\(s\)|summary)\s*:", re.IGNORECASE)
-NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+NUMBER = re.compile(r"""\b(?:number|id|num|qid)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+NUMBERS = ("num", "number", "identifier", "id", "topicid", "qid")  # elements that hold the number of a topic
 
 Topic = tuple[int, str, dict[str, str]]  # line, id, fields
 
@@ -59,7 +63,7 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
     elif form in ("csv", "parquet", "arrow", "jsonl") or start.startswith((b"{", b"[")):
         topics = _table(file, form)
     else:
-        topics = _tsv(file)
+        topics = _lines(file)
     queries: dict[str, Query] = {}
     for line, name, fields in topics:
         if name in queries:
@@ -72,12 +76,15 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
 
 def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | str, line: int | None) -> str:
     """The text of the field that is searched."""
-    wanted = USUAL if field is None else (field_name(field),)
-    chosen = next((fields[name] for name in wanted if fields.get(name)), None)
+    wanted = USUAL if field is None else (folded(field_name(field)),)
+    chosen = find_field((name for name, text in fields.items() if text), wanted)
+    others = [name for name, text in fields.items() if text and folded(name) not in (*ID_FIELDS, *NAMES.values())]
+    if chosen is None and field is None and len(others) == 1:
+        chosen = others[0]  # there is nothing else to search, whatever it is called (SciFact's `claim`)
     if chosen is None:
         there = ", ".join(name for name, text in fields.items() if text) or "no field with text"
-        raise DataError(f"the query {name} has no {' or '.join(wanted)} (it has {there})", file, line)
-    return chosen
+        raise DataError(f"the query {name} has no {' or '.join(wanted[:3])} (it has {there})", file, line)
+    return fields[chosen]
 
 
 def field_name(field: str) -> str:
@@ -107,7 +114,7 @@ def _trec(path: Path) -> Iterator[Topic]:
                 name = NAMES.get(tag.lower(), tag.lower())
                 fields[name] = f"{fields[name]} {said}" if name in fields else said
         number = NUMBER.search(topic[1])
-        name = number[1] if number else fields.pop("num", "") or fields.pop("number", "")
+        name = number[1] if number else next((fields.pop(tag) for tag in NUMBERS if fields.get(tag)), "")
         if not name or " " in name:
             raise DataError("the topic has no number", path, line)
         yield line, plain_number(name), fields
@@ -123,56 +130,38 @@ def plain_number(name: str) -> str:
 
 
 def _table(path: Path, form: str | None) -> Iterator[Topic]:
-    """Topics as records of any form; a JSON object may also map ids to texts or records."""
-    for line, record in _records(path, form):
-        name = id_of(record, ID_FIELDS)
+    """Topics as records of any form; other fields than texts are not kept."""
+    for (_, line), record in read_records(path, form or "jsonl", QUERIES):
+        name = id_of(record, ID_FIELDS) or id_of(record, QUERY_TEXT_FIELDS)
         if name is None:
             raise DataError(no_id(ID_FIELDS), path, line)
         yield line, name, {key: clean(value) for key, value in record.items() if isinstance(value, str)}
 
 
-def _records(path: Path, form: str | None) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    if form == "json":
-        content = read_json(path)
-        if isinstance(content, dict) and not id_of(content, ID_FIELDS) and "hits" not in content:
-            for number, (name, said) in enumerate(content.items(), 1):
-                yield number, {**({"text": said} if isinstance(said, str) else _object(said, path)), "id": name}
-            return
-    for (_, line), record in read_records(path, form or "jsonl"):
-        yield line, record
-
-
-def _object(said: Any, path: Path) -> Mapping[str, Any]:
-    if not isinstance(said, dict):
-        raise DataError("a topic is a text or an object", path)
-    return said
-
-
-def id_of(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The id of a record, a text or a whole number under one of the usual names, or None."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-    return None
-
-
-def no_id(names: tuple[str, ...]) -> str:
-    """The sentence about a record without id."""
-    return f"there is no id (a text or whole number called {', '.join(names)})"
-
-
-def _tsv(path: Path) -> Iterator[Topic]:
-    columns: tuple[str, ...] | None = None
+def _lines(path: Path) -> Iterator[Topic]:
+    """An id and a text on a line, or columns with headings, separated by tabs; without any tab `id:text`, `id text`."""
+    separator, columns, place = _separator(path), None, 0
     for line, text in lines(path):
-        cells = [cell.strip() for cell in text.split("\t")]
+        cells = [cell.strip() for cell in text.split(separator, -1 if separator == "\t" else 1)]
         if columns is None:
-            named = cells[0].lower() in ID_FIELDS
-            columns = ("id", *cells[1:]) if named else ("id", "text")
+            place = 1 if len(cells) > 2 and not cells[0] else 0  # pandas numbers rows in a column without a name
+            named = find_field(cells[place : place + 1], ID_FIELDS) is not None
+            columns = tuple(cells) if named else ("id", "text")
             if named:
                 continue
-        if len(cells) != len(columns) or not cells[0]:
+        if len(cells) != len(columns) or not cells[place]:
             raise DataError(f"{len(columns)} columns separated by tabs are expected: {', '.join(columns)}", path, line)
-        yield line, cells[0], dict(zip(columns[1:], map(clean, cells[1:]), strict=True))
+        fields = {column: clean(cell) for column, cell in zip(columns[place + 1 :], cells[place + 1 :], strict=True)}
+        yield line, "%20".join(cells[place].split()), fields
+
+
+def _separator(path: Path) -> str:
+    """What stands between id and text: a tab, or a colon or blank where every first word holds a digit."""
+    first = [text for _, text in islice(lines(path), LOOK)]
+    for separator in (":", " "):
+        heads = [text.strip().partition(separator) for text in first]
+        if not any("\t" in text for text in first) and all(
+            re.search(r"\d", name) and " " not in name and said.strip() for name, _, said in heads
+        ):
+            return separator
+    return "\t"

@@ -6,7 +6,6 @@ import mmap
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,11 +15,11 @@ from numpy.typing import NDArray
 from pippin.data.built import check_built
 from pippin.data.grouped import has_queries_beside, with_queries
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 from pippin.packed import LONGEST, packing_of, unpack
 
 
-@dataclass(frozen=True, eq=False)
-class Buffer:
+class Buffer(Frozen, eq=False):
     """The bytes of a file and the name errors call it by."""
 
     data: NDArray[np.uint8]

@@ -6,20 +6,34 @@ files. Files stand up to three folders below their `dataset.json`.
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
+import os
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pippin.manifest import Format, Manifest
+if TYPE_CHECKING:
+    from pippin.manifest import Format, Manifest
 
-FORMAT = Format("pippin data set", 2, "data set", "build it again with `pippin build`", "dataset.json")
+FILE = "dataset.json"
 DEPTH = 4
+
+
+@cache
+def built_format() -> Format:
+    """What a data set says it is; made when one is met, because nobody who reads other files needs manifests."""
+    from pippin.manifest import Format
+
+    return Format("pippin data set", 2, "data set", "build it again with `pippin build`", FILE)
 
 
 def built_folder(file: Path) -> Path | None:
     """The folder of the data set that a file is part of."""
-    return next((folder for folder in file.parents[:DEPTH] if FORMAT.is_at(folder)), None)
+    return next((folder for folder in file.parents[:DEPTH] if _may_be(folder) and built_format().is_at(folder)), None)
+
+
+def _may_be(folder: Path) -> bool:
+    """Whether a folder is worth a second look, which most are not; one that is missing may have to be brought back."""
+    return os.path.lexists(folder / FILE) or not os.path.lexists(folder)
 
 
 def built_names(file: Path, width: int) -> tuple[str, ...]:
@@ -37,27 +51,29 @@ def check_built(file: Path) -> None:
     manifest = _manifest(folder)
     name = file.relative_to(folder).as_posix()
     if name in manifest.files:
-        with FORMAT.described(folder):
+        with built_format().described(folder):
             manifest.open(name).check()
 
 
 def _manifest(folder: Path) -> Manifest:
-    state = (folder / FORMAT.file).stat()
+    state = (folder / FILE).stat()
     return _read(folder.resolve(), (state.st_ino, state.st_mtime_ns, state.st_size))
 
 
 @lru_cache(maxsize=4)
 def _read(folder: Path, _state: tuple[int, ...]) -> Manifest:
-    return FORMAT.read(folder)
+    return built_format().read(folder)
 
 
 def _earlier(folder: Path) -> dict[str, Any]:
     """What a data set says that was built before manifests had checksums: its text is text as any; else nothing."""
-    with (folder / FORMAT.file).open("rb") as file:
+    import json
+
+    with (folder / FILE).open("rb") as file:
         if b'"schema": 1,' not in file.read(200):
             return {}
     try:
-        content = json.loads((folder / FORMAT.file).read_bytes())
+        content = json.loads((folder / FILE).read_bytes())
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) and "checksum" not in content else {}

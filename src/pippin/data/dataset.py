@@ -6,17 +6,18 @@ Checked once at birth, read-only after. A slice by queries is again a `Dataset`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pippin.blocks import Column
 from pippin.data.grouping import offsets_of
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 from pippin.kernels.rank import find_duplicate
-from pippin.manifest import Column
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -32,8 +33,7 @@ def check_offsets(offsets: NDArray[np.int64], rows: int, queries: int) -> None:
         raise DataError(f"offsets do not cut {rows} rows into {queries} queries")
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(Frozen, eq=False):
     """The text lines a data set was read from, so that writing it again gives the same bytes."""
 
     buffer: NDArray[np.uint8]
@@ -41,8 +41,7 @@ class Lines:
     ends: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Frozen, eq=False):
     """Documents of queries with features and labels. NaN in a feature is LETOR's NULL: no value."""
 
     features: NDArray[np.floating[Any]]

@@ -206,7 +206,8 @@ def cut_queries(
     if k < 3:
         raise ConventionError(f"folds need at least 3 parts, to train, validate and test on, not {k}")
     if queries < k:
-        raise ConventionError(f"{queries} queries cannot be cut into {k} parts")
+        there = "there is 1 query" if queries == 1 else f"there are {queries:,} queries"
+        raise ConventionError(f"{k} folds need a query each at least, and {there}; ask for fewer folds or more queries")
     order = np.arange(queries) if seed is None else np.random.default_rng(seed).permutation(queries)
     if tasks is not None:
         return _by_task(order, k, tasks)

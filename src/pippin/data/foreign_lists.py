@@ -43,10 +43,22 @@ def as_nested(x: Any, value: str) -> Nested | None:
     return None
 
 
+def have_places(x: Any) -> bool:
+    """Whether x is lists of documents whose queries are known by their places alone.
+
+    >>> have_places([["a", "b"], ["c"]]), have_places({"q": ["a"]})
+    (True, False)
+    """
+    return isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(map(_is_list, x))
+
+
 def read_json(path: str | os.PathLike[str], value: str) -> Nested:
     """The same from a file: a dict of dicts, lists, requests or answers of `_rank_eval`, or MTEB's predictions."""
     found = _parsed(path)
-    nested = as_nested(found, value)
+    try:
+        nested = as_nested(found, value)
+    except DataError as error:
+        raise DataError(str(error), os.fspath(path)) from None
     if nested is not None:
         return nested
     parts = nested_parts(found)
@@ -93,10 +105,10 @@ def _nested(found: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def _is_list(x: Any) -> bool:
-    """A list of documents: ids, or objects that have one."""
+    """A list of documents: ids, or objects that have one, or dicts that are such objects written down."""
     if not isinstance(x, (Sequence, AbstractSet)) or isinstance(x, (str, bytes)):
         return False
-    return all(isinstance(one, str) or hasattr(one, "id") for one in x)
+    return all(isinstance(one, str) or hasattr(one, "id") or (isinstance(one, Mapping) and "id" in one) for one in x)
 
 
 def _listed(documents: Iterable[Any], value: str) -> dict[Any, float]:
@@ -114,22 +126,35 @@ def _ranked(ids: Iterable[Any]) -> dict[Any, float]:
     return scores
 
 
+def _field(document: Any, name: str) -> Any:
+    return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+
+
 def _id(document: Any) -> str:
-    return document if isinstance(document, str) else str(document.id)
+    """An id; or a document's text, by which Haystack knows it again: its id hangs on what else is known of it."""
+    if isinstance(document, str):
+        return document
+    content = _field(document, "content")
+    return content if isinstance(content, str) else str(_field(document, "id"))
 
 
 def _label(document: Any) -> int:
     """1, or the whole number that a document of a ground truth has as its score."""
-    score = getattr(document, "score", None)
+    score = _field(document, "score")
     return int(score) if isinstance(score, (int, float)) and float(score).is_integer() else 1
 
 
 def _requests(requests: Sequence[Any]) -> Nested:
     """Ratings by request."""
-    try:
-        return {one["id"]: {rating["_id"]: int(rating["rating"]) for rating in one["ratings"]} for one in requests}
-    except (KeyError, TypeError, ValueError):
-        raise DataError("a request of _rank_eval has an id and ratings with _id and rating") from None
+    rated: dict[Any, dict[Any, float]] = {}
+    for number, one in enumerate(requests, 1):
+        try:
+            rated[one["id"]] = {rating["_id"]: int(rating["rating"]) for rating in one["ratings"]}
+        except (KeyError, TypeError, ValueError):
+            raise DataError(
+                f"a request of _rank_eval has an id and ratings with _id and rating, which request {number} lacks"
+            ) from None
+    return rated
 
 
 def _hit(found: Any) -> str:

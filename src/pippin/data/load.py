@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeGuard, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data import foreign
+from pippin.data import foreign, foreign_lists
 from pippin.data.buffers import Buffer, Readable, open_buffer
 from pippin.data.dataset import Dataset
 from pippin.data.foreign_lists import read_json
@@ -108,7 +108,10 @@ def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | 
         from pippin.data import columns
 
         return columns.from_frame_judged(x, merge_queries=merge_queries)
-    wanted = "a LETOR file, judgements, a dict of dicts or a table, or labels with qid= or group="
+    wanted = (
+        "a LETOR file, judgements, a dict of dicts, lists of ids (texts) or of documents that have one, a table, or "
+        "labels with qid= or group="
+    )
     raise DataError(f"judged data are {wanted}, not {type(x).__name__}")
 
 
@@ -177,6 +180,8 @@ def _scored(
     if isinstance(x, (Dataset, Judgements, Run)):
         return x
     if (known := foreign.nested(x, "score")) is not None:
+        if foreign_lists.have_places(x) and len(x) != len(judged.query_ids):
+            raise DataError(f"{len(x)} lists of documents for {len(judged.query_ids)} queries; each has its own")
         return Run.of(known[0], known[1] or "run")
     if isinstance(x, str) and x.startswith("irds:"):
         from pippin.data import irds

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pippin.blocks import Blocks
 from pippin.data import columns
 from pippin.data.buffers import Buffer
 from pippin.data.dataset import Dataset, concatenate
@@ -28,7 +29,7 @@ from pippin.data.stretches import Places, letor_stretches, letor_width
 from pippin.data.tables import first_line
 from pippin.errors import DataError
 from pippin.extras import need
-from pippin.manifest import Blocks, Format, Manifest
+from pippin.manifest import Format, Manifest
 
 FORMAT = Format("pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`")
 ROWS = 500_000

@@ -45,9 +45,9 @@ class Roles:
         """The columns of these roles; an error that names the columns found where one is missing."""
         for role in roles:
             if role not in self.named:
-                columns = ", ".join(map(repr, self.sheet.columns))
+                columns, names = ", ".join(map(repr, self.sheet.columns)), ", ".join(ROLES[role] + USERS.get(role, ()))
                 raise self.sheet.error(
-                    f"no column for the {role} (it may be called {', '.join(ROLES[role])}); the columns are {columns}"
+                    f"no column for the {role} (it may be called {names}); the columns are {columns}"
                 )
         return [self.named[role] for role in roles]
 

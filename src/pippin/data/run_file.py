@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.data.trec_text import read_run
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 from pippin.kernels import run_ranks as kernel
 
 Labels = NDArray[np.int32]
@@ -31,16 +32,14 @@ _MARK = b"\xef\xbb\xbf"  # left out where a text begins, and only there
 LARGE = 4 << 20  # bytes of a file from which on its columns are worth not having
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Frozen):
     """By what a run is put in order: the rule for ties, and whether scores count in single precision."""
 
     ties: str
     float32: bool
 
 
-@dataclass(frozen=True, eq=False)
-class RankedRun:
+class RankedRun(Frozen, eq=False):
     """The queries of a run in the order of its file, judged and ranked under one rule."""
 
     query_ids: tuple[str, ...]
@@ -73,8 +72,7 @@ class RankedRun:
         return labels, tied
 
 
-@dataclass(frozen=True, eq=False)
-class RunFile:
+class RunFile(Frozen, eq=False):
     """A file that holds a run, or a stretch of one; how it is read is what `read_run` takes."""
 
     source: Readable
@@ -98,7 +96,7 @@ class RunFile:
         queries = Texts.of(judged.query_ids, "surrogateescape" if self.lenient else "strict")
         parts: list[kernel.RankedText] = []
         ids, sizes, tags = [], [], []
-        for window in [self.source] if isinstance(self.source, Buffer) else windows(self.source, Places()):
+        for window in [self.source] if isinstance(self.source, Buffer) else windows(self.source, None):
             part = kernel.rank_run(
                 window.data, (judged.document_ids, labels, judged.offsets), queries, order.ties, order.float32,
                 lenient=self.lenient, comments=self.comments, infinite=self.allow_infinite,

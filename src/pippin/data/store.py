@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.blocks import Column
 from pippin.data.dataset import Dataset
 from pippin.data.packing import Data, digest, kind_of_data, parts
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
-from pippin.manifest import Column, Format, Manifest
+from pippin.manifest import Format, Manifest
 
 FORMAT = Format("pippin store", 2, "store", "write it again with `pippin convert` from what it was made of")
 SUFFIX = ".pippin"

@@ -128,18 +128,23 @@ def last_query(query_of: QueryOf) -> Callable[[bytes], int]:
     return cut
 
 
-def windows(path: Path_, places: Places, size: int = SIZE) -> Iterator[Buffer]:
+def windows(path: Path_, places: Places | None, size: int = SIZE) -> Iterator[Buffer]:
     """The text of a run in stretches of whole queries, each good until the next one is asked for.
+
+    Without `places` lines are not counted, for whoever reads the file once more to say what is wrong with it.
 
     A plain file is mapped, and the pages of a stretch are given back after it; a packed one is unpacked one stretch
     ahead, while the one before it is worked on.
     """
     with _opened(path) as (file, name):
-        places.before[name] = 0
+        before = 0
         mapped = isinstance(file, io.BufferedReader) and isinstance(file.raw, io.FileIO)
         for text in _mapped(file, size) if mapped else _one_ahead(_unpacked_windows(file, size)):
+            if places is not None:
+                places.before[name] = before
             yield Buffer(text, name)
-            places.before[name] += kernel.line_at(text, len(text)) - 1
+            if places is not None:
+                before += kernel.line_at(text, len(text)) - 1
 
 
 def _mapped(file: IO[bytes], size: int) -> Iterator[NDArray[np.uint8]]:

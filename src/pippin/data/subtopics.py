@@ -6,7 +6,7 @@ plain judgements a document has its largest label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from pippin.errors import DataError
 _ENOUGH = 1 << 17  # bytes that tell whether there are subtopics
 
 
-@dataclass(frozen=True, eq=False)
-class SubtopicJudgements(Judgements):
+class SubtopicJudgements(Judgements, eq=False):
     """Judgements with the subtopics that each document is relevant to."""
 
     subtopics: tuple[frozenset[str], ...] = field(default=())  # by row

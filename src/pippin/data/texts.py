@@ -7,14 +7,14 @@ Ids of ten million documents as Python strings would cost a gigabyte and most ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.frozen import Frozen
 
-@dataclass(frozen=True, eq=False)
-class Texts:
+
+class Texts(Frozen, eq=False):
     """A frozen column of UTF-8 texts.
 
     >>> column = Texts.of(["a", "", "über"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import check_offsets, read_only
 from pippin.data.texts import Texts
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 from pippin.kernels.nested import nested_columns
 from pippin.kernels.text import line_at
 
@@ -50,8 +50,7 @@ def _twice(ids: list[str]) -> str:
     return next(i for n, i in enumerate(ids) if i in ids[:n])
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements:
+class Judgements(Frozen, eq=False):
     """Which documents of which queries were judged, and how. A label below 0 is kept as it stands."""
 
     query_ids: tuple[str, ...]
@@ -90,8 +89,7 @@ class Judgements:
         return f"Judgements({self.name!r}: {len(self.query_ids):,} queries, {len(self.labels):,} judged documents)"
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+class Run(Frozen, eq=False):
     """What one system retrieved: documents with scores, grouped by query, in the order of the file."""
 
     query_ids: tuple[str, ...]

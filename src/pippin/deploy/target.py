@@ -7,11 +7,8 @@ engine's precision where the engine cannot run here.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from pippin.deploy.mapping import Mapping as FeatureMapping
 from pippin.deploy.thresholds import Fitted, fitted
 from pippin.errors import ConventionError, UnknownName
 from pippin.forms.form import DOUBLE, Form, Layer, Linear, Network, Scoring, Trees, folded
+from pippin.modules import load_folder
 from pippin.registry import Registry
 
 F64 = NDArray[np.float64]
@@ -155,16 +153,8 @@ def register(target: Target) -> Target:
     return TARGETS.register(target.name, target)
 
 
-@cache
-def _load_all() -> None:
-    from pippin.deploy import targets
-
-    for module in pkgutil.iter_modules(targets.__path__):
-        importlib.import_module(f"{targets.__name__}.{module.name}")
-
-
 def targets() -> Registry[Target]:
     """All targets."""
-    _load_all()
+    load_folder("pippin.deploy.targets")
     TARGETS.load()
     return TARGETS

@@ -121,7 +121,7 @@ def _auto(model: Auto) -> Form:
     kinds = sorted({form.kind for _, form in parts})
     if kinds == ["linear"]:
         weights: Any = sum(weight * form.weights for weight, form in parts)
-        return Linear(names, weights)
+        return Linear(names, weights, sum(weight * (form.bias + form.start) for weight, form in parts))
     if kinds == ["trees"]:
         grown = tuple(
             replace(one, value=one.value * weight / form.divisor) for weight, form in parts for one in form.trees()

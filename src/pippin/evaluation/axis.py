@@ -7,12 +7,13 @@ the checks of values, `pippin tools`, the page and reconcile all read the declar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from pippin.errors import ConventionError
+from pippin.frozen import Frozen
 
 # Where an axis is settled: by `rank`; by the kinds of measure that name it; by `evaluate` for each value, and for the
 # mean; when a number is printed. Axes of `rank` and of values bear on every measure.
@@ -40,8 +41,7 @@ class Form(Protocol):
         """What is typed for the value."""
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Frozen):
     """Whole numbers from `least` on."""
 
     least: int = 0
@@ -67,8 +67,7 @@ class Whole:
         return str(value)
 
 
-@dataclass(frozen=True)
-class UnitNumber:
+class UnitNumber(Frozen):
     """Numbers from 0 to 1."""
 
     placeholder: str = "0..1"
@@ -89,8 +88,7 @@ class UnitNumber:
         return number_text(value)
 
 
-@dataclass(frozen=True)
-class GainTable:
+class GainTable(Frozen):
     """A gain for each label from 0 on."""
 
     placeholder: str = "TABLE"
@@ -112,8 +110,7 @@ class GainTable:
         return ",".join(map(number_text, value))
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Frozen):
     """What one axis is called, what it decides, and the values it can have."""
 
     words: str  # what it is called in a sentence

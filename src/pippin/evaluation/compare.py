@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pippin.data.load import as_judged, as_scored
-from pippin.errors import ConventionError, DataError
+from pippin.errors import DataError
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.correlation import correlate
@@ -72,10 +72,7 @@ class Board:
 
     def significant(self, a: str, b: str) -> bool:
         """Whether the difference is significant after correction (False where the pair was not tested)."""
-        try:
-            return bool(self.tested.pair(a, b).p_adjusted <= self.tested.alpha)
-        except ConventionError:
-            return False
+        return (a, b) in self.tested.differing
 
 
 @dataclass(frozen=True)
@@ -270,7 +267,7 @@ def board_of(
 ) -> Board:
     """A board from per-query values; `means` where they are not the plain means over queries."""
     plain = dict(zip(table.systems, table.means.tolist(), strict=True))
-    return Board(name, measure, table, _test(table, plan), plain if means is None else means)
+    return Board(name, measure, table, tested_by(table, plan), plain if means is None else means)
 
 
 def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = ()) -> Comparison:
@@ -278,7 +275,8 @@ def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = 
     return Comparison(boards[0].measure, tuple(boards), tuple(intervals), tuple(_verdicts(boards)))
 
 
-def _test(table: ValueTable, plan: TestPlan) -> TestedPairs:
+def tested_by(table: ValueTable, plan: TestPlan) -> TestedPairs:
+    """All pairs of a table of values, tested as a plan says."""
     return compare_systems(
         table, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
         seed=plan.seed, power=plan.power,
@@ -306,7 +304,7 @@ def _board(
         table = ValueTable.from_systems(values, missing=plan.missing, undefined="drop")
     except DataError as error:
         raise DataError(f"under {tool.name} the systems have different queries: {error}") from None
-    return Board(tool.name, measure, table, _test(table, plan), means, ranges)
+    return Board(tool.name, measure, table, tested_by(table, plan), means, ranges)
 
 
 def _verdicts(boards: Sequence[Board]) -> list[Verdict]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole, axis
+from pippin.frozen import Frozen
 
 _LARGEST_LABEL = 1 << 20
 SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whatever the labels are
 # As a sort leaves them that keeps no order among equals.
-UNSTABLE_TIES = ("introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk")
+UNSTABLE_TIES = (
+    "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Convention:
+class Convention(Frozen):
     """One value on every axis; the default is the textbook (`official`). To add an axis, add a field."""
 
     gain: str | tuple[float, ...] = axis(
@@ -115,7 +117,8 @@ class Convention:
         "expected",
         "ties",
         "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents that stand as given, "
-        "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k",
+        "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k; "
+        "topk-of-all: the first k of all documents of the data, those without a score for the query last",
         (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
         stage="rank",
         heading="ties",
@@ -123,7 +126,7 @@ class Convention:
     ties_depth: int = axis(
         0,
         "depth of a partial sort",
-        "how many documents ties=topk asks for, 0 for all; a measure with a cutoff asks for so many",
+        "how many documents topk is asked for, 0 for all; a measure with a cutoff asks for no fewer",
         free=Whole(placeholder="DOCUMENTS"),
         stage="rank",
     )
@@ -296,6 +299,14 @@ class Convention:
         "decimals to which a mean is rounded",
         {"all": None},
         Whole(placeholder="DIGITS"),
+        stage="mean",
+    )
+    mean_rounding: str = axis(
+        "decimal",
+        "rounding of halves",
+        "a mean that is rounded goes up or down as the decimal that it is, or, as NumPy does it, once it was "
+        "multiplied by a power of ten",
+        ("decimal", "scaled"),
         stage="mean",
     )
     digits: int = axis(4, "rounding", "decimals printed", free=Whole(placeholder="DIGITS"), stage="print")

@@ -10,7 +10,6 @@ Lists are as long as `DEPTH`; ranks beyond a list gain nothing. A gain is at mos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Kind, Measure, Values, register
 from pippin.evaluation.ranking import UNJUDGED, Ranking
+from pippin.frozen import Frozen
 
 DEPTH = 1000
 _DEPTH_OF_AP = 100
@@ -29,8 +29,7 @@ Matrix = NDArray[np.float64]
 Continuation = Callable[[Matrix, Measure, Matrix], Matrix]
 
 
-@dataclass(frozen=True)
-class UserModel:
+class UserModel(Frozen):
     """The function of a kind whose user goes on as `goes_on` says."""
 
     goes_on: Continuation

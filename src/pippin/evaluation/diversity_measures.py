@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,13 +17,13 @@ from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Kind, Measure, Values, register
 from pippin.evaluation.ranking import Ranking
+from pippin.frozen import Frozen
 
 _SOURCE = "ndeval 4.5"
 Served = Sequence[frozenset[str]]  # the subtopics of each document, in rank order
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(Frozen):
     """A query: what each ranked document is relevant to, and what each judged one is, highest id first."""
 
     ranked: Served
@@ -111,8 +110,7 @@ def _reciprocal(rank: int) -> float:
     return 1.0 / rank
 
 
-@dataclass(frozen=True)
-class Diversity:
+class Diversity(Frozen):
     """The function of a kind: a value of each topic."""
 
     of: Callable[[Topic, Measure, int | None], float]

@@ -8,8 +8,9 @@ over any cut by queries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, overload
 
 import numpy as np
@@ -26,16 +27,16 @@ from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of, texts_of
 from pippin.evaluation.ranking import Ranking, Shared, order, order_key, settled
 from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
+from pippin.frozen import Frozen
 from pippin.kernels.measures import Settling, settle_values
 from pippin.shown import ByTool, Drawn
 
 Values = NDArray[np.float64]
 _AVERAGES = ("counted", "counted-or-none", "or-zero")
-_RANK_AXES = tuple(name for name, axis in AXES.items() if axis.stage == "rank")
+_RANK_AXES = attrgetter(*(name for name, axis in AXES.items() if axis.stage == "rank"))
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+class Column(Frozen, eq=False):
     """One measure under one convention: a value per query (NaN: left out) and the mean."""
 
     asked: str  # as typed
@@ -45,10 +46,10 @@ class Column:
     values: Values
     mean: float
     weights: Values | None = None  # what each query counts in the mean; None: one
+    added: NDArray[np.int64] | None = None  # the order in which the mean adds the queries; None: as they stand
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Drawn):
+class Evaluation(Drawn, Frozen, eq=False):
     """What one tool says of one ranking.
 
     `found.mean` and `found.per_query` are dicts by the measure as it was typed; `found[measure]` is the mean of a
@@ -143,11 +144,24 @@ def mean_of(ranking: Ranking, measure: Measure, convention: Convention, values: 
         return kind.whole(ranking, convention, measure, values)
     if convention.average == "judged-or-none" and relevant_queries(ranking, convention) - set(ranking.query_ids):
         return float("nan")
-    mean = mean_of_values(measure, convention, values, weights_of(ranking, measure, convention))
+    weights, added = weights_of(ranking, measure, convention), order_of_sum(ranking, convention)
+    if added is not None:
+        values, weights = values[added], None if weights is None else weights[added]
+    mean = mean_of_values(measure, convention, values, weights)
     if convention.average == "judged" and kind.aggregate == "mean" and ranking.judged is not None:
         judged = judged_queries(ranking.judged, convention)
         return mean * int((~np.isnan(values)).sum()) / judged if judged else float("nan")
     return mean
+
+
+def order_of_sum(ranking: Ranking, convention: Convention) -> NDArray[np.int64] | None:
+    """The order in which a tool that rounds its means adds the queries, that of the run; None: as they stand.
+
+    The last digit of a sum hangs on the order, and decides where a mean ends in a 5 behind the digits that stay.
+    """
+    if convention.mean_digits is None or ranking.place is None:
+        return None
+    return np.argsort(ranking.place, kind="stable")
 
 
 def mean_of_values(measure: Measure, convention: Convention, values: Values, weights: Values | None) -> float:
@@ -167,17 +181,23 @@ def aggregate_of(measure: Measure, convention: Convention) -> str:
 
 def rounded_mean(mean: float, convention: Convention) -> float:
     """The mean as a tool that rounds it gives it."""
-    return mean if convention.mean_digits is None else float(f"{mean:.{convention.mean_digits}f}")
+    if convention.mean_digits is None:
+        return mean
+    if convention.mean_rounding == "scaled":
+        return float(np.round(mean, convention.mean_digits))
+    return float(f"{mean:.{convention.mean_digits}f}")
 
 
-def settling(convention: Convention) -> Settling:
+def settling(convention: Convention, measure: Measure) -> Settling:
     """What a convention says of empty queries and of how values are held.
 
-    Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined.
+    Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined;
+    but where labels below 0 gain what they are, NDCG alone knows the queries in which nothing is to gain.
     """
+    knows = convention.negative == "label" and measure.kind in ("NDCG", "nAUC_ndcg")
     return Settling(
         empty=float("nan") if convention.empty is None else convention.empty,
-        skip_empty=convention.empty is None or convention.queries == "relevant",
+        skip_empty=(convention.empty is None and not knows) or convention.queries == "relevant",
         held=convention.held,
     )
 
@@ -194,7 +214,8 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     if values.shape != (queries,) or values.dtype.kind not in "biuf":
         raise PluginError(f"{kind.name} must give a number per query, {queries}, not {values.dtype}{values.shape}")
     values = np.ascontiguousarray(values, np.float64)
-    values = settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, settling(convention))
+    rule = settling(convention, measure)
+    values = settle_values(values, ranking.pool, ranking.pool_offsets, convention.relevant_at, rule)
     return np.where(values == 0, np.nan, values) if convention.zeros == "drop" else values
 
 
@@ -212,6 +233,7 @@ class Rankings:
         self._made: dict[tuple[Any, ...], Ranking] = {}
         self._shared = Shared()
         self.mixtures: dict[Any, dict[Any, Any]] = {}  # what reconcile has computed of these rankings
+        self._places: dict[tuple[str, ...], NDArray[np.int64]] = {}
         self._ordered: dict[tuple[Any, ...], Ranking] = {}  # sorted once for all conventions that agree on the order
 
     @cached_property
@@ -227,17 +249,25 @@ class Rankings:
         judged = dict.fromkeys(self.judged.query_ids)
         return tuple(dict.fromkeys((*judged, *getattr(self.scored, "query_ids", ()))))
 
+    def places(self, ranking: Ranking) -> NDArray[np.int64]:
+        """Where the queries of a ranking stand among all."""
+        if ranking.query_ids not in self._places:
+            place = {query: i for i, query in enumerate(self.query_ids)}
+            self._places[ranking.query_ids] = np.array([place[query] for query in ranking.query_ids], np.int64)
+        return self._places[ranking.query_ids]
+
     def under(self, convention: Convention) -> Ranking:
         """The ranking under a convention's rules of order."""
         level = convention.relevant_at if convention.queries == "relevant" else None
-        key = (level, *(getattr(convention, name) for name in _RANK_AXES))
+        key = (level, _RANK_AXES(convention))
         if key not in self._made:
             same = order_key(convention)
             if same not in self._ordered:
                 # What is in a file is ranked as it is read the first time, and has its columns from the second on.
                 scored = self.scored if self._ordered else self._given
-                found = order(self.judged, scored, convention, allow_infinite=self.allow_infinite, shared=self._shared)
-                self._ordered[same] = next((known for known in self._ordered.values() if known.is_same(found)), found)
+                self._ordered[same] = order(
+                    self.judged, scored, convention, allow_infinite=self.allow_infinite, shared=self._shared
+                )
             self._made[key] = settled(self._ordered[same], convention)
         return self._made[key]
 
@@ -268,7 +298,8 @@ def evaluate_rankings(
         values = measure_values(ranking, measure, convention)
         mean = rounded_mean(mean_of(ranking, measure, convention, values), convention)
         weights = weights_of(ranking, measure, convention)
-        columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean, weights))
+        added = order_of_sum(ranking, convention)
+        columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean, weights, added))
     first = rankings.under(columns[0].convention)
     return Evaluation(tool, dict(overrides), name, tuple(columns), summary(first, columns))
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import SETTLED_TIES, Convention
+from pippin.evaluation.convention import AXES, SETTLED_TIES, Convention
 from pippin.evaluation.evaluate import measure_values
 from pippin.evaluation.measures import Measure
 from pippin.evaluation.ranking import UNJUDGED, Ranking, rank, without_own
@@ -32,6 +32,7 @@ NOWHERE = ""  # the id of a document that no run has: nobody knows it
 # An axis, the choices under which it does, and why it does not under others.
 _ASSUMED: dict[str, tuple[tuple[object, ...], str]] = {
     "negative": (("zero",), "a label below 0 would be worth less than no label"),
+    "ties": (tuple(t for t in AXES["ties"].named if t != "topk-of-all"), "documents of other queries fill up the list"),
     "unjudged": (("zero",), "an unjudged document already has a place, or none, of its own"),
     "score_floor": (("none",), "what a label counts hangs on the score"),
     "relevance": (("fixed",), "one label moves the level from which all others are relevant"),

@@ -116,7 +116,7 @@ def _with_missed(ranking: Ranking, relevant_at: int) -> Ranking:
     document = None if ranking.document is None else lambda: Texts.of([*ranking.documents, *unnamed]).take(rows)
     return replace(
         ranking, labels=labels, tied=tied, offsets=offsets_of(ranking.sizes() + lacking.sum(axis=1)), score=score,
-        document=document,
+        given=None, document=document,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError
 from pippin.evaluation.axis import number_text
 from pippin.evaluation.convention import AXES, Convention, exponential_gains
+from pippin.frozen import Frozen
 from pippin.kernels import measures as kernel
 from pippin.registry import Registry
 
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Frozen):
     """A measure as asked for: its kind, cutoff, own parameters, and axes that it overrides.
 
     >>> Measure("P", 5, overrides=(("relevant_at", 2),)).text
@@ -61,16 +62,15 @@ class Measure:
         """The convention with this measure's own overrides applied; a partial sort goes no deeper than the cutoff."""
         if self.overrides:
             convention = convention.replace(**dict(self.overrides))
-        if convention.ties == "topk" and self.cutoff and convention.cut and not convention.ties_depth:
-            convention = convention.replace(ties_depth=self.cutoff)
+        if convention.ties.startswith("topk") and self.cutoff and convention.cut:
+            convention = convention.replace(ties_depth=max(convention.ties_depth, self.cutoff))
         return convention
 
 
 Function = Callable[["Ranking", Convention, Measure], Values]
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Frozen):
     """What a measure is."""
 
     name: str
@@ -94,7 +94,7 @@ class Kind:
         """The kernel that alone computes this kind under a convention; None: only `function` does."""
         if not isinstance(self.function, Native) or not self.function.computes(convention) or self.whole is not None:
             return None
-        if convention.ties == "grouped" or convention.queries == "relevant-or-lost":
+        if convention.ties in ("grouped", "topk-of-all") or convention.queries == "relevant-or-lost":
             return None
         if any(getattr(convention, axis) != plain for axis, plain in _KNOWN.items()):
             return None
@@ -112,32 +112,53 @@ KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
 COUNT = (0.0, math.inf)  # the range of counts and of sums of gains
 
 
+_REMEMBERED = 4096  # documents; the tables of longer lists are made whenever they are asked for
+_PLAIN = Convention()  # what is said of an axis to kernels of kinds that cannot hear it
+
+
 def register(kind: Kind) -> Kind:
     """Put a kind of measure on the shelf."""
     return KINDS.register(kind.name, kind)
 
 
 def rules(ranking: Ranking, convention: Convention, measure: Measure, parameter: float = 0.0) -> kernel.Rules:
-    """The tables and flags that the kernels need for this measure."""
+    """The tables and flags that the kernels need for this measure.
+
+    Of axes that cannot change it, nothing is said: tools that agree on all others then share the measure's values.
+    """
     kind = KINDS[measure.kind]
-    uses_gain = "gain" in kind.axes
     depth = ranking.longest if "discount" in kind.axes else 0
+    largest = (ranking.largest_label, ranking.top) if "gain" in kind.axes else None
+    make = _rules if depth <= _REMEMBERED else _rules.__wrapped__
+    return make(kind.name, kind.axes, convention, measure.cutoff, depth, largest, parameter)
+
+
+@lru_cache(maxsize=1024)
+def _rules(
+    kind: str, axes: tuple[str, ...], convention: Convention, cutoff: int | None, depth: int,
+    largest: tuple[int, int | None] | None, parameter: float,
+) -> kernel.Rules:  # fmt: skip
+    """The same for all rankings of this depth with these largest labels; None: of a kind without gains."""
+
+    def heard(axis: str) -> Any:
+        return getattr(convention if axis in axes else _PLAIN, axis)
+
     multipliers, divisors = convention.discounts(depth)
     return kernel.Rules(
-        gains=convention.gains(ranking.largest_label, ranking.top) if uses_gain else np.zeros(1),
+        gains=np.zeros(1) if largest is None else convention.gains(*largest),
         multipliers=multipliers,
         divisors=divisors,
-        cutoff=(measure.cutoff or 0) if convention.cut else 0,
+        cutoff=(cutoff or 0) if convention.cut else 0,
         relevant_at=convention.relevant_at,
-        ideal_from_list=convention.ideal == "list",
-        short_is_zero=convention.short == "zero",
-        short_precision=convention.short_precision,
-        denominator=convention.ap_denominator,
-        undefined_at_cutoff=convention.ap_undefined == "cutoff",
-        recall_cut=convention.recall_cut,
-        ideal_cut=convention.ideal_cut,
-        recall_denominator=convention.recall_denominator,
-        negative_gains=convention.negative == "label" and kind.name in ("NDCG", "DCG", "nAUC_ndcg"),
+        ideal_from_list=heard("ideal") == "list",
+        short_is_zero=heard("short") == "zero",
+        short_precision=heard("short_precision"),
+        denominator=heard("ap_denominator"),
+        undefined_at_cutoff=heard("ap_undefined") == "cutoff",
+        recall_cut=heard("recall_cut"),
+        ideal_cut=heard("ideal_cut"),
+        recall_denominator=heard("recall_denominator"),
+        negative_gains=convention.negative == "label" and kind in ("NDCG", "DCG", "nAUC_ndcg"),
         parameter=parameter,
     )
 
@@ -147,8 +168,7 @@ def compute(name: str, ranking: Ranking, ruling: kernel.Rules) -> Values:
     return ranking.measured(name, ruling)
 
 
-@dataclass(frozen=True)
-class Native:
+class Native(Frozen):
     """The function of a kind that is one kernel's value per query, which training can ask for in its own loops."""
 
     name: str  # of the kernel

@@ -54,7 +54,7 @@ class Objective:
         unranked = rank(data, np.zeros(len(data)), given.replace(queries="judged", ties="input"))
         if not all(np.array_equal(data.offsets, made) for made in (unranked.offsets, unranked.pool_offsets)):
             return None  # the convention drops documents, and the kernel ranks all that there are
-        rule = settling(given)
+        rule = settling(given, self.measure)
         return NativeObjective(
             native.name, native.rules(unranked, given, self.measure), unranked.labels, data.offsets, unranked.pool,
             data.document_ids if by_id else None,

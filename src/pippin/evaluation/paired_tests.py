@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -60,6 +61,15 @@ class Design:
         """Per pair, how far two sums over queries may differ and still be the same sum."""
         size = np.abs(self.values).sum(axis=0)
         return np.asarray(TIE_SHARE * (size[self.first] + size[self.second]))
+
+    @cached_property
+    def spreads(self) -> FloatArray:
+        """Standard deviation (n − 1) of the differences of each pair; 0 where all are equal but for rounding."""
+        deviation = np.empty(len(self.first))
+        scale = float(np.abs(self.values).max(initial=0.0))
+        for part, d in self.differences():
+            deviation[part] = spread(d, scale)
+        return deviation
 
     def differences(self) -> Iterator[tuple[slice, FloatArray]]:
         """Slices of the pairs with their differences [queries, pairs of the slice]."""
@@ -115,11 +125,7 @@ def spread(differences: FloatArray, scale: float) -> FloatArray:
 
 def t_interval(design: Design) -> tuple[FloatArray, FloatArray]:
     """Two-sided interval of the mean difference: mean ± t(1 − α/2, n − 1)·sd/√n. Student 1908."""
-    half = np.empty(len(design.first))
-    scale = float(np.abs(design.values).max(initial=0.0))
-    for part, d in design.differences():
-        half[part] = spread(d, scale)
-    half *= float(t_point(design.alpha / 2, design.queries - 1)) / np.sqrt(design.queries)
+    half = design.spreads * (float(t_point(design.alpha / 2, design.queries - 1)) / np.sqrt(design.queries))
     mean = design.mean_differences
     return mean - half, mean + half
 
@@ -131,7 +137,7 @@ def student_t(design: Design) -> Outcome:
     reasons: dict[int, str] = {}
     scale = float(np.abs(design.values).max(initial=0.0))
     for part, d in design.differences():
-        varies = spread(d, scale) > 0
+        varies = design.spreads[part] > 0
         for k in np.flatnonzero(~varies):
             same = "zero" if abs(d[0, k]) <= TIE_SHARE * scale else "equal"
             reasons[part.start + int(k)] = f"t is undefined: all {design.queries} differences are {same}"

@@ -7,9 +7,7 @@ the sorted labels count under a convention, so that conventions that agree on th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,130 +17,12 @@ from pippin.data.run_file import Order, RankedRun, RunFile
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
+from pippin.evaluation.catalogue import Lists, first_of_all
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.labels import offsets_of, relabelled
+from pippin.evaluation.ranked_lists import Ranking
 from pippin.kernels import rank as kernel
-from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Queries as ranked lists of labels.
-
-    `rank` makes one of data and scores. What already has an order makes its own: a selection of queries, a list without
-    its unjudged documents, topics for which nothing was retrieved, the labels that training puts in order.
-    """
-
-    query_ids: tuple[str, ...]
-    labels: NDArray[np.int32]  # in rank order; UNJUDGED where nobody judged
-    offsets: NDArray[np.int64]
-    tied: NDArray[np.uint8]  # 1 where the score equals the one before
-    pool: NDArray[np.int32]  # all judged labels, highest first
-    pool_offsets: NDArray[np.int64]
-    expected: bool  # the order of ties is open: measures take the expectation
-    grouped: bool = False  # every tied document stands at the last rank of its group
-    top: int | None = None  # the largest label of all the judged data, where it may be more than the ranking's
-    missing: NDArray[np.bool_] | None = None  # queries that were judged, and that the run does not have
-    score: Callable[[], NDArray[np.float64]] | None = None  # makes the scores in rank order
-    document: Callable[[], Texts] | None = None  # makes the ids of documents in rank order
-    judged: Judgements | None = None  # where the labels come from, if not from a data set
-
-    @cached_property
-    def largest_label(self) -> int:
-        """The largest label anywhere, at least 0."""
-        largest = max((int(a.max()) for a in (self.labels, self.pool) if len(a)), default=0)
-        return max(0, largest)
-
-    @cached_property
-    def longest(self) -> int:
-        """The length of the longest list or pool."""
-        return max(int(np.diff(o).max(initial=0)) for o in (self.offsets, self.pool_offsets))
-
-    @cached_property
-    def scores(self) -> NDArray[np.float64]:
-        """Scores in rank order."""
-        if self.score is None:
-            raise ConventionError("this ranking has no scores, only an order")
-        return self.score()
-
-    @cached_property
-    def documents(self) -> Texts:
-        """Ids of documents in rank order."""
-        if self.document is None:
-            raise ConventionError("the documents of this ranking have no ids")
-        return self.document()
-
-    def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
-        """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""
-        key = (name, rules.key())
-        if key not in self._measured:
-            tied = self.tied if self.expected or self.grouped else np.empty(0, np.uint8)
-            values = measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
-            values.setflags(write=False)
-            self._measured[key] = values
-        return self._measured[key]
-
-    @cached_property
-    def _measured(self) -> dict[tuple[str, tuple[object, ...]], NDArray[np.float64]]:
-        """Values that one tool has asked for, and another may ask for again."""
-        return {}
-
-    def is_same(self, other: Ranking) -> bool:
-        """Whether another order of the same data is this one, as where no score is tied."""
-        if self.document is not None or other.document is not None:  # which are in the order of their documents
-            return False
-        same = all(getattr(self, name) == getattr(other, name) for name in ("query_ids", "expected", "grouped", "top"))
-        columns = ("offsets", "pool_offsets", "tied", "labels", "pool")
-        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in columns)
-
-    def sizes(self) -> NDArray[np.int64]:
-        """Documents per query."""
-        return np.diff(self.offsets)
-
-    def tied_queries(self) -> NDArray[np.bool_]:
-        """Whether each query has documents with equal scores."""
-        return _any_per_query(self.tied.view(np.bool_), self.offsets)
-
-    def relevant_queries(self, relevant_at: int = 1) -> NDArray[np.bool_]:
-        """Whether each query has a judged document with at least this label."""
-        return _any_per_query(self.pool >= relevant_at, self.pool_offsets)
-
-    def select(self, queries: NDArray[np.int64]) -> Ranking:
-        """The ranking of these queries, in this order."""
-        if len(queries) == len(self.query_ids) and np.array_equal(queries, np.arange(len(queries))):
-            return self
-        rows, pool_rows = rows_of(self.offsets, queries), rows_of(self.pool_offsets, queries)
-        return replace(
-            self, query_ids=tuple(self.query_ids[q] for q in queries),
-            labels=self.labels[rows], offsets=offsets_of(self.sizes()[queries]), tied=self.tied[rows],
-            pool=self.pool[pool_rows], pool_offsets=offsets_of(np.diff(self.pool_offsets)[queries]),
-            missing=None if self.missing is None else self.missing[queries],
-            score=None if self.score is None else lambda: self.scores[rows],
-            document=None if self.document is None else lambda: self.documents.take(rows),
-        )  # fmt: skip
-
-    def without(self, rows: NDArray[np.bool_]) -> Ranking:
-        """The same lists without these documents; the ranks close up."""
-        kept = ~rows
-        query = np.repeat(np.arange(len(self.query_ids)), self.sizes())[kept]
-        group = np.cumsum(self.tied == 0)[kept]
-        tied = np.zeros(len(group), np.uint8)
-        tied[1:] = group[1:] == group[:-1]
-        sizes = np.bincount(query, minlength=len(self.query_ids)).astype(np.int64)
-        score = None if self.score is None else lambda: self.scores[kept]
-        document = None if self.document is None else lambda: self.documents.take(np.flatnonzero(kept))
-        return replace(
-            self, labels=self.labels[kept], offsets=offsets_of(sizes), tied=tied, score=score, document=document
-        )
-
-
-def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    # Without a running count, whose 8 bytes a row would be half of what a run itself takes.
-    any_of = np.zeros(len(offsets) - 1, np.bool_)
-    filled = offsets[1:] > offsets[:-1]
-    if filled.any():
-        any_of[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
-    return any_of
+from pippin.kernels.measures import UNJUDGED
 
 
 def rank(
@@ -162,28 +42,66 @@ def order_key(convention: Convention) -> tuple[object, ...]:
     return (*(getattr(convention, name) for name in names), convention.queries == "run")
 
 
+Ranked = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8]]  # as `rank_lists` gives it
+
+
 class Shared:
-    """What the orders of one data set and its scores share: the rows by score alone, from the second order on, and the
-    pools of labels.
+    """What the orders of one data set and its scores share, or of judgements and a run.
+
+    Rules for ties differ in queries with equal scores alone, so that only the first order sorts all queries, and only
+    those are measured again. Pools are those of the labels, whatever the order.
     """
 
     def __init__(self) -> None:
-        self._orders = 0
-        self._rows: NDArray[np.int64] | None = None
-        self._pools: dict[int | None, NDArray[np.int32]] = {}
+        self._checked: NDArray[np.float64] | None = None
+        self._ranked: dict[tuple[int | None, str, bool], Ranked] = {}  # by what labels were capped at, ties, float32
+        self._settled: dict[int | None, Ranking] = {}  # by what labels were capped at
+        # Ranked labels and ties of a run, by all that its order hangs on: rules that leave ties open share one.
+        self.of_run: dict[tuple[object, ...], tuple[NDArray[np.int32], NDArray[np.uint8]]] = {}
 
-    def rows(self, data: Dataset, scores: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """The rows by score, where another order was asked for before; the first one sorts for itself."""
-        self._orders += 1
-        if self._orders > 1 and self._rows is None:
-            self._rows = kernel.order_lists(scores, data.labels, data.offsets, None, "input", float32=False)
-        return self._rows
+    def checked(self, data: Dataset, scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.float64]:
+        """The scores, looked at once."""
+        if self._checked is None:
+            self._checked = check_scores(data, scores, allow_infinite)
+        return self._checked
 
-    def pool(self, data: Dataset, labels: NDArray[np.int32], top: int | None) -> NDArray[np.int32]:
-        """All labels of each query, highest first; `top` is what they were capped at."""
-        if top not in self._pools:
-            self._pools[top] = kernel.sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
-        return self._pools[top]
+    def ranking(
+        self, data: Dataset, scores: NDArray[np.float64], rule: tuple[Texts | None, str, bool], convention: Convention
+    ) -> Ranking:
+        """The ranking by these scores, a rule for ties and a precision."""
+        labels = _cap(data.labels, convention)
+        top = None if labels is data.labels else convention.top_label
+        if (top, *rule[1:]) not in self._ranked:
+            self._ranked[top, *rule[1:]] = self._rank(data, scores, rule, labels, convention)
+        ranked, tied, alike = self._ranked[top, *rule[1:]]
+        first = self._settled.get(top)
+        if first is None:
+            pool = kernel.sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
+            first = Ranking(
+                data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected=False,
+                score=lambda: _descending(scores, np.diff(data.offsets)),
+            )  # fmt: skip
+            self._settled[top] = first
+        expected, grouped = _open(convention)
+        if first.labels is ranked and not expected and not grouped:
+            return first
+        ranking = replace(first, labels=ranked, tied=tied, expected=expected, grouped=grouped)
+        return ranking.nearly(first, np.flatnonzero(alike))
+
+    def _rank(
+        self, data: Dataset, scores: NDArray[np.float64], rule: tuple[Texts | None, str, bool],
+        labels: NDArray[np.int32], convention: Convention,
+    ) -> Ranked:  # fmt: skip
+        """What `rank_lists` gives for these labels, some of which may have been capped."""
+        if not self._ranked:
+            ranked, tied, alike = kernel.rank_lists(scores, data.labels, data.offsets, *rule)
+            if labels is data.labels:
+                return ranked, tied, alike
+            self._ranked[None, *rule[1:]] = ranked, tied, alike
+        ranked, tied, alike = next(iter(self._ranked.values()))
+        if labels is not data.labels:
+            ranked = _cap(ranked, convention)
+        return kernel.rank_again((ranked, tied, alike), scores, labels, data.offsets, *rule)
 
 
 def order(
@@ -200,13 +118,32 @@ def order(
     """
     if isinstance(scored, (RunFile, RankedRun)):
         scored = _in_file(judged, scored, convention)
+    if convention.ties == "topk-of-all" and convention.order == "score" and not isinstance(scored, RankedRun):
+        return _of_all(judged, scored, convention, allow_infinite, shared or Shared())
     if isinstance(judged, Dataset) and isinstance(scored, (Run, RankedRun)):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
         return _rank_dataset(judged, scored, convention, allow_infinite, shared or Shared())
     if isinstance(judged, Judgements) and isinstance(scored, (Run, RankedRun)):
-        return _rank_run(judged, scored, convention, allow_infinite)
+        return _rank_run(judged, scored, convention, allow_infinite, shared or Shared())
     raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
+
+
+def _of_all(
+    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention, allow_infinite: bool,
+    shared: Shared,
+) -> Ranking:  # fmt: skip
+    """The first documents of all that there are, for every query."""
+    ranking = order(judged, scored, convention.replace(ties="input"), allow_infinite=allow_infinite, shared=shared)
+    labels = Lists(judged.query_ids, judged.offsets, judged.document_ids, _cap(judged.labels, convention))
+    if isinstance(scored, np.ndarray) and judged.document_ids is not None:
+        scored = Run(judged.query_ids, judged.offsets, judged.document_ids, scored)
+    if isinstance(scored, Run):
+        run = without_own(scored) if convention.own_document == "drop" else scored
+        listed = Lists(run.query_ids, run.offsets, run.document_ids, run.scores)
+    else:
+        listed = replace(labels, numbers=scored)
+    return first_of_all(ranking, listed, labels, convention.ties_depth, convention.precision == "float32")
 
 
 def settled(ranking: Ranking, convention: Convention) -> Ranking:
@@ -224,7 +161,7 @@ def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
         return long_enough
     relevant = ranking.relevant_queries(convention.relevant_at)
     if convention.queries == "relevant-or-lost":
-        relevant |= ranking.sizes() == 0
+        relevant = relevant | (ranking.sizes() == 0)
     return long_enough & relevant
 
 
@@ -245,7 +182,7 @@ def _cap(labels: NDArray[np.int32], convention: Convention) -> NDArray[np.int32]
 
 def _ties(convention: Convention) -> str:
     """The rule by which kernels sort: where an order is open or given, as it stands."""
-    if convention.ties in ("expected", "grouped") or convention.order == "given":
+    if convention.ties in ("expected", "grouped", "topk-of-all") or convention.order == "given":
         return "input"
     return f"topk:{convention.ties_depth}" if convention.ties == "topk" else convention.ties
 
@@ -287,25 +224,20 @@ def check_scores(data: Dataset, scores: NDArray[np.float64], allow_infinite: boo
 def _rank_dataset(
     data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool, shared: Shared
 ) -> Ranking:
-    scores = check_scores(data, scores, allow_infinite)
-    labels = _cap(data.labels, convention)
-    given = convention.order == "given"
-    ties = _ties(convention)
-    ids = data.document_ids
-    needs_ids = ties.startswith("id-")
-    if needs_ids and ids is None:
+    scores = shared.checked(data, scores, allow_infinite)
+    ties, float32 = _ties(convention), convention.precision == "float32"
+    ids = data.document_ids if ties.startswith("id-") else None
+    unnamed = ties.startswith("id-") and ids is None
+    if unnamed:
         ties = "input"
-    float32 = convention.precision == "float32"
-    by = _as_given(scores, data.offsets) if given else scores
-    rows = None if given else shared.rows(data, scores)
-    ranked, tied = kernel.rank_lists(by, labels, data.offsets, ids if needs_ids else None, ties, float32, rows)
-    if needs_ids and ids is None and tied.any():
+    if convention.order == "given":
+        by = _as_given(scores, data.offsets)
+        ranking = replace(Shared().ranking(data, by, (ids, ties, float32), convention), score=lambda: scores)
+    else:
+        by = scores
+        ranking = shared.ranking(data, by, (ids, ties, float32), convention)
+    if unnamed and ranking.tied.any():
         raise ConventionError(f"ties={convention.ties} needs document ids, and {data.name} has none")
-    pool = shared.pool(data, labels, convention.top_label)
-    ranking = Ranking(
-        data.query_ids, ranked, data.offsets, tied, pool, data.offsets, *_open(convention),
-        score=lambda: scores if given else _descending(scores, np.diff(data.offsets)),
-    )  # fmt: skip
     return ranking if convention.own_document == "keep" else ranking.without(_own(data, by, ties, float32))
 
 
@@ -332,6 +264,7 @@ def _in_file(judged: Dataset | Judgements, run: RunFile | RankedRun, convention:
     """A run ranked as it is read, where the convention's order can be had so; else with all its columns."""
     wanted = order_of(convention)
     simple = isinstance(judged, Judgements) and convention.order == "score" and convention.own_document == "keep"
+    simple = simple and convention.ties != "topk-of-all"
     if isinstance(run, RankedRun):
         return run if simple and run.order == wanted and convention.top_label is None else run.whole()
     if not simple or not isinstance(judged, Judgements):
@@ -344,7 +277,9 @@ def order_of(convention: Convention) -> Order:
     return Order(_ties(convention), convention.precision == "float32")
 
 
-def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, allow_infinite: bool) -> Ranking:
+def _rank_run(
+    judged: Judgements, run: Run | RankedRun, convention: Convention, allow_infinite: bool, shared: Shared
+) -> Ranking:
     position = {query: i for i, query in enumerate(run.query_ids)}
     known = set(judged.query_ids)
     if known and not position.keys() & known:
@@ -365,22 +300,30 @@ def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, 
     if isinstance(run, RankedRun):
         ranked, tied = run.lists(run_of, offsets)
     else:
-        ranked, tied, (first, second) = kernel.judge_and_rank(
-            (run.document_ids, _scores(run, convention), run.offsets),
-            (judged.document_ids, labels, judged.offsets),
-            run_of, judged_of, offsets, _ties(convention), convention.precision == "float32",
-        )  # fmt: skip
-        if second >= 0:
-            raise _duplicate(run, first, second)
+        capped_at = None if labels is judged.labels else convention.top_label
+        rule = _ties(convention), convention.precision == "float32"
+        # A run without the documents that are queries is shorter, if it had any.
+        key = (*rule, convention.order, len(run.scores), capped_at, bool(extra))
+        if key not in shared.of_run:
+            ranked, tied, (first, second) = kernel.judge_and_rank(
+                (run.document_ids, _scores(run, convention), run.offsets),
+                (judged.document_ids, labels, judged.offsets), run_of, judged_of, offsets, *rule,
+            )  # fmt: skip
+            if second >= 0:
+                raise _duplicate(run, first, second)
+            shared.of_run[key] = ranked, tied
+        ranked, tied = shared.of_run[key]
     pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
     ids = (*judged.query_ids, *(run.query_ids[q] for q in extra))
 
     def columns() -> Run:
         return run.whole() if isinstance(run, RankedRun) else run
 
+    def given() -> NDArray[np.float64]:
+        return columns().scores[rows_of(run.offsets, run_of[run_of >= 0])]
+
     def score() -> NDArray[np.float64]:
-        found = columns().scores[rows_of(run.offsets, run_of[run_of >= 0])]
-        return found if convention.order == "given" else _descending(found, np.diff(offsets))
+        return given() if convention.order == "given" else _descending(given(), np.diff(offsets))
 
     def document() -> Texts:
         whole = columns()
@@ -400,8 +343,8 @@ def _rank_run(judged: Judgements, run: Run | RankedRun, convention: Convention, 
 
     return Ranking(
         ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
-        missing=run_of < 0, score=score, document=document,
-        judged=judged,
+        missing=run_of < 0, score=score, given=given, document=document, judged=judged,
+        place=np.where(run_of < 0, len(run.query_ids), run_of),
     )  # fmt: skip
 
 
@@ -413,6 +356,8 @@ def _scores(run: Run, convention: Convention) -> NDArray[np.float64]:
 def without_own(run: Run) -> Run:
     """The run without documents that bear their query's id."""
     kept = ~_named_as_query(run.document_ids, run.query_ids, run.offsets)
+    if kept.all():
+        return run
     counts = np.concatenate(([0], np.cumsum(kept)))[run.offsets].astype(np.int64)
     return replace(
         run, offsets=counts, document_ids=run.document_ids.take(np.flatnonzero(kept)), scores=run.scores[kept]

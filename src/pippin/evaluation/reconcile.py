@@ -7,8 +7,9 @@ kept per query, so that one sees which queries carry each part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import factorial
 from typing import Any, overload
 
@@ -213,60 +214,82 @@ def round_as_printed(value: float, digits: int) -> float:
     return float(f"{value:.{digits}f}")
 
 
-def _axes(measure: Measure, first: Convention, last: Convention) -> list[str]:
-    """Axes that differ and can change this measure."""
+@lru_cache(maxsize=256)
+def _axes(measure: Measure, first: Convention, last: Convention) -> tuple[str, ...]:
+    """Axes that differ and can change this measure; folds and rankers ask for the same ones again."""
     # Where empty queries are left out, they are left out of every measure, not only of those that they leave undefined,
     # and what a query without a value counts bears on every mean.
     heard = KINDS[measure.kind].hears
-    return [axis for axis in first.differences(last) if axis in ("empty", "average") or heard(axis)]
+    return tuple(axis for axis in first.differences(last) if axis in ("empty", "average") or heard(axis))
 
 
 def _shapley(
-    rankings: Rankings, measure: Measure, first: Convention, last: Convention, axes: Sequence[str]
-) -> tuple[tuple[str, ...], list[Values], tuple[float, float]]:  # fmt: skip
-    """Per axis and query: the weighted sum over all 2^d mixtures of the two conventions.
+    rankings: Rankings, measure: Measure, first: Convention, last: Convention, axes: tuple[str, ...]
+) -> tuple[tuple[str, ...], Values, tuple[float, float]]:  # fmt: skip
+    """Per axis and query: the weighted sum over all 2^d mixtures of the two conventions, and the means of both."""
+    query_ids = rankings.query_ids
+    amounts = np.zeros((len(axes), len(query_ids)))
+    known = rankings.mixtures.setdefault((measure, first), {})  # tools have many mixtures in common
+    mixtures, weights = _mixtures(axes, last)
+    for mixture, weight in zip(mixtures, weights, strict=True):
+        if mixture not in known:
+            known[mixture] = _Mixture(rankings, measure, _mixed(first, mixture))
+        amounts += weight * known[mixture].contributions
+    return query_ids, amounts, (known[mixtures[0]].mean, known[mixtures[-1]].mean)
+
+
+@lru_cache(maxsize=256)
+def _mixtures(axes: tuple[str, ...], last: Convention) -> tuple[list[frozenset[tuple[str, Any]]], Values]:
+    """Every set T of the axes with the values that they are switched to, none first and all last; its weights.
 
     With c(T) the vector of each query's contribution to the mean where the axes in T are switched, the share of axis i
     is Σ_T w(T) c(T), w = (|T|−1)! (d−|T|)! / d! where i is in T and −|T|! (d−|T|−1)! / d! where it is not.
     """
     d = len(axes)
-    query_ids = rankings.query_ids
-    position = {query: i for i, query in enumerate(query_ids)}
-    amounts = [np.zeros(len(query_ids)) for _ in axes]
-    means = {}
-    known = rankings.mixtures.setdefault((measure, first), {})  # tools have many mixtures in common
+    gained = [factorial(size - 1) * factorial(d - size) / factorial(d) if size else 0.0 for size in range(d + 1)]
+    lost = [factorial(size) * factorial(d - size - 1) / factorial(d) if size < d else 0.0 for size in range(d + 1)]
+    values = [(axis, getattr(last, axis)) for axis in axes]
+    mixtures, weights = [], np.empty((1 << d, d, 1))
     for subset in range(1 << d):
-        switched = {axis: getattr(last, axis) for i, axis in enumerate(axes) if subset >> i & 1}
-        mixture = frozenset(switched.items())
-        if mixture not in known:
-            known[mixture] = _contributions(rankings, measure, first.replace(**switched), position)
-        contributions, mean = known[mixture]
+        mixtures.append(frozenset(value for i, value in enumerate(values) if subset >> i & 1))
         size = subset.bit_count()
-        for i in range(d):
-            if subset >> i & 1:
-                amounts[i] += factorial(size - 1) * factorial(d - size) / factorial(d) * contributions
-            else:
-                amounts[i] -= factorial(size) * factorial(d - size - 1) / factorial(d) * contributions
-        if subset in (0, (1 << d) - 1):
-            means[subset] = mean
-    return query_ids, amounts, (means[0], means[(1 << d) - 1])
+        weights[subset, :, 0] = [gained[size] if subset >> i & 1 else -lost[size] for i in range(d)]
+    return mixtures, weights
 
 
-def _contributions(
-    rankings: Rankings, measure: Measure, convention: Convention, position: dict[str, int]
-) -> tuple[Values, float]:
-    """What each query adds to the mean, and the mean."""
-    ranking = rankings.under(convention)
-    values = measure_values(ranking, measure, convention)
-    weights, how = weights_of(ranking, measure, convention), aggregate_of(measure, convention)
-    counted = np.ones(len(values), np.bool_) if how.startswith("counted") else ~np.isnan(values)
-    each = np.where(counted, 1.0 if weights is None else weights, 0.0)
-    out = np.zeros(len(position))
-    if each.any():
-        at = np.array([position[q] for q in ranking.query_ids], np.int64)
-        over = judged_queries(rankings.judged, convention) if convention.average == "judged" else each.sum()
-        out[at] = np.nan_to_num(values, nan=0.0) * each / over
-    return out, mean_of(ranking, measure, convention, values)
+@lru_cache(maxsize=4096)
+def _mixed(first: Convention, switched: frozenset[tuple[str, Any]]) -> Convention:
+    """A convention with some of another's choices; folds and rankers ask for the same ones again."""
+    return first.replace(**dict(switched))
+
+
+class _Mixture:
+    """What a mixture of two conventions makes of the rankings."""
+
+    def __init__(self, rankings: Rankings, measure: Measure, convention: Convention) -> None:
+        self.measure, self.convention, self.ranking = measure, convention, rankings.under(convention)
+        self.values = measure_values(self.ranking, measure, convention)
+        self.contributions = self._contributions(rankings)
+
+    @cached_property
+    def mean(self) -> float:
+        """The number of the run, which only the two conventions themselves are asked for."""
+        return mean_of(self.ranking, self.measure, self.convention, self.values)
+
+    def _contributions(self, rankings: Rankings) -> Values:
+        """What each query adds to the mean."""
+        weights = weights_of(self.ranking, self.measure, self.convention)
+        how = aggregate_of(self.measure, self.convention)
+        absent = np.isnan(self.values)
+        counted = np.ones(len(absent), np.bool_) if how.startswith("counted") else ~absent
+        each = np.where(counted, 1.0 if weights is None else weights, 0.0)
+        out = np.zeros(len(rankings.query_ids))
+        if each.any():
+            at = rankings.places(self.ranking)
+            judged = self.convention.average == "judged"
+            over = judged_queries(rankings.judged, self.convention) if judged else each.sum()
+            out[at] = np.where(absent, 0.0, self.values) * each / over
+        return out
 
 
 def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, last: Convention) -> str:
@@ -274,6 +297,11 @@ def _fact(rankings: Rankings, measure: Measure, axis: str, first: Convention, la
     if axis in _FACTS:
         plain = first.replace(queries="judged") if first.queries == "relevant" else first
         return _FACTS[axis](rankings, measure, plain, last)
+    return _values(axis, first, last)
+
+
+def _values(axis: str, first: Convention, last: Convention) -> str:
+    """What the two choose."""
     return " → ".join(AXES[axis].text(getattr(convention, axis)) for convention in (first, last))
 
 
@@ -289,8 +317,12 @@ def _empty_fact(rankings: Rankings, measure: Measure, first: Convention, last: C
 
 
 def _ties_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
-    ranking = rankings.under(first)
-    return f"{int(ranking.tied_queries().sum())} of {len(ranking.query_ids)} queries have tied scores"
+    ranking = rankings.under(first.replace(ties="input"))
+    fact = f"{int(ranking.tied_queries().sum())} of {len(ranking.query_ids)} queries have tied scores"
+    if "topk-of-all" not in (first.ties, last.ties):
+        return fact
+    depth = max(first.ties_depth, last.ties_depth)
+    return fact + f", and {int((ranking.sizes() < depth).sum())} fewer than {depth} documents, which others fill up"
 
 
 def _precision_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
@@ -312,7 +344,38 @@ def _queries_fact(rankings: Rankings, measure: Measure, first: Convention, last:
     return fact + f", {len(rankings.query_ids) - len(rankings.judged.query_ids)} of the run are not judged"
 
 
+def _floor_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    scores = rankings.under(first.replace(score_floor="none")).scores
+    if "drop" in (first.score_floor, last.score_floor):
+        return f"{int((scores < 0).sum())} of {len(scores)} documents have a score below 0"
+    return f"{int((scores <= 0).sum())} of {len(scores)} documents have a score of 0 or less"
+
+
+def _negative_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    labels = rankings.judged.labels
+    return f"{int((labels < 0).sum())} of {len(labels)} labels are below 0"
+
+
+def _order_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking = rankings.under(first.replace(order="given", score_floor="none"))
+    rising = np.flatnonzero(np.diff(ranking.scores) > 0) + 1
+    lists = np.searchsorted(ranking.offsets, np.setdiff1d(rising, ranking.offsets), side="right")
+    return f"{len(np.unique(lists))} of {len(ranking.query_ids)} lists were not given in the order of their scores"
+
+
+def _ideal_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking, cutoff = rankings.under(first), measure.cutoff or 0
+    if not cutoff or "list" in (first.ideal_cut, last.ideal_cut):
+        return _values("ideal_cut", first, last)
+    relevant = np.add.reduceat(
+        np.append(ranking.pool > 0, False), ranking.pool_offsets[:-1].clip(max=len(ranking.pool))
+    )
+    relevant[np.diff(ranking.pool_offsets) == 0] = 0
+    return f"{int((relevant > cutoff).sum())} of {len(relevant)} queries have more than {cutoff} relevant documents"
+
+
 _FACTS = {
     "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "ties": _ties_fact,
-    "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact,
+    "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact, "score_floor": _floor_fact,
+    "negative": _negative_fact, "order": _order_fact, "ideal_cut": _ideal_fact,
 }  # fmt: skip

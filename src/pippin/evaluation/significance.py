@@ -100,6 +100,11 @@ class TestedPairs(Drawn):
     def _by_names(self) -> dict[tuple[str, str], PairResult]:
         return {(pair.a, pair.b): pair for pair in self.pairs}
 
+    @cached_property
+    def differing(self) -> frozenset[tuple[str, str]]:
+        """The two systems of every significant pair, in either order."""
+        return frozenset(names for pair in self.significant() for names in ((pair.a, pair.b), (pair.b, pair.a)))
+
     def pair(self, a: str, b: str) -> PairResult:
         """The result for two systems, in whichever order they were compared."""
         for name in (a, b):
@@ -312,34 +317,19 @@ def _rows(
     needed = np.full(len(difference), np.inf)
     if power is not None:
         needed = effects.queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
-    error = outcome.p_error
-    low, high = bounds
-    return tuple(
-        PairResult(
-            a=table.systems[design.first[k]],
-            b=table.systems[design.second[k]],
-            n=design.queries,
-            difference=float(difference[k]),
-            statistic=float(outcome.statistic[k]),
-            p=float(outcome.p[k]),
-            p_error=None if error is None else float(error[k]),
-            p_adjusted=float(adjusted[k]),
-            low=float(low[k]),
-            high=float(high[k]),
-            effect=float(effect[k]),
-            hedges=float(hedges[k]),
-            queries_needed=int(needed[k]) if math.isfinite(needed[k]) else None,
-            reason=outcome.reasons.get(k, ""),
-        )
-        for k in range(len(difference))
-    )
+    error = [None] * len(difference) if outcome.p_error is None else outcome.p_error.tolist()
+    # From lists and by their places in PairResult: a report has a hundred thousand pairs.
+    numbers = (difference, outcome.statistic, outcome.p, error, adjusted, *bounds, effect, hedges)
+    columns = [column if isinstance(column, list) else column.tolist() for column in numbers]
+    columns.append([int(enough) if math.isfinite(enough) else None for enough in needed.tolist()])
+    names = [[table.systems[i] for i in side.tolist()] for side in (design.first, design.second)]
+    reasons = [outcome.reasons.get(k, "") for k in range(len(difference))]
+    queries = [design.queries] * len(difference)
+    return tuple(PairResult(*row) for row in zip(*names, queries, *columns, reasons, strict=True))
 
 
 def _effect_sizes(design: Design, difference: FloatArray) -> tuple[FloatArray, FloatArray]:
-    deviation = np.empty(len(difference))
-    scale = float(np.abs(design.values).max())
-    for part, d in design.differences():
-        deviation[part] = paired_tests.spread(d, scale)
+    deviation = design.spreads
     effect = np.full(len(difference), np.nan)
     np.divide(difference, deviation, out=effect, where=deviation > 0)
     return effect, effect * effects.hedges_factor(design.queries - 1)

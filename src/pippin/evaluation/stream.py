@@ -35,12 +35,19 @@ from pippin.evaluation.evaluate import (
     mean_of_values,
     rounded_mean,
 )
-from pippin.evaluation.measures import KINDS
+from pippin.evaluation.measures import KINDS, Values
 from pippin.evaluation.ranking import Ranking, order_of
 from pippin.evaluation.tools import Tool
 
 Request = tuple[Tool, Mapping[str, Any]]
 _FIRST = 1 << 16  # bytes that tell what a file is
+WHOLE = "ties=topk-of-all ranks the documents of all queries, which a part does not know"
+
+
+def needs_whole(measures: Sequence[str], request: Request) -> bool:
+    """Whether a request looks at the documents of all queries, which no part has."""
+    tool, overrides = request
+    return any(tool.convention_for(tool.measure(text), **overrides).ties == "topk-of-all" for text in measures)
 
 
 def evaluate_part(
@@ -74,14 +81,28 @@ def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> C
     first = parts[0]
     if KINDS[first.measure.kind].whole is not None:
         raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
+    if first.convention.ties == "topk-of-all":
+        raise ConventionError(WHOLE)
     if first.convention.average.startswith("judged"):
         raise ConventionError("average=judged asks for all judged queries, which a part does not know")
     if first.convention.gain == "share" and KINDS[first.measure.kind].hears("gain") and len(parts) > 1:
         raise ConventionError("gain=share asks for the largest of all labels, which a part does not know")
     each = [part.weights for part in parts if part.weights is not None]
     weights = np.concatenate(each)[rows] if each else None
-    mean = rounded_mean(mean_of_values(first.measure, first.convention, values, weights), first.convention)
+    mean = rounded_mean(
+        mean_of_values(first.measure, first.convention, *_as_added(parts, values, weights)), first.convention
+    )
     return Column(first.asked, first.measure, first.convention, tuple(ids), values, mean, weights)
+
+
+def _as_added(parts: Sequence[Column], values: Values, weights: Values | None) -> tuple[Values, Values | None]:
+    """Values and weights in the order in which the mean adds them; parts follow each other as in the run."""
+    if all(part.added is None for part in parts):
+        return values, weights
+    order = [slice(None) if part.added is None else part.added for part in parts]
+    summed = np.concatenate([part.values[added] for part, added in zip(parts, order, strict=True)])
+    each = [part.weights[added] for part, added in zip(parts, order, strict=True) if part.weights is not None]
+    return summed, np.concatenate(each) if each else None
 
 
 def evaluate_stream(
@@ -97,6 +118,8 @@ def evaluate_stream(
     The result per request is the one that the whole would give. Scores stand in the order of the data set; a run is
     grouped by query. The judgements of a run are held in memory, the run is not.
     """
+    if any(needs_whole(measures, request) for request in requests):  # before anything is read
+        raise ConventionError(WHOLE)
     places = Places()
     judging, scoring = _kind(judged), _kind(scored)
     order: dict[str, int] | None = None

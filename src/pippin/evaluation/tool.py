@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import pippin.evaluation.confidence_measures
@@ -19,6 +18,7 @@ from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
 from pippin.evaluation.notation import parse
+from pippin.frozen import Frozen
 from pippin.registry import Registry
 
 GROUPS = {
@@ -30,8 +30,7 @@ GROUPS = {
 }
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Frozen):
     """Measures for which a tool departs from its own convention."""
 
     applies: Callable[[Measure], bool]
@@ -42,8 +41,7 @@ class Variant:
 Spelling = tuple[str, str]  # the form of a tool's own name, and what it stands for in our notation
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Frozen):
     """A named convention with its source."""
 
     name: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -143,8 +144,10 @@ def top(stream: Stream, terms: U32, offsets: I64, n: int, k1: float, b: float, r
 
     The terms of query q are terms[offsets[q] : offsets[q + 1]].
     """
+    workers = min(threads(), max(1, len(offsets) - 1))
     with _whole():
-        return native.Stream.top(stream, terms, offsets, n, k1, b, ranks, min(threads(), max(1, len(offsets) - 1)))
+        numbers, scores, ends = native.Stream.top(stream, terms, offsets, n, k1, b, ranks, workers)
+    return [(numbers[first:end], scores[first:end]) for first, end in pairwise((0, *ends.tolist()))]
 
 
 def count_words(streams: Sequence[Stream], terms: U32, numbers: I64) -> F64:

@@ -37,6 +37,12 @@ def propagate(
     return h, native.propagate(offsets, columns, weights, values, self_share, enough, rounds, h)
 
 
+def transpose(offsets: I64, columns: I32, weights: F64) -> tuple[I64, I32, F64]:
+    """Rows as columns and columns as rows of a square matrix; entries of one row keep their order."""
+    found: tuple[I64, I32, F64] = native.transpose(offsets, columns, weights)
+    return found
+
+
 def weigh_rows(table: F64, pages: I64, weights: F64) -> F64:
     """Σ_k weight(k)·table(p, k) for each of some pages."""
     sums = np.empty(len(pages))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.frozen import Frozen
 from pippin.kernels import native, threads_for
 
 UNJUDGED: int = native.UNJUDGED
@@ -18,8 +20,7 @@ _IDEAL_CUT = {"cutoff": 0, "list": 1, "none": 2}
 _RECALL_DENOMINATOR = {"judged": 0, "cutoff": 1}
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Frozen):
     """What a convention and a measure's own parameters come down to; tables instead of names."""
 
     gains: NDArray[np.float64]
@@ -40,10 +41,10 @@ class Rules:
     recall_denominator: str = "judged"
     negative_gains: bool = False
 
+    @cached_property
     def key(self) -> tuple[object, ...]:
         """What tells these rules from others."""
-        values = (getattr(self, each.name) for each in fields(self))
-        return tuple(value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
+        return tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in self.__dict__.values())
 
     def bound(self) -> native.Rules:
         """The rules as native functions take them."""
@@ -58,8 +59,7 @@ class Rules:
 _HELD = {"float64": native.HELD_DOUBLE, "float32": native.HELD_SINGLE, "half-up-2": native.HELD_HALF_UP}
 
 
-@dataclass(frozen=True)
-class Settling:
+class Settling(Frozen):
     """What a query's value counts in the mean."""
 
     empty: float  # value where the measure is undefined; NaN: left undefined

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native
+from pippin.kernels import native, threads
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 F64 = NDArray[np.float64]
+
+_ALONE = 8192  # pages whose links one thread has sorted out before a second one has started
 
 
 class PageSet:
@@ -53,7 +55,8 @@ def inner_links(
     """The links among `pages`, all members of `inside`, in one pass over all their links.
 
     First all of them, as offsets and columns; then those to pages with S > 0 alone, with S(q)/Σ_{u∈Out(p)} S⁺(u) for
-    each. S is `scores` for the members of `scored`, and 0 for other pages.
+    each. S is `scores` for the members of `scored`, and 0 for other pages. The same on any number of threads.
     """
-    links = native.inner_links(offsets, columns, inside.handle, pages, scored.handle, scores)
+    workers = 1 if len(pages) < _ALONE else threads()
+    links = native.inner_links(offsets, columns, inside.handle, pages, scored.handle, scores, workers)
     return links[:2], links[2:]

@@ -19,7 +19,7 @@ F64 = NDArray[np.float64]
 
 TIES = {
     "input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5, "introsort": 6,
-    "introsort-by-label": 7, "introsort-relevant-first": 8, "introsort-twice": 9, "topk": 10,
+    "introsort-by-label": 7, "introsort-relevant-first": 8, "introsort-twice": 9, "topk": 10, "topk-given": 11,
 }  # fmt: skip
 
 
@@ -46,18 +46,34 @@ def order_lists(scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties:
 
 
 def rank_lists(
-    scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool, sorted_rows: I64 | None = None
-) -> tuple[I32, U8]:
-    """Labels in rank order, and 1 where the score equals the one before (within a query).
-
-    With `sorted_rows`, what `order_lists` gives for ties as they stand in double precision, nothing is sorted but ties.
+    scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool
+) -> tuple[I32, U8, U8]:
+    """Labels in rank order; 1 where the score equals the one before (within a query); and by query 1 where two scores
+    are equal in single precision, without which every rule for ties gives the same.
     """
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
+    alike = np.empty(len(offsets) - 1, np.uint8)
     native.rank_lists(
-        scores, labels, offsets, *_columns(ids), ties_code(ties), float32,
-        _NO_ROWS if sorted_rows is None else sorted_rows, ranked, tied, threads_for(len(scores)),
+        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, _NO_ROWS, ranked, tied, alike,
+        threads_for(len(scores)),
     )  # fmt: skip
-    return ranked, tied
+    return ranked, tied, alike
+
+
+def rank_again(
+    known: tuple[I32, U8, U8], scores: F64, labels: I32, offsets: I64, ids: Texts | None, ties: str, float32: bool
+) -> tuple[I32, U8, U8]:
+    """What `rank_lists` gives, by what is known from another rule; no query is sorted but those with equal scores."""
+    queries = np.flatnonzero(known[2])
+    if not len(queries):
+        return known
+    ranked, tied, alike = known[0].copy(), known[1].copy(), known[2].copy()
+    documents = int(np.diff(offsets)[queries].sum())
+    native.rank_lists(
+        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, queries, ranked, tied, alike,
+        threads_for(documents),
+    )  # fmt: skip
+    return ranked, tied, alike
 
 
 def judge_and_rank(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 from pippin.kernels import native, threads
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ U8 = NDArray[np.uint8]
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(Frozen, eq=False):
     """Stretches of rows with one query id: first row, and where the id stands in the text."""
 
     rows: I64
@@ -31,8 +30,7 @@ class Segments:
     lengths: I64
 
 
-@dataclass(frozen=True, eq=False)
-class TrecColumns:
+class TrecColumns(Frozen, eq=False):
     """Rows of a run or of judgements: document ids as places in the text, scores or labels, stretches of queries."""
 
     starts: I64
@@ -43,8 +41,7 @@ class TrecColumns:
     last_tag: tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class LetorColumns:
+class LetorColumns(Frozen, eq=False):
     """Rows of LETOR text. A length of -1: the line has no document id, no comment."""
 
     features: NDArray[Any]
@@ -57,8 +54,7 @@ class LetorColumns:
     segments: Segments
 
 
-@dataclass(frozen=True, eq=False)
-class QueryLines:
+class QueryLines(Frozen, eq=False):
     """Stretches of lines with one query id: where the first line begins, where the id stands, lines, largest id."""
 
     begins: I64

@@ -6,12 +6,10 @@ own names too (`pippin.rankers.LambdaMART`), loaded when they are first used, an
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pippin.errors import ConventionError
+from pippin.modules import attributes, load_folder
 from pippin.shelf import Shelf, make_shelf
 
 if TYPE_CHECKING:
@@ -84,18 +82,11 @@ __all__ = [
 ]
 
 
-@cache
-def _load_all() -> None:
-    """Import every file of this folder, so that each ranker has registered itself."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-
-
 def names() -> list[str]:
     """The registered names, in alphabetical order."""
     from pippin.rankers.base import RANKERS
 
-    _load_all()
+    load_folder(__name__)
     return sorted(RANKERS)
 
 
@@ -113,7 +104,7 @@ def ranker(name: str) -> type[Ranker]:
         from pippin.rankers.imported import Imported
 
         return Imported
-    _load_all()
+    load_folder(__name__)
     if plain not in RANKERS and plain in _steps():
         raise ConventionError(f"{plain} is a step, which needs a ranker behind it: {plain} > ranksvm")
     return RANKERS[plain]
@@ -132,10 +123,7 @@ def stage(name: str) -> type[Ranker] | type[Step]:
     return step(name) if name in _steps() else ranker(name)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
@@ -146,7 +134,7 @@ def _shelf() -> Shelf[type[Ranker]]:
     """The rankers as people look at them: `pippin.rankers` shows itself as a table, `pippin.rankers["mart"]` is one."""
     from pippin.rankers.base import RANKERS
 
-    _load_all()
+    load_folder(__name__)
     return Shelf(RANKERS, {
         "what it is": lambda cls: cls.words.partition("\n")[0],
         "looks at a measure": lambda cls: "yes" if "measure" in cls.parameters else "no",

@@ -14,10 +14,10 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate
-from pippin.evaluation.objective import Judge, Objective, resolve
+from pippin.evaluation.objective import Judge
 from pippin.progress import Bar
 from pippin.rankers.base import Features, Ranker, register
-from pippin.rankers.parts.blending import WAYS, Blender, nested, strong
+from pippin.rankers.parts.blending import WAYS, Blender, nested, strong, surest
 from pippin.rankers.parts.parameters import at_least, one_of, parameter
 from pippin.rankers.parts.states import number
 from pippin.rankers.parts.trees import unlike_queries
@@ -30,14 +30,13 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Setting:
-    """A ranker as it is written, on all features or on the best few."""
+    """A ranker or a chain as it is written, and of which kind its score is."""
 
     written: str
-    kind: str  # of its score: a weighted sum ("linear"), "trees", or a "network"
-    features: int | None = None
+    kind: str  # a weighted sum ("linear"), "trees", or a "network"
 
     def __str__(self) -> str:
-        return self.written if self.features is None else f"{self.written} on {self.features} features"
+        return self.written
 
 
 # What is tried, in this order: what is quick first, so that a short time is well spent, then what differs from it.
@@ -46,17 +45,22 @@ SETTINGS = (
     Setting("best-feature(measure=NDCG@10)", "linear"),
     Setting("listnet", "linear"),
     Setting("ranksvm(C=0.0001)", "linear"),
-    Setting("ranksvm", "linear", 10),
+    Setting("gas(10) > ranksvm", "linear"),
+    Setting("pca(10) > ranksvm", "linear"),
+    Setting("regression(mapping=exp2,ridge=100.0)", "linear"),
+    Setting("lambdamart", "trees"),
+    Setting("svmmap", "linear"),
     Setting("listnet(scale=4.0)", "linear"),
     Setting("adarank", "linear"),
-    Setting("approxndcg", "linear"),
-    Setting("lambdamart", "trees"),
     Setting("xendcg", "trees"),
+    Setting("approxndcg", "linear"),
+    Setting("permutation(10) > ranksvm", "linear"),
     Setting("rankboost", "trees"),
     Setting("lambdamart(leaves=4)", "trees"),
     Setting("lambdarank", "network"),
+    Setting("lambdamart(leaves=10,row_fraction=0.5,feature_fraction=0.3)", "trees"),
+    Setting("xendcg(row_fraction=0.5,feature_fraction=0.3)", "trees"),
 )
-_ALIKE = 0.9  # correlation above which a feature says what another has said
 _FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
 
 
@@ -72,7 +76,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Part:
-    """A trained ranker of the blend, the features that it sees, and what its scores are multiplied by."""
+    """A trained ranker of the blend, the features that it takes, and what its scores are multiplied by."""
 
     weight: float
     ranker: Ranker
@@ -86,15 +90,16 @@ class Auto(Ranker):
     The queries of training and validation set are dealt into inner folds. A setting learns from all of them but two
     (one to stop by, one to be judged on), so that every query gets a score from models that have not seen it. From
     these scores come the ways to blend (`parts.blending`), each judged by weights that were found without the queries
-    it is judged on: score(x) = Σ w_i s_i(x) / σ_i, σ_i the spread of s_i within a query. Each part is then trained
-    again on all queries, for as many rounds as the inner folds chose on average.
+    it is judged on: score(x) = Σ w_i s_i(x) / σ_i, σ_i the spread of s_i within a query. The weights are RankSVM's
+    unless another way is ahead by more than the standard error. Each part is then trained again on all queries, for as
+    many rounds as the inner folds chose on average.
 
     With a `budget` the time decides how many settings are tried, and so the result; `trials` of that number gives the
     same model again. Without one, the same data give the same model.
     """
 
     needs = ("lightgbm", "scipy")
-    source = "Caruana, Niculescu-Mizil, Crew & Ksikes 2004 (ensemble selection); Wolpert 1992 (stacking)"
+    source = "Wolpert 1992 (stacking)"
     takes_null = True
     milliseconds = 30_000
     quick_limits: ClassVar[Mapping[str, int]] = {"trials": 9, "rounds": 100}
@@ -105,7 +110,7 @@ class Auto(Ranker):
     kinds: str = parameter(
         "all", 'what is tried: "all", or only "linear" or "trees", so that any engine can take the blend'
     )
-    rounds: int = parameter(1000, "rounds of a part at most")
+    rounds: int = parameter(1000, "rounds at most of a part that validation stops")
     measure: str = parameter("NDCG@10", "what settings and blends are judged by")
     convention: str | Convention = parameter("official", "the convention of that measure")
     seed: int = parameter(1, "of the inner folds")
@@ -128,15 +133,14 @@ class Auto(Ranker):
         self.failed_: dict[str, str] = {}
         tried = self._try_all(able, pool, dealt, clock)
         blender = Blender(pool, [trial.scores for trial in tried], Judge(pool, self.measure, self.convention))
-        worth = {
-            way: aggregate(nested(blender, dealt, way), "mean") for way in (WAYS if len(tried) > 1 else [*WAYS][:1])
-        }
-        way = max(worth, key=lambda name: worth[name])
+        ways = [*WAYS] if len(tried) > 1 else ["the best alone"]
+        by_way = {way: nested(blender, dealt, way) for way in ways}
+        way = surest(by_way)
         weights = strong(WAYS[way](blender, np.ones(pool.queries, bool)))
         self.parts_ = [
             self._trained(tried[i], float(weights[i] / blender.spreads[i]), pool) for i in np.flatnonzero(weights)
         ]
-        self.ways_ = worth
+        self.ways_ = {name: aggregate(values, "mean") for name, values in by_way.items()}
         self.tried_ = [
             (str(trial.setting), aggregate(values, "mean"), trial.rounds, float(weight), trial.seconds)
             for trial, values, weight in zip(tried, blender.alone, weights, strict=True)
@@ -149,8 +153,10 @@ class Auto(Ranker):
 
         if self.kinds not in ("all", setting.kind):
             return False
-        narrow = setting.features is not None and setting.features >= pool.features.shape[1]
-        return not narrow and (ranker(setting.written).takes_null or not np.isnan(pool.features).any())
+        kept = [value for key, value in settings(setting.written).items() if key.endswith("__k")]
+        if any(k >= pool.features.shape[1] for k in kept):
+            return False  # to keep all of them is another setting
+        return ranker(setting.written).takes_null or not np.isnan(pool.features).any()
 
     def _take_first(self, able: Sequence[Setting], pool: Dataset, queries: int) -> None:
         """Where nothing can be judged, the first setting."""
@@ -197,11 +203,8 @@ class Auto(Ranker):
             model = self._made(setting)
             apart = np.concatenate((judged, stop)) if model.by_rounds else judged
             learned = pool.select(np.setdiff1d(np.arange(pool.queries), apart))
-            columns = self._columns(setting, learned)
-            narrow = _narrowed(learned, columns)
-            model.fit(narrow, eval_set=_narrowed(pool.select(stop), columns) if model.by_rounds else None)
-            part = pool.select(judged)
-            scores[np.isin(pool.qid(), judged)] = model.predict(_narrowed(part, columns))
+            model.fit(learned, eval_set=pool.select(stop) if model.by_rounds else None)
+            scores[np.isin(pool.qid(), judged)] = model.predict(pool.select(judged))
             if model.by_rounds and len(model.curve_):
                 best.append(1 + int(np.argmax(model.curve_)))
             if i == 0 and not clock.allows((time.perf_counter() - start) * (len(dealt) + 0.5)):
@@ -214,19 +217,14 @@ class Auto(Ranker):
 
         cls = ranker(setting.written)
         given = {"convention": self.convention, **settings(setting.written)}
-        if "rounds" in cls.parameters:
+        if cls.by_rounds:
             given["rounds"] = min(self.rounds, cls.parameters["rounds"].default) if rounds is None else rounds
         return cls(**{key: value for key, value in given.items() if key in cls.parameters})
 
-    def _columns(self, setting: Setting, learned: Dataset) -> I64:
-        if setting.features is None:
-            return np.arange(learned.features.shape[1])
-        return chosen_features(learned, setting.features, self.measure, self.convention)
-
     def _trained(self, trial: Trial, weight: float, pool: Dataset) -> Part:
         """A part of the blend, trained on all queries."""
-        columns = self._columns(trial.setting, pool)
-        return Part(weight, self._made(trial.setting, trial.rounds).fit(_narrowed(pool, columns)), columns)
+        every = np.arange(pool.features.shape[1])
+        return Part(weight, self._made(trial.setting, trial.rounds).fit(pool), every)
 
     def _predict(self, features: Features) -> F64:
         total = np.zeros(len(features))
@@ -326,30 +324,6 @@ def deal(pool: Dataset, unlike: I64, folds: int, seed: int) -> list[I64]:
     order = np.concatenate((generator.permutation(unlike), generator.permutation(rest)))
     count = min(folds, len(unlike))
     return [np.sort(order[i::count]) for i in range(count)]
-
-
-def chosen_features(data: Dataset, count: int, measure: str, convention: str | Convention) -> I64:
-    """The best features by the measure of each alone, without those that say what a better one has said."""
-    table = np.nanmean(Objective(data, *resolve(measure, convention)).features(), axis=1)
-    order = np.argsort(-np.maximum(table[0::2], table[1::2]), kind="stable")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        alike = np.abs(np.nan_to_num(np.corrcoef(data.features, rowvar=False)))
-    kept: list[int] = []
-    for feature in order:
-        if len(kept) < count and all(alike[feature, other] < _ALIKE for other in kept):
-            kept.append(int(feature))
-    return np.sort(np.array(kept, np.int64))
-
-
-def _narrowed(data: Dataset, columns: I64) -> Dataset:
-    """The data with some of its features."""
-    if len(columns) == data.features.shape[1]:
-        return data
-    names = tuple(data.feature_names[i] for i in columns)
-    return Dataset(
-        np.ascontiguousarray(data.features[:, columns]), data.labels, data.offsets, data.query_ids, data.document_ids,
-        names, name=data.name,
-    )  # fmt: skip
 
 
 def _pooled(train: Dataset, valid: Dataset | None) -> Dataset:

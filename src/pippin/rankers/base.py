@@ -57,6 +57,14 @@ class Ranker(Estimator):
     takes_weights: ClassVar[bool] = False  # whether queries can count more or less in training
     whole_queries: ClassVar[bool] = False  # whether a score depends on the query's other documents
     takes_preferences: ClassVar[bool] = False  # whether pairs can be learned from, such as clicks give
+    takes_start: ClassVar[bool] = False  # whether training can begin from another model's scores
+
+    def fits_alone(self, train: Dataset) -> bool:
+        """Whether a fit has enough with one core and touches nothing of others: then `select` runs one on each core."""
+        return False
+
+    def share(self, kept: dict[str, Any]) -> None:
+        """Look in `kept` for what fits beside this one made of the same data, and leave there what they can use."""
 
     def fit(
         self,

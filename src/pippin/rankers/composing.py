@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
+from pippin.modules import load_folder
 from pippin.rankers.base import RANKERS, Features, Ranker
 from pippin.rankers.parts.parameters import Parameter
 from pippin.rankers.steps.base import STEPS, Step
@@ -236,6 +237,13 @@ def parts_of(text: str) -> list[tuple[Any, str]]:
     """The registered things in what was written, each with its shelf."""
     *steps, last = plain_name(text).split(ARROW)
     return [*((STEPS, name) for name in steps), (RANKERS, last)]
+
+
+def is_known(text: str) -> bool:
+    """Whether everything in what was written stands on a shelf here."""
+    load_folder("pippin.rankers")
+    load_folder("pippin.rankers.steps")
+    return all(name in shelf for shelf, name in parts_of(text))
 
 
 def stage_settings(text: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

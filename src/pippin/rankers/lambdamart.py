@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pippin.rankers.base import register
 from pippin.rankers.parts.lambdas import Lambdas
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
 from pippin.rankers.parts.preferred import PreferredLambdas, preferences_of
-from pippin.rankers.parts.trees import BoostedRanker, Gradient, unlike_queries
+from pippin.rankers.parts.trees import MANY, BoostedRanker, Gradient, unlike_queries
 
 F64 = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class LambdaMART(BoostedRanker):
     leaves: int | None = parameter(None, BoostedRanker.parameters["leaves"].meaning)
     row_fraction: float | None = parameter(None, BoostedRanker.parameters["row_fraction"].meaning)
     feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
-    learning_rate: float = parameter(0.05, "what each tree's values are multiplied by")
+    learning_rate: float | None = parameter(None, BoostedRanker.parameters["learning_rate"].meaning)
     min_leaf: int = parameter(20, "documents in a leaf at least, weighed by their second derivative")
     sigma: float = parameter(1.0, "steepness of the pairs' logistic")
     beyond: str = parameter("zero", 'what a rank beyond the cutoff of NDCG counts in λ: "zero", or "keep" its discount')
@@ -46,8 +46,10 @@ class LambdaMART(BoostedRanker):
         True,
         "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
     )
-    damp: bool = parameter(
-        False, "divides what a swap changes by 0.01 + the distance of the two scores, so that far pairs weigh little"
+    damp: bool | None = parameter(
+        None,
+        "divides what a swap changes by 0.01 + the distance of the two scores, so that far pairs weigh little; "
+        f"None: from {MANY:,} documents on",
     )
     drop_constant: bool = parameter(True, "leaves queries out whose documents all have one label")
     measure: str = parameter("NDCG@10", "what λ follows and the validation set is judged by")
@@ -66,10 +68,15 @@ class LambdaMART(BoostedRanker):
             train = train.select(unlike_queries(train, self.name))
         self._grow(train, valid)
 
+    def _settled(self, train: Dataset) -> dict[str, Any]:
+        sized = super()._settled(train)  # but damp looks at labels, which pairs have not
+        return sized if preferences_of(train) is None else {**sized, "damp": False}
+
     def _gradient(self, train: Dataset) -> Gradient:
+        damp = {"damp": self.damp, **self._settled(train)}["damp"]
         lambdas = Lambdas(
             train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth,
-            normalise=self.normalise, damp=self.damp,
+            normalise=self.normalise, damp=damp,
         )  # fmt: skip
         pairs = preferences_of(train)
         if pairs is None:

@@ -11,6 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import Features, register
 from pippin.rankers.parts.parameters import one_of, parameter
+from pippin.rankers.parts.starts import start_of
 from pippin.rankers.parts.states import number
 from pippin.rankers.parts.trees import BoostedRanker, Gradient
 from pippin.rankers.parts.weights import row_weights
@@ -42,7 +43,9 @@ class MART(BoostedRanker):
             one_of(self, targets=("label", "exp2"))
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        self.base_ = float(np.average(self._mapped(train), weights=row_weights(train)))
+        start = start_of(train)
+        left = self._mapped(train) if start is None else self._mapped(train) - start
+        self.base_ = float(np.average(left, weights=row_weights(train)))
         self._grow(train, valid)
 
     def _mapped(self, train: Dataset) -> F64:

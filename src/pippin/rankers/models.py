@@ -33,13 +33,14 @@ from pippin.forms.importers import read_form, recognised
 from pippin.manifest import fits
 from pippin.rankers import ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.composing import parts_of
+from pippin.rankers.composing import is_known, parts_of
 from pippin.rankers.parts.sample import packed
 from pippin.rankers.parts.states import number
 
 FORMAT = "pippin-model"
 VERSION = 2  # 1 had no digest of its content
 LARGEST = 1 << 31  # bytes of a model file at most
+_HEAD = 4096  # bytes in which a model of Pippin says what it is
 _SHAPE = {
     "ranker": str, "pippin": str, "parameters": {str: object}, "features": [str], "data": str,
     "curve": [(float, int, None)], "state": {str: object},
@@ -205,12 +206,12 @@ def load(path: str | os.PathLike[str]) -> Ranker:
 
 def is_own(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as Pippin's models do."""
-    return FORMAT.encode() in _bytes(path)[:4096]
+    return FORMAT.encode() in _bytes(path, _HEAD)
 
 
 def _is_own(content: bytes) -> bool:
     """Whether a file is none of another program's; what nobody knows is told to be no model of Pippin."""
-    return FORMAT.encode() in content[:4096] or recognised(content) is None
+    return FORMAT.encode() in content[:_HEAD] or recognised(content) is None
 
 
 def imported(content: bytes, path: str | os.PathLike[str], format: str | None = None) -> Imported:
@@ -234,11 +235,11 @@ def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
         raise DataError(f"the model file is damaged ({reason})", path) from None
 
 
-def _bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file that is not larger than any model."""
+def _bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
+    """The bytes of a file that is not larger than any model, or only the first of them."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(LARGEST + 1 if first is None else first)
     except FileNotFoundError:
         raise DataError("no such file", path) from None
     except IsADirectoryError:
@@ -325,7 +326,7 @@ def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
 def revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
     """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
     name = content["ranker"]
-    if "plugin" in content and not all(part in shelf for shelf, part in parts_of(name)):
+    if "plugin" in content and not is_known(name):
         brought = f"its ranker {name!r} is a plug-in's ({content['plugin']})"
         raise PippinError(f"{brought}: install it, or give --import its module")
     cls = ranker(name)

@@ -27,6 +27,7 @@ from pippin.rankers.parts.convex import (
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.parameters import above_zero, one_of, parameter
 from pippin.rankers.parts.preferred import PreferredPairs, preferences_of
+from pippin.rankers.parts.starts import start_of
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import query_weights
 
@@ -51,6 +52,7 @@ class RankSVM(LinearRanker):
     milliseconds = 30
     takes_weights = True
     takes_preferences = True
+    takes_start = True
 
     C: float = parameter(0.001, "how much a violated pair counts against small weights")
     loss: str = parameter("squared", "squared (Newton's method), or hinge (cutting planes; SVMlight's loss)")
@@ -71,11 +73,14 @@ class RankSVM(LinearRanker):
         with one_blas_thread():
             if self.loss == "squared":
                 direct = self.solver == "direct" or (self.solver == "auto" and features.shape[1] <= _DIRECT)
-                solution = newton(features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct)
+                solution = newton(
+                    features, pairs, self.C, self.tolerance, self.rounds, watch, direct=direct, start=start_of(data)
+                )
             else:
+                first = start_of(data)
 
                 def hinge(scores: F64) -> tuple[float, F64]:
-                    loss = pairs.loss(scores, squared=False)
+                    loss = pairs.loss(scores if first is None else first + scores, squared=False)
                     return loss.value, loss.gradient
 
                 solution = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
@@ -99,16 +104,20 @@ class RankSVM(LinearRanker):
 
 
 def newton(
-    features: F64, pairs: AnyPairs, C: float, tolerance: float, rounds: int, watch: Watch, *, direct: bool
-) -> Solution:
-    """Newton's method with a line search for the squared hinge; it ends after finitely many steps near the optimum."""
-    weights, scores = np.zeros(features.shape[1]), np.zeros(len(features))
+    features: F64, pairs: AnyPairs, C: float, tolerance: float, rounds: int, watch: Watch, *, direct: bool,
+    start: F64 | None = None,
+) -> Solution:  # fmt: skip
+    """Newton's method with a line search for the squared hinge; it ends after finitely many steps near the optimum.
+
+    `start`: scores that the weighted sum is added to; the price on weights is then one on the way from there.
+    """
+    weights, scores = np.zeros(features.shape[1]), np.zeros(len(features)) if start is None else start
     loss = pairs.loss(scores, squared=True)
     gradient = C * (loss.gradient @ features)
-    start = size = float(np.linalg.norm(gradient))
+    steepest = size = float(np.linalg.norm(gradient))
     done = 0
     with watch:
-        while size > tolerance * start and done < rounds:
+        while size > tolerance * steepest and done < rounds:
             if direct:
                 step = _solve(hessian(features, pairs, C, scores, loss), -gradient)
             else:
@@ -119,10 +128,10 @@ def newton(
             size, last = float(np.linalg.norm(gradient)), size
             done += 1
             watch.after(scores.copy)
-            if length == 0.0 or (size >= last and size <= 1e-10 * start):  # no digit is left to win
+            if length == 0.0 or (size >= last and size <= 1e-10 * steepest):  # no digit is left to win
                 break
-    if size > tolerance * start and not watch.interrupted and done >= rounds:
-        warn_unfinished(rounds, size / start, tolerance)
+    if size > tolerance * steepest and not watch.interrupted and done >= rounds:
+        warn_unfinished(rounds, size / steepest, tolerance)
     return Solution(weights, 0.5 * float(weights @ weights) + C * loss.value, size, done)
 
 

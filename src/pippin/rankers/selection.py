@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,6 +22,7 @@ from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate
 from pippin.evaluation.objective import Judge
+from pippin.kernels import one_thread, threads
 from pippin.progress import Bar
 from pippin.rankers.base import Ranker
 
@@ -64,6 +66,35 @@ def standard_error(values: NDArray[np.float64]) -> float:
     return math.inf if len(counted) < 2 else float(counted.std(ddof=1)) / math.sqrt(len(counted))
 
 
+Fitted = tuple[Ranker, float, float]  # a model, and the seconds that it took, by the clock and of the processor
+
+
+def _fit_all(ranker: Ranker, todo: Sequence[dict[str, Any]], train: Dataset, valid: Dataset) -> Iterator[Fitted]:
+    """The models of all points, in order; as many at once as there are cores, where each has enough with one."""
+    alone = ranker.fits_alone(train)
+    workers = min(threads(), len(todo)) if alone else 1
+    at_work = time.process_time if workers <= 1 else time.thread_time
+    kept: dict[str, Any] = {}
+
+    def fit(parameters: dict[str, Any]) -> Fitted:
+        model = ranker.fresh().set_params(**parameters)
+        if alone:
+            model.share(kept)
+        start, before = time.perf_counter(), at_work()
+        model.fit(train, eval_set=valid)
+        return model, time.perf_counter() - start, at_work() - before
+
+    def fit_beside(parameters: dict[str, Any]) -> Fitted:
+        with one_thread():
+            return fit(parameters)
+
+    if workers <= 1:
+        yield from map(fit, todo)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            yield from pool.map(fit_beside, todo)
+
+
 def select(
     ranker: Ranker,
     train: Dataset,
@@ -83,11 +114,7 @@ def select(
     best: tuple[float, Ranker, dict[str, Any], NDArray[np.float64]] | None = None
     todo = points(ranker.grid if grid is None else grid)
     bar = Bar(len(todo), f"selecting {ranker.name}") if verbose else None
-    for parameters in todo:
-        model = ranker.fresh().set_params(**parameters)
-        start, at_work = time.perf_counter(), time.process_time()
-        model.fit(train, eval_set=valid)
-        seconds, processor = time.perf_counter() - start, time.process_time() - at_work
+    for parameters, (model, seconds, processor) in zip(todo, _fit_all(ranker, todo, train, valid), strict=True):
         values = judge.values(model.predict(valid))
         value = aggregate(values, "mean")
         tried.append(Candidate(parameters, value, seconds, processor))

@@ -29,7 +29,7 @@ class XENDCG(BoostedRanker):
     source = "Bruch 2019 (An Alternative Cross Entropy Loss for Learning-to-Rank)"
     grid: ClassVar = {"learning_rate": (0.05, 0.1)}
 
-    learning_rate: float = parameter(0.05, "what each tree's values are multiplied by")
+    learning_rate: float | None = parameter(0.05, BoostedRanker.parameters["learning_rate"].meaning)
     bags: int = parameter(1, "ensembles grown side by side with other random choices; scores are averaged")
     order: int = parameter(3, "terms of the gradient, 1 to 3")
     drop_constant: bool = parameter(False, "leaves queries out whose documents all have one label")

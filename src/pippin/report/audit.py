@@ -37,14 +37,12 @@ def audit_text(audit: Audit) -> str:
 
 
 def audit_summary(audit: Audit) -> str:
-    """The audit in five lines: the data, the verdict, the two worst findings, and how to see the rest."""
-    place = screen()
-    width = min(place.columns or _USUAL, _WIDEST)
+    """The audit in five sentences: the data, the verdict, the two worst findings, and how to see the rest."""
     worst = [f"{finding.severity:<7}  {finding.sentence}" for finding in audit.findings[:2]]
     more = "--all prints everything, with what each tool makes of it; -o audit.html makes a page of it."
-    lines = [f"{audit.name}: {audit.about}", verdict(audit), *worst, more]
-    shown = [place.text(line) for line in lines]
-    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in shown)
+    lines = [*_wrap(f"{audit.name}: {audit.about}", ""), *_wrap(verdict(audit), "")]
+    lines += [line for finding in worst for line in _wrap(finding, _INDENT)]
+    return "\n".join([*lines, *_wrap(more, "")])
 
 
 def verdict(audit: Audit) -> str:

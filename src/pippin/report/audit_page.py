@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,8 @@ def audit_page(audit: Audit, facts: Sequence[str] = ()) -> str:
     tables = [Shown(findings_table(audit), "All findings", "all-findings")]
     tables += [Shown(effects_table(f), f.sentence, f"effects-{f.key}") for f in audit.findings if f.effects]
     sections.append(Section("Tables", (), tables=tables, folded=True, id="tables"))
-    counted = Counter(finding.severity for finding in audit.findings)
-    kinds = [f"{number} of severity {severity}" for severity, number in counted.items()]
     return page("Pippin audit", f"Is {audit.name} fit for a comparison?", f"{verdict(audit)} {audit.about}.", sections,
-                [*kinds, *facts])  # fmt: skip
+                facts)  # fmt: skip
 
 
 def _record(finding: Finding) -> dict[str, Any]:

@@ -8,12 +8,15 @@ all tools that agree on them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pippin.bench.ceilings import MEASURE
+from pippin.bench.frame import Frame
 from pippin.bench.leaderboard import BoardKey, Leaderboard, agreement, leaderboards
 from pippin.bench.published import Published, beside
 from pippin.bench.winning_numbers import means_of, winning_numbers
@@ -26,8 +29,6 @@ from pippin.report.packing import pack, pack_texts
 from pippin.report.sheets import Names, Sheet
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
     from pippin.bench.store import Results
     from pippin.evaluation.compare import Comparison
 
@@ -87,19 +88,19 @@ def names_of(results: Results) -> Names:
     from pippin.evaluation.tools import TOOLS
 
     means, failures = results.means(), results.failures()
-    known = set(means["tool"])
+    known = set(means.names("tool"))
     tools = [t for t in TOOLS if t in known] + sorted(t for t in known if t not in TOOLS)
-    measures = sorted(set(means["measure"]), key=measure_order)
-    both = {c: tuple(sorted({*means[c], *failures[c]})) for c in ("data", "ranker", "convention")}
+    measures = sorted(means.names("measure"), key=measure_order)
+    both = {c: tuple(sorted({*means.names(c), *failures.names(c)})) for c in ("data", "ranker", "convention")}
     return Names(both["data"], tuple(tools), tuple(measures), both["ranker"], both["convention"])
 
 
 def nothing_computed(results: Results) -> str:
     """Why there is nothing to show, with the first reason where there is one."""
     failures = results.failures()
-    if failures.is_empty():
+    if not len(failures):
         return "no cell of these results is computed yet, so there is nothing to report"
-    data, fold, ranker, *_, reason = failures.row(0)
+    data, fold, ranker, *_, reason = failures.rows()[0]
     return (f"all {len(failures)} cells of these results failed, so there is nothing to report; "
             f"{ranker} on {data} {fold}: {reason}")  # fmt: skip
 
@@ -126,7 +127,6 @@ def bench_data(
         "noun": "ranker",
         **made.common(names),
         "alpha": first.plan.alpha,
-        "notes": [],
         "without_lists": WITHOUT_LISTS,
         "panels": {c: {d: _panel(gathered, names, c, d, published, step) for d in names.data}
                    for c in names.conventions},
@@ -192,13 +192,11 @@ def _ceiling(results: Results, boards: Boards, data: str, tool: str) -> dict[str
     return None if ceiling is None else ceiling.record(boards.get(BoardKey(data, tool, MEASURE)))
 
 
-def _under(frame: DataFrame, data: str, convention: str) -> DataFrame:
+def _under(frame: Frame, data: str, convention: str) -> Frame:
     """The rows of a data set under a training convention; a ranker that looks at none has its rows under another."""
-    import polars as pl
-
-    here = frame.filter(pl.col("data") == data)
-    trained = here.filter(pl.col("convention") == convention)
-    return pl.concat([trained, here.filter(~pl.col("ranker").is_in(trained["ranker"].to_list()))])
+    here = frame.where(data=data)
+    trained = here.where(convention=convention)
+    return Frame.joined([trained, here.take(~here.has("ranker", trained.names("ranker")))])
 
 
 def _overall(names: Names, boards: Boards) -> dict[str, Any]:
@@ -223,37 +221,40 @@ def _overall(names: Names, boards: Boards) -> dict[str, Any]:
     return {"means": pack(means), "wins": pack(wins), "pairs": pack(pairs), "findings": pack_texts(sentences)}
 
 
-def _means_over_data(frame: DataFrame) -> list[tuple[str, str, float, int]]:
-    import polars as pl
-
-    grouped = frame.group_by("measure", "ranker").agg(pl.col("value").mean(), pl.len())
-    return [(str(m), str(r), float(v), int(n)) for m, r, v, n in grouped.iter_rows()]
+def _means_over_data(frame: Frame) -> list[tuple[str, str, float, int]]:
+    return [(m, r, float(part["value"].mean()), len(part)) for (m, r), part in frame.by("measure", "ranker").items()]
 
 
 def costs_of(results: Results, data: str, convention: str) -> dict[str, dict[str, float]]:
     """Ranker → seconds of a fold on average, and the most memory."""
-    import polars as pl
+    seconds = [f"{what}_seconds" for what in ("select", "train", "predict")]
+    by_ranker = sorted(_under(results.costs(), data, convention).by("ranker").items())
+    return {
+        ranker: {**{what: _mean(part[what]) for what in seconds}, "peak_bytes": part["peak_bytes"].max().item()}
+        for (ranker,), part in by_ranker
+    }
 
-    seconds = [pl.col(f"{what}_seconds").mean() for what in ("select", "train", "predict")]
-    costs = _under(results.costs(), data, convention).group_by("ranker").agg(*seconds, pl.col("peak_bytes").max())
-    return {row.pop("ranker"): row for row in costs.sort("ranker").to_dicts()}
+
+def _mean(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def importance_of(results: Results, data: str, convention: str) -> dict[str, list[tuple[str, float]]]:
     """Ranker → its most important features with their share, the mean over folds and seeds of |importance| / Σ."""
-    import polars as pl
-
-    cell, size = ["fold", "ranker", "seed"], pl.col("importance").abs()
-    shares = _under(results.importances(), data, convention).with_columns(share=size / size.sum().over(cell))
-    shares = shares.filter(pl.col("share").is_finite())
-    cells = shares.group_by("ranker").agg(cells=pl.struct("fold", "seed").n_unique())
-    importance = shares.group_by("ranker", "feature").agg(pl.col("share").sum()).join(cells, on="ranker")
-    importance = importance.with_columns(pl.col("share") / pl.col("cells"))
-    importance = importance.sort("ranker", "share", "feature", descending=[False, True, False])
+    given = _under(results.importances(), data, convention)
+    _, cell = given.groups("fold", "ranker", "seed")
+    size = np.abs(given["importance"])
+    total = np.bincount(cell, size)[cell]
+    known = np.isfinite(total) & (total > 0)
+    shares = given.with_columns(share=np.divide(size, total, out=np.zeros(len(size)), where=known)).take(known)
     tops: dict[str, list[tuple[str, float]]] = {}
-    for ranker, feature, share in importance.select("ranker", "feature", "share").iter_rows():
-        if len(tops.setdefault(ranker, [])) < SHOWN_FEATURES and share > 0:
-            tops[ranker].append((feature, round(share, 6)))
+    for (ranker,), part in sorted(shares.by("ranker").items()):
+        cells = len(part.groups("fold", "seed")[0])
+        first, feature = part.groups("feature")
+        means = np.bincount(feature, part["share"]) / cells
+        named = zip((-means).tolist(), part.take(first).names("feature"), strict=True)
+        tops[ranker] = [(name, round(-share, 6)) for share, name in sorted(named)[:SHOWN_FEATURES] if share < 0]
     return tops
 
 

@@ -22,11 +22,11 @@ _COUNTS = ("queries", "documents", "relevant", "features")
 
 def bench_page(
     gathered: Gathered, *, title: str = "", published: Sequence[Published] = (),
-    step: Callable[[str], None] = lambda _: None,
+    notes: Sequence[str] = (), step: Callable[[str], None] = lambda _: None,
 ) -> str:  # fmt: skip
-    """The whole page as one text."""
+    """The whole page as one text; `notes` stand below the leaderboard."""
     results = gathered.results
-    data = bench_data(gathered, published, step)
+    data = {**bench_data(gathered, published, step), "notes": list(notes)}
     return numbers_page(
         "Pippin benchmark", title or f"Rankers on {listed(data['data'])}", data, facts(data, results),
         ("board", "tools", "reconcile", "figures", "queries"), audit=audits(results), failures=failures(results),
@@ -49,7 +49,8 @@ def facts(data: Mapping[str, Any], results: Results) -> list[str]:
 
 def audits(results: Results) -> list[dict[str, Any]]:
     """The data sets in words and counts; advice that was given for one is not repeated for the next."""
-    folds = results.datasets().to_dicts()
+    table = results.datasets()
+    folds = [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
     advised: dict[str, str] = {}
     vain: dict[tuple[str, ...], str] = {}
     records = []
@@ -109,7 +110,7 @@ def _folds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def failures(results: Results) -> list[list[str]]:
     """Cells that are not there, with their reasons."""
-    return [[str(v) for v in row] for row in results.failures().iter_rows()]
+    return [[str(v) for v in row] for row in results.failures().rows()]
 
 
 def provenance(results: Results) -> dict[str, Any]:

@@ -87,15 +87,15 @@ def _rankings(cell: Cell) -> Rankings:
     from pippin.data.texts import Texts
 
     scores = cell.scores()
-    queries = scores["query"].to_list()
+    queries = scores["query"].tolist()
     starts = [i for i, query in enumerate(queries) if not i or query != queries[i - 1]]
-    ids = scores["document"].to_list()
+    ids = scores["document"].tolist()
     documents = Texts.of(ids) if ids and ids[0] is not None else None
     judged = Dataset(
-        np.zeros((len(queries), 1), np.float32), scores["label"].to_numpy().astype(np.int32),
+        np.zeros((len(queries), 1), np.float32), scores["label"].astype(np.int32),
         np.array([*starts, len(queries)], np.int64), tuple(queries[i] for i in starts), documents,
     )  # fmt: skip
-    return Rankings(judged, np.ascontiguousarray(scores["score"].to_numpy(), np.float64))
+    return Rankings(judged, np.ascontiguousarray(scores["score"], np.float64))
 
 
 def _by_tool(rankings: dict[str, Rankings], names: Names, measure: str, number: dict[tuple[str, str], int]) -> Any:

@@ -6,7 +6,8 @@ Tables are those that `pippin leaderboard` prints, figures those of the page, dr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,18 +16,16 @@ from pippin.bench.published import Published, beside
 from pippin.bench.study import Study
 from pippin.bench.tables import training_convention
 from pippin.bench.winning_numbers import Winning, means_of, winning_numbers
-from pippin.errors import ConventionError
 from pippin.files import atomic_write
 from pippin.report import bench_figures as figures
 from pippin.report import leaderboard as report
 from pippin.report.bench_data import Gathered, costs_of, importance_of
-from pippin.report.figure import DRAWINGS, drawn
+from pippin.report.drawing_process import DrawingProcess, write_drawings
 from pippin.report.sheets import Names
 from pippin.report.study import study_figures
 from pippin.tables import Heading, Part, together
 
 Boards = Mapping[BoardKey, Leaderboard]
-Step = Callable[[str], None]
 T = TypeVar("T")
 FORMS = {"markdown": "md", "latex": "tex"}
 
@@ -106,21 +105,16 @@ def file_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text)[:80].strip("-.") or "data"
 
 
-def write_figures(
-    gathered: Gathered, folder: Path, kinds: Sequence[str] = ("svg", "pdf"), convention: str | None = None,
-    step: Step = lambda _: None,
-) -> list[Path]:  # fmt: skip
-    """Draw every figure of the page under the first tool, in each of the kinds; the files' paths."""
-    for kind in kinds:
-        if kind not in DRAWINGS:
-            raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, not as {kind}")
-    written = []
-    for name, spec in unique(paper_figures(gathered, convention)):
-        for kind in kinds:
-            written.append(folder / f"{name}.{kind}")
-            _write(written[-1], drawn(spec, kind))
-        step(name)
-    return written
+@contextmanager
+def figures_begun(
+    gathered: Gathered, folder: Path, kinds: Sequence[str], convention: str | None = None
+) -> Iterator[DrawingProcess]:
+    """Every figure of the page under the first tool, drawn in each of the kinds by another process while this one goes
+    on; `finish` waits for it.
+    """
+    with DrawingProcess(folder, kinds) as drawing:
+        drawing.begin(list(unique(paper_figures(gathered, convention))))
+        yield drawing
 
 
 def paper_figures(gathered: Gathered, convention: str | None = None) -> Iterator[tuple[str, figures.Spec]]:
@@ -203,16 +197,16 @@ def _winning_rows(winnings: Sequence[Winning]) -> list[dict[str, Any]]:
 
 def write_study_figures(studies: Sequence[Study], folder: Path) -> list[Path]:
     """Draw the figures of studies; the files written."""
-    written = []
+    written: list[Path] = []
     named = ((f"{file_name(s.data)}-{name}", spec) for s in studies for name, spec in study_figures(s).items())
     for name, spec in unique(named):
-        for kind in ("svg", "png"):
-            written.append(folder / f"{name}.{kind}")
-            _write(written[-1], drawn(spec, kind))
+        paths = {kind: folder / f"{name}.{kind}" for kind in ("svg", "png")}
+        write_drawings(paths, spec)
+        written += paths.values()
     return written
 
 
-def _write(path: Path, content: str | bytes) -> None:
+def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as out:
-        out.write(content.encode() if isinstance(content, str) else content)
+        out.write(content.encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class Figure:
         """For notebooks: the specification, and a drawing where only pictures can be shown."""
         bundle: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
         with suppress(MissingExtra):
-            bundle["image/svg+xml"] = drawn(self.spec, "svg").decode()
+            bundle["image/svg+xml"] = drawn(self.spec, ["svg"])["svg"].decode()
         return bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -55,7 +56,7 @@ class Figure:
             library = Markup(drawing_library())
             content = render("vega.html", title=self.title, spec=embedded(self.spec), library=library).encode()
         elif kind in DRAWINGS:
-            content = drawn(self.spec, kind)
+            content = drawn(self.spec, [kind])[kind]
         else:
             raise ConventionError(f"a figure is written as {', '.join(DRAWINGS)}, html or json, not as {kind!r}")
         with atomic_write(path) as out:
@@ -65,16 +66,18 @@ class Figure:
         return f"Figure({self.title!r})"
 
 
-def drawn(spec: Spec, kind: str) -> bytes:
-    """A figure of the page as a file for a paper: black on white."""
+def drawn(spec: Spec, kinds: Sequence[str]) -> dict[str, bytes]:
+    """A figure of the page as files for a paper, black on white: drawn once, and put into each of the kinds."""
     need("drawing figures", "vl_convert")
     import vl_convert
 
-    paper = on_paper(spec)
-    if kind == "svg":
-        return str(vl_convert.vegalite_to_svg(paper)).encode()
-    draw = vl_convert.vegalite_to_pdf if kind == "pdf" else vl_convert.vegalite_to_png
-    return bytes(draw(paper, scale=2) if kind == "png" else draw(paper))
+    svg = str(vl_convert.vegalite_to_svg(on_paper(spec)))
+    turned: dict[str, Callable[[], bytes]] = {
+        "svg": svg.encode,
+        "pdf": lambda: bytes(vl_convert.svg_to_pdf(svg)),
+        "png": lambda: bytes(vl_convert.svg_to_png(svg, scale=2)),
+    }
+    return {kind: turned[kind]() for kind in kinds}
 
 
 def on_paper(spec: Spec, width: int = 440) -> Spec:

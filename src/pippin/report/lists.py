@@ -120,17 +120,17 @@ class _Lists:
     def add(self, ranker: str, fold: str, cell: Cell) -> None:
         """Take in what a ranker made of the queries of a fold."""
         scores = cell.scores()
-        for (query,), rows in scores.group_by("query", maintain_order=True):
+        for (query,), rows in scores.by("query").items():
             at = self.number.get((fold, str(query)))
             if at is None:
                 continue
-            order = np.argsort(-rows["score"].to_numpy(), kind="stable")
+            order = np.argsort(-rows["score"], kind="stable")
             ranks = np.empty(len(order), np.int64)
             ranks[order] = np.arange(1, len(order) + 1)
             self.ranks.setdefault(at, {})[ranker] = ranks
             if at not in self.ids:
-                self.labels[at] = rows["label"].to_numpy()
-                self.ids[at] = [name or f"document {i}" for i, name in enumerate(rows["document"].to_list(), 1)]
+                self.labels[at] = rows["label"]
+                self.ids[at] = [name or f"document {i}" for i, name in enumerate(rows["document"], 1)]
 
     def packed(self, words: _Words, features: Sequence[str]) -> dict[str, Any]:
         """The arrays of the page."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +76,17 @@ def _of_results(
 ) -> list[Path]:  # fmt: skip
     from pippin.report.bench_data import Gathered
     from pippin.report.bench_page import bench_page
-    from pippin.report.export import write_figures, write_tables
+    from pippin.report.export import figures_begun, write_tables
 
     gathered, written = Gathered(results), []
-    if page:
-        written.append(target if target.suffix.lower() in PAGES else target / "index.html")
-        _write(written[0], bench_page(gathered, title=title, published=published, step=step))
-    if tables:
-        written += write_tables(gathered, target / "tables", published, convention)
-    if figures:
-        written += write_figures(gathered, target / "figures", figures, convention, step)
+    with figures_begun(gathered, target / "figures", figures, convention) if figures else nullcontext() as drawing:
+        if page:
+            written.append(target if target.suffix.lower() in PAGES else target / "index.html")
+            _write(written[0], bench_page(gathered, title=title, published=published, step=step))
+        if tables:
+            written += write_tables(gathered, target / "tables", published, convention)
+        if drawing is not None:
+            written += drawing.finish(step)
     return written
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pippin.report.page import Drawing, Section, Shown, page
@@ -25,7 +26,7 @@ def selection_table(path: Selection) -> Table:
     some = any(row[-1] for row in rows)
     rows = rows if some else [row[:-1] for row in rows]
     return Table(
-        [*heads, "kept most often"] if some else heads, rows, notes=[selection_sentence(path)],
+        [*heads, "kept most often"] if some else heads, rows, notes=[selection_sentence(path)], remarks=int(some),
         best={(i, 1) for i in smallest},
     )  # fmt: skip
 
@@ -55,7 +56,7 @@ def _gap(point: Versus) -> list[str]:
     """Difference, its interval, p, verdict and cost."""
     seconds = "" if math.isnan(point.seconds) else f"{point.seconds:.2f}"
     if math.isnan(point.difference):
-        return ["", "", "", "", seconds]
+        return ["", "", "", point.verdict if point.unfinished else "", seconds]
     interval = _interval(point.difference_low, point.difference_high, "+")
     p = "" if math.isnan(point.p) else "<0.001" if point.p < 0.001 else f"{point.p:.3f}"
     return [f"{point.difference:+.4f}", interval, p, point.verdict, seconds]
@@ -67,13 +68,24 @@ def _interval(low: float, high: float, sign: str) -> str:
 
 def versus_table(rows: Sequence[Versus], measure: str) -> Table:
     """A row per data set and ranker, each baseline before what is held against it; and how often what helped."""
-    cells = [[row.data, row.ranker, f"{row.mean:.4f}", _interval(row.low, row.high, ""), *_gap(row)] for row in rows]
+    cells = [
+        [
+            row.data,
+            row.ranker,
+            "" if row.unfinished else f"{row.mean:.4f}",
+            _interval(row.low, row.high, ""),
+            *_gap(row),
+        ]
+        for row in rows
+    ]
     heads = ["data", "ranker", measure, "95% interval", "against the first", "95% interval", "p", "verdict", "seconds"]
     held = [row for row in rows if not math.isnan(row.difference)]
     counts = {verdict: sum(row.verdict == verdict for row in held) for verdict in ("better", "worse", "no difference")}
     told = f"{len(held)} comparisons: {counts['better']} better, {counts['worse']} worse, "
     note = f"{told}{counts['no difference']} without a difference (t over queries, Holm, 0.05)."
-    return Table(heads, cells, names=2, keys=2, notes=[note])
+    lacking = sum(row.unfinished for row in rows)
+    told = f"{lacking} not finished: a fold was refused, and the results say why." if lacking else ""
+    return Table(heads, cells, names=2, keys=2, notes=[" ".join(filter(None, (note, told)))])
 
 
 def smallest_table(paths: Sequence[Selection]) -> Table:
@@ -107,7 +119,7 @@ def curves_table(curves: Sequence[Learning]) -> Table:
                 "" if last is None else f"{last[1]:.4f} ({last[0]})",
             ])  # fmt: skip
     heads = ["data", "ranker", *(f"{n} queries" for n in numbers), "all (queries)"]
-    notes = [sentence for found in curves for sentence in learning_sentences(found)]
+    notes = [_overtaking(one, found) for found in curves for one in found.overtakings]
     return Table(heads, rows, names=2, keys=2, notes=notes)
 
 
@@ -139,12 +151,27 @@ def selection_page(paths: Sequence[Selection]) -> str:
         points = [*path.points, (path.features, path.everything)]
         rows = [_point(path.data, k, p.mean, p.low, p.high, path.measure, "features") for k, p in points]
         figure = Drawing(
-            "lines", rows, f"{path.measure} by number of features", {"yTitle": path.measure},
+            "lines", rows, f"{path.measure} by number of features",
+            {"yTitle": path.measure, "xTitle": "features (log scale)", "log": True},
             title=f"{path.step} > {path.ranker} on {path.data}", words="Whiskers are 95 % intervals.", wide=True,
         )  # fmt: skip
-        table = Shown(selection_table(path), f"The path on {path.data}", f"path-{path.data}")
-        sections.append(Section(f"Fewer features on {path.data}", [selection_sentence(path)], [figure], [table]))
-    return page("Pippin select", "How many features are enough?", selection_sentence(paths[0]), sections, [])
+        notes = [_KEPT] if any(path.kept.values()) else []
+        table = Shown(replace(selection_table(path), notes=notes), f"The path on {path.data}", f"path-{path.data}")
+        words = [selection_sentence(path)] if len(paths) > 1 else []
+        sections.append(Section(f"Fewer features on {path.data}", words, [figure], [table], nav=path.data))
+    facts = [paths[0].measure, f"{paths[0].folds} folds"]
+    return page("Pippin select", "How many features are enough?", _enough(paths), sections, facts)
+
+
+_KEPT = "Kept most often: the features, by name or number, and in how many of the folds each was kept."
+
+
+def _enough(paths: Sequence[Selection]) -> str:
+    """What all paths say, in one sentence."""
+    if len(paths) == 1:
+        return selection_sentence(paths[0])
+    told = [f"{path.smallest or 'no set tried'} of {path.features} features on {path.data}" for path in paths]
+    return f"{paths[0].step} > {paths[0].ranker} is not significantly worse with fewer: {', '.join(told)}."
 
 
 def _point(series: str, x: int, mean: float, low: float, high: float, measure: str, unit: str) -> dict[str, Any]:
@@ -186,7 +213,8 @@ def _overtaking(one: Overtaking, found: Learning) -> str:
         said = f"{one.ranker} is ahead of {one.other} from {first} queries on"
     else:
         said = f"{one.ranker} overtakes {one.other} at {one.queries:.0f} queries"
-    return f"On {found.data} {said} (95% interval: {number(one.low)} … {number(one.high)})."
+    ends = dict.fromkeys((number(one.low), number(one.high)))
+    return f"On {found.data} {said} (95% interval: {' … '.join(ends)})."
 
 
 def learning_record(found: Learning) -> dict[str, Any]:
@@ -218,9 +246,13 @@ def learning_page(curves: Sequence[Learning]) -> str:
             for n, mean, low, high in curve
         ]
         figure = Drawing(
-            "lines", rows, f"{found.measure} by training queries", {"yTitle": found.measure},
+            "lines", rows, f"{found.measure} by training queries",
+            {"yTitle": found.measure, "xTitle": "training queries (log scale)", "log": True},
             title=f"Learning curves on {found.data}", words="Whiskers are 95 % intervals over queries.", wide=True,
         )  # fmt: skip
-        table = Shown(learning_table(found), f"Learning curves on {found.data}", f"curve-{found.data}")
-        sections.append(Section(f"Fewer queries on {found.data}", learning_sentences(found), [figure], [table]))
-    return page("Pippin curve", "How many queries are enough?", learning_sentences(curves[0])[0], sections, [])
+        table = replace(learning_table(found), notes=[])
+        shown = Shown(table, f"Learning curves on {found.data}", f"curve-{found.data}")
+        words = learning_sentences(found) if len(curves) > 1 or len(found.overtakings) > 1 else []
+        sections.append(Section(f"Fewer queries on {found.data}", words, [figure], [shown], nav=found.data))
+    finding = " ".join(learning_sentences(found)[0] for found in curves)
+    return page("Pippin curve", "How many queries are enough?", finding, sections, [curves[0].measure])

@@ -87,7 +87,7 @@ class Sheet:
 
     def differs(self, a: str, b: str) -> bool:
         """Whether a is significantly ahead of b."""
-        return self.board is not None and self.board.winner(a, b) > 0 and self.board.significant(a, b)
+        return self.board is not None and self.board.significant(a, b) and self.board.winner(a, b) > 0
 
 
 Sheets = Mapping[tuple[str, str], Sheet]  # by tool and measure
@@ -126,20 +126,20 @@ def _pair(board: Board, a: str, b: str) -> tuple[float, float]:
 def pairs(names: Names, sheets: Sheets) -> dict[str, Any]:
     """The corrected p and the effect of every pair, once for all tools and measures that agree on them."""
     first, second = np.triu_indices(len(names.rankers), 1)
+    asked = [(names.rankers[i], names.rankers[j]) for i, j in zip(first, second, strict=True)]
     tables: list[NDArray[Any] | None] = []
+    by_tests: dict[int, NDArray[Any]] = {}  # leaderboards that agree on every value share their tests
     for measure in names.measures:
         for tool in names.tools:
             sheet = sheets.get((tool, measure))
             if sheet is None or sheet.board is None:
                 tables.append(None)
                 continue
-            known = set(sheet.board.table.systems)
-            both = [
-                _pair(sheet.board, a, b) if a in known and b in known else (np.nan, np.nan)
-                for a, b in ((names.rankers[i], names.rankers[j]) for i, j in zip(first, second, strict=True))
-            ]
-            p, effect = np.array(both).reshape(-1, 2).T
-            tables.append(np.array([significant_digits(p), np.round(effect, 2)], np.float32))
+            tests = id(sheet.board.tested)
+            if tests not in by_tests:
+                p, effect = np.array([_pair(sheet.board, a, b) for a, b in asked]).reshape(-1, 2).T
+                by_tests[tests] = np.array([significant_digits(p), np.round(effect, 2)], np.float32)
+            tables.append(by_tests[tests])
     unlike, which = distinct(tables)
     stacked = np.array(unlike, np.float32).reshape(len(unlike), 2, len(first))
     return {"pair_ways": pack(which.reshape(len(names.measures), len(names.tools))),
@@ -159,11 +159,12 @@ def stretches(order: Sequence[str], differs: Callable[[str, str], bool]) -> list
     >>> stretches("abcd", lambda a, b: (a, b) in (("a", "c"), ("a", "d"), ("b", "d")))
     [(1, 2), (2, 3), (3, 4)]
     """
+    nearest = [next((i for i in range(j - 1, -1, -1) if differs(order[i], order[j])), -1) for j in range(len(order))]
     groups: list[tuple[int, int]] = []
-    end = 0
+    end = last = 0
     for start in range(len(order)):
-        last = start
-        while last + 1 < len(order) and not any(differs(order[i], order[last + 1]) for i in range(start, last + 1)):
+        last = max(last, start)
+        while last + 1 < len(order) and nearest[last + 1] < start:
             last += 1
         if last >= end:
             groups.append((start + 1, last + 1))

@@ -28,10 +28,11 @@ def study_page(studies: Sequence[Study], facts: Sequence[str] = ()) -> str:
 
 
 _ANSWERS = {"yes": "hold", "partly": "hold partly", "no": "do not hold", "unknown": "cannot be told"}
+_ANSWER = {"yes": "It holds", "partly": "It holds partly", "no": "It does not hold", "unknown": "It cannot be told"}
 
 
 def _sections(study: Study, where: str) -> list[Section]:
-    words = [report.lead(study), *(f"{i}. {c.statement} {_ANSWERS[c.holds][:1].upper()}{_ANSWERS[c.holds][1:]}: "
+    words = [report.lead(study), *(f"{i}. {c.statement} {_ANSWER[c.holds]}: "
              f"{c.words}" for i, c in enumerate(study.conclusions, 1))]  # fmt: skip
     name = study.data.replace(" ", "-")
     conclusions = Shown(report.conclusions_table(study), f"Conclusions{where}", f"conclusions-{name}")

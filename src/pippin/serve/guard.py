@@ -26,6 +26,7 @@ from pippin.boards.accounts import Account, NotAllowed, account_of, session_of
 from pippin.boards.site import Site
 from pippin.boards.store import StoreDown
 from pippin.errors import PippinError, UnknownName
+from pippin.serve.patience import Body
 
 SESSION, VISIT = "pippin_session", "pippin_visit"
 FORM_BYTES = 64 << 10  # of a form without a file
@@ -77,7 +78,8 @@ class Headered:
 
 
 class Limited:
-    """Counts the bytes of a body while they arrive, and stops beyond the limit, whatever the head promised."""
+    """Counts the bytes of a body while they arrive, and stops beyond the limit or where they come too slowly,
+    whatever the head promised."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self.app, self.site = app, site
@@ -87,16 +89,14 @@ class Limited:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit, counted = self._limit(scope), 0
+        limit, body = self._limit(scope), Body(receive)
         promised = Headers(scope=scope).get("content-length", "0")
 
         async def limited() -> Message:
-            nonlocal counted
             if promised.isdigit() and int(promised) > limit:
                 raise HTTPException(413, _too_large(limit))
-            message = await receive()
-            counted += len(message.get("body", b""))
-            if counted > limit:
+            message = await body.next()
+            if body.counted > limit:
                 raise HTTPException(413, _too_large(limit))
             return message
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pippin.serve.running import become, begin_child, quiet_logging
+
+if TYPE_CHECKING:
+    import uvicorn
 
 
 def main() -> None:
@@ -19,16 +22,27 @@ def main() -> None:
     folder, handle, user = begin_child()
     site = Site(folder)
     app = make_app(site)
-    config = uvicorn.Config(
-        app, access_log=False, log_config=quiet_logging(), server_header=False, proxy_headers=True,
-        timeout_graceful_shutdown=3, lifespan="off",
-    )  # fmt: skip
-    config.load()
+    config = configured(app)
     asyncio.run(warm(app))
     site.store.close()  # connections of whom this process was
     if user:
         become(int(user))
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(handle))])
+
+
+def configured(app: Any) -> uvicorn.Config:
+    """How the application is served, loaded."""
+    import uvicorn
+
+    from pippin.serve.patience import Timed
+
+    config = uvicorn.Config(
+        app, http=Timed, access_log=False, log_config=quiet_logging(), server_header=False, proxy_headers=True,
+        timeout_graceful_shutdown=3, lifespan="off",
+    )  # fmt: skip
+    config.load()
+    config.get_loop_factory()  # a module of its own, which may be out of reach later
+    return config
 
 
 async def warm(app: Any) -> None:

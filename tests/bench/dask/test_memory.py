@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from pippin.report.evaluation import as_record
 
 pytest.importorskip("distributed")
 MEASURES = ("NDCG@5", "MAP")
-EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values()]
+EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if tool.convention.ties != "topk-of-all"]
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +74,28 @@ def test_two_workers_share_the_queries(client: Any, data: tuple[Dataset, Dataset
     assert judge.mean(grown.predict(valid)) > judge.mean(-valid.features[:, 0].astype(np.float64)) + 0.05
 
 
-def test_a_worker_killed_while_trees_grow(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -> None:
+def test_a_worker_killed_while_trees_grow(
+    client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train, _ = data
     write_partitions(train, tmp_path / "parts", rows=150)
     quiet = larger.train_partitions(ranker().set_params(rounds=400), tmp_path / "parts", client)
     victim = min(client.run(os.getpid).values())
-    threading.Timer(0.3, os.kill, (victim, signal.SIGKILL)).start()
+    watch, watched = larger._watch, 0
+
+    def kill_and_watch(*given: Any) -> None:
+        nonlocal watched
+        watched += 1
+        if watched == 1:
+            while not all(client.processing().values()):  # every worker has its share
+                time.sleep(0.01)
+            time.sleep(0.1)
+            os.kill(victim, signal.SIGKILL)
+        watch(*given)
+
+    monkeypatch.setattr(larger, "_watch", kill_and_watch)
     disturbed = larger.train_partitions(ranker().set_params(rounds=400), tmp_path / "parts", client)
+    assert watched == 2
     assert victim not in client.run(os.getpid).values()
     assert disturbed.boosters_ == quiet.boosters_
 
@@ -129,6 +144,11 @@ def test_bad_input(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -
         larger.train_partitions(ranker(), tmp_path / "infinite", client)
 
 
+def without_catalogue(table: str) -> str:
+    """What stands under every tool but RecBole, which ranks a catalogue of all documents."""
+    return "\n".join(line for line in table.splitlines() if "recbole" not in line.lower())
+
+
 def test_the_commands(
     client: Any, tmp_path: Path, data: tuple[Dataset, Dataset], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,17 +165,20 @@ def test_the_commands(
 
     write_letor(data[0], tmp_path / "train.txt")
     write_letor(data[1], tmp_path / "test.txt")
-    assert "5 features, float64)" in said("convert", "@train.txt", "@parts", "--partitions", "500")
+    written = said("convert", "@train.txt", "@parts", "--partitions", "500")
+    assert "5 features, float64)" in " ".join(written.split())  # broken where the folder's name makes the line too long
     said("convert", "@test.txt", "@more.parquet")
     said("convert", "@more.parquet", "@more", "--partitions", "100")
     said("train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json")
     said("rank", "@model.json", "@test.txt", "-o", "@scores.txt")
     said("rank", "@model.json", "@more", "-o", "@scored/")
     plain = said("eval", "@test.txt", "@scores.txt", "--tool", "all", "--ties-range")
-    assert said("eval", "@test.txt", "@scores.txt", "--tool", "all", "--ties-range", "--stream") == plain
     assert said("eval", "@scored", "--tool", "all", "--ties-range") == plain
-    assert said("eval", "@scored", "--tool", "all", "--ties-range", "--stream") == plain
-    assert said("eval", "@scored", "--tool", "all", "--ties-range", "--dask", address) == plain
+    # A catalogue of all documents is not evaluated by parts, so that its tool is left out there.
+    parts = without_catalogue(plain)
+    assert parts != plain
+    for by in (("@test.txt", "@scores.txt", "--stream"), ("@scored", "--stream"), ("@scored", "--dask", address)):
+        assert without_catalogue(said("eval", *by, "--tool", "all", "--ties-range")) == parts
     per_query = said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
     assert said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query
     for arguments, sentence in (

@@ -88,7 +88,7 @@ def test_extraction_is_a_table_of_the_features_in_their_order() -> None:
 def test_the_sets_have_their_published_sizes_and_orders() -> None:
     sizes = {name: len(SETS[name]) for name in SETS}
     assert sizes == {"ohsumed": 45, "gov": 64, "gov_text": 44, "letor4": 46, "mslr": 131, "proximity": 5, "query": 5,
-                     "positions": 2}  # fmt: skip
+                     "positions": 2, "dense": 4}  # fmt: skip
     gov = SETS["gov"].texts
     assert (gov[0], gov[20]) == ("tf@body", "bm25@body")
     assert (gov[40], gov[50], gov[59], gov[60]) == ("sitemap_term", "pagerank", "children", "bm25@extracted_title")

@@ -64,7 +64,7 @@ def test_places_of_time_count_the_two_texts_that_are_lost(tmp_path: Path) -> Non
 def test_the_fuller_judgements_of_time_are_taken(tmp_path: Path) -> None:
     collection = read(tmp_path, {**TIME, "TIME.REL.ALL": "1  1 2\n\n2  1 2\n"})
     assert judged(collection) == {"1": ["1", "2"], "2": ["1", "2"]}
-    assert collection.files["judgements"].name == "TIME.REL.ALL"
+    assert collection.files["judgements"][0].name == "TIME.REL.ALL"
 
 
 def test_lisa_in_several_files(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_lisa_in_several_files(tmp_path: Path) -> None:
     ]
     assert [query.text for query in collection.queries] == ["I AM INTERESTED IN COUNCILS.", "LIBRARIANS."]
     assert judged(collection) == {"1": ["1"], "2": ["1", "1001"]}
-    assert {what: file.name for what, file in collection.files.items()} == {
+    assert {what: file.name for what, (file,) in collection.files.items()} == {
         "queries": "LISA.QUE", "judgements": "LISA.REL",
     }  # fmt: skip
 

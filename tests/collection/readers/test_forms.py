@@ -13,7 +13,7 @@ from tests.collection.readers.samples import packed, put
 
 from pippin.collection.collection import Collection
 from pippin.collection.readers import explain, read_collection
-from pippin.collection.readers.judged import read_judged
+from pippin.collection.readers.judged import Told, read_judged
 from pippin.collection.topics import read_queries
 from pippin.errors import DataError
 
@@ -140,7 +140,11 @@ def test_judgements_of_every_form(name: str, text: str, tmp_path: Path) -> None:
 
 def test_a_judgement_without_a_label(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"qrels\.jsonl:1: there is no label"):
-        read_judged(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})))
+        read_judged(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a", "weight": 3})))
+    told = Told()
+    judged = read_judged(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})), told)
+    assert judged.labels.tolist() == [1]
+    assert told.notes == ["judgements have no labels: every document that is listed is relevant, 1"]
 
 
 def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
@@ -151,9 +155,10 @@ def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
     said = explain(tmp_path)
     for sentence in (
         "taken for jsonl", "streams text", "queries.tsv: 2", "q1: apples", "qrels.tsv: 1 of 1 queries, labels 1",
-        "nobody judged 1 of the queries", "not indexed: year (int)", "docs.jsonl, notes.bin", "next: pippin build",
+        "nobody judged 1 of the queries", "not indexed: year (int)", "documents: docs.jsonl",
+        "other files: notes.bin", "next: pippin build",
     ):  # fmt: skip
         assert sentence in said
-    put(tmp_path, "topics.tsv", "q1\tapples\n")
+    put(tmp_path, "topics.tsv", "q1\tplums\n")
     assert "stops here" in explain(tmp_path)
     assert "several files may hold the queries" in explain(tmp_path)

@@ -90,7 +90,7 @@ def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
         ("fruit.all", ".I 1\n.T\na\n.I\n.T\nb\n", "one document number is expected after .I", 4),
         ("fruit.all", ".I 1\n.T\na\n.I 2 3\n.T\nb\n", "one document number is expected after .I", 4),
         ("cranqrel", "1 1 1\n1 2 7\n", "the code '7' is none of Cranfield's", 2),
-        ("cranqrel", "1 1 1\n\n1 1 2\n", "document 1 stands twice in query 1", 3),
+        ("cranqrel", "1 1 1\n\n1 1 2\n", "document 1 of query 1 is judged twice, 4 and 3", 3),
         ("cranqrel", "", "the file is empty", None),
         ("queries", ".I 1\n.T\na\n", "the query 1 has no text (it has title)", 1),
     ],

@@ -87,14 +87,13 @@ GOOD = '{"id": 1, "text": "a", "url": "u"}\n\n'
         ('{"text": "b"}', "there is no id"),
         ('{"id": "  ", "text": "b"}', "there is no id"),
         ('{"id": 1.5, "text": "b"}', "there is no id"),
-        ('{"id": "a b", "text": "b"}', "the id 'a b' has blanks"),
         ('{"id": 2, "text": 7}', "the field 'text' is not text but int"),
         ('{"id": 2, "text": ["b", 3]}', "the field 'text' is not text but list"),
         ('{"id": 2, "url": 7}', "the field 'url' is not text but int"),
         ('{"id": 2, "links": 7}', "the links are not a list but int"),
         ('{"id": 2, "links": [["a", "b", "c"]]}', "a link is a url, a pair"),
         ('{"id": 2, "links": [{"to": "b"}]}', "a link is a url, a pair"),
-        (b'{"id": 2, "text": "\xe9"}', "byte 20 of the line is not UTF-8"),
+        (b'{"id": 2, "text": "\x81"}', "byte 20 of the line is neither UTF-8 nor windows-1252"),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str | bytes, sentence: str) -> None:
@@ -141,7 +140,6 @@ def test_csv(tmp_path: Path) -> None:
         (b"id,text\n1,a\n2\n", "2 columns are expected (id, text), not 1", 3),
         (b'id,text\n1,"a\nb"\n2,"c', "the row cannot be read", 4),
         (b"name,text\n1,a\n", "there is no id", 2),
-        (b"id,text\n1,\xe9\n", "the row cannot be read", None),
     ],
 )
 def test_bad_csv(tmp_path: Path, text: bytes, sentence: str, line: int | None) -> None:
@@ -198,13 +196,13 @@ def test_beir(tmp_path: Path) -> None:
     assert other is not None
     assert other.query_ids == ("q0",)
     bad = put(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n")
-    with pytest.raises(DataError, match=r"test.tsv:2: three columns are expected") as caught:
+    with pytest.raises(DataError, match=r"test.tsv:2: the label 'x' is neither a whole number") as caught:
         read_collection(tmp_path)
     assert caught.value.file == str(bad)
     bad.unlink()
-    assert read_collection(tmp_path).files["judgements"].name == "train.tsv"
+    assert read_collection(tmp_path).files["judgements"][0].name == "train.tsv"
     put(tmp_path, "qrels/dev.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
-    assert read_collection(tmp_path).files["judgements"].name == "dev.tsv"
+    assert read_collection(tmp_path).files["judgements"][0].name == "dev.tsv"
     for split in ("train", "dev"):
         (tmp_path / "qrels" / f"{split}.tsv").rename(tmp_path / "qrels" / f"{split}-2.tsv")
     with pytest.raises(DataError, match=r"which judgements \(dev-2.tsv, train-2.tsv\)\? Name one with --judgements"):
@@ -223,7 +221,7 @@ def test_documents_alone_need_no_answer_about_queries(tmp_path: Path) -> None:
     put(tmp_path, "documents.jsonl", jsonl([{"id": 1, "text": "a"}]))
     put(tmp_path, "queries.tsv", "1\ta\n")
     put(tmp_path, "topics.tsv", "1\tb\n")
-    with pytest.raises(DataError, match=r"several files may hold the queries .* name one with --queries"):
+    with pytest.raises(DataError, match=r"several files may hold the queries .* name one with --topics"):
         read_collection(tmp_path)
     collection = read_collection(tmp_path, documents_only=True)
     assert (len(list(collection)), collection.queries) == (1, ())
@@ -233,15 +231,16 @@ def test_judgements_of_other_queries_are_an_error(tmp_path: Path) -> None:
     put(tmp_path, "documents.jsonl", jsonl(ROWS))
     put(tmp_path, "queries.tsv", "q1\tapples\n")
     put(tmp_path, "qrels.txt", "7 0 d1 2\n")
-    with pytest.raises(DataError, match=r"none of the judged queries \(7 …\) is among the queries \(q1 …\)"):
+    with pytest.raises(DataError, match=r"none of the judged queries \(7\) is among the queries \(q1\)"):
         read_collection(tmp_path)
 
 
 def test_two_files_of_queries_are_an_error(tmp_path: Path) -> None:
     documents = put(tmp_path, "documents.jsonl", jsonl(ROWS))
     queries = put(tmp_path, "queries.tsv", "q1\tapples\n")
-    put(tmp_path, "topics.txt", "q1\tapples\n")
-    with pytest.raises(DataError, match=r"several files may hold the queries \(queries.tsv, topics.txt\); name one"):
+    put(tmp_path, "topics.txt", "q1\tpears\n")
+    several = r"hold the queries \(queries.tsv, topics.txt\) and disagree \(query q1 has two texts\); name one"
+    with pytest.raises(DataError, match=several):
         read_collection(documents)
     assert len(read_collection(documents, queries=queries).queries) == 1
 
@@ -338,12 +337,12 @@ def test_the_table_of_formats_is_complete() -> None:
 def test_what_is_no_collection(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file or folder"):
         read_collection(tmp_path / "nothing")
-    with pytest.raises(DataError, match=r"no format of documents is recognised here; the files are \.txt\. make it"):
+    with pytest.raises(DataError, match=r"no format of documents is recognised here; the files are \.txt\. Make it"):
         read_collection(put(tmp_path, "a.txt", "some text"))
     with pytest.raises(UnknownName, match="no collection format is called 'jsonlines'; did you mean jsonl"):
         read_collection(tmp_path, format="jsonlines")
     put(tmp_path, "b.html", "")
-    put(tmp_path, "documents.csv", "id,text\n1,a\n")
+    put(tmp_path, "table.csv", "id,text\n1,a\n")
     with pytest.raises(DataError, match="this may be csv or html: name one with --reader"):
         read_collection(tmp_path)
     assert len(list(read_collection(tmp_path, format="csv"))) == 1

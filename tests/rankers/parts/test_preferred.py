@@ -144,6 +144,13 @@ def test_propensities_may_be_given(data: Dataset) -> None:
     assert flat.weights.tobytes() == naive.weights.tobytes()
 
 
+def test_many_documents_with_pairs_are_not_damped(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = preferred(data, all_pairs(data))
+    usual = LambdaMART(rounds=3, damp=False, learning_rate=0.1).fit(pairs)
+    monkeypatch.setattr("pippin.rankers.parts.trees.MANY", 1)
+    assert LambdaMART(rounds=3).fit(pairs).boosters_ == usual.boosters_
+
+
 def test_what_cannot_learn_from_pairs_says_so(data: Dataset) -> None:
     pairs = preferred(data, all_pairs(data))
     with pytest.raises(DataError, match="listnet learns from labels and not from pairs"):

@@ -175,7 +175,9 @@ def _grow_together(
         raise DataError("the cluster has no worker")
     given = shares(useful, len(workers))
     # The whole decides on the size of trees, and a worker sees its share alone.
-    given_parameters = {**model.get_params(deep=False), **model.sizes(_unlike_queries(whole))}
+    asked = model.get_params(deep=False)
+    documents = sum(part.unlike if asked["drop_constant"] else part.documents for part in useful)
+    given_parameters = {**asked, **model.sizes(_unlike_queries(whole), documents)}
     workers = workers[: len(given)]
     networks = _networks(client, workers)
     shipped = None if valid is None else client.scatter(valid, broadcast=True)

@@ -3,9 +3,6 @@
 A new one is a function in a file of this folder; every file here is loaded with the package.
 """
 
-import importlib
-import pkgutil
-
 from pippin.collection.features.base import (
     FEATURES,
     SETS,
@@ -19,9 +16,9 @@ from pippin.collection.features.base import (
     parse_features,
     sets_of,
 )
+from pippin.modules import load_folder
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+load_folder(__name__)
 
 __all__ = [
     "FEATURES", "SETS", "BoundFeature", "Feature", "FeatureSet", "check_streams", "extract", "extract_many",

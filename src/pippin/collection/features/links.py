@@ -19,6 +19,7 @@ from pippin.collection.candidates import Candidates, Floats, Ints
 from pippin.collection.features.base import feature, total
 from pippin.collection.propagation import LINK_ALPHA, SITEMAP_ALPHA, Neighbourhood, propagate, sitemap_weights
 from pippin.collection.ranks import Hits, hits
+from pippin.collection.sparse import Sparse
 from pippin.collection.topical import BEST, TopicalHits, topical_hits
 from pippin.collection.web import Web
 from pippin.errors import ConventionError
@@ -30,6 +31,7 @@ _SHAKERY = "Shakery, Zhai 2003"
 _NIE = "Nie, Davison, Qi 2006"
 _LETOR3 = "Qin, Liu, Xu, Li 2010 (LETOR), Table 2"
 _LIMITS = {"alpha": "[0, 1]", "alpha_is_self": "[0, 1]", "b": "[0, 1]", "topic_alpha": "[0, 1]"}
+_STRETCH = 256  # pages of which the best one says whether any can be among the best of all
 _WORKSPACES: weakref.WeakKeyDictionary[Candidates, dict[tuple[Any, ...], Workspace]] = weakref.WeakKeyDictionary()
 
 
@@ -73,9 +75,13 @@ class Workspace:
 
     def _gains(self, counts: Floats, pages: Ints) -> Floats:
         """c(k1+1)/(c + k1(1−b + b·|d|/avgdl)) of counts [m] or [m, u]; 0 where the count is 0."""
-        norm = self.k1 * ((1 - self.b) + self.b * self.lengths[pages] / self.average)
-        below = counts + (norm if counts.ndim == 1 else norm[:, None])
-        gains: Floats = np.divide(counts * (self.k1 + 1), below, out=np.zeros_like(counts), where=counts != 0)
+        norm = self.b * self.lengths[pages]  # worked out in one place: memory takes longer than numbers
+        norm /= self.average
+        norm += 1 - self.b
+        norm *= self.k1
+        below = np.add(counts.T, norm, out=norm if counts.ndim == 1 else None).T
+        gains = counts * (self.k1 + 1)
+        np.divide(gains, below, out=gains, where=True if below.all() else below != 0)
         return gains
 
     def bm25(self, counts: Floats) -> Floats:
@@ -108,7 +114,7 @@ class Workspace:
 
     def table(self, pages: Ints) -> Floats:
         """[n, 1 + u] the score and the counts of some pages: what is propagated, in one go."""
-        return self._table[self._matched[0].slots(pages)]
+        return np.take(self._table, self._matched[0].slots(pages), axis=0)
 
     @cached_property
     def around(self) -> Neighbourhood:
@@ -124,18 +130,19 @@ class Workspace:
         """[n, 1 + u] the candidates' scores and counts, propagated along links."""
 
         def make() -> Floats:
-            weights = self.keep((weighting,), lambda: self._weights(weighting))
+            weights: Sparse = self.keep((weighting,), lambda: self._weights(weighting))
             h = propagate(weights, self.around_table, alpha, alpha_is_self=bool(alpha_is_self))
             return h[self.around.slots]
 
         found: Floats = self.keep((weighting, alpha, alpha_is_self), make)
         return found
 
-    def _weights(self, weighting: str) -> Any:
+    def _weights(self, weighting: str) -> Sparse:
         if weighting == "uniform":
             return self.around.uniform()
         if weighting == "in":
-            return self.keep(("out",), lambda: self._weights("out")).T.tocsr()
+            out: Sparse = self.keep(("out",), lambda: self._weights("out"))
+            return out.transposed()
         return self.around.weighted()
 
     def along_sitemap(self, alpha: float, alpha_is_self: int, levels: int) -> Floats:
@@ -160,7 +167,8 @@ class Workspace:
     def topics(self) -> Floats:
         """[k] the topics of the query."""
         scores, (_, matched) = self.scores, self._matched
-        enough = np.partition(scores, -BEST)[-BEST] if len(scores) > BEST else -np.inf
+        heads = np.maximum.reduceat(scores, np.arange(0, len(scores), _STRETCH)) if len(scores) else scores
+        enough = np.partition(heads, -BEST)[-BEST] if len(heads) > BEST else -np.inf  # as many pages have at least that
         top = np.flatnonzero(scores >= enough)
         best = matched[top[np.lexsort((top, -scores[top]))]][:BEST]
         return self.web.topics.of_query(self.index, self.words, best)

@@ -8,21 +8,23 @@ are found beside the documents, how streams are chosen, and what is checked when
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import Any, Literal
 
-from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document, Query
-from pippin.collection.files import first_files, head
-from pippin.collection.readers.judged import read_judged
-from pippin.collection.topics import read_queries
+from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document
+from pippin.collection.files import files_under, head
+from pippin.collection.readers.asked import BESIDE, Asked, Beside, Wanted, find_asked
+from pippin.collection.readers.nearest import no_format
+from pippin.collection.repeated import first_of_each
 from pippin.data.irds import PREFIX, is_id
-from pippin.data.trec import Judgements
-from pippin.errors import DataError, UnknownName
+from pippin.errors import DataError, PippinError
 from pippin.registry import Registry
 
+PEEK = 1000  # documents that are looked up among the judged ones to tell formats apart
 HEADINGS, EXTRACTED = "headings", "extracted_title"
 WEB_STREAMS = ("body", ANCHOR, "title", "url", EXTRACTED)
 DESCRIPTIONS = {
@@ -34,55 +36,6 @@ DESCRIPTIONS = {
     ANCHOR: "the texts of the links that point to the document",
     "url": "the address of the document without its scheme",
 }
-# Not pages of a folder of pages that happen to be called so.
-QUERY_FILES = r"(?!.*\.html?$)(.*[._-])?(queries|query|topics?)([._-].*)?"
-JUDGEMENT_FILES = r"(?!.*\.html?$)(.*[._-])?(qrels?|judge?ments?)([._-].*)?"
-
-
-PLAINLY = re.compile(r"(queries|topics|qrels)(\.\w+)*|.*\.(queries|topics|qrels)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What `read_collection` was asked for."""
-
-    path: Path
-    queries: Path | None
-    judgements: Path | None
-    name: str
-    streams: tuple[str, ...] | None
-    query_field: str | None
-    documents_only: bool = False  # neither queries nor judgements are looked for
-    jobs: int = 1  # processes that parse pages
-    links_only: bool = False  # what documents say does not matter, but where they stand and lead to
-
-    @property
-    def folder(self) -> Path:
-        """Where files beside the documents are looked for."""
-        return self.path if self.path.is_dir() else self.path.parent
-
-    def beside(self, pattern: str, what: str) -> Path | None:
-        """The one file of the folder whose whole name matches, in any case; several are an error."""
-        if is_id(str(self.path)):
-            return None
-        matching = re.compile(pattern, re.IGNORECASE).fullmatch
-        files = sorted(p for p in self.folder.iterdir() if p.is_file() and p != self.path and matching(p.name))
-        # `queries.tsv` before `test-queries.tsv`; files in a folder of that name where there is none at the top.
-        files = [p for p in files if PLAINLY.fullmatch(p.name)] or files
-        for folder in sorted(p for p in self.folder.iterdir() if not files and p.is_dir() and matching(p.name)):
-            files += sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
-        if len(files) > 1:
-            names = ", ".join(p.name for p in files)
-            named = f"name one with --{what}" if what in ("queries", "judgements") else "leave one"
-            raise DataError(f"several files may hold the {what} ({names}); {named}", self.folder)
-        return files[0] if files else None
-
-    def choose(self, offered: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
-        """The streams asked for, in that order, or the usual ones."""
-        for name in self.streams or ():
-            if name not in offered:
-                raise UnknownName("stream", name, offered)
-        return tuple(dict.fromkeys(self.streams)) if self.streams else tuple(usual)
 
 
 @dataclass(frozen=True)
@@ -93,23 +46,10 @@ class Reader:
     recognise: Callable[[Path], bool]
     open: Callable[[Wanted], Collection]
     last: bool = False  # taken only where no other format fits
+    endings: tuple[str, ...] = ()  # of its files' names, where these tell it from others in one folder
+    called: Callable[[Path], bool] = lambda path: False  # whether files of it are called documents
 
 
-def _read_queries(path: Path, field: str | None, _: Judgements | None) -> tuple[Query, ...]:
-    return read_queries(path, field)
-
-
-@dataclass(frozen=True)
-class Beside:
-    """How queries and judgements that stand beside the documents are called (whole names, in any case), and read."""
-
-    query_files: str = QUERY_FILES
-    judgement_files: str = JUDGEMENT_FILES
-    read_queries: Callable[[Path, str | None, Judgements | None], tuple[Query, ...]] = _read_queries
-    read_judgements: Callable[[Path], Judgements] = read_judged
-
-
-BESIDE = Beside()
 READERS: Registry[Reader] = Registry("collection format", "pippin.readers", Reader)
 
 
@@ -130,12 +70,14 @@ def read_collection(
     documents_only: bool = False,
     jobs: int = 1,
     links_only: bool = False,
+    repeated: Literal["refuse", "first"] = "refuse",
 ) -> Collection:
     """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
 
     `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
     are found, unless `documents_only`. `streams` chooses and orders the streams, `query_field` the part of the topics
-    that is searched; `jobs` processes parse web pages, which with `links_only` have no text but their url.
+    that is searched; `jobs` processes parse web pages, which with `links_only` have no text but their url. Of documents
+    with the same id the first is kept where `repeated` says so; else they are an error when they are indexed.
     """
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
@@ -153,40 +95,68 @@ def read_collection(
         jobs,
         links_only,
     )
-    format = format or recognise(place)
-    return replace(READERS[format].open(wanted), reader=format)
+    format = format or recognise(wanted)
+    collection = replace(READERS[format].open(wanted), reader=format)
+    return first_of_each(collection) if repeated == "first" else collection
 
 
-def recognise(path: Path) -> str:
+def recognise(wanted: Wanted) -> str:
     """The one format that a path looks like; none or several are an error that says what there is."""
-    fitting = fitting_formats(path)
+    path = wanted.path
+    found = _recognised(path)
+    fitting = fitting_formats(path, found)
+    if path.is_dir() and not wanted.documents_only and len(rivals := _rivals(path, fitting, found)) > 1:
+        fitting = _known_by_judgements(wanted, rivals) or fitting
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise DataError(f"this may be {' or '.join(fitting)}: name one with --reader", path)
-    raise DataError(f"no format of documents is recognised here; {_nearest(path)}", path)
+    raise DataError(no_format(path), path)
 
 
-def fitting_formats(path: Path) -> list[str]:
-    """The formats that a path looks like."""
-    fitting = [name for name, reader in READERS.known.items() if reader.recognise(path)]
+def _recognised(path: Path) -> list[str]:
+    return [name for name, reader in READERS.known.items() if reader.recognise(path)]
+
+
+def fitting_formats(path: Path, found: list[str] | None = None) -> list[str]:
+    """The formats that a path looks like; `found`: those that say so, where they were asked already."""
+    fitting = _recognised(path) if found is None else found
     if all(READERS[name].last for name in fitting):  # installed packages are asked where nothing else fits well
         fitting = [name for name in READERS if READERS[name].recognise(path)]
-    return [name for name in fitting if not READERS[name].last] or fitting
+    fitting = [name for name in fitting if not READERS[name].last] or fitting
+    if len(fitting) > 1 and path.is_dir():
+        fitting = [name for name in fitting if READERS[name].called(path)] or fitting
+    return _by_far_most(path, fitting) if len(fitting) > 1 and path.is_dir() else fitting
 
 
-def _nearest(path: Path) -> str:
-    """What to do with a path that no reader knows: the form that is nearest, and how to get there."""
-    files = list(first_files(path))
-    if not files:
-        return "there is no file with content"
-    endings = Counter(file.suffix.lower() or file.name for file in files).most_common(3)
-    seen = ", ".join(ending for ending, _ in endings)
-    form = (
-        """make it JSON lines, e.g. python -c "import json; """
-        """[print(json.dumps({'id': i, 'text': t})) for i, t in enumerate(open('FILE'))]" > documents.jsonl"""
-    )
-    return f"the files are {seen}. {form} (`pippin build --explain` says what is seen)"
+def _by_far_most(path: Path, fitting: list[str]) -> list[str]:
+    """The format of nine in ten files, such as pages with a list of words beside them; all, where there is none."""
+    counts = Counter(file.suffix.lower() for file in files_under(path))
+    files = {name: sum(counts[ending] for ending in READERS[name].endings) for name in fitting}
+    most = max(files, key=files.__getitem__)
+    return [most] if all(files.values()) and 10 * files[most] >= 9 * sum(files.values()) else fitting
+
+
+def _rivals(path: Path, fitting: list[str], found: list[str]) -> list[str]:
+    """All formats that a folder may have, those that are taken last too where nine in ten files have their endings."""
+    if not fitting or READERS[fitting[0]].called(path):
+        return fitting
+    known = [name for name in found if not READERS[name].last]
+    last = [name for name in found if READERS[name].last]
+    return [*known, *(name for name in last if known and _by_far_most(path, [name, *known]) == [name])] or fitting
+
+
+def _known_by_judgements(wanted: Wanted, rivals: list[str]) -> list[str]:
+    """Of several formats those with most judged documents among their first; none where no judgement tells."""
+    known: dict[str, int] = {}
+    for name in rivals:
+        try:
+            collection = READERS[name].open(wanted)
+            judged = set() if collection.judgements is None else set(collection.judgements.document_ids)
+            known[name] = len(judged.intersection(document.id for document in islice(collection, PEEK)))
+        except PippinError:
+            known[name] = 0
+    return [name for name in rivals if known[name] == max(known.values()) > 0]
 
 
 def _name_of(path: Path) -> str:
@@ -211,26 +181,29 @@ def collect(
     descriptions: Mapping[str, str] = DESCRIPTIONS,
     judged_as: str = "sparse",
     notes: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    asked: Asked | None = None,
 ) -> Collection:
     """A collection of documents with its queries and judgements: those that were named, or those found beside them."""
-    files: dict[str, Path] = {}
-    judgements: Judgements | None = None
-    queries: tuple[Query, ...] = ()
-    if not wanted.documents_only:
-        judged = wanted.judgements or wanted.beside(beside.judgement_files, "judgements")
-        asked = wanted.queries or wanted.beside(beside.query_files, "queries")
-        judgements = beside.read_judgements(judged) if judged else None
-        queries = beside.read_queries(asked, wanted.query_field, judgements) if asked else ()
-        files = {what: file for what, file in (("queries", asked), ("judgements", judged)) if file}
-    if queries and judgements and not {query.id for query in queries} & set(judgements.query_ids):
-        raise DataError(
-            f"none of the judged queries ({judgements.query_ids[0]} …) is among the queries ({queries[0].id} …)",
-            judgements.file or judgements.name,
-        )
+    if asked is None:
+        asked = Asked((), None) if wanted.documents_only else find_asked(wanted, beside, files)
     members = tuple(stream for stream in streams if stream not in (HEADINGS, EXTRACTED))  # parts of the body
     unions = {WHOLE: members} if members and len(streams) > 1 and WHOLE not in streams else {}
     described = {name: text for name, text in descriptions.items() if name in streams}
     return Collection(
-        wanted.name, streams, documents, queries, judgements, unions, described, files=files, notes=notes,
-        judged_as=judged_as,
+        wanted.name, streams, documents, asked.queries, asked.judgements, unions, described, files=asked.files,
+        document_files=tuple(files), notes=Joined(notes, asked.notes) if asked.notes else notes, judged_as=judged_as,
     )  # fmt: skip
+
+
+class Joined(Sequence[str]):
+    """Notes that grow while documents are read, and those about queries and judgements."""
+
+    def __init__(self, *parts: Sequence[str]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, item: Any) -> Any:
+        return [note for part in self.parts for note in part][item]

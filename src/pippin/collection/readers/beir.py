@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pippin.collection.collection import Collection
-from pippin.collection.readers.base import READERS, Reader, Wanted
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import READERS, Reader
 from pippin.collection.readers.tables import collect_files
 from pippin.collection.records import PACKED
 from pippin.errors import DataError

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from pippin.collection.collection import Collection, Document
 from pippin.collection.files import BOM, first_files, head, open_stream, plain_text
-from pippin.collection.readers.base import READERS, Beside, Reader, Wanted, collect, starts_with
-from pippin.collection.readers.judged import gather, read_judged
+from pippin.collection.readers.asked import Beside, Wanted
+from pippin.collection.readers.base import READERS, Reader, collect, starts_with
+from pippin.collection.readers.judged import Told, gather, read_judged
 from pippin.collection.topics import SHAPES, Shape, Topic, plain_number
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
@@ -94,12 +95,14 @@ def _topics(pieces: Callable[[Path], Iterator[Piece]]) -> Callable[[Path], Itera
     return read
 
 
-def _judged(pieces: Callable[[Path], Iterator[Piece]], pattern: re.Pattern[bytes]) -> Callable[[Path], Judgements]:
+def _judged(
+    pieces: Callable[[Path], Iterator[Piece]], pattern: re.Pattern[bytes]
+) -> Callable[[Path, Told], Judgements]:
     """Lists of relevant documents in a collection's own shape where the file begins so; else columns."""
 
-    def read(path: Path) -> Judgements:
+    def read(path: Path, told: Told) -> Judgements:
         if not pattern.match(head(path)):
-            return read_judged(path)
+            return read_judged(path, told)
         rows = [
             (line, name, plain_number(document.decode()), 1)
             for line, name, text in pieces(path)
@@ -182,7 +185,9 @@ def _is_lisa(path: Path) -> bool:
 def _open_npl(wanted: Wanted) -> Collection:
     file = _one(wanted, _is_npl)
     beside = Beside(r".*quer(y|ies).*", r"(rlv|.*rel|.*qrels).*", read_judgements=_judged(_slashed, DIGITS))
-    return collect(wanted, wanted.choose(("text",), ("text",)), lambda: _npl_documents(file), beside=beside)
+    return collect(
+        wanted, wanted.choose(("text",), ("text",)), lambda: _npl_documents(file), beside=beside, files=[file]
+    )
 
 
 def _open_time(wanted: Wanted) -> Collection:
@@ -191,7 +196,9 @@ def _open_time(wanted: Wanted) -> Collection:
     judgements = r".*\.rel\.all" if fuller else r".*\.rel|.*qrels.*"
     listed = _judged(_listed, re.compile(rb"\d+\s+\d+\s"))
     beside = Beside(r".*\.que|.*quer(y|ies).*", judgements, read_judgements=listed)
-    return collect(wanted, wanted.choose(("text",), ("text",)), lambda: _time_documents(file), beside=beside)
+    return collect(
+        wanted, wanted.choose(("text",), ("text",)), lambda: _time_documents(file), beside=beside, files=[file]
+    )
 
 
 def _open_lisa(wanted: Wanted) -> Collection:
@@ -200,7 +207,7 @@ def _open_lisa(wanted: Wanted) -> Collection:
         raise DataError("no file begins with `Document 1`", wanted.path)
     streams = wanted.choose(("title", "abstract"), ("title", "abstract"))
     beside = Beside(r".*\.que|.*quer(y|ies).*", r".*\.rel|.*qrels.*", read_judgements=_judged(_counted, LISA_JUDGED))
-    return collect(wanted, streams, lambda: _lisa_documents(files, streams), beside=beside)
+    return collect(wanted, streams, lambda: _lisa_documents(files, streams), beside=beside, files=files)
 
 
 def _any(is_documents: Callable[[Path], bool]) -> Callable[[Path], bool]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,19 @@ from typing import Any
 import numpy as np
 
 from pippin.collection.collection import Collection
+from pippin.collection.field_names import folded
 from pippin.collection.files import LOOK, files_under
-from pippin.collection.readers.base import READERS, fitting_formats, read_collection
+from pippin.collection.readers.asked import unknown_documents
+from pippin.collection.readers.base import PEEK, READERS, fitting_formats, read_collection
+from pippin.collection.repeated import comes_twice
+from pippin.collection.topics import ID_FIELDS
 from pippin.data.irds import is_id
 from pippin.errors import DataError
 
 SHOWN = 60  # characters of a text that is shown
+STOPS = "\n  stops here: "  # before what would stop a build
+FLAGS = {"format": "--reader", "queries": "--topics", "judgements": "--judgements", "streams": "--streams"}
+SOME = 4  # files of many that are named
 
 
 def explain(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> str:
@@ -31,36 +39,68 @@ def explain(path: str | os.PathLike[str], *, format: str | None = None, **option
     lines = [f"{path}: {_format(fitting)}"]
     try:
         collection = read_collection(path, format=format, **options)
-        lines += _documents(collection)
+        lines = [f"{path}: {_format([collection.reader])}"]
+        lines += _documents(collection, place)
         lines += _asked(collection)
-        lines += [f"  note        {note}" for note in collection.notes]
+        lines += [f"  note: {note}" for note in collection.notes]
         lines += _beside(place, collection)
-        if collection.queries and collection.judgements is not None:
-            lines.append(f"next: pippin build {path} -o {collection.name}-letor")
+        _check(collection)
+        lines.append(_next(path, collection, {"format": format, **options}))
     except DataError as error:
-        lines.append(f"  stops here  {error}")
+        return "\n".join(lines) + STOPS + str(error)
     return "\n".join(lines)
 
 
 def _format(fitting: list[str]) -> str:
     if not fitting:
-        return "no format fits; known are\n" + "\n".join(f"  {name:<10}  {READERS[name].looks}" for name in READERS)
+        return "no format fits"
     said = "; or ".join(f"{name}: {READERS[name].looks}" for name in fitting)
     return f"taken for {said}" if len(fitting) == 1 else f"may be {said}"
 
 
-def _documents(collection: Collection) -> Iterator[str]:
+def _check(collection: Collection) -> None:
+    """Raise where one of the first documents comes twice, or where these are all and none of them was judged."""
+    judged = collection.judgements
+    ids: dict[str, int] = {}
+    for number, document in enumerate(islice(collection, PEEK + 1), 1):
+        if (first := ids.setdefault(document.id, number)) < number:
+            raise DataError(comes_twice(document.id, first, number))
+    if judged is None or len(ids) > PEEK or set(ids) & set(judged.document_ids):
+        return
+    raise DataError(unknown_documents(list(judged.document_ids), list(ids)), judged.file or judged.name)
+
+
+def _next(path: str | os.PathLike[str], collection: Collection, options: dict[str, Any]) -> str:
+    """What to type next, with the options that were given."""
+    given = {flag: value for name, flag in FLAGS.items() if (value := options.get(name))}
+    said = [",".join(value) if isinstance(value, list | tuple) else os.fspath(value) for value in given.values()]
+    named = shlex.join([os.fspath(path), *(word for pair in zip(given, said, strict=True) for word in pair)])
+    if collection.queries and collection.judgements is not None:
+        return f"next: pippin build {named} -o {shlex.quote(collection.name)}-letor"
+    return f"next: pippin index {named} -o {shlex.quote(collection.name)}-index, to search it"
+
+
+def _documents(collection: Collection, path: Path) -> Iterator[str]:
     first = next(iter(collection), None)
     if first is None:
         raise DataError("there is no document", collection.name)
     streams = ", ".join(collection.streams)
     made = "; ".join(f"{name} = {' + '.join(members)}" for name, members in collection.unions.items())
-    yield f"  documents   streams {streams}{f' ({made})' if made else ''}"
+    if collection.document_files:
+        yield f"  documents: {_some([_below(file, path) for file in collection.document_files])}"
+    indent = "    " if collection.document_files else "  documents: "
+    yield f"{indent}streams {streams}{f' ({made})' if made else ''}"
     for stream in collection.streams:
         text = first.streams.get(stream, "")
         yield f"    {first.id}, {stream}: {shorten(text) if text else '(empty)'}"
     if first.links:
-        yield f"    {first.id} links to {len(first.links)} documents, {first.links[0].target} first"
+        number = len(first.links)
+        yield f"    {first.id} links to {number:,} document{'s' * (number > 1)}, {first.links[0].target} first"
+
+
+def _below(file: Path, path: Path) -> Path:
+    """A file as it is called inside of a folder."""
+    return file.relative_to(path) if path.is_dir() else file
 
 
 def shorten(text: str) -> str:
@@ -75,32 +115,43 @@ def shorten(text: str) -> str:
 def _asked(collection: Collection) -> Iterator[str]:
     queries, judged = collection.queries, collection.judgements
     if queries:
-        where = collection.files.get("queries")
-        yield f"  queries     {where.name if where else collection.name}: {len(queries):,}"
-        yield f"    {queries[0].id}: {shorten(queries[0].text)}"
-        if queries[0].fields:
-            yield f"    fields {', '.join(queries[0].fields)}"
+        yield f"  queries: {_names(collection, 'queries') or collection.name}: {len(queries):,}"
+        yield f"    {shorten(queries[0].id)}: {shorten(queries[0].text)}"
+        if fields := [name for name in queries[0].fields if folded(name) not in ID_FIELDS]:
+            yield f"    fields {', '.join(fields)}"
     else:
-        yield "  queries     none found; name them with --queries FILE"
+        yield "  queries: none found; name them with --topics FILE"
     if judged is None:
-        yield "  judgements  none found; name them with --judgements FILE"
+        yield "  judgements: none found; name them with --judgements FILE"
         return
-    where = collection.files.get("judgements")
     labels = ", ".join(map(str, np.unique(judged.labels).tolist()))
-    yield (
-        f"  judgements  {where.name if where else judged.name}: {len(judged.labels):,} of {len(judged.query_ids):,} "
-        f"queries, labels {labels}"
-    )
+    where, asked = _names(collection, "judgements") or judged.name, len(judged.query_ids)
+    yield f"  judgements: {where}: {len(judged.labels):,} of {asked:,} queries, labels {labels}"
     missing = len({query.id for query in queries} - set(judged.query_ids))
     if missing:
         yield f"    nobody judged {missing:,} of the queries; they are left out unless --unjudged keep"
 
 
+def _names(collection: Collection, what: str) -> str:
+    """The names of the files that queries or judgements stand in."""
+    return _some([Path(file.name) for file in collection.files.get(what, ())])
+
+
 def _beside(path: Path, collection: Collection) -> Iterator[str]:
-    """The other files at the top of a folder: the documents, and what was taken for nothing."""
+    """The files of a folder that were taken for nothing."""
     if path.is_dir():
-        used = {file.resolve() for file in collection.files.values()}
-        top = [file for file in islice(files_under(path), LOOK) if file.parent == path]
-        others = [file.name for file in top if file.resolve() not in used]
-        more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-        yield f"  other files {', '.join(others[:8])}{more}" if others else "  other files none"
+        used = {file.resolve() for files in (*collection.files.values(), collection.document_files) for file in files}
+        others = [file for file in islice(files_under(path), LOOK) if file.resolve() not in used]
+        yield (
+            f"  other files: {_some([file.relative_to(path) for file in others])}" if others else "  other files: none"
+        )
+
+
+def _some(files: Sequence[Path]) -> str:
+    """The names of some files.
+
+    >>> _some([Path("a.txt")]), _some([Path(f"{i}.txt") for i in range(20)])
+    ('a.txt', '20 files: 0.txt, 1.txt, 2.txt, 3.txt, …')
+    """
+    names = ", ".join(str(file) for file in files[:SOME]) + (", …" if len(files) > SOME else "")
+    return f"{len(files):,} files: {names}" if len(files) > SOME else names

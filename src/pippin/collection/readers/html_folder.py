@@ -6,18 +6,22 @@ the path in the folder is the url. The id is the path in the folder, with `%20` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from pippin.collection.collection import Collection
 from pippin.collection.files import LOOK, files_under, lines, open_stream
-from pippin.collection.readers.base import READERS, Reader, Wanted, collect
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import READERS, Reader, collect
+from pippin.collection.readers.judged import matched
 from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
 
 ENDINGS = (".html", ".htm", ".xhtml", ".shtml")
-LISTS = r"urls\.(tsv|txt)"
+LISTS = re.compile(r"urls\.(tsv|txt)", re.IGNORECASE)
 
 
 def _recognise(path: Path) -> bool:
@@ -46,7 +50,7 @@ def _pages(path: Path, pages: list[tuple[str, str]]) -> Iterator[RawPage]:
 def _open(wanted: Wanted) -> Collection:
     if not wanted.path.is_dir():
         raise DataError("a folder of HTML files is expected", wanted.path)
-    urls = wanted.beside(LISTS, "urls")
+    urls = wanted.one([p for p in sorted(wanted.path.iterdir()) if p.is_file() and LISTS.fullmatch(p.name)], "urls")
     if urls:
         pages = _listed(wanted.path, urls)
     else:
@@ -56,9 +60,11 @@ def _open(wanted: Wanted) -> Collection:
     if not pages:
         raise DataError(f"the folder has no HTML file ({', '.join(ENDINGS)})", wanted.path)
     streams, nested = web_streams(wanted), Nested()
-    return collect(
-        wanted, streams, lambda: page_documents(_pages(wanted.path, pages), streams, wanted.jobs, nested), notes=nested
-    )
+    collection = collect(
+        wanted, streams, lambda: page_documents(_pages(wanted.path, pages), streams, wanted.jobs, nested), notes=nested,
+        files=[wanted.path / file for file, _ in pages],
+    )  # fmt: skip
+    return replace(collection, judgements=matched(collection.judgements, ["%20".join(f.split()) for f, _ in pages]))
 
 
-READERS.register("html", Reader("a folder of `.html` files, urls in `urls.tsv`", _recognise, _open))
+READERS.register("html", Reader("a folder of `.html` files, urls in `urls.tsv`", _recognise, _open, endings=ENDINGS))

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from pippin.collection.collection import Collection, Query
-from pippin.collection.readers.base import READERS, Reader, Wanted
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import READERS, Reader
 from pippin.collection.readers.fields import Row, Table, collect_table
 from pippin.collection.topics import query_of
 from pippin.data.irds import PREFIX, is_id, read_judged

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pippin.collection.collection import Collection, Document
 from pippin.collection.files import files_under, first_files, head, plain_text
-from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, Wanted, collect
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, collect
 from pippin.collection.readers.smart import MEDLINE, records
 from pippin.errors import DataError
 
@@ -47,7 +48,9 @@ def _open(wanted: Wanted) -> Collection:
         raise DataError("no file begins with .I and .U", wanted.path)
     streams = wanted.choose(tuple(STREAMS.values()), ("title", "abstract"))
     described = {**{stream: f"the {stream} of the document" for stream in streams}, **DESCRIPTIONS}
-    return collect(wanted, streams, lambda: _documents(files, streams), descriptions=described, judged_as="complete")
+    return collect(
+        wanted, streams, lambda: _documents(files, streams), descriptions=described, judged_as="complete", files=files
+    )
 
 
 READERS.register("medline", Reader("`.I 1`, `.U`, then `.T .W .M` …; files or folders", _recognise, _open))

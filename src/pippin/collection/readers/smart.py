@@ -26,8 +26,9 @@ from pathlib import Path
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link, Query
 from pippin.collection.files import first_files, head, lines, plain_text, split_records
-from pippin.collection.readers.base import DESCRIPTIONS, READERS, Beside, Reader, Wanted, collect, starts_with
-from pippin.collection.readers.judged import gather, label_of, read_judged
+from pippin.collection.readers.asked import Beside, Wanted
+from pippin.collection.readers.base import DESCRIPTIONS, READERS, Reader, collect, starts_with
+from pippin.collection.readers.judged import Told, gather, label_of, read_judged
 from pippin.collection.topics import SHAPES, Shape, Topic, plain_number, read_queries
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
@@ -103,7 +104,7 @@ def _read_queries(path: Path, field: str | None, judged: Judgements | None) -> t
     return tuple(replace(query, id=str(number)) for number, query in enumerate(queries, 1))
 
 
-def _read_judgements(path: Path) -> Judgements:
+def _read_judgements(path: Path, told: Told) -> Judgements:
     """Judgements in one of SMART's shapes (see above) or in TREC's."""
     rows = [(number, line.split()) for number, line in lines(path)]
     width = {len(cells) for _, cells in rows}
@@ -111,7 +112,7 @@ def _read_judgements(path: Path) -> Judgements:
         return gather([(n, plain_number(c[0]), plain_number(c[1]), _grade(c[2], path, n)) for n, c in rows], path)
     if width == {4} and all(label_of(c[2]) == label_of(c[3]) == 0 for _, c in rows):
         return gather([(n, plain_number(c[0]), plain_number(c[1]), 1) for n, c in rows], path)
-    return read_judged(path)
+    return read_judged(path, told)
 
 
 def _grade(code: str, path: Path, line: int) -> int:
@@ -142,6 +143,7 @@ def _open(wanted: Wanted) -> Collection:
         wanted,
         streams,
         lambda: _documents(files[0], streams),
+        files=files,
         beside=Beside(QUERIES.pattern, JUDGED, _read_queries, _read_judgements),
         descriptions={**{stream: f"the {stream} of the document" for stream in STREAMS.values()}, **DESCRIPTIONS},
     )

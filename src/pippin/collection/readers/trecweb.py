@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pippin.collection.collection import Collection
-from pippin.collection.readers.base import READERS, Reader, Wanted, collect
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import READERS, Reader, collect
 from pippin.collection.readers.bundles import bundles, pieces, recogniser
 from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
@@ -36,7 +37,9 @@ def _open(wanted: Wanted) -> Collection:
     if not files:
         raise DataError("no file begins with <DOC> and has a <DOCHDR>", wanted.path)
     streams, nested = web_streams(wanted), Nested()
-    return collect(wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs, nested), notes=nested)
+    return collect(
+        wanted, streams, lambda: page_documents(_pages(files), streams, wanted.jobs, nested), notes=nested, files=files
+    )
 
 
 LOOKS = "`<DOC><DOCNO><DOCHDR>` url, header, then HTML; files or folders, `.gz`"

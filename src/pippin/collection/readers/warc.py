@@ -20,7 +20,8 @@ from typing import Any, BinaryIO, cast
 
 from pippin.collection.collection import Collection
 from pippin.collection.files import CHUNK, LOOK, files_under, open_stream
-from pippin.collection.readers.base import READERS, Reader, Wanted, collect
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import READERS, Reader, collect
 from pippin.collection.readers.web import Nested, RawPage, page_documents, web_streams
 from pippin.errors import DataError
 from pippin.limits import allowed, check_size
@@ -237,7 +238,11 @@ def _open(wanted: Wanted) -> Collection:
         raise DataError("the folder has no .warc or .warc.gz file", wanted.path)
     streams, told = web_streams(wanted), _Told()
     return collect(
-        wanted, streams, lambda: page_documents(_pages(files, told), streams, wanted.jobs, told.nested), notes=told
+        wanted,
+        streams,
+        lambda: page_documents(_pages(files, told), streams, wanted.jobs, told.nested),
+        notes=told,
+        files=files,
     )
 
 

@@ -14,7 +14,8 @@ from urllib.parse import urljoin
 from pippin.collection.collection import Document, Link
 from pippin.collection.extracted_title import extract_title
 from pippin.collection.html import DEPTH, decode, flattened, parse_html
-from pippin.collection.readers.base import EXTRACTED, HEADINGS, WEB_STREAMS, Wanted
+from pippin.collection.readers.asked import Wanted
+from pippin.collection.readers.base import EXTRACTED, HEADINGS, WEB_STREAMS
 from pippin.collection.readers.fields import without_scheme
 from pippin.collection.urls import canonical, host
 

@@ -5,12 +5,9 @@ A new one is one file in this folder that calls `register`; every file here is l
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
 from pippin.data.sources.source import SOURCES, Count, Source, register, rotate
+from pippin.modules import load_folder
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+load_folder(__name__)
 
 __all__ = ["SOURCES", "Count", "Source", "register", "rotate"]

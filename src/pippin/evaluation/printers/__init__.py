@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TextIO, cast
 
+from pippin.frozen import Frozen
 from pippin.registry import Registry
 
 Main = Callable[[list[str], TextIO, TextIO], int]
 
 
-@dataclass(frozen=True)
-class Printer:
+class Printer(Frozen):
     """A drop-in for one original tool: what it does with the original's arguments; its exit status."""
 
     main: Main

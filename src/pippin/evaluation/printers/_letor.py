@@ -24,6 +24,7 @@ from pippin.evaluation.printers._perl import DIED, number, numbers
 from pippin.evaluation.printers._stop import Stop, ending
 from pippin.evaluation.ranking import Ranking, rank
 from pippin.evaluation.tools import TOOLS
+from pippin.frozen import Frozen
 
 WRONG_COMMAND, UNREADABLE = 255, 254  # exit -1 and exit -2
 
@@ -37,8 +38,7 @@ _ARGUMENTS = (
 )
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(Frozen):
     """One of the three scripts."""
 
     tool: str  # its convention

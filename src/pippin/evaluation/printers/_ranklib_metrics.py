@@ -7,7 +7,7 @@ above 0 while gains come from its whole part, and whose labels make the ideal li
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -21,6 +21,7 @@ from pippin.evaluation.printers._java import parse_double, parse_integer, trimme
 from pippin.evaluation.printers._lists import as_dataset, with_pools
 from pippin.evaluation.ranking import Ranking, rank
 from pippin.evaluation.tools import TOOLS
+from pippin.frozen import Frozen
 
 # name in RankLib -> (kind of measure, cutoff where none is given)
 _KINDS = {
@@ -41,8 +42,7 @@ def gain(label: int) -> int:
     return (1 << (label & 31)) - 1
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Frozen):
     """A metric as RankLib holds it: what it measures, its cutoff (0 or less: the whole list) and its printed name."""
 
     kind: str
@@ -67,8 +67,7 @@ def parse(text: str) -> Metric:
     return Metric(kind, cutoff, "MAP" if kind == "AP" else f"{shown}@{cutoff}")
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
+class Lists(Frozen, eq=False):
     """Ranked lists as read: labels one list after the other, the lists' lengths, and their query ids."""
 
     labels: NDArray[np.float64]

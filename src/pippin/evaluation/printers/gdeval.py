@@ -29,6 +29,7 @@ from pippin.evaluation.printers._perl import DIED, number, numbers, out_of_range
 from pippin.evaluation.printers._stop import Stop, ending
 from pippin.evaluation.ranking import rank
 from pippin.evaluation.tools import TOOLS
+from pippin.frozen import Frozen
 from pippin.kernels.rank import order_lists
 
 NAME = "gdeval.pl"
@@ -196,8 +197,7 @@ def read_judged(path: str) -> Judged:
     return judged
 
 
-@dataclass(frozen=True)
-class Evaluated:
+class Evaluated(Frozen):
     """NDCG and ERR by topic, in numeric order of the topics, and the run's name."""
 
     run: str

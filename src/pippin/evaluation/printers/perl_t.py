@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pippin.errors import DataError
+from pippin.frozen import Frozen
 
 PERL_PI = 3.1415926536
 SIGNIFICANT_DIGITS = 5
 
 
-@dataclass(frozen=True)
-class LetorT:
+class LetorT(Frozen):
     """One line of LETOR's t-test: size, means, t, and the one-tailed upper p with its printed text."""
 
     n: int

@@ -17,6 +17,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.grouping import offsets_of
 from pippin.errors import DataError
 from pippin.rankers.parts.preferred import preferences_of, preferred
+from pippin.rankers.parts.starts import begun, start_of
 
 if TYPE_CHECKING:
     from pippin.rankers.parts.estimator import Estimator
@@ -118,7 +119,9 @@ def labelled(model: Estimator, X: Any, y: Any, qid: Any, group: Any, reset: bool
         table = as_table(model, X, reset)
         labels = _sized(X.labels)
         data = Dataset(table, labels, X.offsets, X.query_ids, X.document_ids, X.feature_names, name=X.name)
-        pairs = preferences_of(X)
+        pairs, start = preferences_of(X), start_of(X)
+        if start is not None:
+            return begun(data, start)
         return data if pairs is None else preferred(data, pairs)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None: labels are needed")

@@ -27,6 +27,7 @@ F64 = NDArray[np.float64]
 # Where the change by a swap is not the one of the native forms: axis, value, kinds of measure (none: all), and why.
 _UNKNOWN: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("ties", "grouped", (), "tied ones share a rank"),
+    ("ties", "topk-of-all", (), "those of other queries take part"),
     ("order", "given", (), "no score moves one"),
     ("score_floor", "zero", (), "what one counts hangs on its score"),
     ("score_floor", "drop", (), "a score drops one"),

@@ -21,6 +21,7 @@ from pippin.rankers.parts.convex import one_blas_thread, with_pairs
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.linear import by_name
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parts.starts import start_of
 from pippin.rankers.parts.states import array_of
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import row_weights, total_weight
@@ -38,6 +39,7 @@ class NetworkRanker(Ranker):
 
     by_rounds = True
     takes_weights = True
+    takes_start = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
 
     layers: int = parameter(0, "hidden layers; 0 is a linear function")
@@ -80,9 +82,12 @@ class NetworkRanker(Ranker):
         tables, costs, sizes = [], [], []
         for i, part in enumerate(deal(data, self.batch, self.seed)):
             tables.append(self._standardised(part.features))
-            costs.append(heeded(self._cost(bare(part), i), row_weights(part)))
+            costs.append(heeded(from_start(self._cost(bare(part), i), start_of(part)), row_weights(part)))
             sizes.append(total_weight(part))
-        model = kind(tables, initial(data.features.shape[1], self.layers, self.units, self.seed), self)
+        first = initial(data.features.shape[1], self.layers, self.units, self.seed)
+        if start_of(data) is not None:
+            first[-1][:] = 0.0  # so that the first scores are those of the start
+        model, ahead = kind(tables, first, self), start_of(valid)
         order, table = (
             keyed(self.seed, "order"),
             self._standardised((data.select([]) if valid is None else valid).features),
@@ -96,7 +101,7 @@ class NetworkRanker(Ranker):
                     model.step(i, costs[i](model.scores(i), done) / sizes[i])
                 now = model.weights()
                 check_finite("a weight", *now)
-                stop = watch.after(partial(forward, table, now, self.activation))
+                stop = watch.after(partial(forward, table, now, self.activation, ahead))
                 best = now if watch.best == done else best
                 if stop:
                     break
@@ -274,14 +279,19 @@ def heeded(cost: Cost, weights: F64 | None) -> Cost:
     return derivative
 
 
-def forward(table: F64, weights: Weights, activation: str) -> F64:
-    """Scores of standardised documents in float64, whatever the weights were trained in."""
+def from_start(cost: Cost, start: F64 | None) -> Cost:
+    """The cost of scores that are added to those of a start."""
+    return cost if start is None else lambda scores, done: cost(start + scores, done)
+
+
+def forward(table: F64, weights: Weights, activation: str, start: F64 | None = None) -> F64:
+    """Scores of standardised documents in float64, whatever the weights were trained in; on top of a start's."""
     hidden = table
     for matrix, shift in zip(weights[:-1:2], weights[1:-1:2], strict=True):
         hidden = hidden @ matrix.astype(np.float64) + shift
         hidden = np.tanh(hidden) if activation == "tanh" else np.maximum(hidden, 0.0)
     scores: F64 = hidden @ weights[-1].astype(np.float64)
-    return scores
+    return scores if start is None else start + scores
 
 
 def initial(width: int, layers: int, units: int, seed: int) -> Weights:

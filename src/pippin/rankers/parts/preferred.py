@@ -30,8 +30,7 @@ I32 = NDArray[np.int32]
 _NO_PAIRS = Preferences(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Preferred(Dataset):
+class Preferred(Dataset, eq=False):
     """A data set with pairs to learn from; its labels only say which documents are the better one in any."""
 
     preferences: Preferences = field(default=_NO_PAIRS)

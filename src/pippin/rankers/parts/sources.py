@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pippin.data.dataset import Dataset
+from pippin.data.published_orders import ORDERS
 from pippin.errors import DataError, UnknownName
 
 _OFFERED: dict[str, Dataset | Callable[[], Dataset]] = {}
@@ -36,14 +37,32 @@ def borrowed(name: str, digest: str | None) -> Dataset:
     return data
 
 
-def matched(source: Dataset, target: Dataset) -> list[str]:
-    """The names of the features that both have; DataError where there are none, or where numbers stand for names."""
-    common = [name for name in target.feature_names if name in source.feature_names]
+def matched(source: Dataset, target: Dataset, names: str | None = None) -> list[tuple[int, int]]:
+    """The columns of the features that both have, the target's and the source's, by their names.
+
+    `names` is the published order that numbers follow where a data set has numbers for names. DataError where nothing
+    is the same, or where numbers alone would say so.
+    """
+    theirs = {name: i for i, name in enumerate(_named(source, names))}
+    ours = _named(target, names)
+    common = [(i, theirs[name]) for i, name in enumerate(ours) if name in theirs]
     if not common:
         raise DataError(f"{source.name} and {target.name} have no feature of the same name")
-    if all(name.isdigit() for name in common) and len(source.feature_names) != len(target.feature_names):
+    if all(ours[i].isdigit() for i, _ in common) and len(source.feature_names) != len(target.feature_names):
         raise DataError(
             f"the features of {source.name} and {target.name} have numbers instead of names, and are not as many: "
-            "nothing says that the same number is the same feature"
+            "nothing says that the same number is the same feature; names=ohsumed (or gov, letor4, mslr) does"
         )
     return common
+
+
+def _named(data: Dataset, names: str | None) -> tuple[str, ...]:
+    """The names of a data set's features: its own, or those of a published order where it numbers as many."""
+    if names is None or not all(name.isdigit() for name in data.feature_names):
+        return data.feature_names
+    if names not in ORDERS:
+        raise UnknownName("published order of features", names, ORDERS)
+    order = ORDERS[names]
+    if len(order) != len(data.feature_names):
+        return data.feature_names
+    return tuple(order[int(name) - 1] if 0 < int(name) <= len(order) else name for name in data.feature_names)

@@ -8,6 +8,7 @@ is needed to grow trees only: `kernels.forest` applies them, to the bit as Light
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,8 +23,10 @@ from pippin.kernels import threads
 from pippin.kernels.forest import Forest
 from pippin.manifest import fits
 from pippin.rankers.base import QUICK_ROUNDS, Features, Ranker
+from pippin.rankers.parts.binned import Binned, bin_both
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.parameters import above_zero, at_least, parameter
+from pippin.rankers.parts.starts import start_of
 from pippin.rankers.parts.states import count
 from pippin.rankers.parts.tree_text import Ensemble, read_trees
 from pippin.rankers.parts.watch import Watch
@@ -57,6 +60,10 @@ _SIZES: Mapping[str, tuple[float, float]] = {
     "leaves": (10, 6), "row_fraction": (1.0, 0.5), "feature_fraction": (1.0, 0.3),
 }  # fmt: skip
 _OPEN = f"fewer than {FEW} queries can be learned from"
+# Documents from which on trees count more where that is left open, so that fewer of them do (the two rates), and close
+# pairs in λ (`damp`).
+MANY = 50_000
+_RATES = (0.05, 0.1)
 
 
 class BoostedRanker(Ranker):
@@ -65,13 +72,16 @@ class BoostedRanker(Ranker):
     needs = ("lightgbm", "scipy")
     takes_null = True
     takes_weights = True
+    takes_start = True
     by_rounds = True
     cautious = True
     quick_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
 
     rounds: int = parameter(1000, "trees at most")
     leaves: int | None = parameter(10, f"leaves of a tree at most; None: 10, or 6 where {_OPEN}")
-    learning_rate: float = parameter(0.1, "what each tree's values are multiplied by")
+    learning_rate: float | None = parameter(
+        0.1, f"what each tree's values are multiplied by; None: 0.05, or 0.1 from {MANY:,} documents on"
+    )
     min_leaf: int = parameter(20, "documents in a leaf at least")
     l2: float = parameter(0.0, "added to the second derivative a leaf's value is divided by")
     bins: int = parameter(255, "thresholds tried per feature at most")
@@ -98,10 +108,10 @@ class BoostedRanker(Ranker):
 
         LightGBM holds gradients in single precision, so that what is beyond that is not finite either.
         """
-        plain, weights = self._gradient(train), row_weights(train)
+        plain, weights, start = self._gradient(train), row_weights(train), start_of(train)
 
         def gradient(scores: F64, round_: int, bag: int) -> tuple[F64, F64]:
-            first, second = plain(scores, round_, bag)
+            first, second = plain(scores if start is None else start + scores, round_, bag)
             if weights is not None:
                 first, second = weights * first, weights * second
             with np.errstate(over="ignore"):
@@ -112,52 +122,66 @@ class BoostedRanker(Ranker):
 
     def _grow(self, train: Dataset, valid: Dataset | None) -> None:
         """Grow the ensembles; `boosters_` holds them up to the best round."""
-        sized = self.sizes(train.queries)
-        self.reasons_ = _told(train.queries, sized)
+        sized = self._settled(train)
+        self.reasons_ = _told(train, sized)
         parameters = self._tree_parameters(train, {**self.get_params(), **sized})
-        growth = _Growth(train, valid, parameters, self.bags, self.seed, self._network)
-        gradient = self._heeded(train)
+        binned: Binned | None = vars(self).pop("_binned", None)
+        growth = _Growth(train, valid, parameters, self.bags, self.seed, self._network, binned)
+        gradient, first = self._heeded(train), start_of(valid)
         with Watch(
             valid, self.measure, self.convention, self.rounds, self.patience, verbose=self.verbose, title=self.name
         ) as watch:
             for round_ in range(self.rounds):
                 if not growth.step(gradient, round_):
                     break  # no document can be told from another any more
-                if watch.after(growth.valid_scores):
+                if watch.after(growth.valid_scores if first is None else lambda: first + growth.valid_scores()):
                     break
         self.curve_ = watch.curve
         self.rounds_ = watch.best + 1
         self.boosters_ = growth.texts(watch.best)
         self._loaded()
 
-    def sizes(self, queries: int) -> dict[str, Any]:
-        """What the parameters that are left open (None) are with so many queries to learn from."""
-        return {name: both[queries < FEW] for name, both in _SIZES.items() if getattr(self, name) is None}
+    def fits_alone(self, train: Dataset) -> bool:
+        """Where the table is small: LightGBM's threads would only wait for each other."""
+        return train.features.size < _ALONE and not self._network and not self.verbose
+
+    def share(self, kept: dict[str, Any]) -> None:
+        """Points that differ in their trees alone have the same bins."""
+        self._binned: Binned = kept.setdefault("binned", Binned())
+
+    def sizes(self, queries: int, documents: int) -> dict[str, Any]:
+        """What the parameters that are left open (None) are with so much to learn from."""
+        settled = {name: both[queries < FEW] for name, both in _SIZES.items()}
+        settled |= {"learning_rate": _RATES[documents >= MANY], "damp": documents >= MANY}
+        return {name: value for name, value in settled.items() if getattr(self, name, value) is None}
+
+    def _settled(self, train: Dataset) -> dict[str, Any]:
+        """What the parameters that are left open are on this data."""
+        return self.sizes(train.queries, len(train))
 
     def _check(self) -> None:
         at_least(self, rounds=1, leaves=2, min_leaf=1, bags=1, bins=2, l2=0, patience=1, seed=0)
-        above_zero(self, "learning_rate")
-        for name in ("row_fraction", "feature_fraction"):
+        for name in ("learning_rate", "row_fraction", "feature_fraction"):
             if getattr(self, name) is None:
                 continue
             above_zero(self, name)
-            if getattr(self, name) > 1:
+            if name != "learning_rate" and getattr(self, name) > 1:
                 raise DataError(f"{self.name}: {name} is at most 1, not {getattr(self, name)}")
 
     def _tree_parameters(self, train: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
-        alone = train.features.size < _ALONE
         documents, columns = train.features.shape
         rows = max(given["row_fraction"], min(1.0, _FEWEST[0] / documents))
         features = max(given["feature_fraction"], min(1.0, _FEWEST[1] / columns))
         return {
             "objective": "none", "metric": "None", "boosting": "gbdt", "verbosity": -1,
-            "num_leaves": given["leaves"], "max_depth": -1, "learning_rate": self.learning_rate,
+            "num_leaves": given["leaves"], "max_depth": -1, "learning_rate": given["learning_rate"],
             "min_data_in_leaf": self.min_leaf, "min_sum_hessian_in_leaf": _LEAST_WEIGHT, "lambda_l2": self.l2,
             "max_bin": self.bins, "min_data_in_bin": 1, "bin_construct_sample_cnt": _SAMPLE,
             "feature_pre_filter": False, "feature_fraction": features,
             "bagging_fraction": rows, "bagging_freq": int(rows < 1),
             # One thread owns a feature, so that the number of threads changes no sum.
-            "deterministic": True, "force_col_wise": True, "num_threads": 1 if alone else threads(),
+            "deterministic": True, "force_col_wise": True,
+            "num_threads": 1 if train.features.size < _ALONE else threads(),
         }  # fmt: skip
 
     def _predict(self, features: Features) -> NDArray[np.float64]:
@@ -174,7 +198,7 @@ class BoostedRanker(Ranker):
         return held[1:]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_read"}
+        return {key: value for key, value in vars(self).items() if key not in ("_read", "_binned")}
 
     def _state(self) -> dict[str, Any]:
         reasons = {"reasons": self.reasons_} if self.reasons_ else {}
@@ -203,14 +227,19 @@ class BoostedRanker(Ranker):
         return dict(zip(self.feature_names_, (total / max(1, len(self.boosters_))).tolist(), strict=True))
 
 
-def _told(queries: int, sized: Mapping[str, Any]) -> str:
-    """What was settled by the number of queries, in words; nothing where it is as usual."""
-    if queries >= FEW or not sized:
-        return ""
+def _told(train: Dataset, sized: Mapping[str, Any]) -> str:
+    """What was settled by the size of the data, in words; nothing where it is as usual."""
     words = {"leaves": "trees of {} leaves", "row_fraction": "{} of the documents for each",
              "feature_fraction": "{} of the features for each"}  # fmt: skip
-    chosen = ", ".join(words[name].format(value) for name, value in sized.items())
-    return f"{queries} queries are few to learn trees from, so they are kept small: {chosen}."
+    chosen = ", ".join(words[name].format(value) for name, value in sized.items() if name in words)
+    said = []
+    if train.queries < FEW and chosen:
+        said.append(f"{train.queries} queries are few to learn trees from, so they are kept small: {chosen}.")
+    many = [f"trees count more and fewer grow: learning_rate={_RATES[1]}"] if "learning_rate" in sized else []
+    many += ["pairs of close scores weigh more: damp=True"] if sized.get("damp") else []
+    if len(train) >= MANY and many:
+        said.append(f"{len(train):,} documents are many, so that {', and '.join(many)}.")
+    return " ".join(said)
 
 
 class _Growth:
@@ -224,20 +253,21 @@ class _Growth:
         bags: int,
         seed: int,
         network: Mapping[str, Any],
+        binned: Binned | None,
     ) -> None:
         import lightgbm
 
         binning = {**parameters, "data_random_seed": seed}
-        data = lightgbm.Dataset(train.features, params=binning, free_raw_data=False)
         self.boosters: list[Booster] = []
-        for bag in range(bags):
-            # The first joins the network before bins are found: all processes must cut the features alike.
-            joined = {key: value for key, value in network.items() if bag == 0 or key != "machines"}
-            self.boosters.append(lightgbm.Booster({**binning, **_seeds(seed, bag), **joined}, data))
-        if valid is not None:
-            held = data.create_valid(valid.features, params=binning).construct()
-            for booster in self.boosters:
-                booster.add_valid(held, "valid")
+        made = nullcontext(bin_both(train, valid, binning)) if binned is None else binned.of(train, valid, binning)
+        with made as (data, held):
+            for bag in range(bags):
+                # The first joins the network before bins are found: all processes must cut the features alike.
+                joined = {key: value for key, value in network.items() if bag == 0 or key != "machines"}
+                self.boosters.append(lightgbm.Booster({**binning, **_seeds(seed, bag), **joined}, data))
+            if held is not None:
+                for booster in self.boosters:
+                    booster.add_valid(held, "valid")
         sampled = parameters["bagging_fraction"] < 1 or parameters["feature_fraction"] < 1
         self._tries = _TRIES if sampled else 1
         self._sizes: list[list[int]] = []  # trees of each ensemble after each round

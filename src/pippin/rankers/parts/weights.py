@@ -7,7 +7,7 @@ Weights travel with the queries they belong to: a selection of weighted queries 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from pippin.errors import DataError
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted(Dataset):
+class Weighted(Dataset, eq=False):
     """A data set whose queries count more or less."""
 
     weights: F64 = field(default_factory=lambda: np.empty(0))  # one per query, each above 0

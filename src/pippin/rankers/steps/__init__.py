@@ -6,13 +6,11 @@ here by their own names, loaded when they are first used. `base` says what a ste
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pippin.modules import attributes, load_folder
 
 if TYPE_CHECKING:
-    from pippin.rankers.parts.sources import offer
     from pippin.rankers.steps.attention import Attention
     from pippin.rankers.steps.bag import Bag
     from pippin.rankers.steps.base import STEPS, Projection, Selector, Step, Transformer, register
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.clusters import Clusters
     from pippin.rankers.steps.density_ratio import DensityRatio
     from pippin.rankers.steps.elimination import Elimination
+    from pippin.rankers.steps.finetune import Finetune
     from pippin.rankers.steps.forward import Forward
     from pippin.rankers.steps.gas import GAS
     from pippin.rankers.steps.knn import KNN
@@ -38,39 +37,41 @@ if TYPE_CHECKING:
     from pippin.rankers.steps.tournament import Tournament
     from pippin.rankers.steps.tradaboost import TrAdaBoost
     from pippin.rankers.steps.transfer import Transfer
+    from pippin.rankers.steps.without import Without
 
 _HOMES = {
-    "Products": "pippin.rankers.steps.products",
-    "Tournament": "pippin.rankers.steps.tournament",
-    "Attention": "pippin.rankers.steps.attention",
-    "Norm": "pippin.rankers.steps.norm",
-    "KNN": "pippin.rankers.steps.knn",
-    "Clusters": "pippin.rankers.steps.clusters",
-    "Classes": "pippin.rankers.steps.classes",
-    "Choose": "pippin.rankers.steps.choose",
-    "Bag": "pippin.rankers.steps.bag",
-    "Clicks": "pippin.rankers.steps.clicks",
-    "DensityRatio": "pippin.rankers.steps.density_ratio",
-    "Elimination": "pippin.rankers.steps.elimination",
-    "Forward": "pippin.rankers.steps.forward",
-    "GAS": "pippin.rankers.steps.gas",
-    "L1": "pippin.rankers.steps.l1",
-    "Multitask": "pippin.rankers.steps.multitask",
-    "PCA": "pippin.rankers.steps.pca",
-    "PairLDA": "pippin.rankers.steps.pair_lda",
-    "Permutation": "pippin.rankers.steps.permutation",
-    "Projection": "pippin.rankers.steps.base",
-    "Queries": "pippin.rankers.steps.queries",
-    "RandomProjection": "pippin.rankers.steps.random_projection",
-    "STEPS": "pippin.rankers.steps.base",
-    "Selector": "pippin.rankers.steps.base",
-    "SelfTraining": "pippin.rankers.steps.self_training",
-    "Step": "pippin.rankers.steps.base",
-    "TrAdaBoost": "pippin.rankers.steps.tradaboost",
-    "Transfer": "pippin.rankers.steps.transfer",
-    "Transformer": "pippin.rankers.steps.base",
-    "offer": "pippin.rankers.parts.sources",
-    "register": "pippin.rankers.steps.base",
+    "Products": "products",
+    "Tournament": "tournament",
+    "Attention": "attention",
+    "Norm": "norm",
+    "KNN": "knn",
+    "Clusters": "clusters",
+    "Classes": "classes",
+    "Choose": "choose",
+    "Bag": "bag",
+    "Clicks": "clicks",
+    "DensityRatio": "density_ratio",
+    "Elimination": "elimination",
+    "Finetune": "finetune",
+    "Forward": "forward",
+    "GAS": "gas",
+    "L1": "l1",
+    "Multitask": "multitask",
+    "PCA": "pca",
+    "PairLDA": "pair_lda",
+    "Permutation": "permutation",
+    "Projection": "base",
+    "Queries": "queries",
+    "RandomProjection": "random_projection",
+    "STEPS": "base",
+    "Selector": "base",
+    "SelfTraining": "self_training",
+    "Step": "base",
+    "TrAdaBoost": "tradaboost",
+    "Transfer": "transfer",
+    "Transformer": "base",
+    "Without": "without",
+    "register": "base",
 }
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "Clusters",
     "DensityRatio",
     "Elimination",
+    "Finetune",
     "Forward",
     "Multitask",
     "Norm",
@@ -103,25 +105,18 @@ __all__ = [
     "TrAdaBoost",
     "Transfer",
     "Transformer",
+    "Without",
     "names",
-    "offer",
     "register",
     "step",
 ]
-
-
-@cache
-def _load_all() -> None:
-    """Import every file of this folder, so that each step has registered itself."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
 
 
 def names() -> list[str]:
     """The registered names, in alphabetical order."""
     from pippin.rankers.steps.base import STEPS
 
-    _load_all()
+    load_folder(__name__)
     return sorted(STEPS)
 
 
@@ -131,16 +126,13 @@ def step(name: str) -> type[Step]:
     from pippin.rankers import names as rankers
     from pippin.rankers.steps.base import STEPS
 
-    _load_all()
+    load_folder(__name__)
     if name not in STEPS and name in rankers():
         raise ConventionError(f"{name} is a ranker, which stands at the end of a chain; what comes before are steps")
     return STEPS[name]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

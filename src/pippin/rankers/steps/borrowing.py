@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset, concatenate
 from pippin.errors import DataError
 from pippin.rankers.base import Ranker
+from pippin.rankers.parts.narrowing import narrowed
 from pippin.rankers.parts.parameters import parameter
 from pippin.rankers.parts.sources import borrowed, matched
 from pippin.rankers.steps.base import Step
@@ -24,6 +25,7 @@ class Borrowing(Step):
 
     from_: str | None = parameter(None, "the data set to learn from: a name of the benchmark's, or a file")
     digest: str | None = parameter(None, "the digest that it must have; a benchmark writes it into its plan")
+    names: str | None = parameter(None, "whose order numbered features follow: ohsumed, gov, letor4 or mslr")
 
     def _check(self) -> None:
         if self.from_ is None:
@@ -38,12 +40,19 @@ class Borrowing(Step):
         return f"{self.name} learned from {self.from_}, too"
 
 
-def in_features_of(source: Dataset, target: Dataset) -> Dataset:
-    """The source with the target's features, by name; one that it lacks is 0. Its queries get names of their own."""
-    common = matched(source, target)
+def shared_features(source: Dataset, target: Dataset, names: str | None) -> tuple[Dataset, list[int]]:
+    """The source with the features that both have, under the target's names, and the target's columns of them."""
+    common = matched(source, target, names)
+    columns = [ours for ours, _ in common]
+    called = tuple(target.feature_names[i] for i in columns)
+    return replace(narrowed(source, [theirs for _, theirs in common]), feature_names=called), columns
+
+
+def in_features_of(source: Dataset, target: Dataset, names: str | None) -> Dataset:
+    """The source with the target's features; one that it lacks is 0. Its queries get names of their own."""
+    shared, columns = shared_features(source, target, names)
     table = np.zeros((len(source), len(target.feature_names)))
-    places = [target.feature_names.index(name) for name in common]
-    table[:, places] = source.features[:, [source.feature_names.index(name) for name in common]]
+    table[:, columns] = shared.features
     return Dataset(
         table, source.labels, source.offsets, tuple(f"from {query}" for query in source.query_ids), None,
         target.feature_names, name=source.name,

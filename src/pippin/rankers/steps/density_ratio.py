@@ -44,7 +44,7 @@ class DensityRatio(Borrowing):
 
     def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
         need_weights(self, rest)
-        source = in_features_of(self._source(), train)
+        source = in_features_of(self._source(), train, self.names)
         ratios = density_ratios(np.asarray(train.features, np.float64), np.asarray(source.features), self.ridge)
         means = np.bincount(source.qid(), np.log(ratios), source.queries) / np.maximum(1, np.diff(source.offsets))
         self.weights_ = self.share * np.clip(np.exp(means), 1 / _LIMIT, _LIMIT)

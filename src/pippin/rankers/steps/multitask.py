@@ -43,7 +43,7 @@ class Multitask(Borrowing):
         one_of(self, how=("task", "copies"))
 
     def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        source = in_features_of(self._source(), train)
+        source = in_features_of(self._source(), train, self.names)
         joined = both(self._told(train, own=True), self._told(source, own=False))
         self.models_ = [fitted(rest, joined, None if valid is None else self._told(valid, own=True))]
 

@@ -48,7 +48,7 @@ class TrAdaBoost(Borrowing):
 
     def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
         need_weights(self, rest)
-        joined = both(train, in_features_of(self._source(), train))
+        joined = both(train, in_features_of(self._source(), train, self.names))
         own = np.arange(joined.queries) < train.queries
         weights = np.ones(joined.queries)
         fading = 1 / (1 + np.sqrt(2 * np.log(max(2, int((~own).sum()))) / self.rounds))

@@ -14,11 +14,10 @@ from pippin.forms.form import Form, Linear
 from pippin.rankers.base import Features, Ranker
 from pippin.rankers.imported import placed
 from pippin.rankers.parts.blending import spread
-from pippin.rankers.parts.narrowing import fitted, narrowed
-from pippin.rankers.parts.sources import matched
+from pippin.rankers.parts.narrowing import fitted
 from pippin.rankers.parts.states import number
 from pippin.rankers.steps.base import register
-from pippin.rankers.steps.borrowing import Borrowing
+from pippin.rankers.steps.borrowing import Borrowing, shared_features
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -28,18 +27,16 @@ I64 = NDArray[np.int64]
 class Transfer(Borrowing):
     """Trains on another data set first; its score is a feature more when the rest is trained on one's own.
 
-    Features are matched by name. The source's score, divided by its spread within a query, stands beside the features,
-    so that the rest begins from the source's ranking and learns how far to go from it: for a weighted sum, w = u + a v
-    with the source's weights v and a price on u and a, not on u + a v.
+    Features are matched by name (numbered ones by `names`). The source's score, divided by its spread within a query,
+    stands beside the features, so that the rest begins from the source's ranking and learns how far to go from it: for
+    a weighted sum, w = u + a v with the source's weights v and a price on u and a, not on u + a v.
     """
 
     source = "Chen, Yan, Wang, Xiong, Fan & Chen 2008 (TransRank); Gao et al. 2009 (model adaptation)"
 
     def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        source = self._source()
-        common = matched(source, train)
-        self.common_ = [train.feature_names.index(name) for name in common]
-        first = fitted(rest, narrowed(source, [source.feature_names.index(name) for name in common]), None)
+        source, self.common_ = shared_features(self._source(), train, self.names)
+        first = fitted(rest, source, None)
         self.models_ = [first]
         self.spread_ = 1.0
         self.spread_ = spread(

@@ -106,7 +106,7 @@ function pairOf(x, y) {
   return { p: here.pairs_p.at(way, at), effect: here.pairs_effect.at(way, at) * (index(x) < index(y) ? 1 : -1) };
 }
 function drawPairs() {
-  if (!$("pairs-box").open || state.data === ALL || $("pairs-box").hidden) return;
+  if (!$("pairs-box")?.open || state.data === ALL || $("pairs-box").hidden) return;
   if (!at_hand(panel(state.data), ["pairs_p", "pairs_effect"], drawPairs)) return;
   const order = ranked(), alpha = BENCH.alpha;
   const cells = order.flatMap(x => order.filter(y => y !== x).map(y => { const { p, effect } = pairOf(x, y), difference = mean(x) - mean(y);

@@ -16,6 +16,8 @@ function drawFigures() {
   drawImportance();
   $("winning-card").hidden = !several || !lined;
   if (several && lined) draw("winning", "lines", () => overCutoffs((r, m) => wins(r, tool(), m), k => `wins by ${lined}@${k}:`), { yTitle: `wins by ${lined}`, label: `Winning numbers by cutoff under ${state.tool}` });
+  const none = [...$("figures").querySelectorAll("figure")].every(card => card.hidden);
+  for (const part of [$("figures"), document.querySelector('nav a[href="#figures"]')]) if (part) part.hidden = none;
 }
 function drawImportance() {
   const data = state.data || BENCH.data[0], told = BENCH.rankers.filter(r => panel(data).importance[r]), order = ranked().filter(r => told.includes(r));

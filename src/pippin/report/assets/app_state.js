@@ -30,11 +30,14 @@ const isPacked = value => Boolean(value?.data && value.type);
 async function unpackAll(record) {
   await Promise.all(Object.entries(record).map(async ([name, value]) => { if (isPacked(value) && !LATER.includes(name)) record[name] = await unpack(value); }));
 }
-// The part of a panel if it is at hand; otherwise it is unpacked, and `then` is called when it is.
+// The part of a panel if it is at hand; otherwise it is unpacked, and `then` is called when it is. As long as anything is
+// still to come that will change the page by itself, the body says so.
+let coming = 0;
 function at_hand(record, names, then) {
   const packed = names.filter(name => isPacked(record[name]));
   if (!packed.length) return true;
-  Promise.all(packed.map(async name => { record[name] = await unpack(record[name]); })).then(then);
+  document.body.dataset.coming = ++coming;
+  Promise.all(packed.map(async name => { record[name] = await unpack(record[name]); })).then(then).then(() => { if (!--coming) delete document.body.dataset.coming; });
   return false;
 }
 
@@ -109,7 +112,7 @@ function drawSwitches() {
 // A tool in one line: what it is, and by which choices it differs from the definition.
 function about(name) {
   const { title, version, axes } = own(name), others = axes.filter(a => a[3]).map(a => `${a[0]} ${a[1]}`);
-  return `${name}: ${title} ${version}. ${name === BENCH.tool ? "The others are held against it." : others.length ? `Differs in ${others.join(", ")}.` : `The same choices as ${BENCH.tool}.`}`;
+  return `${name}: ${title}, version ${version}. ${name === BENCH.tool ? "The others are held against it." : others.length ? `Differs in ${others.join(", ")}.` : `The same choices as ${BENCH.tool}.`}`;
 }
 function withCutoff(family) {
   const cutoffs = BENCH.families[family], now = Number(parts(state.measure).cutoff || parts(DEFAULTS.measure).cutoff);

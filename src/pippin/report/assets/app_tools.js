@@ -1,12 +1,16 @@
 // What the tools say: places under each, agreement, and why one differs from the definition.
 const near = new IntersectionObserver(entries => { for (const e of entries) if (e.isIntersecting && e.target.waiting) e.target.waiting(); }, { rootMargin: "300px" });
-// A figure off screen is drawn when it comes near.
+// A figure off screen is drawn when it comes near; its room is kept, so that nothing moves under a reader's finger.
 function draw(id, kind, rows, options) {
   const place = $(id);
-  place.waiting = () => { place.waiting = null; charts.draw(place, kind, rows(), { order: BENCH.rankers, colours: COLOUR, ...options }); };
+  options = { order: BENCH.rankers, colours: COLOUR, ...options };
+  place.waiting = () => { place.waiting = null; charts.draw(place, kind, rows(), options); };
   const box = place.getBoundingClientRect();
   if (box.width && box.top < innerHeight + 300 && box.bottom > -300) place.waiting();
-  else { near.unobserve(place); near.observe(place); }
+  else {
+    if (!place.firstElementChild) place.style.minHeight = `${charts.room(kind, options)}px`;
+    near.unobserve(place); near.observe(place);
+  }
 }
 function drawTools() {
   const where = state.data || "all data sets", shown = shownTools();

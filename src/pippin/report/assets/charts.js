@@ -88,15 +88,21 @@ const charts = (() => {
   const seriesOf = rows => [...new Set(rows.map(r => r.series))];
   const marksOf = options => name => options.colours?.[name] ?? colour((options.order ?? []).indexOf(name) + (options.order ? 0 : 1));
 
-  // A line per series over numbers; its name stands at the end of its line. rows: series, x, y, tip
+  // Of the places on an axis those whose numbers do not touch; the last is always there.
+  const clear = (values, scale) => values.reduceRight((kept, v) => kept.length && scale(kept[0]) - scale(v) < plain(v).length * 5 + plain(kept[0]).length * 5 ? kept : [v, ...kept], []);
+  // How tall a figure is if nothing in it asks for more.
+  const HEIGHTS = { lines: 320, across: 320, points: 400, differences: 220 };
+  // About the height of a figure that is not drawn yet: what stands below it must not move when it is.
+  const room = (kind, options) => kind === "matrix" ? 30 * options.rows.length + 80 : options.height ?? Math.max(HEIGHTS[kind] ?? 240, kind in { lines: 1, across: 1 } ? (options.order?.length ?? 0) * GAP + 70 : 0);
+  // A line per series over numbers, or over their logarithms; its name stands at the end of its line. rows: series, x, y, tip
   function lines(place, rows, options) {
     const names = seriesOf(rows), mark = marksOf({ ...options, order: options.order ?? names }), narrow = (place.clientWidth || 640) < 420;
     const labels = names.length > 1, room = labels ? Math.min(widest(names) + 22, narrow ? 96 : 170) : 14;
-    const { root, width, height } = frame(place, Math.max(options.height ?? 320, labels ? names.length * GAP + 70 : 0), options.label);
+    const { root, width, height } = frame(place, Math.max(options.height ?? HEIGHTS.lines, labels ? names.length * GAP + 70 : 0), options.label);
     const [left, right, top, bottom] = [50, width - room, 24, height - 42], xs = [...new Set(rows.map(r => r.x))].sort((a, b) => a - b);
-    const [low, high] = span(rows.flatMap(r => [r.y, r.low ?? r.y, r.high ?? r.y]), options.zero), x = linear(xs[0], xs.at(-1), left + 8, right - 8), y = linear(low, high, bottom, top);
+    const [low, high] = span(rows.flatMap(r => [r.y, r.low ?? r.y, r.high ?? r.y]), options.zero), scaled = options.log ? Math.log : v => v, along = linear(scaled(xs[0]), scaled(xs.at(-1)), left + 8, right - 8), x = v => along(scaled(v)), y = linear(low, high, bottom, top);
     leftAxis(root, y, ticks(low, high, 5), left, right, options.yTitle);
-    bottomAxis(root, x, xs.length <= 12 ? xs : ticks(xs[0], xs.at(-1), 8), left, right, bottom, options.xTitle ?? "cutoff");
+    bottomAxis(root, x, options.log || xs.length <= 12 ? clear(xs, x) : ticks(xs[0], xs.at(-1), 8), left, right, bottom, options.xTitle ?? "cutoff");
     const ends = names.map(n => rows.filter(r => r.series === n).reduce((a, b) => b.x > a.x ? b : a)), at = apart(ends.map(r => y(r.y)), GAP, top + 2, bottom + 8);
     names.forEach((name, i) => {
       const own = rows.filter(r => r.series === name).sort((a, b) => a.x - b.x), stroke = mark(name), group = make("g", { "data-series": name, class: "series" });
@@ -113,7 +119,7 @@ const charts = (() => {
   function across(place, rows, options) {
     const names = seriesOf(rows), columns = options.columns.filter(c => rows.some(r => r.column === c)), mark = marksOf(options), ranked = options.places;
     const wide = place.clientWidth || 640, side = Math.min(widest(names) + 34, wide < 480 ? 92 : 150), foot = Math.min(110, widest(columns) * .8 + 18);
-    const { root, width, height } = frame(place, Math.max(options.height ?? 320, names.length * (ranked ? 21 : GAP) + foot + 34), options.label);
+    const { root, width, height } = frame(place, Math.max(options.height ?? HEIGHTS.across, names.length * (ranked ? 21 : GAP) + foot + 34), options.label);
     const narrow = wide < 480, [left, right, top, bottom] = [ranked && !narrow ? side : ranked ? 30 : 50, width - side, ranked ? 16 : 24, height - foot];
     const [low, high] = ranked ? [1, Math.max(2, options.most)] : span(rows.map(r => r.y)), y = ranked ? linear(1, high, top + 6, bottom - 10) : linear(low, high, bottom, top);
     const x = at => columns.length < 2 ? (left + right) / 2 : left + 12 + at * (right - left - 24) / (columns.length - 1);
@@ -143,7 +149,7 @@ const charts = (() => {
   // A matrix. cells: row, column, value, tip, mark; the colour of a value by options.shade, words in a cell where there is room
   function matrix(place, cells, options) {
     const rows = options.rows, columns = options.columns ?? rows, side = Math.min(widest(rows) + 10, 150), head = Math.min(110, widest(columns) * .8 + 16);
-    const wide = Math.max(240, place.clientWidth || 640), size = Math.max(9, Math.min(options.size ?? 38, (wide - side - 6) / columns.length)), tall = Math.max(13, Math.min(size, 30));
+    const wide = Math.max(240, place.clientWidth || 640), size = Math.max(9, Math.min(options.size ?? (wide > 900 ? 60 : 38), (wide - side - 6) / columns.length)), tall = Math.max(13, Math.min(size, 30));
     const { root } = frame(place, Math.ceil(tall * rows.length + head + 8), options.label), at = new Map(rows.map((r, i) => [r, i])), over = new Map(columns.map((c, i) => [c, i]));
     for (const cell of cells) {
       const [i, j] = [at.get(cell.row), over.get(cell.column)];
@@ -166,7 +172,7 @@ const charts = (() => {
 
   // Points with names that do not touch, and the line of those that nobody beats in both. rows: name, x, y, tip
   function points(place, rows, options) {
-    const { root, width, height } = frame(place, options.height ?? 400, options.label), mark = marksOf(options);
+    const { root, width, height } = frame(place, options.height ?? HEIGHTS.points, options.label), mark = marksOf(options);
     const [left, right, top, bottom] = [54, width - 16, 24, height - 42], log = rows.map(r => Math.log10(r.x)), [a, b] = span(log, false, .09), [low, high] = span(rows.map(r => r.y), false, .09);
     const x = linear(a, b, left, right), y = linear(low, high, bottom, top), powers = [];
     for (let e = Math.floor(a) - 1; e <= b; e++) for (const m of [1, 2, 5]) if (Math.log10(m) + e >= a && Math.log10(m) + e <= b) powers.push(Math.log10(m) + e);
@@ -186,7 +192,7 @@ const charts = (() => {
         taken.push([spot[0] - 1, spot[1] - 11, spot[0] + long + 1, spot[1] + 3]);
         const middle = [Math.max(spot[0], Math.min(px, spot[0] + long)), Math.max(spot[1] - 9, Math.min(py, spot[1]))];
         if (Math.hypot(middle[0] - px, middle[1] - py) > 13) group.append(line(px, py, middle[0], middle[1], "leader", { stroke }));
-        group.append(text(spot[0], spot[1], r.name, { class: `name${front.includes(r) ? " on-front" : ""}` }));
+        group.append(text(spot[0], spot[1], r.name, { class: `name over${front.includes(r) ? " on-front" : ""}` }));
       }
       group.append(tip(make("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 5, fill: stroke }), r.tip));
       root.append(group);
@@ -199,7 +205,7 @@ const charts = (() => {
     const side = Math.min(widest(rows.map(r => r.name)) + 10, (place.clientWidth || 640) * .45), tall = 20, { root, width } = frame(place, rows.length * tall + 44, options.label);
     const [low, high] = span(rows.map(r => r.value), true, .02), x = linear(low, high, side, width - 62), bottom = rows.length * tall + 4;
     bottomAxis(root, x, ticks(low, high, 4), side, width - 62, bottom, options.xTitle, options.tick ?? plain);
-    rows.forEach((r, i) => root.append(text(side - 6, i * tall + 17, short(r.name, side - 8), { class: "tick", "text-anchor": "end" }),
+    rows.forEach((r, i) => root.append(text(side - 6, i * tall + 17, short(r.name, (side - 8) / 1.08), { class: "tick", "text-anchor": "end" }),
       tip(make("rect", { x: Math.min(x(0), x(r.value)).toFixed(1), y: i * tall + 5, width: Math.max(1, Math.abs(x(r.value) - x(0))).toFixed(1), height: tall - 5, rx: 2, class: "bar-fill", fill: r.colour ?? null }), r.tip ?? `${r.name}: ${r.words}`),
       text(Math.max(x(0), x(r.value)) + 5, i * tall + 17, r.words, { class: "tick" })));
     return root;
@@ -207,7 +213,7 @@ const charts = (() => {
 
   // Differences query by query, from A's greatest gain to B's. rows: difference, tip, key
   function differences(place, rows, options) {
-    const { root, width, height } = frame(place, options.height ?? 220, options.label), [left, right, top, bottom] = [54, width - 10, 22, height - 26];
+    const { root, width, height } = frame(place, options.height ?? HEIGHTS.differences, options.label), [left, right, top, bottom] = [54, width - 10, 22, height - 26];
     const most = Math.max(...rows.map(r => Math.abs(r.difference)), 1e-9), y = linear(-most, most, bottom, top), each = (right - left) / Math.max(1, rows.length);
     leftAxis(root, y, ticks(-most, most, 4), left, right, options.yTitle);
     rows.forEach((r, i) => { if (r.difference) root.append(make("rect", { x: (left + i * each).toFixed(2), y: Math.min(y(0), y(r.difference)).toFixed(1), width: Math.max(.6, each - (each > 4 ? 1 : 0)).toFixed(2), height: Math.max(1, Math.abs(y(r.difference) - y(0))).toFixed(1), class: r.difference > 0 ? "for-a" : "for-b" })); });
@@ -218,12 +224,12 @@ const charts = (() => {
 
   // From one number to another. steps: name, from, to, total, words, tip, key
   function waterfall(place, steps, options) {
-    const side = Math.min(widest(steps.map(s => s.name)) * 1.12 + 14, (place.clientWidth || 640) * .42), tall = 28, { root, width } = frame(place, steps.length * tall + 44, options.label);
+    const side = Math.min(widest(steps.map(s => s.name)) * 1.2 + 14, (place.clientWidth || 640) * .42), tall = 28, { root, width } = frame(place, steps.length * tall + 44, options.label);
     const [low, high] = span(steps.flatMap(s => s.total ? [s.to] : [s.from, s.to]), false, .12), right = width - 70, x = linear(low, high, side, right), bottom = steps.length * tall + 4;
     bottomAxis(root, x, ticks(low, high, 4), side, right, bottom, options.xTitle);
     steps.forEach((s, i) => {
       const [from, to] = [s.total ? low : s.from, s.to], group = make("g", { class: `step${s.key !== undefined ? " asks" : ""}${s.key !== undefined && s.key === options.chosen ? " chosen" : ""}`, "data-key": s.key });
-      group.append(make("rect", { x: 0, y: i * tall + 2, width, height: tall, class: "catch" }), text(side - 8, i * tall + 20, short(s.name, (side - 10) / 1.1), { class: s.total ? "name total" : "name", "text-anchor": "end" }),
+      group.append(make("rect", { x: 0, y: i * tall + 2, width, height: tall, class: "catch" }), text(side - 8, i * tall + 20, short(s.name, (side - 10) / 1.2), { class: s.total ? "name total" : "name", "text-anchor": "end" }),
         make("rect", { x: Math.min(x(from), x(to)).toFixed(1), y: i * tall + 7, width: Math.max(1.5, Math.abs(x(to) - x(from))).toFixed(1), height: tall - 10, rx: 2, class: s.total ? "total" : s.to >= s.from ? "for-a" : "for-b" }),
         text(Math.max(x(from), x(to)) + 6, i * tall + 20, s.words, { class: "tick" }));
       if (i < steps.length - 1) group.append(line(x(s.to), i * tall + tall - 3, x(s.to), (i + 1) * tall + 7, "leader-line"));
@@ -253,8 +259,9 @@ const charts = (() => {
   function draw(place, kind, rows, options) {
     listen(place);
     place.figure = { kind, rows, options };
+    place.style.minHeight = "";
     if (rows.length) place.replaceChildren(KINDS[kind](place, rows, options));
     else place.innerHTML = '<p class="empty">Nothing to draw for this choice.</p>';
   }
-  return { draw, shades, colour, FORMATS, make, apart };
+  return { draw, room, shades, colour, FORMATS, make, apart };
 })();

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pippin.frozen import Frozen
 
 Values = NDArray[np.float64]
 FLOOR = 0.00001  # the least value in a geometric mean
@@ -29,8 +30,7 @@ def crash(status: int, why: str) -> TrecError:
     return TrecError(status, f"pippin as trec_eval: the original crashes here: {why}")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Frozen):
     """One printed measure over the evaluated topics."""
 
     name: str

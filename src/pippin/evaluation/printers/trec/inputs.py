@@ -6,7 +6,6 @@ Files are bytes: an id that is no UTF-8 comes out as it went in, and topics are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from pippin.errors import DataError
 from pippin.evaluation.printers.trec.columns import TrecError
 from pippin.evaluation.printers.trec.options import as_double, as_long
 from pippin.evaluation.printers.trec.preferences import Judgement
+from pippin.frozen import Frozen
 
 T = TypeVar("T")
 MISSING_ZSCORE = -1000000.0
@@ -25,8 +25,7 @@ Grouped = dict[str, dict[str, dict[str, int]]]  # topic → judgement group → 
 Preferences = dict[str, list[Judgement]]
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Frozen):
     """What trec_eval calls a kind of file in its complaints."""
 
     reader: str

@@ -4,7 +4,7 @@ judged ones; and the rules its kernels go by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pippin.data.run_file import RankedRun
 from pippin.data.trec import Judgements, Run
 from pippin.evaluation.ranking import UNJUDGED, Ranking
+from pippin.frozen import Frozen
 from pippin.kernels import rank as kernel
 from pippin.kernels.measures import Rules
 
@@ -21,8 +22,7 @@ Flags = NDArray[np.bool_]
 TIES = "id-descending"
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
+class Cut(Frozen, eq=False):
     """Which documents of a ranking stay: those within the depth, of these those in the pool, of these those judged."""
 
     whole: Ranking

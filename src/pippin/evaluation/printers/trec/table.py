@@ -5,13 +5,14 @@ A version is a row of `VERSIONS`; what it knows more than another is in the tabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from pippin.evaluation.printers.trec.columns import TrecError
 from pippin.evaluation.printers.trec.options import as_double, as_long
 from pippin.evaluation.printers.trec.sorting import compare_numbers, merge_sort
 from pippin.evaluation.trec_measures import RECALL_LEVELS
+from pippin.frozen import Frozen
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -19,8 +20,7 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 Pairs = tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     """One measure by trec_eval's name."""
 
     name: str
@@ -103,8 +103,7 @@ _ONLY_10 = frozenset(("dcg", "ideal_dcg", "rbp", "rbp_resid", "unj"))
 _SHARING = ("dcg", "ideal_dcg", "ndcg")  # version 10 keeps one list of gains for the three
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Frozen):
     """What one version of trec_eval knows and does."""
 
     number: str  # as it gives it itself
@@ -145,8 +144,7 @@ VERSIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Frozen):
     """A measure with its parameters as asked for."""
 
     entry: Entry
@@ -164,8 +162,7 @@ class Wanted:
         return [name if self.given is None else f"{name}_{self.given}"]
 
 
-@dataclass(frozen=True)
-class Marked:
+class Marked(Frozen):
     """The measures asked for by name, with their parameters as typed."""
 
     names: tuple[str, ...]  # in the order of the table, each once

@@ -23,6 +23,7 @@ from pippin.evaluation.printers.trec.sorting import without_nan
 from pippin.evaluation.printers.trec.table import CUTOFFS, MULTIPLES
 from pippin.evaluation.ranking import Ranking
 from pippin.evaluation.trec_measures import RECALL_LEVELS
+from pippin.frozen import Frozen
 from pippin.kernels.rank import find_duplicate
 
 F32 = NDArray[np.float32]
@@ -36,8 +37,7 @@ USAGE = (
 _FALLOUTS = tuple(142 * step // 10 for step in range(11))
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     """One printed measure: its kernel, the kernel's parameter, and how it is shown and averaged."""
 
     name: str

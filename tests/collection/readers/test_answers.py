@@ -1,0 +1,127 @@
+"""What strangers are told: which of their files was taken, what does not fit together, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.collection.readers.samples import put
+from tests.collection.readers.test_strangers import DOCS, QRELS, TOPICS, lines
+
+from pippin.cli.main import main
+from pippin.collection.readers import explain, read_collection
+from pippin.errors import DataError
+
+
+def test_queries_and_texts_of_any_name_are_known_by_what_was_judged(tmp_path: Path) -> None:
+    for n in range(20):
+        put(tmp_path, f"Meine Texte/Blatt {n}.txt", f"apples {n}")
+    put(tmp_path, "Meine Anfragen.tsv", "q1\tapples\n")
+    put(tmp_path, "Qrels \u2013 fertig (2).txt", "q1\tBlatt 7.txt\t1\n")
+    collection = read_collection(tmp_path)
+    assert (collection.reader, [query.text for query in collection.queries]) == ("texts", ["apples"])
+    assert collection.judgements is not None
+    assert list(collection.judgements.document_ids) == ["Meine%20Texte/Blatt%207.txt"]
+
+
+def test_pieces_of_records_beyond_the_first_hundred_are_read(tmp_path: Path) -> None:
+    for n in range(130):
+        put(tmp_path, f"papers/{n}.json", json.dumps({"id": n, "text": "apples"}))
+    assert len(list(read_collection(tmp_path, documents_only=True))) == 130
+
+
+def test_pieces_that_disagree_are_an_error(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", DOCS)
+    put(tmp_path, "queries.tsv", TOPICS)
+    put(tmp_path, "test.3-2-1.qrels", "1 0 a 3\n")
+    put(tmp_path, "test.2-1-0.qrels", "1 0 a 2\n")
+    sentence = (
+        r"several files may hold the judgements \(test.2-1-0.qrels, test.3-2-1.qrels\) and disagree "
+        r"\(document a of query 1: 2 and 3\); name one with --judgements"
+    )
+    with pytest.raises(DataError, match=sentence):
+        read_collection(tmp_path)
+
+
+def test_queries_are_matched_by_their_numbers(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", DOCS)
+    put(tmp_path, "queries.tsv", "C041\tapples\nC042\tpears\n")
+    put(tmp_path, "qrels.txt", "41 0 a 1\n42 0 b 1\n")
+    collection = read_collection(tmp_path)
+    assert collection.judgements is not None
+    assert collection.judgements.query_ids == ("C041", "C042")
+    assert list(collection.notes) == ["queries are matched by their numbers: judgements of 41 are of C041"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "hint"),
+    [
+        (("A", "B"), "; case apart they are the same"),
+        (("x/a.txt", "x/b.txt"), "; folders and endings apart they are the same"),
+        (("x", "y"), ""),
+    ],
+)
+def test_judgements_of_other_documents_are_told_with_ids_of_both_sides(
+    ids: tuple[str, str], hint: str, tmp_path: Path
+) -> None:
+    put(tmp_path, "docs.jsonl", lines(*({"id": name, "text": "apples"} for name in ids)))
+    put(tmp_path, "queries.tsv", TOPICS)
+    put(tmp_path, "qrels.txt", QRELS)
+    said = explain(tmp_path)
+    assert (
+        f"the judgements know none of the documents: they speak of a, b, the documents are {', '.join(ids)}{hint}"
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("corpus.zip", "unzip corpus.zip -d corpus"),
+        ("corpus.tar.gz", "mkdir corpus && tar xf corpus.tar.gz -C corpus"),
+        ("dump.sql", "write each table as CSV with headings"),
+        ("docs.xlsx", "pandas.read_excel('docs.xlsx').to_csv('documents.csv', index=False)"),
+        ("mine.sqlite", "pandas.read_sql('SELECT * FROM TABLE', sqlite3.connect('mine.sqlite'))"),
+        ("train.txt", "pippin bench takes it as it is"),
+        ("docs.cbor", "docs.cbor is no text; write its documents as JSON lines"),
+        ("docs.rtf", "the files are .rtf, .tsv. Make it JSON lines: python -c"),
+    ],
+)
+def test_what_is_not_read_is_told_with_a_line_that_helps(file: str, line: str, tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        file,
+        "2 qid:1 1:0.5 2:0.25 #docid = a\n" if file == "train.txt" else b"x" if file == "docs.rtf" else b"\0\1",
+    )
+    put(tmp_path, "queries.tsv", TOPICS)
+    with pytest.raises(DataError) as caught:
+        read_collection(tmp_path)
+    assert line in str(caught.value)
+
+
+def test_links_to_nothing_are_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", DOCS)
+    (tmp_path / "old.jsonl").symlink_to(tmp_path / "nowhere")
+    put(tmp_path, "__MACOSX/._docs.jsonl", b"\0\5\x16\7")
+    assert len(list(read_collection(tmp_path))) == 2
+
+
+def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "in/docs.jsonl", lines({"id": "x", "text": "apples"}, {"id": "y", "text": "pears"}))
+    put(tmp_path, "in/queries.tsv", TOPICS)
+    put(tmp_path, "in/qrels.txt", QRELS)
+    assert main(["build", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "-q"]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    assert main(["build", "--explain", str(tmp_path / "in")]) == 2
+    assert "stops here: qrels.txt: the judgements know none of the documents" in capsys.readouterr().out
+
+
+def test_too_few_queries_are_told_before_anything_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "in/docs.jsonl", DOCS)
+    put(tmp_path, "in/queries.tsv", TOPICS)
+    put(tmp_path, "in/qrels.txt", QRELS)
+    for folds, told in (("2", "folds need at least 3 parts"), ("40", "40 folds need a query each at least")):
+        assert main(["build", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "-q", "--folds", folds]) == 2
+        assert told in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["in"]

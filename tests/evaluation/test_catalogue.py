@@ -1,0 +1,123 @@
+"""The first of all documents for every query, as PyTorch's topk leaves them in rows of a catalogue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pippin.data.dataset import Dataset
+from pippin.data.texts import Texts
+from pippin.data.trec import Judgements, Run
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.ranking import UNJUDGED, Ranking, rank
+from pippin.evaluation.stream import join
+from pippin.kernels.rank import order_lists
+
+OF_ALL = Convention(ties="topk-of-all", ties_depth=10, precision="float32", queries="both")
+PYTORCH_30 = [23, 16, 17, 18, 19, 20, 21, 22, 28, 27]
+PYTORCH_700 = [8, 9, 4, 7, 5, 3, 1, 0, 2, 6]
+
+
+def made(queries: int, documents: int, catalogue: int) -> tuple[Judgements, Run]:
+    """Tied scores, documents that several queries have, and relevant ones that were not retrieved."""
+    random = np.random.default_rng(catalogue)
+    judged: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for q in range(queries):
+        taken = [f"d{i}" for i in random.choice(catalogue, documents, replace=False)]
+        judged[f"q{q}"] = {d: int(random.integers(0, 3)) for d in taken[::2]} | {taken[-1]: 1}
+        run[f"q{q}"] = {d: float(random.integers(0, 4)) for d in taken[: documents // (1 + q % 2) - q % 3]}
+    return Judgements.of(judged), Run.of(run)
+
+
+def whole_rows(judged: Judgements, run: Run, depth: int) -> list[list[str]]:
+    """The definition: every document of the data in a row for each query, and the first of it."""
+    lists = {q: list(run.document_ids.slice(*run.offsets[i : i + 2].tolist())) for i, q in enumerate(run.query_ids)}
+    labelled = {
+        q: list(judged.document_ids.slice(*judged.offsets[i : i + 2].tolist())) for i, q in enumerate(judged.query_ids)
+    }
+    columns = {d: i for i, d in enumerate(dict.fromkeys(d for q in run.query_ids for d in lists[q] + labelled[q]))}
+    first = []
+    for i, query in enumerate(run.query_ids):
+        row = np.full(len(columns), -np.inf)
+        row[[columns[d] for d in lists[query]]] = run.scores[run.offsets[i] : run.offsets[i + 1]]
+        labels, offsets = np.zeros(len(row), np.int32), np.array([0, len(row)])
+        ranked = order_lists(row, labels, offsets, None, f"topk-given:{depth}", True)
+        first.append([list(columns)[column] for column in ranked[:depth]])
+    return first
+
+
+def first_of(ranking: Ranking, depth: int) -> list[list[str]]:
+    return [list(ranking.documents)[begin : begin + depth] for begin in ranking.offsets[:-1].tolist()]
+
+
+@pytest.mark.parametrize("catalogue", [40, 400, 5000], ids=["all sorted", "some overlap", "a partial sort"])
+def test_it_is_the_first_of_whole_rows(catalogue: int) -> None:
+    judged, run = made(60, 24, catalogue)
+    ranking = rank(judged, run, OF_ALL)
+    assert first_of(ranking, 10) == whole_rows(judged, run, 10)
+    labels = dict(zip(zip(np.repeat(judged.query_ids, np.diff(judged.offsets)).tolist(), judged.document_ids,
+                          strict=True), judged.labels.tolist(), strict=True))  # fmt: skip
+    pairs = zip(np.repeat(ranking.query_ids, ranking.sizes()).tolist(), ranking.documents, strict=True)
+    assert ranking.labels.tolist() == [labels.get(pair, UNJUDGED) for pair in pairs]
+
+
+def test_topk_leaves_equal_items_as_pytorch_does() -> None:
+    """What torch 2.13 gives for torch.topk(torch.zeros(30), 10) and for a row of 700, which it sorts in part."""
+    for size, first in ((30, PYTORCH_30), (700, PYTORCH_700)):
+        row, offsets = np.zeros(size), np.array([0, size])
+        found = order_lists(row, np.zeros(size, np.int32), offsets, None, "topk-given:10", True)
+        assert found[:10].tolist() == first
+
+
+def test_a_missed_document_fills_a_short_list_and_is_a_hit() -> None:
+    judged = {"u": {"a": 1, "b": 1}, "v": {"c": 1}}
+    run = {"u": {"a": 2.0}, "v": {"c": 1.0}}
+    assert evaluate(judged, run, "recall@10", tool="recbole").per_query["recall@10"] == {"u": 1.0, "v": 1.0}
+    assert evaluate(judged, run, "recall@10", tool="implicit").per_query["recall@10"]["u"] == 0.5
+
+
+def test_scores_and_documents_go_with_the_list() -> None:
+    judged, run = made(8, 12, 60)
+    ranking = rank(judged, run, OF_ALL)
+    scores = {(q, d): s for i, q in enumerate(run.query_ids) for d, s in zip(
+        run.document_ids.slice(*run.offsets[i : i + 2].tolist()), run.scores[run.offsets[i] :].tolist(), strict=False
+    )}  # fmt: skip
+    pairs = zip(np.repeat(ranking.query_ids, ranking.sizes()).tolist(), ranking.documents, strict=True)
+    assert ranking.scores.tolist() == [scores.get(pair, -np.inf) for pair in pairs]
+
+
+def test_a_data_set_without_ids_has_another_document_in_every_row() -> None:
+    labels, offsets = np.array([0, 1, 1, 0, 0, 0], np.int32), np.array([0, 2, 4, 6])
+    named = Texts.of(["a", "b", "c", "d", "e", "f"])
+    scores = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
+    lists = [
+        rank(Dataset(np.zeros((6, 1)), labels, offsets, ("p", "q", "r"), ids), scores, OF_ALL).labels.tolist()
+        for ids in (None, named)
+    ]
+    assert lists[0] == lists[1]
+    assert len(lists[0]) == 4 + 4 + 2  # the four documents of the queries with a relevant one, and r as it is
+
+
+def test_lists_that_no_other_document_can_change_stay_as_they_are() -> None:
+    judged, run = {"u": {"d0": 1}, "v": {"d3": 1}}, {q: {f"d{i}": float(i) for i in range(12)} for q in "uv"}
+    for measure in ("ndcg@10", "mrr@10"):
+        values = [
+            evaluate(judged, run, measure, tool="recbole", ties=ties).per_query for ties in ("input", "topk-of-all")
+        ]
+        assert values[0] == values[1]
+
+
+def test_all_of_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pippin.evaluation.catalogue._MOST_CELLS", 100)
+    judged, run = made(6, 12, 60)
+    with pytest.raises(ConventionError, match="ties_depth how many come first"):
+        rank(judged, run, OF_ALL.replace(ties_depth=0))
+
+
+def test_parts_do_not_know_all_documents() -> None:
+    part = evaluate({"u": {"a": 1}}, {"u": {"a": 1.0}}, "ndcg@10", tool="recbole")
+    with pytest.raises(ConventionError, match="which a part does not know"):
+        join([part, part])

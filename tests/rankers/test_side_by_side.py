@@ -1,0 +1,84 @@
+"""Points of a grid fitted at once: the same models on any number of threads, and bins made once for all."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from tests.rankers.planted import planted, with_empty
+
+from pippin.errors import DataError
+from pippin.kernels import one_thread, threads
+from pippin.rankers.lambdamart import LambdaMART
+from pippin.rankers.mart import MART
+from pippin.rankers.parts import binned, trees
+from pippin.rankers.ranknet import RankNet
+from pippin.rankers.selection import Selected, select
+
+TRAIN, VALID = with_empty(planted(1)), planted(2, 30)
+GRID: dict[str, tuple[Any, ...]] = {"leaves": (3, 5), "min_leaf": (1, 9), "bins": (20, 255)}
+
+
+def _told(chosen: Selected) -> tuple[Any, ...]:
+    tried = [(each.parameters, each.value) for each in chosen.candidates]
+    return chosen.parameters, chosen.value, tried, chosen.ranker.boosters_, chosen.ranker.curve_  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART(rounds=8, patience=3), MART(rounds=8, row_fraction=0.7, bags=2)])
+def test_any_number_of_threads_selects_the_same(monkeypatch: pytest.MonkeyPatch, ranker: LambdaMART | MART) -> None:
+    found = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("PIPPIN_THREADS", count)
+        found.append(_told(select(ranker, TRAIN, VALID, grid=GRID)))
+    assert found[0] == found[1] == found[2]
+    alone = ranker.fresh().set_params(**found[0][0]).fit(TRAIN, eval_set=VALID)
+    assert alone.boosters_ == found[0][3]
+
+
+def test_bins_are_made_once_for_the_points_that_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def count(train: Any, valid: Any, parameters: Any) -> Any:
+        made.append(parameters["max_bin"])
+        return bin_both(train, valid, parameters)
+
+    bin_both = binned.bin_both
+    monkeypatch.setattr(binned, "bin_both", count)
+    chosen = select(LambdaMART(rounds=3), TRAIN, VALID, grid=GRID)
+    assert sorted(made) == [20, 255]
+    assert isinstance(pickle.loads(pickle.dumps(chosen.ranker)), LambdaMART)  # no bins are left in it
+    assert "_binned" not in vars(chosen.ranker)
+
+
+def test_where_a_fit_takes_all_cores_or_shares_something_points_follow_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranker = LambdaMART(rounds=3)
+    assert ranker.fits_alone(TRAIN)
+    assert not LambdaMART(verbose=True).fits_alone(TRAIN)
+    assert not RankNet().fits_alone(TRAIN)
+    monkeypatch.setattr(trees, "_ALONE", TRAIN.features.size)
+    assert not ranker.fits_alone(TRAIN)
+
+
+def test_what_goes_wrong_at_one_point_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPPIN_THREADS", "2")
+    with pytest.raises(DataError, match="leaves"):
+        select(LambdaMART(rounds=3), TRAIN, VALID, grid={"leaves": (4, 1, 5)})
+
+
+def test_seconds_of_the_processor_are_those_of_each_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPPIN_THREADS", "2")
+    for each in select(LambdaMART(rounds=3), TRAIN, VALID, grid={"leaves": (4, 5)}).candidates:
+        assert 0 < each.processor_seconds <= each.seconds + 0.05
+
+
+def test_one_thread_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPPIN_THREADS", "3")
+    with one_thread():
+        assert (threads(), threads(2)) == (1, 2)
+        with one_thread():
+            pass
+        assert threads() == 1
+    assert threads() == 3

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import py_compile
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.bench.small import write_folds
-from tests.plugins.strangers import MEASURE, TOOL, Done, pippin, said
+from tests.plugins.strangers import MEASURE, TOOL, pippin, said
+from tests.warm import python
 
 RANKER = """
 import os
@@ -86,6 +87,22 @@ def test_an_edited_ranker_is_computed_anew(tmp_path: Path, folds: Path) -> None:
     assert other[1] != first[1]
     plugin.write_text(RANKER.format(column=0, sign=1))
     assert bench(tmp_path, folds, "--import", "mine") == (0, first[1])
+
+
+def test_what_runs_is_what_is_digested(tmp_path: Path, folds: Path) -> None:
+    """Bytecode of an edit within the same second, of the same length, is not taken for the source."""
+    seen = []
+    for column in (0, 1):
+        (tmp_path / "helper.py").write_text(f"COLUMN = {column}\n")
+        (tmp_path / "mine.py").write_text("from helper import COLUMN\n" + RANKER.format(column="COLUMN", sign=1))
+        for name in ("helper.py", "mine.py"):
+            os.utime(tmp_path / name, (1e9, 1e9))
+            py_compile.compile(str(tmp_path / name)) if not column else None
+        seen.append([bench(tmp_path, folds, "--import", name) for name in ("mine", "mine.py")])
+    assert [computed for way in seen for computed, _ in way] == [3, 0, 3, 0]
+    assert seen[0][0][1] != seen[1][0][1]
+    kept = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
+    assert kept == {"helper", "mine"}  # the tests' own
 
 
 def test_a_helper_and_the_surroundings_count(tmp_path: Path, folds: Path) -> None:
@@ -173,11 +190,7 @@ def identity(folder: Path, features: str) -> str:
         "from pippin.collection.build import Recipe, identity\nfrom pippin.collection.named import open_collection\n"
         f"print(identity(open_collection('fruits'), Recipe(features={features!r})))"
     )
-    return python(folder, code).stdout
-
-
-def python(folder: Path, code: str) -> Done:
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    return python(code, folder).stdout
 
 
 def test_a_build_is_not_resumed_with_other_features(tmp_path: Path) -> None:
@@ -188,7 +201,7 @@ def test_a_build_is_not_resumed_with_other_features(tmp_path: Path) -> None:
         "import sys, pippin.collection.build as room\nfrom pippin.cli.main import main\nroom._move = None\n"
         "main('build fruits -o built --features boost@text --folds 3 --no-meta -q --import mine.py'.split())"
     )
-    assert "'NoneType' object is not callable" in python(tmp_path, stopped).stderr
+    assert "'NoneType' object is not callable" in python(stopped, tmp_path).stderr
     assert list((tmp_path / "built.building" / "parts").iterdir())
     (tmp_path / "mine.py").write_text(FEATURE.format(k1=7, texts=("boost@text",)))
     assert build(tmp_path, "boost@text")["lines"] != before

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from pippin.errors import PluginError
-from pippin.plugins.modules import reason
+from pippin.plugins.modules import heed_sources, reason
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Promise:
 
     def load(self) -> None:
         """Import what the entry point names."""
+        heed_sources()  # as it may be installed as a link to somebody's folder
         try:
             self.point.load()
         except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported

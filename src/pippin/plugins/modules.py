@@ -1,4 +1,8 @@
-"""How a stranger's module is imported, by its name or by the path of its file, and what is said where it cannot be."""
+"""How a stranger's module is imported, by its name or by the path of its file, and what is said where it cannot be.
+
+What runs is what stands in the file now, because its digest is of that. Python takes bytecode for fresh by the second
+and the length of the source: a number edited twice within a second would be another in the digest than in the result.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,22 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import sysconfig
 import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from pippin.errors import PluginError
-from pippin.plugins import is_path
+from pippin.plugins import OWN, is_path
 
 LOADED: dict[str, None] = {}  # what was imported here, as other processes can import it
 
 
 def load_module(module: str) -> None:
     """Import one module; whatever goes wrong in it is one sentence."""
+    heed_sources()
     try:
         _import_file(Path(module)) if is_path(module) else _import_name(module)
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
@@ -28,6 +36,41 @@ def load_module(module: str) -> None:
 def address_of(module: str) -> str:
     """The module as it is named for another process, which may be in another folder."""
     return str(Path(module).resolve()) if is_path(module) else module
+
+
+class FromSource(SourceFileLoader):
+    """Compiles a file as it is, and keeps no bytecode beside what is somebody else's."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the file."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _LocalSources:
+    """Finds modules as Python does, and has those that nobody installed compiled from their source."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name.partition(".")[0] == OWN:
+            return None  # as Python finds it
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader and not _is_kept(spec.loader.path):
+            spec.loader = FromSource(name, spec.loader.path)
+        return spec
+
+
+def heed_sources() -> None:
+    """From now on import strangers' modules from their sources."""
+    if _LocalSources not in sys.meta_path:
+        place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+        sys.meta_path.insert(place, _LocalSources)  # type: ignore[arg-type]
+
+
+def _is_kept(file: str) -> bool:
+    """Whether a file is Python's, or an installer's, who replace files and do not edit them."""
+    parts = Path(file).parts
+    return "site-packages" in parts or "dist-packages" in parts or file.startswith(sysconfig.get_path("stdlib"))
 
 
 def _import_name(name: str) -> None:
@@ -59,7 +102,7 @@ def _import_file(path: Path) -> None:
         return
     if name in sys.modules:  # a file of the user's may be called like any module of Python's
         name = f"{name}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=FromSource(name, str(file)))
     if spec is None or spec.loader is None:
         raise ImportError("this is no Python module")
     sys.modules[name] = module = importlib.util.module_from_spec(spec)

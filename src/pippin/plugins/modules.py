@@ -64,7 +64,7 @@ def heed_sources() -> None:
     """From now on import strangers' modules from their sources."""
     if _LocalSources not in sys.meta_path:
         place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
-        sys.meta_path.insert(place, _LocalSources)  # type: ignore[arg-type]
+        sys.meta_path.insert(place, _LocalSources)
 
 
 def _is_kept(file: str) -> bool:

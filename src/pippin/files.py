@@ -109,6 +109,18 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         os.close(held)
 
 
+def temporary_folder(name: str) -> tuple[Path, int]:
+    """A folder of our own among the system's temporary ones, and its lock; whoever asked removes and closes them.
+
+    Those that killed processes left under this name are removed.
+    """
+    import tempfile
+
+    target = Path(tempfile.gettempdir(), name)
+    _sweep(target)
+    return _new_folder(target)
+
+
 def _new_folder(target: Path) -> tuple[Path, int]:
     """A folder that nobody else has, and the lock that says somebody is at work there."""
     import tempfile

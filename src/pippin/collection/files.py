@@ -142,6 +142,11 @@ def _no_start(path: Path, mark: bytes) -> DataError:
     return DataError(f"the file does not begin with {mark.strip().decode()}", path, 1)
 
 
+def is_shown(name: str) -> bool:
+    """Whether a name in a folder is one to look at: not hidden, and not what a Mac leaves in archives."""
+    return not name.startswith(".") and name != "__MACOSX"
+
+
 def files_under(path: Path) -> Iterator[Path]:
     """The file itself, or the files of a folder by name, then those of the folders in it.
 
@@ -158,8 +163,8 @@ def files_under(path: Path) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__MACOSX")
-        shown = (name for name in sorted(names) if not name.startswith("."))
+        folders[:] = sorted(filter(is_shown, folders))
+        shown = filter(is_shown, sorted(names))
         yield from (Path(folder, name) for name in shown if os.path.exists(f"{folder}/{name}"))  # noqa: PTH110 - many
 
 

@@ -78,8 +78,9 @@ def test_judgements_of_other_documents_are_told_with_ids_of_both_sides(
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("corpus.zip", "unzip corpus.zip -d corpus"),
-        ("corpus.tar.gz", "mkdir corpus && tar xf corpus.tar.gz -C corpus"),
+        ("corpus.zip", "corpus.zip: the archive is damaged: "),
+        ("corpus.tar.gz", "corpus.tar.gz: the archive is damaged: "),
+        ("corpus.7z", "7z x corpus.7z -ocorpus"),
         ("dump.sql", "write each table as CSV with headings"),
         ("docs.xlsx", "pandas.read_excel('docs.xlsx').to_csv('documents.csv', index=False)"),
         ("mine.sqlite", "pandas.read_sql('SELECT * FROM TABLE', sqlite3.connect('mine.sqlite'))"),

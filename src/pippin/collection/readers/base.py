@@ -11,14 +11,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from glob import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from pippin.collection.archives import DEEPEST, MANY, Unpacked, is_archive, packed_in, stem
 from pippin.collection.collection import ANCHOR, WHOLE, Collection, Document
-from pippin.collection.files import files_under, head
-from pippin.collection.readers.asked import BESIDE, Asked, Beside, Wanted, find_asked
+from pippin.collection.files import files_under, head, is_shown
+from pippin.collection.json_records import JUDGEMENTS, QUERIES
+from pippin.collection.readers.asked import BESIDE, Asked, Beside, Wanted, find_asked, some_ids
 from pippin.collection.readers.nearest import no_format
+from pippin.collection.readers.roles import OTHER, named_role
 from pippin.collection.repeated import first_of_each
 from pippin.data.irds import PREFIX, is_id
 from pippin.errors import DataError, PippinError
@@ -71,33 +76,88 @@ def read_collection(
     jobs: int = 1,
     links_only: bool = False,
     repeated: Literal["refuse", "first"] = "refuse",
+    open_archives: bool = True,
 ) -> Collection:
     """The collection at `path`, a file, a folder, or an id of ir_datasets (`irds:cranfield`).
 
     `format` is seen from the files where it is not given, and queries and judgements that stand beside the documents
     are found, unless `documents_only`. `streams` chooses and orders the streams, `query_field` the part of the topics
     that is searched; `jobs` processes parse web pages, which with `links_only` have no text but their url. Of documents
-    with the same id the first is kept where `repeated` says so; else they are an error when they are indexed.
+    with the same id the first is kept where `repeated` says so; else they are an error when they are indexed. Archives
+    (`.zip`, `.tar`, `.tar.gz` …) are unpacked to a temporary folder where they hold what is wanted, or stay closed.
     """
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
         raise DataError("there is no such file or folder", place)
     if place.is_file() and not place.stat().st_size:
         raise DataError("the file is empty", place)
+    unpacked = opened(place, format) if open_archives else None
     wanted = Wanted(
-        place,
+        place if unpacked is None else unpacked.place,
         None if queries is None else Path(queries),
         None if judgements is None else Path(judgements),
-        name or _name_of(place),
+        name or "",
         None if streams is None else tuple(streams),
         query_field,
         documents_only,
         jobs,
         links_only,
     )
+    if unpacked is None:
+        return _read(wanted, format, repeated)
+    with unpacked.told():
+        return unpacked.lend(_read(wanted, format, repeated))
+
+
+def _read(wanted: Wanted, format: str | None, repeated: Literal["refuse", "first"]) -> Collection:
+    """The collection at a path at which nothing is to be unpacked any more."""
+    place = _only_folder(wanted.path, format)
+    wanted = replace(wanted, path=place, name=wanted.name or _name_of(wanted.path))
     format = format or recognise(wanted)
     collection = replace(READERS[format].open(wanted), reader=format)
+    if closed := packed_in(place) if place.is_dir() else []:
+        said = f"{some_ids([file.name for file in closed])} stays closed: there are documents beside it"
+        collection = replace(collection, notes=Joined(collection.notes, [said]))
     return first_of_each(collection) if repeated == "first" else collection
+
+
+def opened(path: Path, format: str | None = None) -> Unpacked | None:
+    """A path whose documents, queries or judgements are packed in archives, unpacked; None where nothing is."""
+    if path.is_dir():
+        return Unpacked(path, partial(_to_open, format=format)) if _to_open(path, format) else None
+    return Unpacked(path, partial(_to_open, format=format)) if path.is_file() and is_archive(path) else None
+
+
+def _to_open(folder: Path, format: str | None) -> list[Path]:
+    """The archives of a folder that hold what is wanted: documents, where there are no others, queries or judgements,
+    by their names, where nothing of the same name stands beside.
+    """
+    packed = packed_in(folder)
+    asked = [file for file in packed if named_role(file.with_name(stem(file)), folder) in (QUERIES, JUDGEMENTS)]
+    lone = [file for file in asked if not any(one != file for one in file.parent.glob(f"{escape(stem(file))}*"))]
+    return packed if packed and not _has_documents(folder, packed, format) else lone
+
+
+def _has_documents(folder: Path, packed: list[Path], format: str | None) -> bool:
+    """Whether documents stand in a folder as they are; texts beside archives that are larger may be words about it."""
+    fitting = fitting_formats(folder) if format is None else [format] * READERS[format].recognise(folder)
+    if not fitting or not all(READERS[name].last for name in fitting):
+        return bool(fitting)
+    plain = sum(file.stat().st_size for file in islice(files_under(folder), MANY) if file not in packed)
+    return plain >= sum(file.stat().st_size for file in packed)
+
+
+def _only_folder(path: Path, format: str | None) -> Path:
+    """The folder in a folder that holds nothing else, but for words about it, and is no collection itself."""
+    for _ in range(DEEPEST):
+        inside = [one for one in path.iterdir() if is_shown(one.name)] if path.is_dir() else []
+        folders = [one for one in inside if one.is_dir()]
+        if len(folders) != 1 or any(named_role(one, path) != OTHER for one in inside if one.is_file()):
+            return path
+        if fitting_formats(path) if format is None else READERS[format].recognise(path):
+            return path
+        path = folders[0]
+    return path
 
 
 def recognise(wanted: Wanted) -> str:

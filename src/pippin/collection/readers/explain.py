@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pippin.collection.collection import Collection
 from pippin.collection.field_names import folded
 from pippin.collection.files import LOOK, files_under
 from pippin.collection.readers.asked import unknown_documents
-from pippin.collection.readers.base import PEEK, READERS, fitting_formats, read_collection
+from pippin.collection.readers.base import PEEK, READERS, fitting_formats, opened, read_collection
 from pippin.collection.repeated import comes_twice
 from pippin.collection.topics import ID_FIELDS
 from pippin.data.irds import is_id
@@ -35,20 +36,31 @@ def explain(path: str | os.PathLike[str], *, format: str | None = None, **option
     place = Path(path)
     if not is_id(os.fspath(path)) and not place.exists():
         raise DataError("there is no such file or folder", place)
-    fitting = [format] if format else fitting_formats(place)
-    lines = [f"{path}: {_format(fitting)}"]
+    lines = [f"{path}: no format fits"]
     try:
-        collection = read_collection(path, format=format, **options)
-        lines = [f"{path}: {_format([collection.reader])}"]
-        lines += _documents(collection, place)
-        lines += _asked(collection)
-        lines += [f"  note: {note}" for note in collection.notes]
-        lines += _beside(place, collection)
-        _check(collection)
-        lines.append(_next(path, collection, {"format": format, **options}))
+        unpacked = opened(place, format)
+        with nullcontext() if unpacked is None else unpacked.told():
+            _explain(lines, path, place if unpacked is None else unpacked.place, {"format": format, **options})
     except DataError as error:
         return "\n".join(lines) + STOPS + str(error)
+    if unpacked is not None:
+        lines[-1:-1] = [f"  note: {note}" for note in unpacked.notes]
+        lines = [unpacked.said(line) for line in lines]
     return "\n".join(lines)
+
+
+def _explain(lines: list[str], path: str | os.PathLike[str], place: Path, options: dict[str, Any]) -> None:
+    """Line after line, as far as it goes; `place` is where the path lies when it is unpacked."""
+    format = options["format"]
+    lines[:] = [f"{path}: {_format([format] if format else fitting_formats(place))}"]
+    collection = read_collection(place, open_archives=False, **options)
+    lines[:] = [f"{path}: {_format([collection.reader])}"]
+    lines += _documents(collection, place)
+    lines += _asked(collection)
+    lines += [f"  note: {note}" for note in collection.notes]
+    lines += _beside(place, collection)
+    _check(collection)
+    lines.append(_next(path, collection, options))
 
 
 def _format(fitting: list[str]) -> str:

@@ -11,10 +11,7 @@ from pippin.errors import PippinError
 
 PANDAS = """python -c "import pandas{more}; pandas.{read}.to_csv('documents.csv', index=False)\""""
 SQLITE = "read_sql('SELECT * FROM TABLE', sqlite3.connect('{name}'))"
-UNTAR = "mkdir {stem} && tar xf {name} -C {stem}"
 WAYS = {  # endings → one line for such a file
-    (".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tar.xz", ".tar.zst"): UNTAR,
-    (".zip",): "unzip {name} -d {stem}",
     (".7z", ".rar"): "7z x {name} -o{stem}",
     (".sql",): "load it into its database, and write each table as CSV with headings",
     (".db", ".sqlite", ".sqlite3"): PANDAS.format(more=", sqlite3", read=SQLITE),

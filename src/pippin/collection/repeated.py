@@ -1,4 +1,7 @@
-"""Documents whose id comes twice: an error in the index, or the first of them alone, where that is asked for."""
+"""Documents whose id comes twice: an error in the index, or the first of them alone, where that is asked for.
+
+Tables of documents by split (`train.docs`, `test.docs`) share documents: one that says the same again counts once.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,20 @@ def comes_twice(name: str, first: int, again: int) -> str:
 def first_of_each(collection: Collection) -> Collection:
     """The collection with the first document of every id; its notes count the others."""
     return replace(collection, read=(kept := _First(collection)).read, notes=kept)
+
+
+def same_once(collection: Collection) -> Collection:
+    """The collection in which a document that stands there again, word for word, counts once."""
+    return replace(collection, read=lambda: _different(collection.read()))
+
+
+def _different(documents: Iterator[Document]) -> Iterator[Document]:
+    seen: dict[str, int] = {}
+    for document in documents:
+        said = hash((document.url, document.links, *sorted(document.streams.items())))
+        if seen.get(document.id) != said:  # with other words it is the error of the index
+            seen.setdefault(document.id, said)
+            yield document
 
 
 class _First(Sequence[str]):

@@ -34,14 +34,40 @@ def test_pieces_of_records_beyond_the_first_hundred_are_read(tmp_path: Path) -> 
 def test_pieces_that_disagree_are_an_error(tmp_path: Path) -> None:
     put(tmp_path, "docs.jsonl", DOCS)
     put(tmp_path, "queries.tsv", TOPICS)
-    put(tmp_path, "test.3-2-1.qrels", "1 0 a 3\n")
-    put(tmp_path, "test.2-1-0.qrels", "1 0 a 2\n")
+    put(tmp_path, "test.one.qrels", "1 0 a 3\n2 0 a 1\n")
+    put(tmp_path, "test.two.qrels", "1 0 a 2\n2 0 a 3\n")
     sentence = (
-        r"several files may hold the judgements \(test.2-1-0.qrels, test.3-2-1.qrels\) and disagree "
-        r"\(document a of query 1: 2 and 3\); name one with --judgements"
+        r"several files may hold the judgements \(test.one.qrels, test.two.qrels\) and disagree "
+        r"\(document a of query 1: 3 and 2\); name one with --judgements"
     )
     with pytest.raises(DataError, match=sentence):
         read_collection(tmp_path)
+
+
+def test_of_several_scales_the_finest_is_taken_and_of_several_texts_the_titles(tmp_path: Path) -> None:
+    """NFCorpus as its owners hand it out."""
+    for split, first in (("test", "1"), ("train", "7")):
+        put(tmp_path, f"{split}.docs", "a\tred apples\n" if split == "train" else "a\tred apples\nb\tgreen pears\n")
+        put(tmp_path, f"{split}.titles.queries", f"{first}\tapples\n")
+        put(tmp_path, f"{split}.all.queries", f"{first}\tapples and whatever is said about them\n")
+        put(tmp_path, f"{split}.vid-desc.queries", "4\ta film\n")
+        put(tmp_path, f"{split}.2-1-0.qrel", f"{first}\t0\ta\t2\n{first}\t0\tb\t0\n")
+        put(tmp_path, f"{split}.3-2-1.qrel", f"{first}\t0\ta\t3\n{first}\t0\tb\t1\n")
+    put(tmp_path, "raw/nfdump.txt", "1\thttp://a\tapples\tall about apples\n")
+    collection = read_collection(tmp_path)
+    judged = collection.judgements
+    assert judged is not None
+    assert (judged.query_ids, judged.labels.tolist()) == (("1",), [3, 1])
+    assert [query.text for query in collection.queries] == ["apples"]
+    assert [document.id for document in collection] == ["a", "b"]
+    assert list(collection.notes) == [
+        "judgements are those of test.3-2-1.qrel; test.2-1-0.qrel, train.2-1-0.qrel, train.3-2-1.qrel "
+        "may hold some too (--judgements names another)",
+        "queries are those of test.titles.queries; test.all.queries, test.vid-desc.queries, train.all.queries … "
+        "may hold some too (--topics names another)",
+    ]
+    put(tmp_path, "train.docs", "a\tother apples\n")
+    assert [document.id for document in read_collection(tmp_path)] == ["a", "b", "a"]
 
 
 def test_queries_are_matched_by_their_numbers(tmp_path: Path) -> None:

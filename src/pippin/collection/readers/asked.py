@@ -1,7 +1,8 @@
 """What was asked, and who judged what? Queries and judgements, named by the user or found beside the documents.
 
 Several files of one split, or pieces of one table, are read as one where they do not contradict each other. Of several
-splits the first is taken (`roles.first_split`), of several files of queries those that know the judged ones. Where ids
+splits the first is taken (`roles.first_split`), of several files of queries those that know the judged ones, of several
+texts of all queries the titles, of several scales of labels the finest. Where ids
 of queries differ by leading zeros, or by letters before a number (CLEF judges topic C041 as 41), the numbers decide;
 where judgements name the document first, they are turned round.
 """
@@ -17,7 +18,7 @@ from pippin.collection.collection import Query
 from pippin.collection.readers import roles
 from pippin.collection.readers.judged import Told, queries_within, read_judged
 from pippin.collection.readers.roles import JUDGEMENT_FILES, QUERY_FILES
-from pippin.collection.topics import plain_number, read_queries
+from pippin.collection.topics import USUAL, plain_number, read_queries
 from pippin.data.irds import is_id
 from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
@@ -113,8 +114,9 @@ class Asked:
 def find_asked(wanted: Wanted, beside: Beside, documents: Sequence[Path] = ()) -> Asked:
     """The queries and judgements that were named, or those found beside the documents."""
     told = Told()
-    judged = _judged_files(wanted, beside, told)
-    judgements = _joined_judgements(wanted, judged, lambda path: beside.read_judgements(path, told))
+    offered, split = _judged_files(wanted, beside)
+    judged, judgements = _joined_judgements(wanted, split, lambda path: beside.read_judgements(path, told))
+    told.notes[:0] = _passed_over(offered, judged, "judgements")
 
     def read(path: Path) -> tuple[Query, ...]:
         return beside.read_queries(path, wanted.query_field, judgements)
@@ -130,13 +132,12 @@ def find_asked(wanted: Wanted, beside: Beside, documents: Sequence[Path] = ()) -
     return Asked(queries, judgements, {what: files for what, files in places.items() if files}, told.notes)
 
 
-def _judged_files(wanted: Wanted, beside: Beside, told: Told) -> tuple[Path, ...]:
+def _judged_files(wanted: Wanted, beside: Beside) -> tuple[Sequence[Path], tuple[Path, ...]]:
+    """The files that may hold judgements, and those of them of one split."""
     if wanted.judgements is not None:
-        return (wanted.judgements,)
+        return (), (wanted.judgements,)
     several = wanted.beside(beside.judgement_files, "judgements")
-    taken = tuple(roles.first_split(several) if len(several) > 1 else several)
-    told.notes += _passed_over(several, taken, "judgements")
-    return taken
+    return several, tuple(roles.first_split(several) if len(several) > 1 else several)
 
 
 def _query_files(
@@ -162,8 +163,9 @@ def _query_files(
     elif not several and not is_id(str(wanted.path)) and not any(queries_within(f) or roles.lists(f) for f in files):
         others = roles.unnamed(wanted.folder, (*files, *documents, wanted.path), LARGEST)
         taken = several = roles.asked_files(others, judgements, files, read)
-    told.notes += _passed_over(several, taken, "queries")
-    return tuple(taken)
+    chosen = _titles(tuple(taken), read)
+    told.notes += _passed_over(several, chosen, "queries")
+    return chosen
 
 
 def _queries_within(files: Sequence[Path]) -> tuple[Query, ...]:
@@ -176,23 +178,55 @@ def _passed_over(several: Sequence[Path], taken: Sequence[Path], what: str) -> l
     others = [file.name for file in several if file not in taken]
     if not taken or not others:
         return []
-    names = ", ".join(file.name for file in taken)
-    return [f"{what} are those of {names}; {', '.join(others)} may hold some too ({OPTIONS[what]} names another)"]
+    names = some_ids([file.name for file in taken])
+    return [f"{what} are those of {names}; {some_ids(others)} may hold some too ({OPTIONS[what]} names another)"]
 
 
-def _joined_judgements(wanted: Wanted, files: Sequence[Path], read: Callable[[Path], Judgements]) -> Judgements | None:
-    """The judgements of all files; a document of a query with two labels is an error."""
+def _joined_judgements(
+    wanted: Wanted, files: tuple[Path, ...], read: Callable[[Path], Judgements]
+) -> tuple[tuple[Path, ...], Judgements | None]:
+    """The judgements of all files, and those files; a document of a query with two labels is an error, unless one file
+    says all that the others do, in finer grades.
+    """
     if len(files) < 2:
-        return read(files[0]) if files else None
+        return files, read(files[0]) if files else None
     joined: dict[str, dict[str, int]] = {}
-    for judgements in map(read, files):
-        for query, of_query in as_dict(judgements).items():
+    apart = {file: as_dict(read(file)) for file in files}
+    for of_file in apart.values():
+        for query, of_query in of_file.items():
             known = joined.setdefault(query, {})
             for document, label in of_query.items():
-                if known.setdefault(document, label) != label:
-                    said = f"document {document} of query {query}: {known[document]} and {label}"
-                    raise wanted.several(files, "judgements", f" and disagree ({said})")
-    return Judgements.of(joined, ", ".join(file.name for file in files))
+                if known.setdefault(document, label) == label:
+                    continue
+                if finest := _finest(apart):
+                    return (finest,), Judgements.of(apart[finest], finest.name)
+                said = f"document {document} of query {query}: {known[document]} and {label}"
+                raise wanted.several(files, "judgements", f" and disagree ({said})")
+    return files, Judgements.of(joined, ", ".join(file.name for file in files))
+
+
+def _finest(apart: Mapping[Path, dict[str, dict[str, int]]]) -> Path | None:
+    """The file whose labels tell those of all others, the one with most relevant documents first; None if none does."""
+    fine = [file for file, one in apart.items() if all(_finer(one, other) for other in apart.values())]
+    relevant = {file: sum(label > 0 for of in apart[file].values() for label in of.values()) for file in fine}
+    return max(fine, key=relevant.__getitem__, default=None)
+
+
+def _finer(one: dict[str, dict[str, int]], other: dict[str, dict[str, int]]) -> bool:
+    """Whether the labels of one tell those of the other, in the same order; what the other does not judge is lowest.
+
+    >>> _finer({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 1}}), _finer({"q": {"a": 1}}, {"q": {"b": 1}})
+    (True, False)
+    """
+    if any(document not in one.get(query, {}) for query, of_query in other.items() for document in of_query):
+        return False
+    lowest = min((label for of_query in other.values() for label in of_query.values()), default=0) - 1
+    told: dict[int, set[int]] = {}
+    for query, of_query in one.items():
+        for document, label in of_query.items():
+            told.setdefault(label, set()).add(other.get(query, {}).get(document, lowest))
+    means = [told[label] for label in sorted(told)]
+    return all(len(labels) == 1 for labels in means) and [max(x) for x in means] == sorted(max(x) for x in means)
 
 
 def as_dict(judgements: Judgements) -> dict[str, dict[str, int]]:
@@ -212,6 +246,21 @@ def _joined_queries(
             if joined.setdefault(query.id, query).text != query.text:
                 raise wanted.several(files, "queries", f" and disagree (query {query.id} has two texts)")
     return tuple(joined.values())
+
+
+def _titles(files: tuple[Path, ...], read: Callable[[Path], tuple[Query, ...]]) -> tuple[Path, ...]:
+    """Of files that say the same queries in other words the one that is called after the part that is searched."""
+    if len(files) < 2:
+        return files
+    texts = {file: {query.id: query.text for query in read(file)} for file in files}
+    first = texts[files[0]]
+    if any(of.keys() != first.keys() for of in texts.values()) or all(of == first for of in texts.values()):
+        return files
+    for word in USUAL:
+        called = tuple(file for file in files if {word, f"{word}s"} & set(roles.name_parts(file)))
+        if len(called) == 1:
+            return called
+    return files
 
 
 def _agreed(queries: tuple[Query, ...], judgements: Judgements, told: Told) -> Judgements:

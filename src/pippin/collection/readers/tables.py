@@ -18,7 +18,7 @@ from pippin.collection.json_records import DOCUMENTS
 from pippin.collection.readers.asked import Wanted
 from pippin.collection.readers.base import READERS, Reader
 from pippin.collection.readers.fields import Table, collect_table
-from pippin.collection.readers.roles import fields_in, has_id, named_role, role_of
+from pippin.collection.readers.roles import SPLITS, fields_in, has_id, name_parts, named_role, role_of
 from pippin.collection.records import (
     FORMS,
     NAMELESS,
@@ -29,6 +29,7 @@ from pippin.collection.records import (
     numbers_apart,
     read_records,
 )
+from pippin.collection.repeated import same_once
 from pippin.errors import DataError
 
 ALL_TEXT = ("csv", "tsv", "xml")  # forms in which numbers are texts too
@@ -125,7 +126,10 @@ def collect_files(wanted: Wanted, files: list[Path], form: str) -> Collection:
     columns = columns_without_headings(files[0], form)
     if columns and (form == "csv" or len(columns) == 3):  # of a TSV two are usual, and MS MARCO's four
         notes.append(f"{files[0].name} has no headings: its columns are taken for {', '.join(columns)}")
-    return collect_table(wanted, table, files, notes)
+    collection = collect_table(wanted, table, files, notes)
+    return (
+        same_once(collection) if len(files) > 1 and all(set(SPLITS) & set(name_parts(f)) for f in files) else collection
+    )
 
 
 def _opener(form: str) -> Callable[[Wanted], Collection]:

@@ -11,11 +11,13 @@ from tests.rankers.test_estimators import planted
 
 import pippin
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError
+from pippin.errors import DataError, PippinError
 from pippin.evaluation.objective import Judge
 from pippin.rankers import Auto, models
-from pippin.rankers.auto import SETTINGS, Trial, deal
+from pippin.rankers.auto import SETTINGS
+from pippin.rankers.parts import trying
 from pippin.rankers.parts.blending import WAYS, Blender, nested, spread, surest
+from pippin.rankers.parts.trying import Trial, Trials, deal
 
 TRAIN, VALID, TEST = planted(30), planted(10, seed=1), planted(30, seed=2)
 
@@ -47,12 +49,65 @@ def test_a_long_budget_changes_nothing() -> None:
     np.testing.assert_array_equal(quick(budget=1e6).fit(TRAIN).predict(TEST), quick().fit(TRAIN).predict(TEST))
 
 
+def test_fewer_folds_judge_with_models_that_have_not_seen_them() -> None:
+    """The labels of the queries that are judged decide the weights, and nothing but the parts sees the others."""
+    model = quick(judged=2).fit(TRAIN)
+    assert "5 of 5 settings were tried on 2 of 5 inner folds of 30 queries." in model.reasons_
+    every = quick().fit(TRAIN)
+    assert [one[0] for one in model.tried_] == [one[0] for one in every.tried_]
+    assert [one[1] for one in model.tried_] != [one[1] for one in every.tried_]
+    np.testing.assert_array_equal(quick(judged=5).fit(TRAIN).predict(TEST), every.predict(TEST))
+
+
+class _Hours:
+    """A clock that only training moves on: by the seconds a ranker takes for a query."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **seconds: float) -> None:
+        self.now, fit = 0.0, Trials._fit
+
+        def timed(trials: Trials, model: Any, learned: Any, stop: Any) -> None:
+            fit(trials, model, learned, stop)
+            self.now += len(learned) * seconds.get(model.name.replace("-", "_"), 0.01)
+
+        monkeypatch.setattr(Trials, "_fit", timed)
+        monkeypatch.setattr("pippin.rankers.parts.trying.time.perf_counter", lambda: self.now)
+
+
+@pytest.mark.parametrize(
+    ("budget", "same", "said"),
+    [
+        (15.0, {"judged": 5, "trials": 4}, "too long: lambdamart. The same model without a budget: judged=5, "),
+        (4.5, {"judged": 2, "trials": 4}, 'judged=2, without="lambdamart", trials=4.'),
+        (2.3, {"judged": 1, "trials": 2}, 'judged=1, without="lambdamart; '),
+    ],
+)
+def test_what_a_budget_left_out_is_said_and_can_be_had_again(
+    budget: float, same: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting that a sample says is slow, then folds, then further settings; the same bits without a budget."""
+    again = quick(without="lambdamart", **same).fit(TRAIN).predict(TEST)
+    monkeypatch.setattr(trying, "_JUDGED", 6)
+    monkeypatch.setattr(trying, "_LARGE", 10)
+    hours = _Hours(monkeypatch, lambdamart=0.3)
+    model = quick(budget=budget).fit(TRAIN)
+    assert hours.now <= budget
+    assert said in model.reasons_
+    np.testing.assert_array_equal(model.predict(TEST), again)
+
+
+def test_settings_that_are_left_out_are_settings() -> None:
+    with pytest.raises(PippinError, match="listnett"):
+        Auto(without="ranksvm; listnett").fit(TRAIN)
+    with pytest.raises(DataError, match="leave less out by without"):
+        Auto(kinds="trees", without="; ".join(str(one) for one in SETTINGS if one.kind == "trees")).fit(TRAIN)
+
+
 def test_networks_and_few_features_are_kept_in_the_file(tmp_path: Path) -> None:
     wide = planted(30, features=14)
     model = Auto(rounds=5).fit(wide, eval_set=planted(10, features=14, seed=1))
     assert {"gas(10) > ranksvm", "lambdarank"} <= {one[0] for one in model.tried_}
     asked = [one for one in SETTINGS if str(one) in ("lambdarank", "gas(10) > ranksvm")]
-    model.parts_ = [model._trained(Trial(one, np.empty(0), None, 0.0), 0.5, wide) for one in asked]
+    model.parts_ = [model._trained(Trial(one, np.empty(0)), 0.5, wide) for one in asked]
     model.tried_ = [(str(one), 0.5, None, 0.5, 0.0) for one in asked]
     model.save(tmp_path / "model")
     again = pippin.load(tmp_path / "model")
@@ -80,7 +135,7 @@ def test_null_leaves_those_who_take_it() -> None:
     features[::7, 2] = np.nan
     data = Dataset(features, TRAIN.labels, TRAIN.offsets, TRAIN.query_ids)
     tried = [one[0] for one in quick(trials=3).fit(data).tried_]
-    assert tried[0] == "best-feature(measure=NDCG@10)"
+    assert tried[0] == "lambdamart"
     assert all(one.startswith(("best-feature", "lambdamart", "xendcg", "rankboost")) for one in tried)
 
 
@@ -99,7 +154,7 @@ def test_a_setting_that_fails_is_told_and_left_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(BestFeature, "_fit", fail)
     model = quick(trials=3).fit(TRAIN)
     assert "Could not be trained: best-feature(measure=NDCG@10) (it rains)." in model.reasons_
-    assert [one[0] for one in model.tried_] == ["ranksvm", "listnet"]
+    assert [one[0] for one in model.tried_] == ["ranksvm", "lambdamart"]
 
 
 def test_weights_are_judged_on_queries_that_they_were_not_found_by() -> None:
@@ -163,7 +218,7 @@ def test_a_blend_of_one_kind_is_a_form_that_engines_take(kinds: str) -> None:
     wide = planted(30, features=14)
     model = Auto(kinds=kinds, rounds=5).fit(wide)
     asked = [one for one in SETTINGS if one.kind == kinds]
-    model.parts_ = [model._trained(Trial(one, np.empty(0), None, 0.0), 1.0, wide) for one in asked]
+    model.parts_ = [model._trained(Trial(one, np.empty(0)), 1.0, wide) for one in asked]
     assert {one[0] for one in model.tried_} == {str(one) for one in SETTINGS if one.kind == kinds}
     form = form_of(model)
     assert form.kind == kinds
@@ -175,7 +230,7 @@ def test_a_blend_of_several_kinds_is_no_form() -> None:
 
     model = quick(trials=1).fit(TRAIN)
     trees = next(one for one in SETTINGS if one.kind == "trees")
-    model.parts_.append(model._trained(Trial(trees, np.empty(0), None, 0.0), 1.0, TRAIN))
+    model.parts_.append(model._trained(Trial(trees, np.empty(0)), 1.0, TRAIN))
     with pytest.raises(DataError, match=r"auto blended linear and trees here.*kinds=linear or kinds=trees"):
         form_of(model)
 

@@ -65,6 +65,15 @@ def test_hinge_loss_satisfies_the_optimality_conditions(pairs: str, C: float) ->
     assert model.objective_ == pytest.approx(objective, rel=1e-10)
 
 
+def test_large_and_alike_features_have_a_step_even_so() -> None:
+    """The price on weights is lost in rounding there, and the Hessian has no inverse."""
+    data = drawn(6)
+    table = np.repeat(np.round(4 * data.features[:, :1]) * 2.0**60, 2, axis=1)
+    coef = RankSVM().fit(Dataset(table, data.labels, data.offsets, data.query_ids)).coef_
+    assert coef[0] == pytest.approx(coef[1], rel=1e-9)
+    assert coef[0] != 0
+
+
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_every_query_twice_is_half_of_c(loss: str) -> None:
     data = drawn(3)

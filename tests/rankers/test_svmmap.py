@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from pippin.errors import DataError
 from pippin.rankers import models
 from pippin.rankers.base import Ranker
 from pippin.rankers.parts.convex import with_pairs
+from pippin.rankers.parts.spread import factors_within
 from pippin.rankers.selection import select
 from pippin.rankers.svmmap import SVMMAP, MeanHinge
 
@@ -29,7 +31,7 @@ def test_two_solvers_meet(C: float) -> None:
 
 def test_no_step_away_from_the_optimum_is_better() -> None:
     data = drawn(2, queries=12)
-    model = SVMMAP(C=2.0, tolerance=1e-9).fit(data)
+    model = SVMMAP(C=2.0, tolerance=1e-9, standardise=False).fit(data)
     kept = with_pairs(data, 1)
     hinge = MeanHinge((kept.labels >= 1).astype(np.uint8), kept.offsets)
 
@@ -140,3 +142,33 @@ def test_as_good_as_the_original(
     means = five_fold_means(folds(shared, folder, tmp_path), learn, asked)
     assert means[0] >= least[0]
     assert means[1] >= least[1]
+
+
+def test_scales_of_features_do_not_matter_beyond_one() -> None:
+    """Where a feature is outside [-1, 1], each is divided by its deviation; the weights are those of the features."""
+    data = drawn(6)
+    table = data.features * np.logspace(-6, 9, data.features.shape[1])
+    table = np.column_stack((table, np.full(len(table), 1e7)))
+    far = with_pairs(Dataset(table, data.labels, data.offsets, data.query_ids), 1)
+    one, two = (SVMMAP().fit(replace(far, features=far.features * scale)).coef_ for scale in (1.0, 1024.0))
+    np.testing.assert_array_equal(two, one / 1024.0)
+    assert one[-1] == 0.0
+    factors = factors_within(far)
+    by_hand = SVMMAP(standardise=False).fit(replace(far, features=far.features * factors)).coef_
+    np.testing.assert_array_equal(one, by_hand * factors)
+
+
+def test_features_within_one_are_learned_from_as_they_are() -> None:
+    data = drawn(7)
+    small = replace(data, features=data.features / np.abs(data.features).max())
+    auto, plain, other = (SVMMAP(standardise=way).fit(small).coef_ for way in ("auto", False, True))
+    np.testing.assert_array_equal(auto, plain)
+    assert (auto != other).any()
+    with pytest.raises(DataError, match="standardise is True, False or auto, not 'yes'"):
+        SVMMAP(standardise="yes").fit(small)
+
+
+def test_weighed_queries_are_scaled_as_copies_of_them() -> None:
+    data = drawn(8)
+    doubled = SVMMAP(tolerance=1e-8).fit(data, sample_weight=np.full(data.queries, 2.0)).coef_
+    np.testing.assert_allclose(doubled, SVMMAP(tolerance=1e-8).fit(twice(data)).coef_, atol=1e-3)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.errors import DataError, PippinError
+from pippin.errors import DataError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import aggregate
 from pippin.evaluation.objective import Judge
@@ -21,6 +20,7 @@ from pippin.rankers.parts.blending import WAYS, Blender, nested, strong, surest
 from pippin.rankers.parts.parameters import at_least, one_of, parameter
 from pippin.rankers.parts.states import number
 from pippin.rankers.parts.trees import unlike_queries
+from pippin.rankers.parts.trying import Clock, Setting, Trial, Trials, deal, pooled
 from pippin.rankers.written import settings
 from pippin.tables import Table
 
@@ -28,27 +28,17 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A ranker or a chain as it is written, and of which kind its score is."""
-
-    written: str
-    kind: str  # a weighted sum ("linear"), "trees", or a "network"
-
-    def __str__(self) -> str:
-        return self.written
-
-
-# What is tried, in this order: what is quick first, so that a short time is well spent, then what differs from it.
+# What is tried, in this order: the linear ranker and the trees to take first, so that a short time is well spent, then
+# what is quick, then what differs from it.
 SETTINGS = (
     Setting("ranksvm", "linear"),
+    Setting("lambdamart", "trees"),
     Setting("best-feature(measure=NDCG@10)", "linear"),
     Setting("listnet", "linear"),
     Setting("ranksvm(C=0.0001)", "linear"),
     Setting("gas(10) > ranksvm", "linear"),
     Setting("pca(10) > ranksvm", "linear"),
     Setting("regression(mapping=exp2,ridge=100.0)", "linear"),
-    Setting("lambdamart", "trees"),
     Setting("svmmap", "linear"),
     Setting("listnet(scale=4.0)", "linear"),
     Setting("adarank", "linear"),
@@ -62,16 +52,6 @@ SETTINGS = (
     Setting("xendcg(row_fraction=0.5,feature_fraction=0.3)", "trees"),
 )
 _FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
-
-
-@dataclass
-class Trial:
-    """A setting that was tried: scores that its models gave to queries they had not seen."""
-
-    setting: Setting
-    scores: F64
-    rounds: int | None  # that validation chose, on average; None where there are none
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -94,8 +74,9 @@ class Auto(Ranker):
     unless another way is ahead by more than the standard error. Each part is then trained again on all queries, for as
     many rounds as the inner folds chose on average.
 
-    With a `budget` the time decides how many settings are tried, and so the result; `trials` of that number gives the
-    same model again. Without one, the same data give the same model.
+    With a `budget` the time decides which settings are tried and on how many inner folds, and so the result; the
+    reasons say with which `trials`, `without` and `judged` the same model is made again. Without one, the same data
+    give the same model.
     """
 
     needs = ("lightgbm", "scipy")
@@ -106,7 +87,11 @@ class Auto(Ranker):
 
     budget: float | None = parameter(None, "seconds that training may take; None: until all settings are tried")
     trials: int = parameter(len(SETTINGS), "settings that are tried at most, in their order")
+    without: str = parameter("", "settings that are not tried, as the table writes them, with ; between them")
     folds: int = parameter(5, "inner folds")
+    judged: int | None = parameter(
+        None, "inner folds that settings are tried on; None: all, or with a budget as many as the time allows"
+    )
     kinds: str = parameter(
         "all", 'what is tried: "all", or only "linear" or "trees", so that any engine can take the blend'
     )
@@ -118,25 +103,51 @@ class Auto(Ranker):
 
     def _check(self) -> None:
         one_of(self, kinds=("all", "linear", "trees"))
-        at_least(self, trials=1, folds=_FEWEST, rounds=1, seed=0)
+        at_least(self, trials=1, folds=_FEWEST, judged=1, rounds=1, seed=0)
+        for name in self._left_out():
+            if name not in map(str, SETTINGS):
+                raise UnknownName(f"setting of {self.name}", name, [str(one) for one in SETTINGS])
         if self.budget is not None and not self.budget > 0:
             raise DataError(f"{self.name}: budget is a number of seconds above 0, not {self.budget}")
 
+    def _left_out(self) -> list[str]:
+        return [name.strip() for name in self.without.split(";") if name.strip()]
+
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        clock = _Clock(self.budget)
-        pool = _pooled(train, valid)
+        clock = Clock(self.budget)
+        pool = pooled(train, valid)
         able = [one for one in SETTINGS if self._takes(one, pool)][: self.trials]
+        if not able:
+            raise DataError(f"{self.name}: of the settings that take this data none is left; leave less out by without")
         dealt = deal(pool, unlike_queries(pool, self.name), self.folds, self.seed)
         if len(dealt) < _FEWEST:
             self._take_first(able, pool, len(dealt))
             return
-        self.failed_: dict[str, str] = {}
-        tried = self._try_all(able, pool, dealt, clock)
-        blender = Blender(pool, [trial.scores for trial in tried], Judge(pool, self.measure, self.convention))
+        folds = min(self.judged or len(dealt), len(dealt))
+        bar = Bar(len(able) * folds, self.name) if self.verbose else None
+        trials = Trials(self._made, pool, dealt, clock, bar)
+        try:
+            trials.run(able, folds)
+        finally:
+            if bar is not None:
+                bar.close()
+        self._blend(pool, trials)
+        self.reasons_ = self._reasons(pool, trials, len(able))
+
+    def _blend(self, pool: Dataset, trials: Trials) -> None:
+        """The parts and their weights, by the scores of the queries that were judged."""
+        tried, parts = trials.tried, list(trials.dealt)
+        scores, seen = [trial.scores for trial in tried], pool
+        if trials.judged < len(parts):
+            queries = np.sort(np.concatenate(parts[: trials.judged]))
+            rows, seen = np.isin(pool.qid(), queries), pool.select(queries)
+            scores = [given[rows] for given in scores]
+            parts = deal(seen, unlike_queries(seen, self.name), self.folds, self.seed)
+        blender = Blender(seen, scores, Judge(seen, self.measure, self.convention))
         ways = [*WAYS] if len(tried) > 1 else ["the best alone"]
-        by_way = {way: nested(blender, dealt, way) for way in ways}
-        way = surest(by_way)
-        weights = strong(WAYS[way](blender, np.ones(pool.queries, bool)))
+        by_way = {way: nested(blender, parts, way) for way in ways}
+        self.way_ = surest(by_way)
+        weights = strong(WAYS[self.way_](blender, np.ones(seen.queries, bool)))
         self.parts_ = [
             self._trained(tried[i], float(weights[i] / blender.spreads[i]), pool) for i in np.flatnonzero(weights)
         ]
@@ -145,13 +156,12 @@ class Auto(Ranker):
             (str(trial.setting), aggregate(values, "mean"), trial.rounds, float(weight), trial.seconds)
             for trial, values, weight in zip(tried, blender.alone, weights, strict=True)
         ]
-        self.reasons_ = self._reasons(pool, len(dealt), way, len(able))
 
     def _takes(self, setting: Setting, pool: Dataset) -> bool:
         """Whether this data can be given to that ranker."""
         from pippin.rankers import ranker
 
-        if self.kinds not in ("all", setting.kind):
+        if self.kinds not in ("all", setting.kind) or str(setting) in self._left_out():
             return False
         kept = [value for key, value in settings(setting.written).items() if key.endswith("__k")]
         if any(k >= pool.features.shape[1] for k in kept):
@@ -160,56 +170,13 @@ class Auto(Ranker):
 
     def _take_first(self, able: Sequence[Setting], pool: Dataset, queries: int) -> None:
         """Where nothing can be judged, the first setting."""
-        one = Trial(able[0], np.empty(0), None, 0.0)
-        self.parts_, self.ways_, self.failed_ = [self._trained(one, 1.0, pool)], {}, {}
+        one = Trial(able[0], np.empty(0))
+        self.parts_, self.ways_ = [self._trained(one, 1.0, pool)], {}
         self.tried_ = [(str(one.setting), float("nan"), None, 1.0, 0.0)]
         self.reasons_ = (
             f"Only {queries} {'query has' if queries == 1 else 'queries have'} documents of different labels, too few "
             f"to judge anything by; {one.setting} was trained on all."
         )
-
-    def _try_all(self, able: Sequence[Setting], pool: Dataset, dealt: Sequence[I64], clock: _Clock) -> list[Trial]:
-        """The settings that the time allows, in their order; Ctrl-C ends it with those that are done."""
-        tried: list[Trial] = []
-        bar = Bar(len(able), self.name) if self.verbose else None
-        try:
-            for setting in able:
-                try:
-                    trial = self._try(setting, pool, dealt, clock if tried else _Clock(None))
-                except PippinError as error:
-                    self.failed_[str(setting)] = str(error)
-                    continue
-                if trial is None:
-                    break
-                tried.append(trial)
-                clock.later += trial.seconds / len(dealt) * 1.5  # to train it again on all
-                if bar is not None:
-                    bar.step(str(setting))
-        except KeyboardInterrupt:
-            if not tried:
-                raise
-        finally:
-            if bar is not None:
-                bar.close()
-        if not tried:
-            raise DataError(f"{self.name}: no setting could be trained; {next(iter(self.failed_.values()))}")
-        return tried
-
-    def _try(self, setting: Setting, pool: Dataset, dealt: Sequence[I64], clock: _Clock) -> Trial | None:
-        """A setting on all inner folds; None where the first of them says that the time is too short."""
-        start, scores, best = time.perf_counter(), np.zeros(len(pool)), []
-        for i, judged in enumerate(dealt):
-            stop = dealt[(i + 1) % len(dealt)]
-            model = self._made(setting)
-            apart = np.concatenate((judged, stop)) if model.by_rounds else judged
-            learned = pool.select(np.setdiff1d(np.arange(pool.queries), apart))
-            model.fit(learned, eval_set=pool.select(stop) if model.by_rounds else None)
-            scores[np.isin(pool.qid(), judged)] = model.predict(pool.select(judged))
-            if model.by_rounds and len(model.curve_):
-                best.append(1 + int(np.argmax(model.curve_)))
-            if i == 0 and not clock.allows((time.perf_counter() - start) * (len(dealt) + 0.5)):
-                return None
-        return Trial(setting, scores, round(float(np.mean(best))) if best else None, time.perf_counter() - start)
 
     def _made(self, setting: Setting, rounds: int | None = None) -> Ranker:
         """A ranker of this setting with the measure, the convention and the rounds of this one."""
@@ -232,11 +199,12 @@ class Auto(Ranker):
             total += part.weight * part.ranker.predict(np.ascontiguousarray(features[:, part.columns]))
         return total
 
-    def _reasons(self, pool: Dataset, folds: int, way: str, able: int) -> str:
+    def _reasons(self, pool: Dataset, trials: Trials, able: int) -> str:
         name, value, *_ = max(self.tried_, key=lambda one: one[1])
-        count = len(self.tried_) + len(self.failed_)
+        done, folds, way = len(trials.tried) + len(trials.failed), len(trials.dealt), self.way_
+        on = f"{folds}" if trials.judged == folds else f"{trials.judged} of {folds}"
         text = [
-            f"{count} of {able} settings were tried on {folds} inner folds of {pool.queries} queries.",
+            f"{done} of {able} settings were tried on {on} inner folds of {pool.queries} queries.",
             f"The best alone is {name}, {self.measure} {value:.4f}.",
         ]
         if len(self.ways_) > 1:
@@ -247,12 +215,24 @@ class Auto(Ranker):
             )
         shares = sorted(((share, setting) for setting, _, _, share, _ in self.tried_ if share), reverse=True)
         text.append("The model is " + ", ".join(f"{share:.0%} {setting}" for share, setting in shares) + ".")
-        text.append("Each part was trained again on all queries, for the rounds that the inner folds chose on average.")
-        if self.failed_:
+        text.append("Each part was trained again on all queries" + _by_rounds(self.parts_) + ".")
+        if trials.failed:
             text.append(
-                "Could not be trained: " + "; ".join(f"{key} ({why})" for key, why in self.failed_.items()) + "."
+                "Could not be trained: " + "; ".join(f"{key} ({why})" for key, why in trials.failed.items()) + "."
             )
+        if self.budget is not None and (done < able or trials.judged < folds):
+            text.append(self._same_again(trials))
         return " ".join(text)
+
+    def _same_again(self, trials: Trials) -> str:
+        """What the budget did not allow, and the parameters that make the same model without one."""
+        left = "; ".join([*self._left_out(), *trials.late])
+        late = f"Left out, as they would have taken too long: {'; '.join(trials.late)}. " if trials.late else ""
+        return (
+            f"{late}The same model without a budget: judged={trials.judged}"
+            + (f', without="{left}"' if left else "")
+            + f", trials={len(trials.tried) + len(trials.failed)}."
+        )
 
     def table(self) -> Table:
         """What was tried: the measure on queries that were not learned from, rounds, and the share in the blend."""
@@ -290,7 +270,7 @@ class Auto(Ranker):
             for setting, value, rounds, share in state["tried"]
         ]  # fmt: skip
         self.ways_ = {str(way): number(value) for way, value in state["ways"]}
-        self.reasons_, self.failed_ = str(state["reasons"]), {}
+        self.reasons_ = str(state["reasons"])
 
     def importance(self) -> dict[str, float]:
         """Each part's shares of the features, times its share in the blend; parts that do not tell are left out."""
@@ -304,37 +284,9 @@ class Auto(Ranker):
         return dict(zip(self.feature_names_, total.tolist(), strict=True))
 
 
-@dataclass
-class _Clock:
-    """How much time is left of a budget, what is certain to come set aside."""
-
-    budget: float | None
-    later: float = 0.0  # seconds that training the parts again will take at most
-    start: float = field(default_factory=time.perf_counter)
-
-    def allows(self, seconds: float) -> bool:
-        spent = time.perf_counter() - self.start
-        return self.budget is None or spent + self.later + seconds <= self.budget
-
-
-def deal(pool: Dataset, unlike: I64, folds: int, seed: int) -> list[I64]:
-    """The queries in so many parts, drawn by lot, as even in those with something to learn as can be; fewer if few."""
-    generator = np.random.default_rng(seed)
-    rest = np.setdiff1d(np.arange(pool.queries), unlike)
-    order = np.concatenate((generator.permutation(unlike), generator.permutation(rest)))
-    count = min(folds, len(unlike))
-    return [np.sort(order[i::count]) for i in range(count)]
-
-
-def _pooled(train: Dataset, valid: Dataset | None) -> Dataset:
-    """Both sets as one; queries are told by their place, since either may have called its own alike."""
-    parts = [train] if valid is None else [train, valid]
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    return Dataset(
-        np.concatenate([part.features for part in parts]), np.concatenate([part.labels for part in parts]),
-        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), tuple(map(str, range(len(sizes)))), None,
-        train.feature_names, name=train.name,
-    )  # fmt: skip
+def _by_rounds(parts: Sequence[Part]) -> str:
+    chosen = any(part.ranker.by_rounds for part in parts)
+    return ", for the rounds that the inner folds chose on average" if chosen else ""
 
 
 def _or_none(value: float) -> float | None:

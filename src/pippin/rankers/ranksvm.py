@@ -169,7 +169,12 @@ def hessian(features: F64, pairs: AnyPairs, C: float, scores: F64, loss: PairLos
 
 
 def _solve(matrix: F64, target: F64) -> F64:
-    return np.asarray(np.linalg.solve(matrix, target), np.float64)
+    """The step; where features are so large that the price on weights is lost in rounding, and alike, the least one."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, target), np.float64)
+    except np.linalg.LinAlgError:
+        sizes = 1.0 / np.sqrt(np.diag(matrix))
+        return np.asarray(sizes * np.linalg.lstsq(sizes[:, None] * matrix * sizes, sizes * target)[0], np.float64)
 
 
 def _multiplier(features: F64, pairs: AnyPairs, C: float, scores: F64, loss: PairLoss) -> Callable[[F64], F64]:

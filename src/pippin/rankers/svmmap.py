@@ -22,6 +22,7 @@ from pippin.rankers.parts.convex import (
 )
 from pippin.rankers.parts.linear import LinearRanker
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parts.spread import check_standardise, factors_within, standardises
 from pippin.rankers.parts.watch import Watch
 from pippin.rankers.parts.weights import query_weights
 
@@ -47,6 +48,9 @@ class SVMMAP(LinearRanker):
         "cutting-planes", "cutting-planes (one slack), or frank-wolfe (block-coordinate; slow to end for a large C)"
     )
     relevant_at: int = parameter(1, "a document with this label or more is relevant")
+    standardise: bool | str = parameter(
+        "auto", "features divided by their deviation within queries; auto: unless all are within [-1, 1]"
+    )
     tolerance: float = parameter(0.001, "duality gap, as a part of what can be gained over w = 0")
     rounds: int = parameter(1000, "passes over the queries, or planes, at most")
     seed: int = parameter(0, "of the order in which frank-wolfe visits the queries")
@@ -56,12 +60,16 @@ class SVMMAP(LinearRanker):
         above_zero(self, "C", "tolerance", "rounds")
         one_of(self, solver=("frank-wolfe", "cutting-planes"))
         at_least(self, seed=0)
+        check_standardise(self.name, self.standardise)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         if not (train.labels >= self.relevant_at).any():
             raise DataError(f"no document of the training set has a label of {self.relevant_at} or more")
         data = with_pairs(train, self.relevant_at)
         features = np.asarray(data.features, np.float64)
+        wanted = data.queries > 0 and standardises(self.standardise, features)
+        factors = factors_within(data) if wanted else np.ones(features.shape[1])
+        features = features * factors if wanted else features
         weights = query_weights(data)
         if weights is not None and self.solver == "frank-wolfe":
             raise DataError(f"{self.name}: frank-wolfe has no meaning for weights of queries; cutting-planes has")
@@ -74,7 +82,8 @@ class SVMMAP(LinearRanker):
                 solution = frank_wolfe(features, hinge, self.C, self.tolerance, self.rounds, self.seed, watch)
             else:
                 solution = cutting_planes(features, hinge, self.C, self.tolerance, self.rounds, watch)
-        self.coef_, self.objective_, self.n_iter_ = solution.weights, solution.objective, solution.rounds
+        self.coef_ = solution.weights * factors
+        self.objective_, self.n_iter_ = solution.objective, solution.rounds
 
 
 class MeanHinge:

@@ -21,6 +21,7 @@ from pippin.rankers.parts.convex import one_blas_thread, with_pairs
 from pippin.rankers.parts.finite import check_finite
 from pippin.rankers.parts.linear import by_name
 from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parts.spread import check_standardise, standardises
 from pippin.rankers.parts.starts import start_of
 from pippin.rankers.parts.states import array_of
 from pippin.rankers.parts.watch import Watch
@@ -68,15 +69,10 @@ class NetworkRanker(Ranker):
         data = self._keeps(train)
         if not data.queries:
             raise DataError("in every query of the training set all labels are of one class; there is nothing to learn")
-        self.mean_, self.factor_ = standard(data.features, self._standardises(data.features), row_weights(data))
+        wanted = standardises(self.standardise, data.features)
+        self.mean_, self.factor_ = standard(data.features, wanted, row_weights(data))
         with one_blas_thread():
             self._descend(data, valid, Network if self.layers else Linear)
-
-    def _standardises(self, features: NDArray[np.floating[Any]]) -> bool:
-        """`auto`: unless all of them are within [-1, 1], as LETOR's query-level normalisation leaves them."""
-        if self.standardise == "auto":
-            return bool(features.min(initial=0.0) < -1.0 or features.max(initial=0.0) > 1.0)
-        return bool(self.standardise)
 
     def _descend(self, data: Dataset, valid: Dataset | None, kind: type[Linear] | type[Network]) -> None:
         tables, costs, sizes = [], [], []
@@ -172,8 +168,7 @@ class NetworkRanker(Ranker):
         at_least(self, layers=0, units=1, rounds=1, seed=0, batch=1, patience=1, decay=0)
         above_zero(self, "rate")
         one_of(self, activation=("tanh", "relu"))
-        if self.standardise not in (True, False, "auto"):
-            raise DataError(f"{self.name}: standardise is True, False or auto, not {self.standardise!r}")
+        check_standardise(self.name, self.standardise)
 
 
 class Adam:

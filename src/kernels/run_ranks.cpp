@@ -1,7 +1,8 @@
 #include "run_ranks.hpp"
 
 #include <atomic>
-#include <unordered_map>
+#include <cstring>
+#include <functional>
 
 #include "documents.hpp"
 #include "measures.hpp"
@@ -57,7 +58,8 @@ struct Pass {
     const JudgedView& judged;
     RankRule rule;
     ReadOptions options;
-    std::unordered_map<std::string_view, std::int64_t> places;  // of the judged queries
+    const Texts& judged_queries;
+    DocumentTable places{};  // of the judged queries
     std::atomic<bool> irregular = false;
 
     std::string_view id(const Segment& s) const {
@@ -93,13 +95,12 @@ class Ranker {
         scores_.resize(size);
         std::transform(rows.scores().begin(), rows.scores().end(), scores_.begin(),
                        [](Quotient score) { return score.value(); });
-        const std::int32_t* const labels = labels_.data();
-        const auto label_of = [labels](std::int64_t row) { return labels[row]; };
-        order_one(scores_, 0, static_cast<std::int64_t>(size), ids, pass_.rule, label_of, entries_);
+        if (pass_.rule.float32)
+            for (double& score : scores_) score = static_cast<double>(static_cast<float>(score));
         const std::size_t first = to.labels.size();
         to.labels.resize(first + size);
         to.tied.resize(first + size);
-        write_ranked(entries_, label_of, to.labels.data() + first, to.tied.data() + first);
+        write(ids, to.labels.data() + first, to.tied.data() + first);
         return {rows.query.start, rows.query.length, static_cast<std::int64_t>(size), part, first};
     }
 
@@ -108,10 +109,9 @@ class Ranker {
     // passed over by one bit, as is one that was not there before; others are kept in `again_`.
     void judge(std::string_view query, const Texts& ids) {
         const JudgedView& judged = pass_.judged;
-        const auto found = pass_.places.find(query);
-        const bool known = found != pass_.places.end();
-        const std::int64_t first = known ? judged.offsets[size_of(found->second)] : 0;
-        const std::int64_t last = known ? judged.offsets[size_of(found->second) + 1] : 0;
+        const std::int64_t place = pass_.places.find(pass_.judged_queries, query);
+        const std::int64_t first = place < 0 ? 0 : judged.offsets[size_of(place)];
+        const std::int64_t last = place < 0 ? 0 : judged.offsets[size_of(place) + 1];
         judged_.reset(size_of(last - first));
         judged_rows_.reset(first, last);
         judged_labels_.assign(judged.labels.begin() + first, judged.labels.begin() + last);
@@ -133,6 +133,27 @@ class Ranker {
             if (!judged_.has(h)) continue;
             if (const std::int64_t j = judged_rows_.find(judged.ids, id); j >= 0)
                 labels_[row] = judged_labels_[size_of(j - first)];
+        }
+    }
+
+    // Labels in rank order. Runs usually come sorted: then labels stand in that order already, but for those of ties.
+    void write(const Texts& ids, std::int32_t* ranked, std::uint8_t* tied) {
+        const RankRule rule = pass_.rule;
+        const std::size_t size = scores_.size();
+        const auto label_of = [this](std::int64_t row) { return labels_[size_of(row)]; };
+        if (rule.ties >= Ties::introsort || !std::is_sorted(scores_.begin(), scores_.end(), std::greater{})) {
+            order_one(scores_, 0, static_cast<std::int64_t>(size), ids, rule, label_of, entries_);
+            return write_ranked(entries_, label_of, ranked, tied);
+        }
+        std::copy(labels_.begin(), labels_.end(), ranked);
+        for (std::size_t i = 0; i < size; ++i) tied[i] = i > 0 && scores_[i] == scores_[i - 1];
+        for (std::size_t end = 0; const void* const found = std::memchr(tied + end, 1, size - end);) {
+            const std::size_t begin = size_of(static_cast<const std::uint8_t*>(found) - tied) - 1;
+            for (end = begin + 1; end < size && tied[end];) ++end;
+            entries_.resize(end - begin);
+            for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i] = {0, static_cast<std::int64_t>(begin + i)};
+            settle_ties(std::span(entries_), rule.ties, ids, label_of);
+            for (std::size_t i = 0; i < entries_.size(); ++i) ranked[begin + i] = label_of(entries_[i].row);
         }
     }
 
@@ -239,9 +260,10 @@ std::vector<Rows> join_pieces(const Pass& pass, std::vector<Piece>& pieces, Rank
 }  // namespace
 
 RankedText rank_run(Bytes text, const JudgedView& judged, const Texts& judged_queries, RankRule rule, ReadOptions options) {
-    Pass pass{text, judged, rule, options, {}};
-    for (std::size_t q = 0; q + 1 < judged.offsets.size(); ++q)
-        pass.places.emplace(judged_queries[static_cast<std::int64_t>(q)], q);
+    Pass pass{text, judged, rule, options, judged_queries};
+    const auto queries = static_cast<std::int64_t>(judged.offsets.size()) - 1;
+    pass.places.reset(0, queries);
+    for (std::int64_t q = 0; q < queries; ++q) pass.places.insert(judged_queries, q);
     const Pieces cuts = cut_text(text, options.lenient);
     std::vector<Piece> pieces(size_of(cuts.count()));
     RankedText result;

@@ -128,6 +128,13 @@ inline std::uint64_t load_word(const char* p) {
     return word;
 }
 
+// Whether two texts, behind each of which kPadding bytes can be read, are the same; most ids need no call for that.
+inline bool same_text(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    if (a.size() - 1 < 8) return (load_word(a.data()) ^ load_word(b.data())) << (64 - 8 * a.size()) == 0;
+    return a == b;
+}
+
 // The first byte at or after p that is no part of a column, eight bytes at a time.
 inline const char* column_end(const char* p) {
     for (;; p += 8) {
@@ -203,7 +210,7 @@ struct Quotient {
 // A short decimal at p: at most 7 digits before the point and 8 after it, no exponent. Returns the byte after it, or
 // nullptr for anything else. kPadding bytes must be readable.
 // A mantissa up to 2^53 and a power of ten up to 22 are doubles without error, so one division rounds once (Clinger 1990).
-inline const char* read_short_quotient(const char* p, Quotient& quotient) {
+[[gnu::always_inline]] inline const char* read_short_quotient(const char* p, Quotient& quotient) {
     const bool negative = *p == '-';
     p += negative;
     const std::uint64_t digits = load_word(p) ^ 0x3030303030303030ULL;

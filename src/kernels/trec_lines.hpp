@@ -18,7 +18,7 @@ inline constexpr const char* kRunColumns = "a run has 6 columns (query Q0 docume
 // The columns of a line that has just N, with one byte between each, and fits 64 bytes, as nearly all do: found without
 // a branch per column. False, and p stays, for any other line.
 template <int N>
-bool read_plain_columns(const char*& p, std::string_view (&columns)[N]) {
+[[gnu::always_inline]] inline bool read_plain_columns(const char*& p, std::string_view (&columns)[N]) {
     const Blanks found(p);
     if (found.newlines == 0) return false;
     const std::uint64_t line = found.newlines ^ (found.newlines - 1);  // up to the newline, with it
@@ -26,7 +26,7 @@ bool read_plain_columns(const char*& p, std::string_view (&columns)[N]) {
     if (blanks & ((blanks << 1) | 1)) return false;
     const char* start = p;
     for (int i = 0; i < N - 1; ++i, blanks &= blanks - 1) {
-        const char* const end = p + (std::countr_zero(blanks) & 63);
+        const char* const end = p + std::countr_zero(blanks | std::uint64_t{1} << 63);  // never 0: one instruction
         columns[i] = token_of(start, end);
         start = end + 1;
     }
@@ -179,7 +179,7 @@ Part read_piece(Bytes text, std::int64_t first, std::int64_t last, std::int64_t 
             if (count < N || (count > N && !more))
                 throw TextError(block.at(line),
                                 count < N ? too_few(what, count) : std::string(what) + ", and this line has more");
-            const bool begins = part.segments.empty() || columns[0] != query;
+            const bool begins = part.segments.empty() || !same_text(columns[0], query);
             if (begins) {
                 query = columns[0];
                 const std::int64_t at = block.at(query.data());

@@ -26,13 +26,17 @@ MEASURES = ["NDCG@10", "MAP", "RR", "P@10"]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Judgements and a run of queries of very different lengths, together longer than several pieces of the text."""
+    """Judgements and a run of queries of very different lengths, together longer than several pieces of the text.
+
+    One query of four does not come sorted, and some scores are the same in single precision only.
+    """
     folder, generator = tmp_path_factory.mktemp("run"), np.random.default_rng(3)
     qrels, run = folder / "qrels", folder / "run"
     sizes = [1, 2, 40_000, 3, *generator.integers(1, 900, 40).tolist(), 30_000]
     with run.open("w") as retrieved, qrels.open("w") as judged:
         for q, size in enumerate(sizes):
-            scores = generator.integers(0, max(2, size // 2), size) / 8
+            scores = generator.integers(0, max(2, size // 2), size) / 8 + generator.integers(0, 2, size) * 1e-9
+            scores = -np.sort(-scores) if q % 4 else scores
             lines = zip(generator.permutation(10 * size)[:size].tolist(), scores.tolist(), strict=True)
             retrieved.write("".join(f"q{q} Q0 d{d} 1 {s} tag\n" for d, s in lines))
             if q % 7 != 3:

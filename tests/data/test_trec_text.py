@@ -190,6 +190,19 @@ def test_lenient_reads_as_the_c_programs(write: Write) -> None:
     assert len(read_run(write("\n\n"), lenient=True).scores) == 0
 
 
+@pytest.mark.parametrize("before", [0, 5])
+@pytest.mark.parametrize("after", [0, 5])
+def test_a_byte_that_is_no_blank_of_c_is_part_of_an_id_wherever_it_stands(
+    write: Write, before: int, after: int
+) -> None:
+    for byte in set(range(256)) - {*b" \t\n\v\f\r"}:
+        odd = b"a" + bytes([byte]) + b"b"
+        lines = [*(b"q 0 d%d 1\n" % i for i in range(before)), b"q 0 " + odd + b" 1\n"]
+        judged = read_judgements(write(b"".join([*lines, *(b"q 0 e%d 1\n" % i for i in range(after))])), lenient=True)
+        assert judged.document_ids.raw(before) == odd
+        assert len(judged.document_ids) == before + 1 + after
+
+
 def test_lenient_comments_count_across_pieces(write: Write) -> None:
     # Of lines that start with # and follow each other version 10 leaves out every second one.
     lines = ["# 0 a 1\n"] * 100_001

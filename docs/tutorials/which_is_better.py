@@ -24,7 +24,7 @@ comparison = pippin.compare(labels, systems, "NDCG@10", qid=qid)
 comparison
 
 # %% [markdown]
-# The worse one is ahead, and every tool crowns it! Nothing is broken: forty queries are few, and neither system “beats” the
+# The worse one is ahead, and every tool puts it first! Nothing is broken: forty queries are few, and neither system “beats” the
 # other in the column that counts. A table with two means and no test would have sent the better ranker home.
 #
 # ## Ask more queries

@@ -165,9 +165,9 @@ def test_reconcile_speaks(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "<h1>" in Path("why.html").read_text()
 
 
-def test_compare_crowns_and_tests(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_names_the_first_and_tests(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, "compare", "letor.txt", "scores", "better", "-m", "RR", "-t", "official,letor4")
-    assert "All 2 tools crown better" in text
+    assert "All 2 tools put better first" in text
     matrix = output(capsys, "compare", "--scores", "matrix.csv")
     assert "b leads with 0.6750" in matrix
     records = json.loads(output(capsys, "compare", "--scores", "matrix.csv", "-f", "json"))

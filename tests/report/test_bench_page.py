@@ -244,7 +244,7 @@ def test_the_finding_says_who_wins_and_who_disagrees(results: Results) -> None:
         f"On one, {boards[0].best} has the best NDCG@10 under official: {boards[0].standings[0].mean:.4f}"
     )
     same = boards[0].best == boards[1].best
-    assert text.endswith("All 2 tools crown the same winner." if same else f"letor4 crowns {boards[1].best}.")
+    assert text.endswith("All 2 tools put the same one first." if same else f"letor4 puts {boards[1].best} first.")
 
 
 def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp_path: Path) -> None:

@@ -172,6 +172,48 @@ def test_every_pair_with_p_and_effect(seen: Seen, file: Path, results: Results) 
     assert "pairs=open" in shown.url
 
 
+def test_a_pair_that_nothing_separates_has_p_1(seen: Seen, tmp_path: Path) -> None:
+    """Three scorers that know nothing: their corrected p is 1, and must not look like the smallest there is."""
+    draws = np.random.default_rng(4)
+    noise = {name: draws.random(len(DATA.labels)) for name in ("a", "b", "c")}
+    compared = pippin.compare(DATA, noise, "NDCG@5", ["official", "letor4"])
+    level = [pair for pair in compared.first.tested.pairs if pair.p_adjusted >= 0.9995]
+    assert level
+    (tmp_path / "noise.html").write_text(compare_page([compared], "noise", []), encoding="utf-8")
+    shown = seen.open(tmp_path / "noise.html", "#pairs=open")
+    shown.wait_for_selector("#pairs svg")
+    words = shown.locator("#pairs .cell-words").all_text_contents()
+    assert words.count("1") == 2 * len(level)
+    assert ".000" not in words
+
+
+def test_names_of_points_do_not_cover_points(seen: Seen, file: Path) -> None:
+    shown = seen.open(file)
+    touching = shown.evaluate(
+        """[...document.querySelectorAll("#time text.name")].flatMap(t => { const a = t.getBBox();
+             return [...document.querySelectorAll("#time circle")].filter(c => { const b = c.getBBox();
+               return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })
+               .map(() => t.textContent); })"""
+    )
+    assert shown.locator("#time text.name").count() == len(RANKERS)
+    assert touching == []
+
+
+def test_a_reconciliation_follows_its_tool(seen: Seen, pages: dict[str, Path]) -> None:
+    found = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
+    shown = seen.open(pages["reconcile"])
+    most = max(found.values(), key=lambda r: abs(r.difference))
+    assert shown.locator("#tool").input_value() == most.target.name
+    assert shown.locator("#tool option[value=official]").count() == 0
+    for tool in ("gdeval", "letor4"):
+        shown.click(f'#tool-chips [data-tool="{tool}"]')
+        assert shown.locator("#tool").input_value() == tool
+        assert shown.locator("#finding").inner_text() == next(
+            r.sentence() for r in found.values() if r.target.name == tool
+        )
+    assert shown.locator('nav a[href="#tools"]').is_visible()
+
+
 def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: Path, results: Results) -> None:
     shown = seen.open(file)
     shown.click('#tool-chips [data-tool="yahoo"]')

@@ -47,6 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
     for name, picture in pictures.items():
         _add(files, config, f"images/gallery/{name}", picture)
     _add(files, config, "llms.txt", llms(docs, config.nav))
+    _add(files, config, "site.css", (Path(__file__).parent / "site.css").read_text(encoding="utf-8"))
     return files
 
 

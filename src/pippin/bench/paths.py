@@ -22,9 +22,9 @@ from pippin.bench.leaderboard import leaderboard
 from pippin.bench.plan import Experiment, first_seeds
 from pippin.bench.runner import check_extras, run
 from pippin.bench.store import Results
-from pippin.bench.versus import Versus, versus
+from pippin.bench.versus import Versus, first_reason, versus
 from pippin.data.folds import Folds
-from pippin.errors import ConventionError
+from pippin.errors import ConventionError, DataError
 from pippin.kernels.significance import bootstrap_means
 from pippin.rankers.written import ARROW, canonical, settings
 
@@ -208,6 +208,8 @@ def _learning(
             del curves[ranker]
         if there == numbers:
             tables[ranker] = board.values[:, [board.rankers.index(texts[ranker, n]) for n in numbers]]
+    if not curves:
+        raise DataError(f"no ranker has all its cells on {data}{first_reason(board.gaps)}")
     pairs = [(a, b) for a in tables for b in tables if a != b and (kind(a), kind(b)) == ("trees", "linear")]
     overtakings = tuple(overtaking(a, b, numbers, tables[a] - tables[b]) for a, b in pairs)
     return Learning(data, measure, numbers[-1], curves, overtakings)

@@ -152,6 +152,8 @@ def study(
     means = tables.means()
     trained, stored = {*means.names("convention"), *absent(tables).names("convention")}, set(means.names("tool"))
     missing = [tool for tool in (*NEEDED, *(tools or ())) if tool not in stored]
+    if not stored and len(failed := tables.failures()):
+        raise DataError(f"every cell failed; the first: {failed['reason'][0]}")
     if missing:
         raise UnknownName("tool that the results were evaluated under", missing[0], stored)
     for convention in conventions or ():

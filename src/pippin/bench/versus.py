@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pippin.bench.leaderboard import leaderboard
+from pippin.bench.standings import Gap
 from pippin.bench.store import Results
 from pippin.errors import DataError
 from pippin.evaluation.significance import compare_systems
@@ -51,6 +52,12 @@ class Versus:
 ALPHA = 0.05
 
 
+def first_reason(gaps: Sequence[Gap], ranker: str = "") -> str:
+    """Why a cell (of this ranker) is not there, to follow a sentence; nothing where that is not known."""
+    reason = next((gap.reason for gap in gaps if ranker in ("", gap.ranker)), "")
+    return f": {reason}" if reason else ""
+
+
 def versus(
     results: Results, data: str, baseline: str, rankers: Sequence[str], measure: str = "NDCG@10", tool: str = "official"
 ) -> list[Versus]:
@@ -58,7 +65,7 @@ def versus(
     board = leaderboard(results, data, measure, tool)
     names = [name for name in dict.fromkeys([baseline, *rankers]) if name in board.by_ranker]
     if baseline not in board.by_ranker:
-        raise DataError(f"{baseline} has not all its cells on {data}")
+        raise DataError(f"{baseline} has not all its cells on {data}{first_reason(board.gaps, baseline)}")
     costs = training_seconds(results, data)
     tested = {}
     if len(names) > 1:

@@ -25,6 +25,10 @@ from pippin.terminal import Screen, coloured, guarded, screen_of, shown_on
 
 # group → command → (module, what it does)
 GROUPS = {
+    "start here": {
+        "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
+        "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
+    },
     "evaluate": {
         "eval": ("evaluate", "evaluate scores or runs as any tool would"),
         "compare": ("compare", "who wins, is it chance, and would another tool say so"),
@@ -65,7 +69,6 @@ GROUPS = {
         "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
         "convert": ("convert", "write any ranking data as any other form"),
         "simulate": ("simulate", "clicks that people would leave on a ranking, as a log"),
-        "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
     },
     "look up": {
         "tools": ("tools", "the evaluation tools side by side, or all about one"),
@@ -74,7 +77,6 @@ GROUPS = {
         "features": ("features", "the learning features and their sets, or all about one"),
         "datasets": ("datasets", "the data sets known by their files, and the forms of collections"),
         "verify": ("verify", "whether everything that Pippin wrote is still what it wrote"),
-        "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
         "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),
     },
 }

@@ -36,7 +36,7 @@ def write(
 
 def form_of(options: argparse.Namespace) -> str:
     """The form that was asked for; a file that ends in .html is a page, unless another form was named."""
-    page = options.output.lower().endswith((".html", ".htm"))
+    page = getattr(options, options.prints_to).lower().endswith((".html", ".htm"))
     return "html" if page and options.format == "table" else str(options.format)
 
 

@@ -7,7 +7,7 @@ import shlex
 import sys
 
 from pippin.cli.options import flag, only, shared
-from pippin.cli.output import write, write_text
+from pippin.cli.output import form_of, write, write_text
 from pippin.errors import DataError
 from pippin.tables import FORMATS
 
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     path_flags(parser, "select-results")
     parser.add_argument("--step", metavar="STEP", default="gas", help="what selects or reduces features: gas, "
                         "elimination, forward, l1, permutation, pca, pair-lda … (default: gas)")  # fmt: skip
-    flag(parser, "ranker", "here one (default: ranksvm)", default=["ranksvm"])
+    flag(parser, "ranker", "here one", default=["ranksvm"])
     flag(parser, "sizes", "of features (default: 1,2,3,5,8,13,21,34)")
 
 
@@ -35,7 +35,7 @@ def path_flags(parser: argparse.ArgumentParser, results: str) -> None:
     parser.add_argument("data", metavar="DATA", nargs="+", help="folders with folds, files with features, collections "
                         "(NAME=PATH calls one otherwise)")  # fmt: skip
     flag(parser, "out", metavar="RESULTS", default=results)
-    flag(parser, "measure", "here one (default: NDCG@10)", default=["NDCG@10"])
+    flag(parser, "measure", "here one", default=["NDCG@10"])
     shared(parser, folds=5, sample=1000)
     shared(parser, "quick", "jobs", "quiet")
     flag(parser, "format", choices=(*FORMATS, "html"), default="table")
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
         folds=options.folds, sample=options.sample, jobs=options.jobs, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip
+    options.format = form_of(options)
     if options.format == "html":
         write_text(report.selection_page(found), options.report, "html")
     else:

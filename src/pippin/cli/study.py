@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools
 from pippin.cli.options import Several, flag, old, shared
-from pippin.cli.output import write, write_text
+from pippin.cli.output import form_of, write, write_text
 from pippin.tables import FORMATS
 
 HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions hold.
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
     studies = [study(outcome.results, name, conventions=trained, tools=shown) for name in names]
     from pippin.report import study as report
 
+    options.format = form_of(options)
     if options.format == "html":
         from pippin.report.study_page import study_page
 

@@ -144,21 +144,27 @@ class Comparison(Drawn):
                 f"({self.first.tested.method}, {self.first.tested.correction})."
             )
         everywhere = all(b.order()[0] == best for b in self.boards)
-        crowned = sorted({b.order()[0] for b in self.boards})
+        winners = sorted({b.order()[0] for b in self.boards})
         winner = (
-            f"All {boards} tools crown {best}"
+            f"All {boards} tools put {best} first"
             if everywhere
-            else f"The winner depends on the tool ({', '.join(crowned)})"
+            else f"The winner depends on the tool ({', '.join(winners)})"
         )
         firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
+        silent = "".join(f" {words}." for words in self.omissions())
+        told = (
+            f" Of {pairs} pairs, {len(self.flips)} with another winner under another tool, {firm} decided the same way "
+            "and significantly by every tool."
+        )
+        sure = " Every tool finds that significant." if pairs == 1 and firm else ""
+        return f"{winner}.{told if pairs > 1 else sure}{silent}"
+
+    def omissions(self) -> list[str]:
+        """The tools that were left out, and why, a reason each."""
         reasons = {
             why: [tool for tool in self.left_out if self.left_out[tool] == why] for why in self.left_out.values()
         }
-        silent = "".join(f" Left out: {', '.join(tools)} ({why})." for why, tools in reasons.items())
-        return (
-            f"{winner}. Pairs: {pairs}; {len(self.flips)} with another winner under another tool, {firm} decided the "
-            f"same way and significantly by every tool.{silent}"
-        )
+        return [f"Left out: {', '.join(tools)} ({why})" for why, tools in reasons.items()]
 
 
 def compare(

@@ -25,7 +25,8 @@ def audit_page(audit: Audit, facts: Sequence[str] = ()) -> str:
         sections.append(Section("What it does to the numbers", [words], [figure], id="effects"))
     tables = [Shown(findings_table(audit), "All findings", "all-findings")]
     tables += [Shown(effects_table(f), f.sentence, f"effects-{f.key}") for f in audit.findings if f.effects]
-    sections.append(Section("Tables", (), tables=tables, folded=True, id="tables"))
+    words = "All findings, and what each tool does about them"
+    sections.append(Section("Tables", (), tables=tables, folded=words, id="tables"))
     return page("Pippin audit", f"Is {audit.name} fit for a comparison?", f"{verdict(audit)} {audit.about}.", sections,
                 facts)  # fmt: skip
 

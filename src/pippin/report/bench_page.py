@@ -60,7 +60,7 @@ def audits(results: Results) -> list[dict[str, Any]]:
         records.append({
             "name": data, "about": audit["about"], "findings": [_finding(f, data, advised) for f in audit["findings"]],
             "clean": clean if first == data else (), "folds": _folds([row for row in folds if row["data"] == data]),
-            "same": "" if first == data or not clean else f"Looked for in vain: the same as for {first}.",
+            "same": "" if first == data or not clean else f"Looked for and not found: the same as for {first}.",
             **_sampled(results, data),
         })  # fmt: skip
     return records

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,12 @@ from pippin.bench.leaderboard import Leaderboard
 
 
 def finding(boards: Sequence[Leaderboard], first: str) -> str:
-    """Who wins under the tool `first`, how surely, and whether another tool crowns another winner."""
+    """Who wins under the tool `first`, how surely, and whether another tool puts another first."""
     told = [b for b in boards if b.best is not None]
     if not told:
         return f"No ranker has all its cells on {boards[0].data}."
     board = next((b for b in told if b.tool == first), told[0])
-    return f"{_winner(board)} {_crowns(board, [b for b in told if b is not board])}"
+    return f"{_winner(board)} {disagreement(board.best, {b.tool: b.best for b in told if b is not board})}".rstrip()
 
 
 def _winner(board: Leaderboard) -> str:
@@ -34,16 +34,17 @@ def _winner(board: Leaderboard) -> str:
     return f"{where}: {value}; {lead} not significantly behind."
 
 
-def _crowns(first: Leaderboard, others: Sequence[Leaderboard]) -> str:
+def disagreement(first: str | None, others: Mapping[str, str | None]) -> str:
+    """How many tools put the same one first, and whom the others do; `others`: tool → its first."""
     if not others:
-        return "No other tool was asked."
-    crowned: dict[str, list[str]] = {}
-    for board in others:
-        crowned.setdefault(board.best or "", []).append(board.tool)
-    same = crowned.pop(first.best or "", [])
-    if not crowned:
-        return f"All {len(others) + 1} tools crown the same winner."
-    parts = [f"{_few(tools)} {'crowns' if len(tools) == 1 else 'crown'} {best}" for best, tools in crowned.items()]
+        return ""
+    winners: dict[str, list[str]] = {}
+    for tool, best in others.items():
+        winners.setdefault(best or "", []).append(tool)
+    same = winners.pop(first or "", [])
+    if not winners:
+        return f"All {len(others) + 1} tools put the same one first."
+    parts = [f"{_few(tools)} put{'s' * (len(tools) == 1)} {best} first" for best, tools in winners.items()]
     agree = f"{len(same) + 1} of {len(others) + 1} tools agree; " if same else "No other tool agrees: "
     return f"{agree}{'; '.join(parts)}."
 

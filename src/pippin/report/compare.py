@@ -51,7 +51,9 @@ def _mark_header(board: Board, letters: bool) -> list[str]:
 def _notes(board: Board, letters: bool) -> list[str]:
     tested = board.tested
     correction = (
-        "" if tested.correction in ("none", tested.test) else f", {tested.correction} over {len(tested.pairs)} pairs"
+        ""
+        if tested.correction in ("none", tested.test)
+        else f", {tested.correction} over {len(tested.pairs)} pair{'s' * (len(tested.pairs) != 1)}"
     )
     notes = [f"{board.name}: {len(board.table.query_ids)} queries; {tested.test} ({tested.method}){correction}, "
              f"alpha {tested.alpha:g}."]  # fmt: skip

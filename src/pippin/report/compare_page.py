@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from pippin.report import sheets as made
+from pippin.report.bench_words import disagreement
 from pippin.report.numbers import count, numbers_page
 from pippin.report.packing import pack_texts
 from pippin.report.page import html_table
@@ -29,9 +30,10 @@ def compare_page(comparisons: Sequence[Comparison], what: str, facts: Sequence[s
     """The whole page as one text; a comparison for each measure."""
     first = comparisons[0].first
     names = _names(comparisons, what)
+    omitted = dict.fromkeys(words for c in comparisons for words in c.omissions())
     data = {
         "noun": "system", **made.common(names), "alpha": first.tested.alpha, "overall": {}, "without_lists": "",
-        "notes": [note.rstrip(".") for note in (_tested(first), *first.tested.notes)],
+        "notes": [note.rstrip(".") for note in (_tested(first), *first.tested.notes, *omitted)],
         "panels": {GIVEN: {what: _panel(names, comparisons)}},
     }  # fmt: skip
     counts = [count(len(names.rankers), "system"), count(len(first.table.query_ids), "query", "queries"),
@@ -96,7 +98,11 @@ def _finding(comparison: Comparison, tool: str) -> str:
     lead = f"Under {tool}, {best} has the best {comparison.measure}" + (
         f": {value:.4f}." if math.isfinite(value) else "."
     )
-    return lead if len(comparison.boards) < 2 and len(board.means) < 2 else f"{lead} {comparison.sentence()}"
+    if len(board.means) < 2:
+        return lead
+    if len(comparison.boards) < 2:
+        return f"{lead} {comparison.sentence()}"
+    return f"{lead} {disagreement(best, {b.name: b.order()[0] for b in comparison.boards if b is not board})}"
 
 
 def _flips(comparison: Comparison) -> str:

@@ -120,13 +120,13 @@ def _places(gaps: Mapping[Gap, int]) -> str:
 
 
 def tools_table(comparison: Comparison) -> Table:
-    """Per tool: whom it crowns, how its leaderboard agrees with the first tool's, and how many pairs it turns round."""
+    """Per tool: whom it puts first, how its leaderboard agrees with the first's, and how many pairs it turns round."""
     several = len(comparison.first.means) > 2
     rows = []
     for told in tools_record(comparison):
         row = [told["tool"], told["crowns"], number(told["mean"], 4), str(told["turned_round"])]
         rows.append([*row, number(told["tau_b"], 3), number(told["tau_ap_b"], 3)] if several else row)
-    headers = ["tool", "crowns", comparison.measure, "pairs turned round"]
+    headers = ["tool", "puts first", comparison.measure, "pairs turned round"]
     pairs = len(comparison.verdicts)
     notes = [f"against {comparison.first.name}; {pairs} pair{'s' * (pairs > 1)} of rankers"]
     return Table([*headers, "tau_b", "tau_ap_b"] if several else headers, rows, names=2, notes=notes)

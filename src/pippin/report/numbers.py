@@ -13,8 +13,9 @@ from pippin.evaluation.tools import TOOLS
 from pippin.report.page import SCRIPTS, embedded, facts_of, render
 
 _NAV = {
-    "board": ("leaderboard", "Leaderboard"), "tools": ("tools", "Tools"), "figures": ("figures", "Figures"),
-    "queries": ("queries", "Queries"), "audit": ("audit", "Data"), "provenance": ("provenance", "Provenance"),
+    "board": ("leaderboard", "Leaderboard"), "tools": ("tools", "Tools"), "reconcile": ("tools", "Tools"),
+    "figures": ("figures", "Figures"), "queries": ("queries", "Queries"),
+    "audit": ("audit", "Data"), "provenance": ("provenance", "Provenance"),
 }  # fmt: skip
 
 
@@ -25,7 +26,7 @@ def numbers_page(
     """A page of numbers with these parts: board, tools, reconcile, figures, queries."""
     data["conventions_of"] = {name: tool_record(name, data["tool"]) for name in data["tools"]}
     shown = [*parts, *(["audit"] if more.get("audit") else []), "provenance"]
-    nav = [_NAV[part] for part in shown if part in _NAV]
+    nav = list(dict.fromkeys(_NAV[part] for part in shown if part in _NAV))
     given = {"audit": [], "failures": [], "provenance": None, "without_script": "", "extra": "", **more}
     return render(
         "app.html", brand=brand, title=title, finding=finding, facts=facts_of(*facts), nav=nav, parts=parts,

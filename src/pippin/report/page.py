@@ -60,7 +60,7 @@ class Section:
     figures: Sequence[Drawing] = ()
     tables: Sequence[Shown] = ()
     findings: Sequence[Mapping[str, Any]] = ()
-    folded: bool = False
+    folded: str = ""  # if the section opens on demand: what it is then called
     id: str = ""
     nav: str = ""
 

@@ -107,7 +107,7 @@ def query_values(evaluation: Evaluation) -> list[Drawing]:
     return []
 
 
-def by_tool(evaluations: Mapping[str, Evaluation]) -> list[Drawing]:
+def by_tool(evaluations: Mapping[str, Evaluation]) -> list[Piece]:
     """What every tool says of one ranking, under the first measure that is a mean."""
     first = next(iter(evaluations.values()))
     for at, column in enumerate(first.columns):
@@ -116,5 +116,18 @@ def by_tool(evaluations: Mapping[str, Evaluation]) -> list[Drawing]:
         means = {tool: evaluation.columns[at].mean for tool, evaluation in evaluations.items()}
         rows = [{"name": tool, "value": mean, "words": number(mean, 4)} for tool, mean in means.items()
                 if not math.isnan(mean)]  # fmt: skip
-        return [Drawing("bars", rows, f"{column.asked} under every tool", {"xTitle": column.asked})]
+        figure = Drawing("bars", rows, f"{column.asked} under every tool", {"xTitle": column.asked})
+        return [_range(column.asked, means), figure]
     return []
+
+
+def _range(measure: str, means: Mapping[str, float]) -> str:
+    """How far apart tools are, in a sentence."""
+    known = {tool: mean for tool, mean in means.items() if not math.isnan(mean)}
+    if not known:
+        return f"No tool gives a {measure}."
+    least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    told = f"from {number(known[least], 4)} ({least}) to {number(known[most], 4)} ({most})"
+    same = f"the same: {number(known[most], 4)}"
+    tools = f"{len(known)} tool{'s' * (len(known) != 1)}"
+    return f"{measure} under {tools}: {same if known[least] == known[most] else told}."

@@ -32,16 +32,17 @@ def reconcile_page(reconciliations: Sequence[Reconciliation], facts: Sequence[st
     targets = sorted(
         {r.target.name for r in reconciliations}, key=lambda name: list(TOOLS).index(name) if name in TOOLS else 0
     )
+    most = max(reconciliations, key=lambda r: abs(r.difference))
     names = Names(("",), (source, *targets), measures, (RUN,), (GIVEN,))
     data = {
-        "noun": "ranking", **common(names), "tool": source, "data": ["the data"], "alpha": 0.05, "overall": {},
+        "noun": "ranking", **common(names), "tool": source, "explain": most.target.name,
+        "data": ["the data"], "alpha": 0.05, "overall": {},
         "notes": [], "without_lists": "", "panels": {GIVEN: {"the data": _panel(names, reconciliations)}},
     }  # fmt: skip
     tables = [[r for r in reconciliations if r.measure == measure] for measure in measures]
     all_parts = "".join(f"<h3>All parts of {Markup.escape(several[0].measure)}</h3>"
                         f"{html_table(table(several), f'All parts of {several[0].measure}')}"
                         for several in tables)  # fmt: skip
-    most = max(reconciliations, key=lambda r: abs(r.difference))
     return numbers_page(
         "Pippin reconciliation", f"Why do the tools disagree about {' and '.join(measures)}?", data,
         [count(len(names.tools), "evaluation tool"), *facts], ("reconcile",), finding=most.sentence(),
@@ -53,14 +54,16 @@ def _panel(names: Names, reconciliations: Sequence[Reconciliation]) -> dict[str,
     means = np.full((len(names.tools), len(names.measures), 1), np.nan)
     told: dict[str, Any] = {m: {RUN: {"ways": [-1] * len(names.tools), "found": []}} for m in names.measures}
     number = {query: i for i, query in enumerate(reconciliations[0].query_ids)}
+    findings = [["" for _ in names.tools] for _ in names.measures]
     for r in reconciliations:
         m, t = names.measures.index(r.measure), names.tools.index(r.target.name)
         means[0, m, 0], means[t, m, 0] = r.before, r.after
+        findings[m][t] = r.sentence()
         by_tool = told[r.measure][RUN]
         by_tool["ways"][t] = len(by_tool["found"])
         by_tool["found"].append([
             (s.axis, s.value, s.fact, [(number[q], v) for q, v in r.carriers(s, CARRIERS)]) for s in r.shares
         ])  # fmt: skip
     axes = {name: axis.words for name, axis in AXES.items()}
-    return {**NOTHING, "queries": list(reconciliations[0].query_ids), "means": pack(means),
+    return {**NOTHING, "queries": list(reconciliations[0].query_ids), "means": pack(means), "findings": findings,
             "reconcile": pack_texts({"axes": axes, "measures": told})}  # fmt: skip

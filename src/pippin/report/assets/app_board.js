@@ -46,11 +46,10 @@ function bars() {
 const groups = () => state.data === ALL ? [] : panel(state.data).groups[tool()][measure()], joined = () => groups().filter(([a, b]) => b > a);
 function grouping() {
   const found = joined(), order = ranked(), sorted = state.sort === "place" && state.order === "ascending" && !state.filter;
-  const width = 8 * found.length + 4;
   return { id: "group", head: "", kind: "group", silent: true, cell: r => {
     const at = order.indexOf(r) + 1;
     if (!sorted) return "";
-    return `<svg width="${width}" height="34" aria-hidden="true">${found.map(([a, b], i) => at < a || at > b ? "" : `<line x1="${5 + 8 * i}" x2="${5 + 8 * i}" y1="${at === a ? 9 : -10}" y2="${at === b ? 25 : 44}"/>`).join("")}</svg>`; } };
+    return `<div style="--lanes:${found.length}" aria-hidden="true">${found.map(([a, b], i) => at < a || at > b ? "" : `<i class="${at === a ? "from " : ""}${at === b ? "to" : ""}" style="--lane-at:${i}"></i>`).join("")}</div>`; } };
 }
 function groupWords() {
   const order = ranked(), found = groups(), best = order[0];
@@ -110,7 +109,7 @@ function drawPairs() {
   if (!at_hand(panel(state.data), ["pairs_p", "pairs_effect"], drawPairs)) return;
   const order = ranked(), alpha = BENCH.alpha;
   const cells = order.flatMap(x => order.filter(y => y !== x).map(y => { const { p, effect } = pairOf(x, y), difference = mean(x) - mean(y);
-    return { row: x, column: y, value: Math.sign(difference) * (p <= alpha ? 1 : p <= .2 ? .3 : .1), difference, p, effect, words: Number.isNaN(p) ? "" : p < .001 ? "<.001" : p.toFixed(3).slice(1), tip: `${x} ${MINUS} ${y} = ${signed(difference)}\np ${sure(p)}, corrected; effect ${effect.toFixed(2)}` }; }));
+    return { row: x, column: y, value: Math.sign(difference) * (p <= alpha ? 1 : p <= .2 ? .3 : .1), difference, p, effect, words: Number.isNaN(p) ? "" : p < .001 ? "<.001" : p >= .9995 ? "1" : p.toFixed(3).slice(1), tip: `${x} ${MINUS} ${y} = ${signed(difference)}\np ${sure(p)}, corrected; effect ${effect.toFixed(2)}` }; }));
   charts.draw($("pairs"), "matrix", cells, { rows: order, shade: charts.shades.ahead, size: 44, label: `Corrected p of every pair of ${NOUN}s by ${state.measure} under ${state.tool} on ${state.data}` });
   const [a, b] = couple();
   if (!a || !b || a === b) { $("pair-card").textContent = "Choose two of them."; return; }

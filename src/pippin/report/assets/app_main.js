@@ -1,7 +1,6 @@
 // Drawing all, listening, and the start.
 function drawFinding() {
-  if (!$("board")) return;
-  $("finding").textContent = state.data === ALL ? whole().findings[measure()][tool()] : panel(state.data).findings[measure()][tool()];
+  $("finding").textContent = (state.data === ALL ? whole() : panel(state.data)).findings[measure()][tool()];
 }
 function drawAll() {
   theme.choose(state.theme || null);
@@ -33,7 +32,7 @@ function listen() {
   on("pairs-box", "toggle", () => { if ($("pairs-box").open !== (state.pairs === "open")) only({ pairs: $("pairs-box").open ? "open" : "" }, drawPairs); });
   for (const input of document.getElementsByName("across")) input.addEventListener("change", e => only({ across: e.target.value }, drawTools));
   document.addEventListener("theme", () => only({ theme: document.documentElement.dataset.theme }));
-  on("tool-chips", "click", e => { const name = e.target.closest("[data-tool]")?.dataset.tool; if (name) only({ explain: name, part: "" }, drawReconcile); });
+  on("tool-chips", "click", e => { const name = e.target.closest("[data-tool]")?.dataset.tool; if (name && EXPLAINS) choose({ tool: name, part: "" }); else if (name) only({ explain: name, part: "" }, drawReconcile); });
   on("waterfall", "click", e => { const key = e.target.closest("[data-key]")?.dataset.key; if (key !== undefined) only({ part: key }, drawReconcile); });
   on("carriers", "click", e => { const part = e.target.closest("[data-part]")?.dataset.part, query = e.target.closest("[data-query]")?.dataset.query;
     if (part !== undefined) { only({ part }, drawReconcile); document.querySelector(`[data-part="${part}"]`)?.focus(); }

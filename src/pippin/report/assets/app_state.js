@@ -42,11 +42,13 @@ function at_hand(record, names, then) {
 }
 
 // What the reader chose, kept in the address behind #.
-const DEFAULTS = { data: BENCH.data[0], tool: BENCH.tool, convention: BENCH.conventions.includes("official") ? "official" : BENCH.conventions[0],
+// On the page of a reconciliation the tool chosen is the one explained, so the definition is not among them.
+const EXPLAINS = BENCH.explain !== undefined, OFFERED = EXPLAINS ? BENCH.tools.filter(t => t !== BENCH.tool) : BENCH.tools;
+const DEFAULTS = { data: BENCH.data[0], tool: BENCH.explain ?? BENCH.tool, convention: BENCH.conventions.includes("official") ? "official" : BENCH.conventions[0],
   measure: BENCH.measures.includes("NDCG@10") ? "NDCG@10" : BENCH.measures[0], sort: "place", order: "ascending", filter: "", a: "", b: "", important: "",
   across: "place", theme: "", group: BENCH.groups.length > 1 && BENCH.tools.length > 24 ? BENCH.groups[0].name : "", explain: "", explained: "", part: "", query: "", find: "", qsort: "size", pairs: "" };
 const state = { ...DEFAULTS }, opened = new Set();
-const VALID = { data: [...BENCH.data, ...(BENCH.data.length > 1 ? [ALL] : [])], tool: BENCH.tools, convention: BENCH.conventions, measure: BENCH.measures,
+const VALID = { data: [...BENCH.data, ...(BENCH.data.length > 1 ? [ALL] : [])], tool: OFFERED, convention: BENCH.conventions, measure: BENCH.measures,
   order: ["ascending", "descending"], across: ["number", "place"], theme: ["light", "dark", ""], group: ["", ...BENCH.groups.map(g => g.name)],
   qsort: ["size", "query", "a", "b", "difference"], pairs: ["", "open"] };
 function readHash() {
@@ -94,13 +96,14 @@ function drawSwitches() {
   const { family, cutoff } = parts(state.measure), focused = document.activeElement?.name;
   $("data").innerHTML = VALID.data.map(d => option(d, d || `all ${BENCH.data.length}`, state.data)).join("");
   $("set").hidden = BENCH.data.length < 2;
-  const line = t => option(t, t === BENCH.tool ? `${t} (${own(t).title})` : `${t} · ${own(t).title}`, state.tool);
-  $("tool").innerHTML = BENCH.groups.length < 2 ? BENCH.tools.map(line).join("") : BENCH.groups.map(g => `<optgroup label="${escaped(g.name)}: ${escaped(g.about)}">${BENCH.tools.filter(t => g.tools.includes(t)).map(line).join("")}</optgroup>`).join("");
+  const line = t => option(t, t === BENCH.tool ? `${t} (${own(t).title})` : [t, [own(t).title === t ? "" : own(t).title, own(t).version].filter(Boolean).join(" ")].join(" · "), state.tool);
+  $("tool").innerHTML = BENCH.groups.length < 2 ? OFFERED.map(line).join("") : BENCH.groups.map(g => `<optgroup label="${escaped(g.name)}: ${escaped(g.about)}">${OFFERED.filter(t => g.tools.includes(t)).map(line).join("")}</optgroup>`).join("");
   $("convention").innerHTML = BENCH.conventions.map(c => option(c, c, state.convention)).join("");
   $("trained").hidden = BENCH.conventions.length < 2;
   $("family").innerHTML = Object.keys(BENCH.families).map(f => radio("family", f, f, family)).join("");
   $("cutoff").innerHTML = BENCH.families[family].map(k => radio("cutoff", String(k), `${k}`, cutoff)).join("");
   $("cutoffs").hidden = BENCH.families[family].length < 2;
+  $("families").hidden = BENCH.measures.length < 2;
   $("about-tool").textContent = about(state.tool);
   $("chosen").firstElementChild.textContent = [...(BENCH.data.length > 1 ? [state.data || `all ${BENCH.data.length} data sets`] : []), state.tool, state.measure].join(" · ");
   if (focused === "family" || focused === "cutoff") document.querySelector(`input[name=${focused}]:checked`)?.focus();

@@ -1,4 +1,5 @@
 // What the tools say: places under each, agreement, and why one differs from the definition.
+const share = v => Math.abs(v) < 5e-5 ? "≈ 0" : signed(v);  // a part that four decimals do not show
 const near = new IntersectionObserver(entries => { for (const e of entries) if (e.isIntersecting && e.target.waiting) e.target.waiting(); }, { rootMargin: "300px" });
 // A figure off screen is drawn when it comes near; its room is kept, so that nothing moves under a reader's finger.
 function draw(id, kind, rows, options) {
@@ -27,8 +28,9 @@ function drawTools() {
 function drawAgreement(shown) {
   const data = state.data || BENCH.data[0], here = panel(data), m = measure();
   const rows = () => shown.flatMap(row => shown.flatMap(column => { const [i, j] = [BENCH.tools.indexOf(row), BENCH.tools.indexOf(column)], tau = here.tau_b.at(m, i, j), top = here.tau_ap_b.at(m, i, j);
-    return Number.isNaN(tau) ? [] : [{ row, column, value: tau, tau_ap_b: top, words: tau.toFixed(2).replace("0.", ".").replace("-", MINUS), tip: `${row} and ${column}\ntau_b ${tau.toFixed(3)} · tau_ap_b ${top.toFixed(3)}` }]; }));
+    return Number.isNaN(tau) ? [] : [{ row, column, value: tau, tau_ap_b: top, words: tau.toFixed(2).replace("0.", ".").replace("1.00", "1").replace("-", MINUS), tip: `${row} and ${column}\ntau_b ${tau.toFixed(3)} · tau_ap_b ${top.toFixed(3)}` }]; }));
   const known = shown.filter(t => !Number.isNaN(here.tau_b.at(m, BENCH.tools.indexOf(t), BENCH.tools.indexOf(t))));
+  $("agreement").closest("figure").hidden = BENCH.rankers.length < 3;  // two can only agree or not, which their lines show
   draw("agreement", "matrix", rows, { rows: known, shade: charts.shades.agreement, chosen: state.tool, label: `tau_b between the leaderboards of every two tools by ${state.measure} on ${data}` });
   $("agreement-words").textContent = `tau_b between every two leaderboards by ${state.measure} on ${data}; 1 is the same order. Tools that agree stand together.`;
 }
@@ -53,7 +55,7 @@ function drawReconcile() {
   const shown = shownTools().filter(t => t !== BENCH.tool && reconciliation(data, m, r, t)), differs = t => { const found = reconciliation(data, m, r, t); return Math.abs(found.after - found.before); };
   const name = shown.includes(state.explain) ? state.explain : shown.includes(state.tool) ? state.tool : [...shown].sort((x, y) => differs(y) - differs(x))[0];
   const focused = document.activeElement?.dataset?.tool;
-  $("tool-chips").innerHTML = shown.map(t => { const found = reconciliation(data, m, r, t); return `<button type="button" data-tool="${escaped(t)}" aria-pressed="${t === name}">${escaped(t)} <small>${Math.abs(found.after - found.before) < 5e-5 ? "=" : signed(found.after - found.before)}</small></button>`; }).join("");
+  $("tool-chips").innerHTML = shown.map(t => { const found = reconciliation(data, m, r, t); return `<button type="button" data-tool="${escaped(t)}" aria-pressed="${t === name}">${escaped(t)} <small>${Math.abs(found.after - found.before) < 5e-5 ? '<span title="the same number">=</span>' : signed(found.after - found.before)}</small></button>`; }).join("");
   if (focused) document.querySelector(`[data-tool="${CSS.escape(focused)}"]`)?.focus();
   if (!name) return;
   drawWaterfall(data, m, r, name);
@@ -66,11 +68,11 @@ function drawWaterfall(data, m, r, name) {
     : `${m} of ${r} on ${data}: both say ${four(found.before)}; no choice in which they differ matters here${elsewhere}.`;
   let at = found.before;
   const steps = [{ name: BENCH.tool, from: 0, to: found.before, total: true, words: four(found.before), tip: `${BENCH.tool} says ${four(found.before)}` },
-    ...shares.map(([axis, value, fact]) => { const from = at; at += value; return { name: axes[axis], from, to: at, words: signed(value), key: String(axis), tip: `${axes[axis]}: ${signed(value)}${fact ? `\n${fact}` : ""}` }; }),
+    ...shares.map(([axis, value, fact]) => { const from = at; at += value; return { name: axes[axis], from, to: at, words: share(value), key: String(axis), tip: `${axes[axis]}: ${signed(value)}${fact ? `\n${fact}` : ""}` }; }),
     { name, from: 0, to: found.after, total: true, words: four(found.after), tip: `${name} says ${four(found.after)}` }];
   const part = shares.find(s => String(s[0]) === state.part) ?? shares[0];
   charts.draw($("waterfall"), "waterfall", steps, { label: `From ${BENCH.tool}'s ${m} of ${r} to that of ${name} on ${data}`, xTitle: m, chosen: part ? String(part[0]) : undefined });
-  $("carriers").innerHTML = part ? `<div class="chips" role="group" aria-label="Part of the difference">${shares.map(s => `<button type="button" data-part="${s[0]}" aria-pressed="${s === part}">${escaped(axes[s[0]])} <small>${signed(s[1])}</small></button>`).join("")}</div><p class="note"><b>${escaped(axes[part[0]])} ${signed(part[1])}</b>${part[2] ? `: ${escaped(part[2])}` : ""}. Carried most by ${part[3].length ? listed(part[3].map(([q, v]) => `<button type="button" class="open-query" data-query="${q}">${escaped(queryName(data, q, queries))}</button> (${signed(v)})`)) : "no single query: it is the rounding of what is printed"}.</p>` : "";
+  $("carriers").innerHTML = part ? `<div class="chips" role="group" aria-label="Part of the difference">${shares.map(s => `<button type="button" data-part="${s[0]}" aria-pressed="${s === part}">${escaped(axes[s[0]])} <small>${share(s[1])}</small></button>`).join("")}</div><p class="note"><b>${escaped(axes[part[0]])} ${share(part[1])}</b>${part[2] ? `: ${escaped(part[2])}` : ""}. ${part[3].length ? "Carried most by:" : "No single query carries it: it is the rounding of what is printed."}</p>${part[3].length ? `<ul class="carriers">${part[3].map(([q, v]) => `<li><button type="button" class="open-query" data-query="${q}">${escaped(queryName(data, q, queries))}</button> <span class="dim">${signed(v)}</span></li>`).join("")}</ul>` : ""}` : "";
 }
 const queryName = (data, q, queries) => { const words = panel(data).query_texts?.[q]; return words ? `${queries[q]} “${words.length > 40 ? words.slice(0, 39) + "…" : words}”` : queries[q]; };
 

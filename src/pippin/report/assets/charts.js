@@ -1,7 +1,7 @@
 // Figures from rows, as SVG: lines, places, matrices, points, bars, waterfalls, intervals.
 // Colours and sizes are the page's own (page.css), so figures follow light and dark, and print black on white.
 const charts = (() => {
-  const NS = "http://www.w3.org/2000/svg", MINUS = "−", LETTER = 6.3, GAP = 14;
+  const NS = "http://www.w3.org/2000/svg", MINUS = "−", FONT = "12px system-ui, sans-serif", GAP = 14;
   const COLOURS = ["#4c78a8", "#d5691f", "#3f8f4b", "#d1495b", "#2d9490", "#9a6fb0", "#8d6e56", "#b08a12",
     "#d36f92", "#7d8590", "#5f63c4", "#7c9a1e", "#2f7f93", "#b5543a", "#3f8fd0", "#b04a8f"];
   const colour = at => COLOURS[at % COLOURS.length];
@@ -18,8 +18,20 @@ const charts = (() => {
   }
   const text = (x, y, words, attributes = {}) => make("text", { x: x.toFixed(1), y: y.toFixed(1), ...attributes }, words);
   const line = (x1, y1, x2, y2, kind, more = {}) => make("line", { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), class: kind, ...more });
-  const widest = words => Math.max(0, ...words.map(w => String(w).length)) * LETTER;
-  const short = (words, room) => String(words).length * LETTER <= room ? String(words) : String(words).slice(0, Math.max(2, Math.floor(room / LETTER) - 1)) + "…";
+  // How wide words are where they will stand: fonts differ from one machine to the next.
+  const pen = document.createElement("canvas").getContext("2d"), measured = new Map();
+  function long(words, font = FONT) {
+    const key = `${font}|${words}`;
+    if (!measured.has(key)) { pen.font = font; measured.set(key, pen.measureText(words).width); }
+    return measured.get(key);
+  }
+  const widest = words => Math.max(0, ...words.map(w => long(w)));
+  function short(words, room) {
+    let kept = String(words);
+    if (long(kept) <= room) return kept;
+    while (kept.length > 2 && long(kept + "…") > room) kept = kept.slice(0, -1);
+    return kept + "…";
+  }
 
   // Scales
   const linear = (from, to, start, end) => v => start + (to === from ? .5 : (v - from) / (to - from)) * (end - start);
@@ -30,6 +42,7 @@ const charts = (() => {
     for (let at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; at++) found.push(Number((at * step).toPrecision(12)));
     return found;
   }
+  const marks = room => Math.max(3, Math.round(room / 130));  // about how many numbers an axis has room for
   const plain = v => String(Number(v.toPrecision(6))).replace("-", MINUS);
   function span(values, zero, pad = .06) {
     const known = values.filter(v => v !== null && !Number.isNaN(v));
@@ -91,7 +104,7 @@ const charts = (() => {
   // Of the places on an axis those whose numbers do not touch; the last is always there.
   const clear = (values, scale) => values.reduceRight((kept, v) => kept.length && scale(kept[0]) - scale(v) < plain(v).length * 5 + plain(kept[0]).length * 5 ? kept : [v, ...kept], []);
   // How tall a figure is if nothing in it asks for more.
-  const HEIGHTS = { lines: 320, across: 320, points: 400, differences: 220 };
+  const HEIGHTS = { lines: 400, across: 320, points: 400, differences: 220 };
   // About the height of a figure that is not drawn yet: what stands below it must not move when it is.
   const room = (kind, options) => kind === "matrix" ? 30 * options.rows.length + 80 : options.height ?? Math.max(HEIGHTS[kind] ?? 240, kind in { lines: 1, across: 1 } ? (options.order?.length ?? 0) * GAP + 70 : 0);
   // A line per series over numbers, or over their logarithms; its name stands at the end of its line. rows: series, x, y, tip
@@ -156,7 +169,7 @@ const charts = (() => {
       if (i === undefined || j === undefined) continue;
       const fill = options.shade(cell.value), box = make("rect", { x: (side + j * size).toFixed(1), y: (4 + i * tall).toFixed(1), width: (size - 1).toFixed(1), height: (tall - 1).toFixed(1), rx: 2, fill: fill.colour, class: "cell", "data-row": cell.row, "data-column": cell.column });
       root.append(tip(box, cell.tip));
-      if (size >= 30 && cell.words) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", style: `fill:${fill.ink}`, "pointer-events": "none" }));
+      if (cell.words && long(cell.words, "10px system-ui, sans-serif") <= size - 3) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", style: `fill:${fill.ink}`, "pointer-events": "none" }));
     }
     rows.forEach((r, i) => root.append(text(side - 6, 4 + i * tall + tall / 2 + 4, short(r, side - 8), { class: `tick${r === options.chosen ? " chosen" : ""}`, "text-anchor": "end", "data-column": r })));
     columns.forEach((c, j) => root.append(turned(side + j * size + size / 2 + 3, tall * rows.length + 18, c, { class: `tick${c === options.chosen ? " chosen" : ""}`, "data-column": c })));
@@ -184,13 +197,13 @@ const charts = (() => {
     const taken = rows.map(r => { const [px, py] = [x(Math.log10(r.x)), y(r.y)]; return [px - 6, py - 6, px + 6, py + 6]; });
     const free = box => box[0] >= left - 2 && box[2] <= right + 14 && box[1] >= 2 && box[3] <= bottom - 2 && !taken.some(o => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]);
     for (const r of [...rows].sort((p, q) => front.includes(q) - front.includes(p) || q.y - p.y)) {
-      const [px, py] = [x(Math.log10(r.x)), y(r.y)], long = r.name.length * LETTER * (front.includes(r) ? 1.13 : 1), stroke = mark(r.name), group = make("g", { "data-series": r.name, class: "series" });
+      const [px, py] = [x(Math.log10(r.x)), y(r.y)], wide = long(r.name, front.includes(r) ? `700 ${FONT}` : FONT), stroke = mark(r.name), group = make("g", { "data-series": r.name, class: "series" });
       const spots = [];
-      for (const far of [9, 18, 30, 44, 60, 78]) spots.push([px + far, py + 4], [px - far - long, py + 4], [px - long / 2, py - far], [px - long / 2, py + far + 9], [px + far * .7, py - far * .7], [px + far * .7, py + far * .7 + 8], [px - far * .7 - long, py - far * .7], [px - far * .7 - long, py + far * .7 + 8]);
-      const spot = spots.find(([sx, sy]) => free([sx - 1, sy - 11, sx + long + 1, sy + 3]));
+      for (const far of [9, 18, 30, 44, 60, 78]) spots.push([px + far, py + 4], [px - far - wide, py + 4], [px - wide / 2, py - far], [px - wide / 2, py + far + 9], [px + far * .7, py - far * .7], [px + far * .7, py + far * .7 + 8], [px - far * .7 - wide, py - far * .7], [px - far * .7 - wide, py + far * .7 + 8]);
+      const spot = spots.find(([sx, sy]) => free([sx - 1, sy - 11, sx + wide + 1, sy + 3]));
       if (spot) {
-        taken.push([spot[0] - 1, spot[1] - 11, spot[0] + long + 1, spot[1] + 3]);
-        const middle = [Math.max(spot[0], Math.min(px, spot[0] + long)), Math.max(spot[1] - 9, Math.min(py, spot[1]))];
+        taken.push([spot[0] - 1, spot[1] - 11, spot[0] + wide + 1, spot[1] + 3]);
+        const middle = [Math.max(spot[0], Math.min(px, spot[0] + wide)), Math.max(spot[1] - 9, Math.min(py, spot[1]))];
         if (Math.hypot(middle[0] - px, middle[1] - py) > 13) group.append(line(px, py, middle[0], middle[1], "leader", { stroke }));
         group.append(text(spot[0], spot[1], r.name, { class: `name over${front.includes(r) ? " on-front" : ""}` }));
       }
@@ -204,7 +217,7 @@ const charts = (() => {
   function bars(place, rows, options) {
     const side = Math.min(widest(rows.map(r => r.name)) + 10, (place.clientWidth || 640) * .45), tall = 20, { root, width } = frame(place, rows.length * tall + 44, options.label);
     const [low, high] = span(rows.map(r => r.value), true, .02), x = linear(low, high, side, width - 62), bottom = rows.length * tall + 4;
-    bottomAxis(root, x, ticks(low, high, 4), side, width - 62, bottom, options.xTitle, options.tick ?? plain);
+    bottomAxis(root, x, ticks(low, high, marks(width - 62 - side)), side, width - 62, bottom, options.xTitle, options.tick ?? plain);
     rows.forEach((r, i) => root.append(text(side - 6, i * tall + 17, short(r.name, (side - 8) / 1.08), { class: "tick", "text-anchor": "end" }),
       tip(make("rect", { x: Math.min(x(0), x(r.value)).toFixed(1), y: i * tall + 5, width: Math.max(1, Math.abs(x(r.value) - x(0))).toFixed(1), height: tall - 5, rx: 2, class: "bar-fill", fill: r.colour ?? null }), r.tip ?? `${r.name}: ${r.words}`),
       text(Math.max(x(0), x(r.value)) + 5, i * tall + 17, r.words, { class: "tick" })));
@@ -214,8 +227,8 @@ const charts = (() => {
   // Differences query by query, from A's greatest gain to B's. rows: difference, tip, key
   function differences(place, rows, options) {
     const { root, width, height } = frame(place, options.height ?? HEIGHTS.differences, options.label), [left, right, top, bottom] = [54, width - 10, 22, height - 26];
-    const most = Math.max(...rows.map(r => Math.abs(r.difference)), 1e-9), y = linear(-most, most, bottom, top), each = (right - left) / Math.max(1, rows.length);
-    leftAxis(root, y, ticks(-most, most, 4), left, right, options.yTitle);
+    const most = Math.max(...rows.map(r => Math.abs(r.difference)), 1e-9), [low, high] = [-1, 1].map(side => rows.some(r => r.difference * side > 0) ? side * most : 0), y = linear(low, high, bottom, top), each = (right - left) / Math.max(1, rows.length);
+    leftAxis(root, y, ticks(low, high, 4), left, right, options.yTitle);
     rows.forEach((r, i) => { if (r.difference) root.append(make("rect", { x: (left + i * each).toFixed(2), y: Math.min(y(0), y(r.difference)).toFixed(1), width: Math.max(.6, each - (each > 4 ? 1 : 0)).toFixed(2), height: Math.max(1, Math.abs(y(r.difference) - y(0))).toFixed(1), class: r.difference > 0 ? "for-a" : "for-b" })); });
     rows.forEach((r, i) => root.append(tip(make("rect", { x: (left + i * each).toFixed(2), y: top, width: each.toFixed(2), height: bottom - top, class: `catch${r.key !== undefined && r.key === options.chosen ? " chosen" : ""}`, "data-key": r.key }), r.tip)));
     root.append(line(left, y(0), right, y(0), "rule"), text((left + right) / 2, height - 8, options.xTitle, { class: "title", "text-anchor": "middle" }));
@@ -226,7 +239,7 @@ const charts = (() => {
   function waterfall(place, steps, options) {
     const side = Math.min(widest(steps.map(s => s.name)) * 1.2 + 14, (place.clientWidth || 640) * .42), tall = 28, { root, width } = frame(place, steps.length * tall + 44, options.label);
     const [low, high] = span(steps.flatMap(s => s.total ? [s.to] : [s.from, s.to]), false, .12), right = width - 70, x = linear(low, high, side, right), bottom = steps.length * tall + 4;
-    bottomAxis(root, x, ticks(low, high, 4), side, right, bottom, options.xTitle);
+    bottomAxis(root, x, ticks(low, high, marks(right - side)), side, right, bottom, options.xTitle);
     steps.forEach((s, i) => {
       const [from, to] = [s.total ? low : s.from, s.to], group = make("g", { class: `step${s.key !== undefined ? " asks" : ""}${s.key !== undefined && s.key === options.chosen ? " chosen" : ""}`, "data-key": s.key });
       group.append(make("rect", { x: 0, y: i * tall + 2, width, height: tall, class: "catch" }), text(side - 8, i * tall + 20, short(s.name, (side - 10) / 1.2), { class: s.total ? "name total" : "name", "text-anchor": "end" }),

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.bench.click_tables import PEERS, Grown, chosen_trees
+from pippin.bench.gaps import closed
 from pippin.clicks.interleaving import interleave
 from pippin.clicks.log import ClickLog
 from pippin.clicks.models import examination
@@ -39,7 +41,6 @@ F64 = NDArray[np.float64]
 Parts = tuple[Dataset, Dataset, Dataset]  # train, vali, test
 MEASURE = ("NDCG@10", "official")
 RANKS = 10
-TREES = 100  # of peers at most, at rate 0.1: they have a row for every document shown, and take their time
 # What people do → what the step is told
 WORLDS: Mapping[str, Mapping[str, Any]] = {
     "position-based, eta 1": {},
@@ -102,17 +103,6 @@ def holm(values: Mapping[str, F64], baseline: str) -> dict[str, float]:
     return {(pair.a if pair.b == baseline else pair.b): pair.p_adjusted for pair in tested.pairs}
 
 
-def closed(line: F64, naive: F64, true: F64) -> tuple[float, float, float]:
-    """The part of the gap that is closed, with its 95 % interval."""
-    rows = np.stack((line - naive, true - naive), 1)
-    rows = rows[~np.isnan(rows).any(axis=1)]
-    rng = np.random.default_rng(1)
-    drawn = np.array([rows[rng.integers(len(rows), size=len(rows))].mean(axis=0) for _ in range(2000)])
-    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
-    whole = rows.mean(axis=0)
-    return float(whole[0] / whole[1]), float(low), float(high)
-
-
 def show(title: str, values: Mapping[str, F64]) -> None:
     """A table of lines against naive and true labels."""
     p = holm(values, "naive")
@@ -120,8 +110,7 @@ def show(title: str, values: Mapping[str, F64]) -> None:
     for line, own in values.items():
         share = ""
         if line not in ("naive", "true labels"):
-            part, low, high = closed(own, values["naive"], values["true labels"])
-            share = f"{100 * part:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+            share = str(closed(own, values["naive"], values["true labels"]))
         print(f"| {line} | {np.nanmean(own):.4f} | {share} | {'' if line == 'naive' else f'{p[line]:.2g}'} |")
     sys.stdout.flush()
 
@@ -206,58 +195,18 @@ def show_peers(folds: Sequence[Parts], options: argparse.Namespace) -> None:
     true = true_labels(folds, "lambdamart")
     for world in options.worlds:
         trained = {line: _ours("lambdamart", line, 1.0) for line in ("naive", "ips, em", "pairwise")}
-        trained |= {name: _peer(peer, debiased, options.sessions) for name, (peer, debiased) in PEERS.items()}
+        trained |= {name: _peer(grow, debiased, options.sessions) for name, (_, grow, debiased) in PEERS.items()}
         show(
             f"peers: {world}", {**by_query(folds, options.seeds, options.sessions, world, trained), "true labels": true}
         )
 
 
-def _peer(peer: Callable[..., Any], debiased: bool, sessions: int) -> Callable[[Parts, ClickLog], F64]:
+def _peer(grow: Callable[..., Grown], debiased: bool, sessions: int) -> Callable[[Parts, ClickLog], F64]:
     def scores(parts: Parts, log: ClickLog) -> F64:
         train, vali, test = parts
-        features = np.asarray(train.features, np.float32)[log.rows_in(train)[log.items]]
-        judge = Judge(vali, *MEASURE)
-        grown = peer(features, log.clicks.astype(int), log.ranks, np.diff(log.offsets), debiased, 20 * sessions)
-        best = max(range(5, TREES + 1, 5), key=lambda trees: judge.mean(grown(vali, trees)))
-        found: F64 = grown(test, best)
-        return found
+        return chosen_trees(train, vali, log, grow, debiased, sessions, MEASURE[0])(test)
 
     return scores
-
-
-def lightgbm(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: int) -> Callable[[Dataset, int], F64]:
-    """So many trees of LightGBM."""
-    import lightgbm as library
-
-    data = library.Dataset(X, y, group=sizes, position=ranks - 1 if debiased else None)
-    settings = {"objective": "lambdarank", "learning_rate": 0.1, "num_leaves": 10, "min_data_in_leaf": min_leaf,
-                "label_gain": [0, 1], "verbosity": -1, "num_threads": 1, "deterministic": True, "seed": 1}  # fmt: skip
-    booster = library.train(settings, data, TREES)
-    return lambda part, trees: np.asarray(booster.predict(part.features, num_iteration=trees), np.float64)
-
-
-def xgboost(X: Any, y: Any, ranks: Any, sizes: Any, debiased: bool, min_leaf: int) -> Callable[[Dataset, int], F64]:
-    """So many trees of XGBoost; rows of a group stand as they were shown, which is where it takes positions from."""
-    import xgboost as library
-
-    data = library.DMatrix(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
-    settings = {"objective": "rank:ndcg", "eta": 0.1, "grow_policy": "lossguide", "max_leaves": 10, "max_depth": 0,
-                "tree_method": "hist", "ndcg_exp_gain": False, "lambdarank_unbiased": debiased, "nthread": 1,
-                "seed": 1}  # fmt: skip
-    booster = library.Booster(settings, [data])
-    for round_ in range(TREES):
-        booster.update(data, round_)
-    return lambda part, trees: np.asarray(
-        booster.predict(library.DMatrix(np.asarray(part.features)), iteration_range=(0, trees)), np.float64
-    )
-
-
-PEERS = {
-    "LightGBM lambdarank": (lightgbm, False),
-    "LightGBM, position": (lightgbm, True),
-    "XGBoost rank:ndcg": (xgboost, False),
-    "XGBoost, lambdarank_unbiased": (xgboost, True),
-}
 
 
 def show_interleaving(folds: Sequence[Parts]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -134,12 +134,9 @@ def _read_folder(source: Input) -> Read:
         if weights_beside(file) is not None:
             raise DataError("a bench weighs all queries alike; take this file away to go on", f"{file}{WEIGHT}")
     digest = text_digest(texts, known)
-    if all("vali" in parts for parts in texts.parts.values()):
-        if source.vali is not None:
-            raise DataError("there is a validation part already, so that none is cut off", source.path)
-        return digest, lambda: read_texts(texts, known)
+    _check_validation(texts.parts.values(), source.vali, source.path)
     if source.vali is None:
-        raise DataError("there is no validation part; --vali 0.25 takes a quarter of the training queries", source.path)
+        return digest, lambda: read_texts(texts, known)
     share = source.vali
     cut = hashlib.sha256(f"{digest} vali {share!r} {VALI_SEED}".encode()).hexdigest()
     return cut, lambda: read_texts(texts, known).with_validation(share, VALI_SEED)
@@ -213,12 +210,33 @@ def find_inputs(arguments: Sequence[str], options: InputOptions | None = None) -
     return inputs
 
 
-def check_inputs(arguments: Sequence[str]) -> None:
-    """Raise with one sentence unless every DATA argument is there, before anything is written for it."""
+def check_inputs(arguments: Sequence[str], vali: float | None = None) -> None:
+    """Raise with one sentence unless every DATA argument is there, before anything is written for it.
+
+    A folder with folds must have a part to validate on, or `vali` cuts one off.
+    """
     for text in arguments:
         _, path = _split(text)
-        if not is_collection(path) and not Path(path).exists():
+        if is_collection(path):
+            continue
+        if not Path(path).exists():
             raise DataError("there is no such file or folder, and no collection of that name", path)
+        if _form(Path(path)) == "folder":
+            from pippin.data.folders import recognise
+
+            _check_validation(recognise(Path(path))[1].values(), vali, path)
+
+
+def _check_validation(folds: Iterable[Mapping[str, Any]], vali: float | None, path: str) -> None:
+    """Raise unless all folds have a validation part, or one can be cut off."""
+    whole = all("vali" in parts for parts in folds)
+    if whole and vali is not None:
+        raise DataError("there is a validation part already, so that none is cut off", path)
+    if not whole and vali is None:
+        raise DataError(
+            "there is no validation part; with `pippin bench`, --vali 0.25 takes a quarter of the training queries",
+            path,
+        )
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -228,7 +246,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _named(text: str, options: InputOptions) -> Iterator[Input]:
-    check_inputs([text])
+    check_inputs([text], options.vali)
     name, path = _split(text)
     if is_collection(path):
         folders = built(path, options)

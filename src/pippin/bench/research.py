@@ -14,19 +14,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pippin.bench.inputs import Input, InputOptions, find_inputs, is_collection, opened_folds
+from pippin.bench.click_tables import gap_table, peers_table, propensities_table
+from pippin.bench.diversity import diversity_table
+from pippin.bench.inputs import Input, InputOptions, check_inputs, find_inputs, is_collection, opened_folds
+from pippin.bench.mixing import mixed, unnormalised, won_back
 from pippin.bench.paths import Learning, Selection, borrows, learning, selection
 from pippin.bench.plan import Experiment, first_seeds
 from pippin.bench.research_tables import nearest_table, tournament_costs
-from pippin.bench.runner import run
+from pippin.bench.runner import check_extras, run
 from pippin.bench.store import Results
 from pippin.bench.versus import Versus, versus
+from pippin.collection.collection import Collection
+from pippin.collection.named import open_collection
 from pippin.errors import DataError
 from pippin.rankers.written import canonical
 from pippin.registry import Registry
 from pippin.tables import Table
 
 MEASURE = "NDCG@10"
+DISTILLATION = "TD"  # the task whose topics are wide enough to be subtopics
 Finding = Sequence[Versus] | Sequence[Selection] | Sequence[Learning] | Table  # what a direction comes to
 Lines = tuple[str, Sequence[str]]  # a baseline, and what is held against it
 
@@ -39,16 +45,21 @@ class Direction:
     title: str
     question: str
     findings: Callable[[Laboratory], Iterator[Finding]]
+    chains: tuple[
+        str, ...
+    ] = ()  # that want more than others do to be installed, which is said before anything is begun
 
 
 DIRECTIONS: Registry[Direction] = Registry("direction of research", "pippin.directions", Direction)
 
 
-def direction(name: str, title: str, question: str) -> Callable[[Callable[[Laboratory], Iterator[Finding]]], Any]:
+def direction(
+    name: str, title: str, question: str, chains: tuple[str, ...] = ()
+) -> Callable[[Callable[[Laboratory], Iterator[Finding]]], Any]:
     """Function decorator: put a direction on the shelf; the function finds something out in a laboratory."""
 
     def put(findings: Callable[[Laboratory], Iterator[Finding]]) -> Callable[[Laboratory], Iterator[Finding]]:
-        DIRECTIONS.register(name, Direction(name, title, question, findings))
+        DIRECTIONS.register(name, Direction(name, title, question, findings, chains))
         return findings
 
     return put
@@ -76,15 +87,39 @@ class Laboratory:
         They are other data sets, with `+` behind their names: nearest documents stand beside BM25's best. What was
         built already has the features that it has, and is left out.
         """
-        from pippin.collection.build import is_built
-
         options = replace(self._options(), features=features, dense=self.dense)
-        paths = {text: text.rpartition("=")[2] for text in self.arguments}
-        texts = [text for text, path in paths.items() if is_collection(path) and not is_built(Path(path))]
+        texts = list(self.collections())
         return [replace(source, data=f"{source.data}+") for source in find_inputs(texts, options)]
 
+    def collections(self) -> dict[str, str]:
+        """The arguments that are collections still to be built, and where these stand."""
+        from pippin.collection.build import is_built
+
+        paths = {text: text.rpartition("=")[2] for text in self.arguments}
+        return {text: path for text, path in paths.items() if is_collection(path) and not is_built(Path(path))}
+
+    def tasks(self, features: str) -> dict[str, list[Input]]:
+        """The collections of several tasks with these features as they are: by name, the data sets of their tasks."""
+        options = replace(self._options(), features=features)
+        found = [find_inputs([text], options) for text in self.collections()]
+        return {
+            tasks[0].data.rpartition("-")[0]: [unnormalised(one) for one in tasks] for tasks in found if len(tasks) > 1
+        }
+
+    def distilled(self) -> Iterator[tuple[Path, Collection]]:
+        """The collections that have topics, and where they are built."""
+        for text, path in self.collections().items():
+            collection = open_collection(path)
+            if DISTILLATION in collection.tasks:
+                yield Path(find_inputs([text], self._options())[0].path).parents[1], collection
+
+    @property
+    def cache(self) -> Path:
+        """Where collections are built."""
+        return Results.create(self.output).path / "collections"
+
     def _options(self) -> InputOptions:
-        return InputOptions(self.folds, sample=self.sample, cache=Results.create(self.output).path / "collections")
+        return InputOptions(self.folds, sample=self.sample, cache=self.cache)
 
     @property
     def data(self) -> list[str]:
@@ -140,9 +175,11 @@ def research(
     how     goes to `bench.runner.run`
     """
     chosen = [DIRECTIONS[name] for name in only] or DIRECTIONS.values()
-    place = Laboratory(tuple(data), output, quick, sample, folds, dense, how)
-    if not place.inputs():
+    if not data:
         raise DataError("research needs a data set")
+    check_inputs(data)
+    check_extras([chain for one in chosen for chain in one.chains])
+    place = Laboratory(tuple(data), output, quick, sample, folds, dense, how)
     return [(one, list(one.findings(place))) for one in chosen]
 
 
@@ -227,28 +264,47 @@ def _bagging(place: Laboratory) -> Iterator[Finding]:
            "what they hide?")  # fmt: skip
 def _clicks(place: Laboratory) -> Iterator[Finding]:
     """Clicks at their word against debiased ones and against labels, of people who look by position, and who do not."""
+    trees = ["clicks(ips) > lambdamart", "clicks(pairwise) > lambdamart"]
+    cascade = [f"clicks({debias},people=cascade) > lambdamart" for debias in ("ips", "pairwise")]
     yield place.against(lambda *_: [
-        ("clicks(naive) > lambdamart", ["clicks(ips) > lambdamart", "clicks(pairwise) > lambdamart", "lambdamart"]),
+        ("clicks(naive) > lambdamart", [*trees, "lambdamart"]),
         ("clicks(naive) > ranksvm", ["clicks(ips) > ranksvm", "ranksvm"]),
-        ("clicks(naive,people=cascade) > lambdamart",
-         [f"clicks({debias},people=cascade) > lambdamart" for debias in ("ips", "pairwise")]),
+        ("clicks(naive,people=cascade) > lambdamart", cascade),
     ])  # fmt: skip
+    results, inputs = Results.open(place.output), place.inputs()
+    yield gap_table(results, inputs, [
+        ("clicks(naive) > lambdamart", trees, "lambdamart"),
+        ("clicks(naive) > ranksvm", ["clicks(ips) > ranksvm"], "ranksvm"),
+        ("clicks(naive,people=cascade) > lambdamart", cascade, "lambdamart"),
+    ], MEASURE)  # fmt: skip
+    yield peers_table(results, inputs, ["clicks(naive) > lambdamart", *trees], "lambdamart", MEASURE)
+    yield propensities_table(inputs)
 
 
 @direction("query-dependent", "Query-dependent ranking", "Is a ranker better that learned from queries like this one?")
 def _query_dependent(place: Laboratory) -> Iterator[Finding]:
-    """Nearest queries, clusters of them, and models chosen by the query."""
+    """Nearest queries, clusters of them, and models chosen by the query; and the tasks of a collection in one set."""
     ways = ["knn(60)", "clusters(3)", "choose"]
     yield place.against(lambda *_: [("ranksvm", [f"{way} > ranksvm" for way in ways])])
+    # Without knn: it would normalise and train for each training query, which takes thirty times as long as the others.
+    baseline, chains = "norm > ranksvm", [f"{way} > norm > ranksvm" for way in (*ways[1:], "classes")]
+    for name, tasks in place.tasks("auto query proximity positions").items():
+        mixture = mixed(tasks, place.cache, f"{name}-mixed")
+        yield place.against(lambda *_: [(baseline, chains)], inputs=[mixture])
+        results = place.bench([one.data for one in tasks], [baseline], inputs=tasks)
+        yield won_back(results, mixture, tasks, baseline, chains, MEASURE)
 
 
-@direction("beyond-scores", "Beyond scores", "Is a function of two documents, or of all, better than a score?")
+@direction("beyond-scores", "Beyond scores", "Is a function of two documents, or of all, better than a score?",
+           ("attention > listnet",))  # fmt: skip
 def _beyond_scores(place: Laboratory) -> Iterator[Finding]:
     """Tournaments of pairs beside the same trees alone, attention beside the network without it; and what they cost."""
     yield place.against(lambda *_: [
         ("mart", ["tournament > mart", "tournament(sort) > mart"]), ("listnet", ["attention > listnet"]),
     ])  # fmt: skip
     yield tournament_costs(opened_folds(place.inputs()[0]).data)
+    for built, collection in place.distilled():
+        yield diversity_table(built, collection, DISTILLATION)
 
 
 @direction("extraction", "Feature extraction", "Do products, proximity, links and vectors say what features do not?")

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from pippin.bench.gaps import interval
 from pippin.bench.inputs import Input, opened_folds
 from pippin.data.dataset import Dataset
 from pippin.evaluation.objective import Judge
-from pippin.kernels.significance import bootstrap_means
 from pippin.tables import Table
 
 SIZES = (10, 25, 50, 100, 200, 400)  # documents of a query
-_SAMPLES = 2000  # of a bootstrap over queries
 _BM25 = ("bm25@whole", "bm25(k1=1.2,b=0.75,k3=7)@whole")  # what collections have
 
 
@@ -98,7 +97,5 @@ def _sampled(path: Path) -> tuple[int, int]:
 
 
 def _with_interval(values: Any) -> str:
-    means = bootstrap_means(np.ascontiguousarray(values[:, None]), begin=0, end=_SAMPLES, seed=1)
-    drawn = np.sort(np.asarray(means).ravel())
-    low, high = drawn[int(0.025 * _SAMPLES)], drawn[int(0.975 * _SAMPLES)]
+    low, high = interval(values)
     return f"{values.mean():.4f} ({low:.4f} … {high:.4f})"

@@ -89,7 +89,7 @@ def run(
 ) -> Outcome:
     """Compute every cell of the experiment that is not there yet. `executor` runs them elsewhere than here."""
     check_extras(experiment.rankers)
-    check_inputs(experiment.data)
+    check_inputs(experiment.data, experiment.vali)
     results = Results.create(output)
     with results.locked() as lock:
         cache = results.path / "collections"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pippin.bench.gaps import chance
 from pippin.report.page import Drawing, Section, Shown, page
 from pippin.tables import Table
 
@@ -58,8 +59,7 @@ def _gap(point: Versus) -> list[str]:
     if math.isnan(point.difference):
         return ["", "", "", point.verdict if point.unfinished else "", seconds]
     interval = _interval(point.difference_low, point.difference_high, "+")
-    p = "" if math.isnan(point.p) else "<0.001" if point.p < 0.001 else f"{point.p:.3f}"
-    return [f"{point.difference:+.4f}", interval, p, point.verdict, seconds]
+    return [f"{point.difference:+.4f}", interval, chance(point.p), point.verdict, seconds]
 
 
 def _interval(low: float, high: float, sign: str) -> str:

@@ -100,6 +100,30 @@ def test_a_worker_killed_while_trees_grow(
     assert disturbed.boosters_ == quiet.boosters_
 
 
+@pytest.mark.parametrize("moment", ["asked for a port", "sent the validation set"])
+def test_a_worker_killed_before_trees_grow(
+    moment: str, client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, valid = data
+    write_partitions(train, tmp_path / "parts", rows=150)
+    quiet = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
+    victim = min(client.run(os.getpid).values())
+    place, name = (larger, "_networks") if moment == "asked for a port" else (client, "scatter")
+    asked, times = getattr(place, name), 0
+
+    def kill_and_ask(*given: Any, **options: Any) -> Any:
+        nonlocal times
+        times += 1
+        if times == 1:
+            os.kill(victim, signal.SIGKILL)
+        return asked(*given, **options)
+
+    monkeypatch.setattr(place, name, kill_and_ask)
+    disturbed = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
+    assert times == 2
+    assert disturbed.boosters_ == quiet.boosters_
+
+
 def test_scores_and_values_by_partition(
     client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

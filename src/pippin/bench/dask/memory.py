@@ -179,22 +179,41 @@ def _grow_together(
     documents = sum(part.unlike if asked["drop_constant"] else part.documents for part in useful)
     given_parameters = {**asked, **model.sizes(_unlike_queries(whole), documents)}
     workers = workers[: len(given)]
-    networks = _networks(client, workers)
-    shipped = None if valid is None else client.scatter(valid, broadcast=True)
+    try:
+        return _grown(client, model.name, given_parameters, whole, list(zip(workers, given, strict=True)), valid)
+    except _Lost:
+        _begin_anew(client, workers)
+        raise
+
+
+def _grown(
+    client: Any,
+    name: str,
+    parameters: Mapping[str, Any],
+    whole: Partitions,
+    given: Sequence[tuple[str, Sequence[Partition]]],
+    valid: Dataset | None,
+) -> tuple[list[float], dict[str, Any]]:
+    """What the first worker brings home, where each has its share; `_Lost` where one of them ends, at whatever time."""
+    workers = [worker for worker, _ in given]
+    try:
+        networks = _networks(client, workers)
+        shipped = None if valid is None else client.scatter(valid, broadcast=True)
+    except OSError as error:  # who is asked for a port or sent the validation set does not answer
+        raise _Lost(str(error)) from error
     futures = [
         client.submit(
-            grow_share, model.name, given_parameters, str(whole.folder.resolve()), whole.digest(),
+            grow_share, name, parameters, str(whole.folder.resolve()), whole.digest(),
             share, shipped, network, rank == 0,
             workers=[worker], allow_other_workers=False, pure=False, retries=0,
         )
-        for rank, (worker, share, network) in enumerate(zip(workers, given, networks, strict=True))
+        for rank, ((worker, share), network) in enumerate(zip(given, networks, strict=True))
     ]  # fmt: skip
     try:
         _watch(client, workers, futures)
         result: tuple[list[float], dict[str, Any]] = futures[0].result()
     except _Lost:
         client.cancel(futures)
-        _begin_anew(client, workers)
         raise
     return result
 
@@ -210,8 +229,9 @@ def _unlike_queries(whole: Partitions) -> int:
 def _begin_anew(client: Any, workers: Sequence[str]) -> None:
     """New processes for the workers that are left, and a while for the lost one to come back."""
     left = sorted(set(workers) & set(client.nthreads()))
-    # LightGBM may wait without end for one that is gone; only a new process frees it. A worker without a nanny stays.
-    with suppress(ValueError, TimeoutError):
+    # LightGBM may wait without end for one that is gone; only a new process frees it. A worker without a nanny stays,
+    # and one that the scheduler does not yet know to be gone is no longer found, or does not answer.
+    with suppress(ValueError, KeyError, OSError):
         client.restart_workers(left, timeout=_RETURN)
     with suppress(TimeoutError):
         client.wait_for_workers(len(workers), timeout=_RETURN)

@@ -124,6 +124,28 @@ def test_a_worker_killed_before_trees_grow(
     assert disturbed.boosters_ == quiet.boosters_
 
 
+def test_shares_that_the_scheduler_cancels(
+    client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does where the validation set was on a worker that it no longer hears."""
+    train, valid = data
+    write_partitions(train, tmp_path / "parts", rows=150)
+    quiet = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
+    watch, watched = larger._watch, 0
+
+    def cancel_and_watch(asked: Any, workers: Any, futures: Any) -> None:
+        nonlocal watched
+        watched += 1
+        if watched == 1:
+            asked.cancel(futures)
+        watch(asked, workers, futures)
+
+    monkeypatch.setattr(larger, "_watch", cancel_and_watch)
+    disturbed = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
+    assert watched == 2
+    assert disturbed.boosters_ == quiet.boosters_
+
+
 def test_scores_and_values_by_partition(
     client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -212,9 +213,9 @@ def _grown(
     try:
         _watch(client, workers, futures)
         result: tuple[list[float], dict[str, Any]] = futures[0].result()
-    except _Lost:
+    except (_Lost, CancelledError) as error:  # the scheduler cancels what needs data that went with a worker
         client.cancel(futures)
-        raise
+        raise _Lost(str(error)) from error
     return result
 
 

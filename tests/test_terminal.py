@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pty
 import re
@@ -146,6 +147,18 @@ def test_a_bar_stays_on_its_line_and_shows_names_safely(columns: int, monkeypatc
     assert "\x1b" not in line
     assert r"evil\x1b[2J" in line
     assert width(line) < columns
+
+
+def test_the_time_left_is_guessed_after_some_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first step brings what all need: what it takes, times all steps, would frighten."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    clock = itertools.count(step=100)
+    monkeypatch.setattr("pippin.progress.time.monotonic", lambda: next(clock))
+    bar = Bar(9, "x")
+    for _ in range(3):
+        bar.step("y")
+    assert out.getvalue().splitlines() == ["x: 1 of 9 y", "x: 2 of 9 y", "x: 3 of 9, 10 min left y"]
 
 
 def test_silence_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from pippin.terminal import past_the_net, screen_of, width
 
 _WIDTH = 28
 _EVERY = 10.0  # seconds between plain lines
+_FIRST = 3  # steps after which a guess of the time left is worth saying
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
 
@@ -37,22 +38,24 @@ class Bar:
             self._draw(what, now)
         elif now - self.shown >= _EVERY and not self.silent:
             place = screen_of(self.stream)
-            line = f"{self.title}: {self.done} of {self.total}, {self._left(now)} left {what}"
+            line = f"{self.title}: {self.done} of {self.total}{self._left(now, ', ')} {what}"
             self.stream.write(place.text(line.rstrip()) + "\n")
             self.shown = now
 
-    def _left(self, now: float) -> str:
-        """How long the rest takes if it goes on like this."""
+    def _left(self, now: float, before: str) -> str:
+        """How long the rest takes if it goes on like this; the first steps say little, as they bring what all need."""
+        if self.done < min(_FIRST, self.total):
+            return ""
         seconds = (now - self.started) / max(1, self.done) * (self.total - self.done)
         if seconds < 100:
-            return f"{seconds:.0f} s"
-        return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+            return f"{before}{seconds:.0f} s left"
+        return f"{before}{seconds / 60:.0f} min left" if seconds < 6000 else f"{before}{seconds / 3600:.1f} h left"
 
     def _draw(self, what: str, now: float) -> None:
         place = screen_of(self.stream)
         full = round(_WIDTH * self.done / max(1, self.total))
         bar = "█" * full + "░" * (_WIDTH - full)
-        line = place.text(f"{self.title} {bar} {self.done}/{self.total} {self._left(now)} left {what}")
+        line = place.text(f"{self.title} {bar} {self.done}/{self.total}{self._left(now, ' ')} {what}")
         while width(line) >= (place.columns or 80):  # the last column stays free: a full line would break
             line = line[:-1]
         self.stream.write(f"\r\x1b[K{line}")

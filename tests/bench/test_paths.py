@@ -15,6 +15,7 @@ from tests.rankers.test_estimators import planted
 from pippin.bench.paths import Learning, Overtaking, Selection, crossing, learning, overtaking, selection
 from pippin.bench.store import Results
 from pippin.bench.versus import versus
+from pippin.cli.main import main
 from pippin.cli.select import numbers
 from pippin.errors import ConventionError, DataError
 from pippin.report import paths as report
@@ -97,3 +98,23 @@ def test_a_crossing_by_hand() -> None:
     assert "from 10 queries on (95% interval: 10 or fewer … never)" in report.learning_sentences(
         Learning("d", "NDCG@10", 160, curve, (early,))
     )[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["select"], ["curve", "--seeds", "1"], ["study"]])
+def test_where_no_cell_is_there_the_reason_is_told(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Features that are NULL, which a weighted sum cannot take."""
+    assert main(["synthetic", "--size", "30", "-o", str(tmp_path / "data")]) == 0
+    sizes = [] if command == ["study"] else ["--sizes", "2"]
+    given = ["--ranker", "regression", "--quick", "--quiet", "--jobs", "1", "--report", str(tmp_path / "page.html")]
+    assert main([*command, str(tmp_path / "data" / "test.txt"), "-o", str(tmp_path / "r"), *sizes, *given]) == 2
+    assert "cannot take NULL (NaN) features" in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_report_that_ends_in_html_is_a_page(folds: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    given = ["--ranker", "regression", "--sizes", "1", "--quick", "--quiet", "--jobs", "1", "--report", str(page)]
+    assert main(["select", str(folds), "-o", str(tmp_path / "r"), *given]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -222,7 +222,8 @@ def _scored_file(
     if kind == "run":
         return read_run(buffer, merge_queries=merge_queries, allow_infinite=allow_infinite)
     if kind != "scores":
-        raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}", buffer.name)
+        order = "the judged file comes first, then what was scored"
+        raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}; {order}", buffer.name)
     if not isinstance(judged, Dataset):
         message = f"a list of scores needs a LETOR data set, and {judged.name} holds judgements, which need a run"
         raise DataError(message, buffer.name)

@@ -156,7 +156,12 @@ class Comparison(Drawn):
             f" Of {pairs} pairs, {len(self.flips)} with another winner under another tool, {firm} decided the same way "
             "and significantly by every tool."
         )
-        sure = " Every tool finds that significant." if pairs == 1 and firm else ""
+        significant = sum(len(v.significant) for v in self.verdicts)
+        sure = (
+            f" {significant or 'None'} of {boards} tools find{'s' * (significant == 1)} the difference significant."
+            if pairs
+            else ""
+        )
         return f"{winner}.{told if pairs > 1 else sure}{silent}"
 
     def omissions(self) -> list[str]:

@@ -164,12 +164,13 @@ const charts = (() => {
     const rows = options.rows, columns = options.columns ?? rows, side = Math.min(widest(rows) + 10, 150), head = Math.min(110, widest(columns) * .8 + 16);
     const wide = Math.max(240, place.clientWidth || 640), size = Math.max(9, Math.min(options.size ?? (wide > 900 ? 60 : 38), (wide - side - 6) / columns.length)), tall = Math.max(13, Math.min(size, 30));
     const { root } = frame(place, Math.ceil(tall * rows.length + head + 8), options.label), at = new Map(rows.map((r, i) => [r, i])), over = new Map(columns.map((c, i) => [c, i]));
+    const told = Math.max(0, ...cells.map(c => long(c.words ?? "", "10px system-ui, sans-serif"))) <= size - 3;  // all or none
     for (const cell of cells) {
       const [i, j] = [at.get(cell.row), over.get(cell.column)];
       if (i === undefined || j === undefined) continue;
       const fill = options.shade(cell.value), box = make("rect", { x: (side + j * size).toFixed(1), y: (4 + i * tall).toFixed(1), width: (size - 1).toFixed(1), height: (tall - 1).toFixed(1), rx: 2, fill: fill.colour, class: "cell", "data-row": cell.row, "data-column": cell.column });
       root.append(tip(box, cell.tip));
-      if (cell.words && long(cell.words, "10px system-ui, sans-serif") <= size - 3) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", style: `fill:${fill.ink}`, "pointer-events": "none" }));
+      if (told && cell.words) root.append(text(side + j * size + size / 2 - .5, 4 + i * tall + tall / 2 + 3.5, cell.words, { class: "cell-words", "text-anchor": "middle", style: `fill:${fill.ink}`, "pointer-events": "none" }));
     }
     rows.forEach((r, i) => root.append(text(side - 6, 4 + i * tall + tall / 2 + 4, short(r, side - 8), { class: `tick${r === options.chosen ? " chosen" : ""}`, "text-anchor": "end", "data-column": r })));
     columns.forEach((c, j) => root.append(turned(side + j * size + size / 2 + 3, tall * rows.length + 18, c, { class: `tick${c === options.chosen ? " chosen" : ""}`, "data-column": c })));

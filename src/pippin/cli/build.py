@@ -129,6 +129,7 @@ def summary(manifest: dict[str, Any], folder: str) -> str:
     """What was built, and what the sampling did, in a few lines."""
     lines = [f"{manifest['collection']['name']}: {manifest['collection']['documents']:,} documents, "
              f"{len(manifest['features'])} features, in {folder}"]  # fmt: skip
+    lines += [f"  {manifest['matched']}"] if "matched" in manifest else []
     for task, task_record in manifest["tasks"].items():
         sampling = task_record["sampling"]
         kept = sampling["relevant"] - sampling["lost"]

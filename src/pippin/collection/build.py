@@ -41,7 +41,7 @@ from pippin.collection.fingerprint import Fingerprint
 from pippin.collection.index import Index, build_index, open_index
 from pippin.collection.link_files import write_link_files
 from pippin.collection.meta import INFO, CollectionInfo, write_info
-from pippin.collection.readers.asked import unknown_documents
+from pippin.collection.readers.asked import alike_documents, unknown_documents
 from pippin.collection.readers.base import PEEK, READERS
 from pippin.collection.recipe import Recipe
 from pippin.collection.sampling import How, labels_by_query
@@ -114,7 +114,7 @@ def build(
                 web = _web(collection, index, work) if linked else None
             else:
                 index, documents, web = index_on(spread, collection, work, recipe.analysis, memory, linked, verbose)
-            _check_judged_documents(collection, index)
+            collection, matched = _judged_documents(collection, index)
         except DataError:  # such documents cannot be gone on with
             _clear(work)
             raise
@@ -130,6 +130,7 @@ def build(
         null = {task: versions["Feature-null"] for task, versions in data.items()}
         manifest = {**job.manifest(documents, null, samples), "useless": dict(useless)}
         manifest |= {"plugins": strangers} if strangers else {}
+        manifest |= {"matched": matched} if matched else {}
         manifest |= {} if dense is None else {"dense": dense.about()}
         card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
@@ -154,15 +155,19 @@ def _judged_queries(collection: Collection, recipe: Recipe) -> tuple[Collection,
     return replace(collection, queries=tuple(q for q in collection.queries if q.id in judged)), unjudged
 
 
-def _check_judged_documents(collection: Collection, index: Index) -> None:
-    """Raise where the judgements know none of the documents: then they belong to others."""
+def _judged_documents(collection: Collection, index: Index) -> tuple[Collection, str]:
+    """The collection whose judgements know its documents, and what there is to say about that; where they know none,
+    ids that are alike are the same, or the judgements belong to others, which is an error.
+    """
     judged = collection.judgements
     asked = {query.id for query in collection.queries}
     names = [name for query, of in labels_by_query(judged).items() if query in asked for name in of]
     if judged is None or not names or (index.numbers(names) >= 0).any():
-        return
-    some = list(index.ids.take(np.arange(min(PEEK, index.documents))))
-    raise DataError(unknown_documents(names, some), judged.file or judged.name)
+        return collection, ""
+    ours = list(index.ids.take(np.arange(index.documents)))
+    if (found := alike_documents(judged, ours)) is not None:
+        return replace(collection, judgements=found[0]), found[1]
+    raise DataError(unknown_documents(names, ours[:PEEK]), judged.file or judged.name)
 
 
 def _check(collection: Collection, features: Sequence[BoundFeature], field: str | None) -> None:

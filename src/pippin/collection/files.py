@@ -81,6 +81,13 @@ def head(path: Path) -> bytes:
     return start
 
 
+def refuse_yaml(path: Path) -> None:
+    """Raise with a line that helps where a file is YAML, which is not read."""
+    if path.suffix.lower() in (".yaml", ".yml"):
+        line = f"json.dump(yaml.safe_load(open('{path.name}')), open('{path.stem}.json', 'w'), default=str)"
+        raise DataError(f'YAML is not read; make it JSON: python -c "import json, yaml; {line}"', path)
+
+
 def encoding_of(path: Path) -> str:
     """UTF-8 (with or without mark), or windows-1252 for a file that is not, as older tables are."""
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -12,7 +12,8 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from pippin.extras import need
 
 NAMELESS = ("", ".txt", ".text", ".dat", ".data", ".docs")  # endings that say nothing about what a file holds
 LOOK = 20  # lines that tell the form
+QUOTED = 200  # lines that tell whether quotes hold texts together
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 SEPARATORS = ",;\t|"
 BATCH = 1024
@@ -124,8 +126,16 @@ def separator_of(path: Path) -> str:
 
 
 def tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a TSV file, headings too; values have neither quotes nor tabs inside."""
-    return ((number, line.split("\t")) for number, line in lines(path))
+    """The rows of a TSV file, headings too; values have neither quotes nor tabs inside, unless its first lines fit
+    together with quotes only, as pandas writes texts of several lines.
+    """
+    plain = ((number, line.split("\t")) for number, line in lines(path))
+    first = list(islice(plain, QUOTED))
+    if len({len(cells) for _, cells in first}) > 1 and any(cell.startswith('"') for _, row in first for cell in row):
+        with suppress(DataError):
+            if len({len(cells) for _, cells in islice(csv_cells(path), QUOTED)}) == 1 and separator_of(path) == "\t":
+                return csv_cells(path)
+    return chain(first, plain)
 
 
 CELLS: Mapping[str, Callable[[Path], Iterator[tuple[int, list[str]]]]] = {"csv": csv_cells, "tsv": tsv_cells}

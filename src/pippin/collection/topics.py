@@ -17,19 +17,24 @@ from pathlib import Path
 
 from pippin.collection.collection import Query
 from pippin.collection.field_names import QUERY_ID_FIELDS, QUERY_TEXT_FIELDS, find_field, folded, id_of, no_id
-from pippin.collection.files import head, lines, open_stream
+from pippin.collection.files import head, lines, open_stream, refuse_yaml
 from pippin.collection.html import clean, decode
 from pippin.collection.json_records import QUERIES
 from pippin.collection.records import form_of, read_records
 from pippin.errors import DataError
 from pippin.registry import Registry
 
-USUAL = ("title", "text", "query", "question", *QUERY_TEXT_FIELDS[1:])
+USUAL = ("title", "text", "query", "question", "content", *QUERY_TEXT_FIELDS[1:])
 ID_FIELDS = (*QUERY_ID_FIELDS, "id", "number", "num", "topic")
+ROW_FIELDS = ("index",)  # what pandas calls a column of ids that was its index
 LOOK = 20  # lines that tell how queries are written
+LONGEST = 60  # characters of an id that are shown
 NAMES = {"desc": "description", "narr": "narrative", "dom": "domain", "con": "concepts"}
 TOPIC = re.compile(
     r"<(?:top|topic)(?=[\s>])([^>]*)>(.*?)(?=</top(?:ic)?>|<top(?:ic)?[\s>]|\Z)", re.DOTALL | re.IGNORECASE
+)
+QUERY = re.compile(  # NTCIR's, and others that have no topics
+    r"<(?:query|question)(?=[\s>])([^>]*)>(.*?)</(?:query|question)>", re.DOTALL | re.IGNORECASE
 )
 FIELD = re.compile(r"<(?:[a-z]{2}-)?([a-z_]\w*)[^>]*>([^<]*(?:<(?=[\s\d=])[^<]*)*)", re.IGNORECASE)
 LABEL = re.compile(r"\s*(?:number|topic|domain|description|narrative|concept\(s\)|summary)\s*:", re.IGNORECASE)
@@ -53,6 +58,7 @@ SHAPES: Registry[Shape] = Registry("form of topics")  # readers of collections p
 def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tuple[Query, ...]:
     """The queries of a file; `field` (title, description, text …) says which part is searched."""
     file = Path(path)
+    refuse_yaml(file)
     start = head(file)
     form = form_of(file)
     shape_of = next((shape for shape in SHAPES.values() if shape.begins.match(start)), None)
@@ -66,12 +72,17 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
         topics = _lines(file)
     queries: dict[str, Query] = {}
     for line, name, fields in topics:
-        if name in queries:
-            raise DataError(f"the query {name} stands twice", file, line)
-        queries[name] = Query(name, _searched(name, fields, field, file, line), fields)
+        query = Query(name, _searched(name, fields, field, file, line), fields)
+        if queries.setdefault(name, query).text != query.text:
+            raise DataError(f"the query {shortened(name)} stands twice, with two texts", file, line)
     if not queries:
         raise DataError("there is no query in the file", file)
     return tuple(queries.values())
+
+
+def shortened(name: str) -> str:
+    """An id as a sentence can show it."""
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
 
 
 def _searched(name: str, fields: Mapping[str, str], field: str | None, file: Path | str, line: int | None) -> str:
@@ -105,7 +116,7 @@ def _trec(path: Path) -> Iterator[Topic]:
     with open_stream(path) as file:
         text = decode(file.read())[0]
     text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
-    for topic in TOPIC.finditer(text):
+    for topic in TOPIC.finditer(text) if TOPIC.search(text) else QUERY.finditer(text):
         line = text.count("\n", 0, topic.start()) + 1
         fields: dict[str, str] = {}
         for tag, content in FIELD.findall(topic[2]):
@@ -113,6 +124,8 @@ def _trec(path: Path) -> Iterator[Topic]:
             if said:
                 name = NAMES.get(tag.lower(), tag.lower())
                 fields[name] = f"{fields[name]} {said}" if name in fields else said
+        if not fields and "<" not in topic[2]:
+            fields["text"] = clean(unescape(topic[2]))
         number = NUMBER.search(topic[1])
         name = number[1] if number else next((fields.pop(tag) for tag in NUMBERS if fields.get(tag)), "")
         if not name or " " in name:
@@ -132,7 +145,7 @@ def plain_number(name: str) -> str:
 def _table(path: Path, form: str | None) -> Iterator[Topic]:
     """Topics as records of any form; other fields than texts are not kept."""
     for (_, line), record in read_records(path, form or "jsonl", QUERIES):
-        name = id_of(record, ID_FIELDS) or id_of(record, QUERY_TEXT_FIELDS)
+        name = id_of(record, ID_FIELDS) or id_of(record, ROW_FIELDS) or id_of(record, QUERY_TEXT_FIELDS)
         if name is None:
             raise DataError(no_id(ID_FIELDS), path, line)
         yield line, name, {key: clean(value) for key, value in record.items() if isinstance(value, str)}

@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 from tests.collection.readers.samples import packed, put
 
+from pippin.cli.main import main
 from pippin.collection.index import build_index
 from pippin.collection.readers import explain, read_collection
 from pippin.collection.readers.judged import Told, read_judged
@@ -75,6 +76,53 @@ COLLECTIONS: dict[str, Files] = {
         "topics.json": json.dumps({"topics": [{"id": 1, "query": "apples"}, {"id": 2, "query": "pears"}]}),
         "ratings.json": json.dumps([{"id": 1, "ratings": [{"_id": "a", "rating": 2}]},
                                     {"id": 2, "ratings": [{"_id": "b", "rating": 1}]}]),
+    },
+    "topics of any name": {
+        "disk/ft911": trec("a", "apples") + trec("b", "pears"),
+        "04.testset": "<top>\n<num> Number: 1\n<title> apples\n</top>\n<top>\n<num> Number: 2\n<title> pears\n</top>\n",
+        "qrels.txt": QRELS,
+    },
+    "headings in another language": {
+        "docs.csv": "ID;Text\na;apples\nb;pears\n", "queries.csv": "ID;Frage\n1;apples\n2;pears\n",
+        "qrels.csv": "Anfrage;Dokument;Relevanz\n1;a;2\n2;b;1\n",
+    },
+    "ntcir": {
+        "docs.jsonl": DOCS, "www.qrels": "1 a L2\n2 b L1\n",
+        "eng.queries.xml": "<queries><query><qid>1</qid><content>apples</content></query>"
+                           "<query><qid>2</qid><content>pears</content></query></queries>",
+    },
+    "queries as elements with numbers": {
+        "docs.jsonl": DOCS, "qrels.txt": QRELS,
+        "queries.xml": "<all><query id='1'>apples</query><query id='2'>pears</query></all>",
+    },
+    "an index of pandas for an id": {
+        "docs.csv": "index,text\na,apples\nb,pears\n", "queries.csv": "index,query\n1,apples\n2,pears\n",
+        "qrels.csv": "query,doc,rel\n1,a,2\n2,b,1\n",
+    },
+    "queries judged by their texts": {
+        "docs.jsonl": DOCS, "queries.tsv": TOPICS, "qrels.csv": "query,doc_id,rel\napples,a,2\npears,b,1\n",
+    },
+    "words of no usual scale": {
+        "docs.jsonl": DOCS, "queries.tsv": TOPICS,
+        "qrels.csv": "query_id,doc_id,label\n1,a,Very Relevant\n2,b,Somewhat relevant\n",
+    },
+    "a query that stands twice": {"docs.jsonl": DOCS, "queries.tsv": TOPICS + "1\tapples\n", "qrels.txt": QRELS},
+    "texts in an object inside": {
+        "docs.jsonl": lines({"id": "a", "content": {"text": "some red apples"}, "tags": ["x"]},
+                            {"id": "b", "content": {"text": "some green pears"}, "tags": ["y"]}),
+        "queries.tsv": TOPICS, "qrels.txt": QRELS,
+    },
+    "a tsv with quotes around lines": {
+        "docs.tsv": 'id\ttext\na\t"red\n""apples"""\nb\tpears\n', "queries.tsv": TOPICS, "qrels.txt": QRELS,
+    },
+    "mail": {
+        "a.eml": "Subject: apples\nMessage-ID: <7@x>\n\nred\n",
+        "b.eml": "Subject: pears\nContent-Type: text/html; charset=utf-8\n\n<html><p>green</p></html>\n",
+        "queries.tsv": TOPICS, "qrels.txt": QRELS,
+    },
+    "news": {
+        "a": "From: x@y.z\nSubject: apples\n\nred\n", "b": "From: x@y.z\nSubject: pears\n\ngreen\n",
+        "queries.txt": TOPICS, "qrels.txt": QRELS,
     },
     "anserini's pieces": {
         "collection_jsonl/docs00.json": lines({"id": "a", "contents": "apples"}, {"id": "b", "contents": "pears"}),
@@ -262,7 +310,7 @@ COLLECTIONS: dict[str, Files] = {
 
 def plain(name: str) -> str:
     """The letter that all forms call a document by."""
-    return name.removeprefix("corpus/").removesuffix(".txt").rstrip("12")
+    return name.removeprefix("corpus/").removesuffix(".txt").removesuffix(".eml").rstrip("12")
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
@@ -283,6 +331,64 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
     found = dict(zip(zip(judged.query_ids, names, strict=True), judged.labels.tolist(), strict=True))
     assert found == (dict.fromkeys(JUDGED, 1) if name == "judged in lists" else JUDGED)
     assert "next: pippin build" in explain(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "doc_id,1,2,3,4\na,2,,,\nb,,1,,\n",
+        "query_id,a,b,c,d\n1,2,,,\n2,,1,,\n",
+        "qid\ta\tb\tc\td\n1\t2\t\t\t\n2\t\t1\t\t\n",
+    ],
+)
+def test_judgements_may_have_a_column_for_each_query_or_document(table: str, tmp_path: Path) -> None:
+    told = Told()
+    judged = read_judged(put(tmp_path, "qrels.csv" if "," in table else "qrels.tsv", table), told)
+    pairs = zip(judged.query_ids, judged.document_ids, judged.labels.tolist(), strict=True)
+    assert {(query, document): label for query, document, label in pairs} == JUDGED
+    assert told.notes[0].partition(" ")[2].startswith("has a column for each ")
+
+
+def test_mail_in_one_file_is_known_by_its_message_ids(tmp_path: Path) -> None:
+    messages = [f"From x@y.z Mon Jan  1 00:00:00 2024\nMessage-ID: <{n}@x>\nSubject: {n}\n\n>From me\n\n" for n in "ab"]
+    path = put(tmp_path, "list.mbox", "".join(messages) + "From x@y.z Mon Jan  1 00:00:00 2024\n\nno id\n")
+    assert [(d.id, d.streams["title"]) for d in read_collection(path)] == [
+        ("a@x", "a"), ("b@x", "b"), ("list.mbox/3", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "what"),
+    [
+        ("00{}", "{}", "leading zeros"),
+        ("{}", "00{}", "leading zeros"),
+        ("{}", "{}.0", "“.0” behind numbers"),
+        ("<D{}@x>", "D{}@x", "angle brackets"),
+    ],
+)
+def test_documents_whose_ids_are_written_otherwise_are_matched_and_told(
+    theirs: str, ours: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(
+        tmp_path,
+        "in/docs.jsonl",
+        lines(*({"id": ours.format(n), "text": f"apples {'pears ' * n}"} for n in range(1, 9))),
+    )
+    put(tmp_path, "in/queries.tsv", "".join(f"q{n}\tapples pears\n" for n in range(1, 6)))
+    put(tmp_path, "in/qrels.txt", "".join(f"q{n} 0 {theirs.format(n)} 1\n" for n in range(1, 6)))
+    note = f"documents are matched, {what} apart: judgements of {theirs.format(1)} are of {ours.format(1)}"
+    assert note in explain(tmp_path / "in")
+    assert main(["build", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "-q"]) == 0
+    said = capsys.readouterr().out
+    assert note in said
+    assert "5 of 5 relevant ones among them" in said
+
+
+def test_yaml_is_told_with_a_line_that_helps(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", DOCS)
+    put(tmp_path, "queries.yaml", "- id: 1\n  query: apples\n")
+    with pytest.raises(DataError, match=r"queries\.yaml: YAML is not read; make it JSON: python -c"):
+        read_collection(tmp_path)
 
 
 def test_which_of_several_files_was_taken_is_said(tmp_path: Path) -> None:

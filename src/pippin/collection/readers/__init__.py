@@ -9,6 +9,7 @@
 | warc    | `.warc`, `.warc.gz`; files or folders                        | body, anchor, title, url | of the pages |
 | html    | a folder of `.html` files, urls in `urls.tsv`                | body, anchor, title, url | of the pages |
 | texts   | a folder of `.txt` or `.md` files                            | text, or title and body  |              |
+| mail    | `.eml`, `.mbox`, newsgroups' and mailers' folders            | title, body              |              |
 | jsonl   | `.jsonl`, also feeds and dumps of search engines and MongoDB | every field of text      | `links`      |
 | json    | `.json`: an array, in an object or not, by ids, lines, all   | every field of text      | `links`      |
 | arrow   | `.arrow`, as Hugging Face's `datasets` keeps it              | every column of text     | `links`      |
@@ -42,6 +43,7 @@ from pippin.collection.readers import (  # noqa: F401  (each puts itself on the 
     classics,
     html_folder,
     irds,
+    mail,
     medline,
     smart,
     tables,

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pippin.collection.collection import Query
+from pippin.collection.field_names import text_id
 from pippin.collection.readers import roles
 from pippin.collection.readers.judged import Told, queries_within, read_judged
 from pippin.collection.readers.roles import JUDGEMENT_FILES, QUERY_FILES
-from pippin.collection.topics import USUAL, plain_number, read_queries
+from pippin.collection.topics import USUAL, plain_number, read_queries, shortened
 from pippin.data.irds import is_id
+from pippin.data.texts import Texts
 from pippin.data.trec import Judgements
 from pippin.errors import DataError, UnknownName
 
@@ -29,6 +31,8 @@ NUMBERED = re.compile(r"([A-Za-z_-]*)0*(\d+)")
 ALIKE: Mapping[str, Callable[[str], str]] = {
     "case": str.casefold,
     "leading zeros": plain_number,
+    "“.0” behind numbers": lambda name: re.sub(r"(?<=\d)\.0+$", "", name),
+    "angle brackets": lambda name: name.strip("<>"),
     "folders and endings": lambda name: re.sub(r".*/|\.\w+$", "", name),
     "what stands before the number": lambda name: plain_number(re.sub(r"^.*?(?=\d+$)", "", name)),
 }
@@ -275,6 +279,10 @@ def _agreed(queries: tuple[Query, ...], judgements: Judgements, told: Told) -> J
         first = judgements.query_ids[0]
         told.notes.append(f"queries are matched by their numbers: judgements of {first} are of {same[0]}")
         return replace(judgements, query_ids=same)
+    by_text = {text_id(query.text): query.id for query in queries}
+    if len(by_text) == len(queries) and any(name in by_text for name in judgements.query_ids):
+        told.notes.append("judgements name queries by their texts")
+        return replace(judgements, query_ids=tuple(by_text.get(name, name) for name in judgements.query_ids))
     if known & set(judgements.document_ids):
         turned: dict[str, dict[str, int]] = {}
         for document, of in as_dict(judgements).items():
@@ -301,6 +309,24 @@ def _by_number(queries: Sequence[Query], judgements: Judgements) -> tuple[str, .
     return tuple(by_number[number] for number in numbers)
 
 
+def alike_documents(judgements: Judgements, ours: Sequence[str]) -> tuple[Judgements, str] | None:
+    """Judgements that know none of the documents, by the ids of these, and what sets them apart; None where that is not
+    one to one, or leaves more than one in ten judged documents unknown.
+    """
+    theirs = list(dict.fromkeys(judgements.document_ids))
+    for what, alike in ALIKE.items():
+        by_name = {alike(name): name for name in ours}
+        names = {name: by_name.get(alike(name), name) for name in theirs}
+        known = {name for name in theirs if alike(name) in by_name}
+        one_to_one = len(by_name) == len(ours) and len({alike(name) for name in theirs}) == len(theirs)
+        if one_to_one and 10 * len(known) >= 9 * len(theirs) > 0:
+            first = next(name for name in theirs if name in known)
+            said = f"documents are matched, {what} apart: judgements of {first} are of {names[first]}"
+            ids = Texts.of([names[name] for name in judgements.document_ids])
+            return replace(judgements, document_ids=ids, file=None), said
+    return None
+
+
 def unknown_documents(theirs: Sequence[str], ours: Sequence[str]) -> str:
     """The sentence about judgements that know none of the documents, and what would make them the same.
 
@@ -319,4 +345,4 @@ def some_ids(ids: Sequence[str]) -> str:
     >>> some_ids(["1", "2"]), some_ids(["a", "b", "c", "d"])
     ('1, 2', 'a, b, c …')
     """
-    return ", ".join(ids[:SHOWN]) + (" …" if len(ids) > SHOWN else "")
+    return ", ".join(map(shortened, ids[:SHOWN])) + (" …" if len(ids) > SHOWN else "")

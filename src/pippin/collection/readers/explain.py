@@ -15,7 +15,7 @@ import numpy as np
 from pippin.collection.collection import Collection
 from pippin.collection.field_names import folded
 from pippin.collection.files import LOOK, files_under
-from pippin.collection.readers.asked import unknown_documents
+from pippin.collection.readers.asked import alike_documents, unknown_documents
 from pippin.collection.readers.base import PEEK, READERS, fitting_formats, opened, read_collection
 from pippin.collection.repeated import comes_twice
 from pippin.collection.topics import ID_FIELDS
@@ -59,7 +59,7 @@ def _explain(lines: list[str], path: str | os.PathLike[str], place: Path, option
     lines += _asked(collection)
     lines += [f"  note: {note}" for note in collection.notes]
     lines += _beside(place, collection)
-    _check(collection)
+    lines += _check(collection)
     lines.append(_next(path, collection, options))
 
 
@@ -70,15 +70,19 @@ def _format(fitting: list[str]) -> str:
     return f"taken for {said}" if len(fitting) == 1 else f"may be {said}"
 
 
-def _check(collection: Collection) -> None:
-    """Raise where one of the first documents comes twice, or where these are all and none of them was judged."""
+def _check(collection: Collection) -> list[str]:
+    """Raise where one of the first documents comes twice, or where these are all and none of them was judged, not even
+    by an id that is alike.
+    """
     judged = collection.judgements
     ids: dict[str, int] = {}
     for number, document in enumerate(islice(collection, PEEK + 1), 1):
         if (first := ids.setdefault(document.id, number)) < number:
             raise DataError(comes_twice(document.id, first, number))
     if judged is None or len(ids) > PEEK or set(ids) & set(judged.document_ids):
-        return
+        return []
+    if (found := alike_documents(judged, list(ids))) is not None:
+        return [f"  note: {found[1]}"]
     raise DataError(unknown_documents(list(judged.document_ids), list(ids)), judged.file or judged.name)
 
 

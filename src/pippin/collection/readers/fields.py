@@ -10,7 +10,7 @@ forms that have nothing but texts (CSV, TSV, XML), columns without a word (numbe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from pippin.errors import DataError
 URL, LINKS = "url", "links"
 SAMPLE = 1000  # records from which the fields are learnt
 MANY = 6  # streams that need no word about them
+INSTEAD = ("index", "unnamed_0", URL, "path", "file", "filename")  # what tells records apart where nothing is called id
 TARGETS = (URL, "href", "target", "id")
 
 WORD = re.compile(r"(?<!\S)[\"'(]*[^\W\d_]")  # something that begins with a letter, as no number or date does
@@ -56,7 +57,12 @@ def collect_table(wanted: Wanted, table: Table, files: Sequence[Path] = (), note
     sample = list(islice(table.rows(), SAMPLE))
     if not sample:
         raise table.error("there is no document", None)
-    if _is_nested(sample[0][1]) or any("." in name and name not in sample[0][1] for name in wanted.streams or ()):
+    inside = wanted.streams is None and _says_more_inside([record for _, record in sample])
+    if (
+        inside
+        or _is_nested(sample[0][1])
+        or any("." in name and name not in sample[0][1] for name in wanted.streams or ())
+    ):
         rows = table.rows
         table = replace(table, rows=lambda: ((number, taken_apart(record)) for number, record in rows()))
         sample = [(number, taken_apart(record)) for number, record in sample]
@@ -108,6 +114,18 @@ def _is_nested(record: Mapping[str, Any]) -> bool:
     )
 
 
+def _says_more_inside(records: list[Mapping[str, Any]]) -> bool:
+    """Whether most words of records stand in objects that all of them have, field by field."""
+    objects = [name for name, value in records[0].items() if isinstance(value, dict) and name != LINKS]
+    alike = [name for name in objects if len({tuple(r[name]) for r in records if isinstance(r.get(name), dict)}) == 1]
+
+    def words(values: Iterable[Any]) -> int:
+        return sum(len(text.split()) for value in values if (text := text_of(value)) is not None)
+
+    within = sum(words(r[name].values()) for r in records for name in alike if isinstance(r.get(name), dict))
+    return within > sum(words(record.values()) for record in records)
+
+
 def taken_apart(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record whose objects are taken apart, their fields named by both; lists of objects become lists of texts.
 
@@ -157,7 +175,11 @@ def _id_names(records: list[Mapping[str, Any]], judged: frozenset[str]) -> tuple
     for name in records[0]:
         if re.search(r"(^|_|[a-z])(id|no|key|number)$", folded(name)) and all(text_id(r.get(name)) for r in records):
             return (folded(name),)
-    return ID_FIELDS
+    values = {name: [text_id(record.get(name)) for record in records] for name in records[0]}
+    alone = [name for name, ids in values.items() if all(ids) and len(set(ids)) == len(ids)]
+    found = next((name for name in alone if judged.intersection(filter(None, values[name]))), None)
+    found = found or find_field(alone, INSTEAD)
+    return ID_FIELDS if found is None else (folded(found),)
 
 
 def _about(identity: tuple[str, ...]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from pippin.collection.field_names import (
 )
 from pippin.collection.files import head, lines
 from pippin.collection.json_records import JUDGEMENTS, is_lines, part_of, read_json
-from pippin.collection.records import csv_cells, form_of, has_headings, read_records
+from pippin.collection.records import CELLS, csv_cells, form_of, has_headings, read_records
 from pippin.data.texts import Texts
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
@@ -48,12 +49,22 @@ SCALES = (  # from the lowest grade, 0, on
     ("no", "yes"),
     ("n", "y"),
 )
+LEVELS = (  # other words, which begin at 0 where the lowest are used and at 1 where they are not
+    ("not relevant", "irrelevant", "nonrelevant", "non relevant", "not at all relevant", "off topic", "none"),
+    ("marginally relevant", "marginal", "slightly relevant", "somewhat relevant", "partially relevant",
+     "partly relevant", "partial", "possibly relevant", "related"),
+    ("fairly relevant", "mostly relevant", "moderately relevant"),
+    ("relevant",),
+    ("very relevant", "highly relevant", "key", "exact match"),
+    ("perfectly relevant", "perfect", "navigational", "vital"),
+)  # fmt: skip
 LISTS = re.compile(
     r"(relevant|relevance|positives?|gold|targets?|correct|expected)(_\w+)?|(cited|answers?)_\w+|.*_pids?"
 )
 RATED = re.compile(r"(-?\d+)\s+qid:(\S+)\s+#\s*(\S+)(?:\s+(\S.*))?")  # Elasticsearch's lists: 4 qid:1 # 7555 Rambo
 WITHOUT_LABELS = "judgements have no labels: every document that is listed is relevant, 1"
 ROW_FIELDS = ("", "index", "unnamed_0", "row")  # what counts the rows of a table
+WIDE = 4  # columns that a table with a column for each query, or each document, has more than
 LOOK = 100  # rows that tell where the label stands
 MOST = 30  # grades that fractions may become; gains double with each
 
@@ -88,10 +99,36 @@ def raw_rows(path: Path, told: Told | None = None) -> Iterator[Raw]:
     form = form_of(path)
     if form is None and (rows := rated_lines(path)):
         return ((line, row[2], row[3], row[1]) for line, row in rows)
+    headings = next(CELLS[form](path), (0, [""]))[1] if form is not None and form in CELLS else []
+    if form is not None and (one := _one_side(headings)):
+        return _wide(path, form, headings, one, told)
     bare = form in (None, "tsv") and not head(path).startswith((b"{", b"["))
-    if bare or (form == "csv" and not has_headings("csv", next(csv_cells(path), (0, [""]))[1])):
+    named = form != "csv" or (has_headings("csv", headings) and (len(headings) not in (3, 4) or _places(headings)))
+    if bare or not named:
         return _columns(path, form, told)
     return _table(path, form, told)
+
+
+def _one_side(headings: list[str]) -> str | None:
+    """The column of queries, or of documents, in a table with a column for each of the other; None for other tables."""
+    query, document, label = _fields(headings)
+    wide = (query is None) != (document is None) and label is None and len(headings) > WIDE
+    return (query or document) if wide else None
+
+
+def _wide(path: Path, form: str, headings: list[str], one: str, told: Told | None) -> Iterator[Raw]:
+    """A row for each document and a column for each query, or the other way round; empty cells say nothing."""
+    place, by_query = headings.index(one), find_field([one], QUERY_FIELDS) is not None
+    others = [(at, name) for at, cell in enumerate(headings) if at != place and (name := text_id(cell)) is not None]
+    for number, cells in islice(CELLS[form](path), 1, None):
+        if len(cells) != len(headings) or (row := text_id(cells[place])) is None:
+            raise DataError(f"an id and {len(headings) - 1} columns of labels are expected", path, number)
+        for at, name in others:
+            if cells[at].strip():
+                yield number, *((row, name) if by_query else (name, row)), cells[at].strip()
+    if told is not None:
+        what = "document" if by_query else "query"
+        told.notes.append(f"{path.name} has a column for each {what}; empty cells are not judged")
 
 
 def rated_lines(path: Path) -> list[tuple[int, re.Match[str]]]:
@@ -145,7 +182,7 @@ def _usual_places(width: int, rows: list[list[str]]) -> Places:
 
 
 def _may_be_label(cell: str) -> bool:
-    return _number(cell) is not None or any(cell.lower() in scale for scale in SCALES)
+    return _number(cell) is not None or any(cell.lower() in scale for scale in (*SCALES, *LEVELS))
 
 
 def _cells(line: str) -> list[str]:
@@ -300,6 +337,11 @@ def _graded(given: list[Any]) -> tuple[list[int | None], str]:
     if scale is not None:
         said = ", ".join(f"{word} = {grade}" for grade, word in enumerate(scale))
         return [scale.index(word) for word in words], f"labels are words: {said}"
+    if set(words) <= (levels := {word: place for place, level in enumerate(LEVELS) for word in level}).keys():
+        used = sorted({levels[word] for word in words} | {0})
+        grades_of = {word: used.index(levels[word]) for word in words}
+        ordered = sorted(grades_of.items(), key=lambda one: one[1])
+        return [grades_of[word] for word in words], "labels are words: " + ", ".join(f"{w} = {g}" for w, g in ordered)
     numbers = [_number(str(value)) for value in given]
     above = sorted({number for number in numbers if number is not None and number > 0})
     if None in numbers or len(above) > MOST:
@@ -312,7 +354,7 @@ def _graded(given: list[Any]) -> tuple[list[int | None], str]:
 
 def _number(text: str) -> float | None:
     try:
-        number = float(text)
+        number = float(text[1:] if re.fullmatch(r"L\d", text) else text)  # NTCIR writes L0, L1 …
     except ValueError:
         return None
     return number if math.isfinite(number) else None

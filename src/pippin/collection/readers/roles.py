@@ -197,7 +197,15 @@ def lists(path: Path) -> bool:
 
 
 def _may_be(path: Path) -> bool:
-    return form_of(path) is not None or path.suffix.lower() in TEXTS
+    return form_of(path) is not None or path.suffix.lower() in TEXTS or _are_topics(path)
+
+
+def _are_topics(path: Path) -> bool:
+    """Whether a file of any name (`04.testset`) begins as TREC's topics do."""
+    try:
+        return TOPICS.match(head(path)) is not None
+    except PippinError:
+        return False
 
 
 def first_split(files: Sequence[Path]) -> list[Path]:

@@ -115,6 +115,10 @@ COLLECTIONS: dict[str, Files] = {
     "a tsv with quotes around lines": {
         "docs.tsv": 'id\ttext\na\t"red\n""apples"""\nb\tpears\n', "queries.tsv": TOPICS, "qrels.txt": QRELS,
     },
+    "everything in one table": {
+        "test.csv": "query_id,query,doc_id,passage,label\n1,apples,a,there are some red apples,2\n"
+                    "2,pears,b,there are some green pears,1\n",
+    },
     "mail": {
         "a.eml": "Subject: apples\nMessage-ID: <7@x>\n\nred\n",
         "b.eml": "Subject: pears\nContent-Type: text/html; charset=utf-8\n\n<html><p>green</p></html>\n",
@@ -382,6 +386,21 @@ def test_documents_whose_ids_are_written_otherwise_are_matched_and_told(
     said = capsys.readouterr().out
     assert note in said
     assert "5 of 5 relevant ones among them" in said
+
+
+def test_a_table_of_everything_says_each_document_once(tmp_path: Path) -> None:
+    rows = [("1", "apples", "a", 2), ("1", "apples", "b", 0), ("2", "pears", "a", 0), ("2", "pears", "b", 1)]
+    said = {"a": "there are some red apples", "b": "there are some green pears"}
+    table_of = "".join(f"{q}\t{text}\t{d}\t{said[d]}\t{label}\n" for q, text, d, label in rows)
+    path = put(tmp_path, "rows.tsv", "query_id\tquery\tdoc_id\tpassage\tlabel\n" + table_of)
+    for place in (path, tmp_path):
+        collection = read_collection(place)
+        assert [(d.id, dict(d.streams)) for d in collection] == [
+            (name, {"passage": text}) for name, text in said.items()
+        ]
+        assert [query.text for query in collection.queries] == ["apples", "pears"]
+        assert collection.judgements is not None
+        assert collection.judgements.labels.tolist() == [2, 0, 0, 1]
 
 
 def test_yaml_is_told_with_a_line_that_helps(tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ class Wanted:
         """The files of the folder that may hold the queries or judgements: whole names in any case, or by content."""
         if is_id(str(self.path)):
             return []
-        if roles.holds(self.path, what):
+        alone = what == "judgements" and self.path.is_file() and bool(roles.tells_all(self.path))
+        if alone or roles.holds(self.path, what):
             return [self.path]
         matching = re.compile(pattern, re.IGNORECASE).fullmatch
         files = roles.beside(self.folder, what, matching, () if self.path.is_dir() else (self.path,))

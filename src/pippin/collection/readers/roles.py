@@ -47,6 +47,7 @@ TOPICS = re.compile(
 )  # at the top, or below a root of any name
 MANY = 10_000  # names of files that are looked at; the content of `LOOK` of them, those that sound like it first
 ROWS = 20  # rows that are looked at
+SENTENCE = 3  # blanks in what a row says about a document, where that is its text
 
 
 def named_role(path: Path, folder: Path) -> str | None:
@@ -184,6 +185,24 @@ def holds(path: Path, role: str) -> bool:
 def parts_in(path: Path) -> dict[str, str]:
     """The roles that a JSON file has parts for."""
     return {} if is_lines(path) else parts_of(read_json(path))
+
+
+def tells_all(path: Path) -> tuple[str, ...]:
+    """The columns of query and label in a table of judgements that has the texts of queries and documents on its rows;
+    none where it is no such table.
+    """
+    form = form_of(path)
+    try:
+        rows = [] if form is None or not path.stat().st_size else [r for _, r in islice(read_records(path, form), ROWS)]
+    except PippinError:
+        return ()
+    first = rows[0] if rows else {}
+    found, text = named_fields(first), find_field(first, QUERY_TEXT_FIELDS)
+    if found is None or text is None or not (find_field(first, QUERY_ID_FIELDS) and find_field(first, DOCUMENT_IDS)):
+        return ()
+    asked = tuple(dict.fromkeys((found[0], text, found[2])))
+    others = [str(row.get(name) or "") for row in rows for name in row if name not in (*asked, found[1])]
+    return asked if sum(said.count(" ") for said in others) >= SENTENCE * len(rows) else ()
 
 
 def lists(path: Path) -> bool:

@@ -8,7 +8,7 @@ tables) are pieces of one table: those called documents, docs, corpus or collect
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -18,10 +18,20 @@ from pippin.collection.json_records import DOCUMENTS
 from pippin.collection.readers.asked import Wanted
 from pippin.collection.readers.base import READERS, Reader
 from pippin.collection.readers.fields import Table, collect_table
-from pippin.collection.readers.roles import SPLITS, fields_in, has_id, name_parts, named_role, role_of
+from pippin.collection.readers.roles import (
+    SPLITS,
+    fields_in,
+    first_split,
+    has_id,
+    name_parts,
+    named_role,
+    role_of,
+    tells_all,
+)
 from pippin.collection.records import (
     FORMS,
     NAMELESS,
+    Row,
     columns_without_headings,
     error_at,
     form_by_content,
@@ -61,7 +71,7 @@ def table_files(path: Path, form: str) -> list[Path]:
         looked = [file for file in level[:LOOK] if form not in MANIFOLD or has_id(file, form)]
         if held := [file for file in looked if role_of(file, path) == DOCUMENTS]:
             return _in_order(_one_table([*held, *level[LOOK:]], form), path)
-    return []
+    return first_split([file for file in files[:LOOK] if tells_all(file)])
 
 
 def _without_role(path: Path, form: str) -> list[Path]:
@@ -121,15 +131,20 @@ def _in_order(files: list[Path], folder: Path) -> list[Path]:
 
 def collect_files(wanted: Wanted, files: list[Path], form: str) -> Collection:
     """The collection of the records of these files."""
-    table = Table(lambda: (row for file in files for row in read_records(file, form)), error_at, form in ALL_TEXT)
+    asked = tells_all(files[0])  # each row says a query, a document and how they go together
+
+    def rows() -> Iterator[Row]:
+        for where, record in (row for file in files for row in read_records(file, form)):
+            yield where, {name: said for name, said in record.items() if name not in asked} if asked else record
+
+    table = Table(rows, error_at, form in ALL_TEXT)
     notes = []
     columns = columns_without_headings(files[0], form)
     if columns and (form == "csv" or len(columns) == 3):  # of a TSV two are usual, and MS MARCO's four
         notes.append(f"{files[0].name} has no headings: its columns are taken for {', '.join(columns)}")
     collection = collect_table(wanted, table, files, notes)
-    return (
-        same_once(collection) if len(files) > 1 and all(set(SPLITS) & set(name_parts(f)) for f in files) else collection
-    )
+    of_splits = len(files) > 1 and all(set(SPLITS) & set(name_parts(file)) for file in files)
+    return same_once(collection) if of_splits or asked else collection
 
 
 def _opener(form: str) -> Callable[[Wanted], Collection]:

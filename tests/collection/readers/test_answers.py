@@ -127,6 +127,12 @@ def test_what_is_not_read_is_told_with_a_line_that_helps(file: str, line: str, t
     assert line in str(caught.value)
 
 
+def test_tables_without_documents_are_told(tmp_path: Path) -> None:
+    put(tmp_path, "queries.tsv", TOPICS)
+    with pytest.raises(DataError, match=r"queries\.tsv holds no documents by its fields \(an id, and texts\)"):
+        read_collection(tmp_path)
+
+
 def test_links_to_nothing_are_passed_over(tmp_path: Path) -> None:
     put(tmp_path, "docs.jsonl", DOCS)
     (tmp_path / "old.jsonl").symlink_to(tmp_path / "nowhere")

@@ -403,6 +403,16 @@ def test_a_table_of_everything_says_each_document_once(tmp_path: Path) -> None:
         assert collection.judgements.labels.tolist() == [2, 0, 0, 1]
 
 
+def test_of_html_in_a_field_the_text_is_taken_and_told(tmp_path: Path) -> None:
+    body = "&lt;p&gt;some red &lt;code&gt;apples&lt;/code&gt; &amp;amp; 1&lt;/p&gt;"
+    rows = f"<row Id='a' Body='{body}' /><row Id='b' Body='' />"
+    collection = read_collection(put(tmp_path, "Posts.xml", f"<posts>{rows}</posts>"))
+    assert [document.streams.get("Body", "") for document in collection] == ["some red apples & 1", ""]
+    assert list(collection.notes) == ["Body: HTML, of which the text is taken"]
+    quoting = put(tmp_path, "docs.jsonl", lines({"id": 1, "text": "how does <p> differ from </p>?"}))
+    assert [document.streams["text"] for document in read_collection(quoting)] == ["how does <p> differ from </p>?"]
+
+
 def test_yaml_is_told_with_a_line_that_helps(tmp_path: Path) -> None:
     put(tmp_path, "docs.jsonl", DOCS)
     put(tmp_path, "queries.yaml", "- id: 1\n  query: apples\n")

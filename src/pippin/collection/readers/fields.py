@@ -18,6 +18,7 @@ from typing import Any
 
 from pippin.collection.collection import ANCHOR, Collection, Document, Link
 from pippin.collection.field_names import ID_FIELDS, MORE_ID_FIELDS, find_field, folded, id_of, no_id, text_id
+from pippin.collection.html import parse_html
 from pippin.collection.readers.asked import BESIDE, Asked, Wanted, find_asked
 from pippin.collection.readers.base import DESCRIPTIONS, collect
 from pippin.errors import DataError
@@ -30,6 +31,8 @@ TARGETS = (URL, "href", "target", "id")
 
 WORD = re.compile(r"(?<!\S)[\"'(]*[^\W\d_]")  # something that begins with a letter, as no number or date does
 
+HTML = re.compile(r"\s*<(p|div|h[1-6]|ul|ol|pre|table|blockquote|html|body|!doctype html)\b[^>]*>", re.IGNORECASE)
+
 Row = tuple[Any, Mapping[str, Any]]  # where it stands, and the record
 
 
@@ -40,6 +43,7 @@ class Form:
     identity: tuple[str, ...]  # names of the id, in one spelling
     streams: Mapping[str, str]  # stream → field
     known: frozenset[str] | None  # fields that may hold text; None: any
+    marked: frozenset[str] = frozenset()  # streams that hold HTML, whose text is taken
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,11 @@ def collect_table(wanted: Wanted, table: Table, files: Sequence[Path] = (), note
     named = {stream_name(name): name for name in offered}
     form = Form(identity, {stream: named.get(stream, stream) for stream in streams},
                 None if wanted.streams or table.all_text else frozenset((*usual, URL, LINKS)))  # fmt: skip
+    form = replace(form, marked=frozenset(stream for stream in streams if _is_html(sample, form.streams[stream])))
+    marked = [f"{', '.join(sorted(form.marked))}: HTML, of which the text is taken"] if form.marked else []
     described = {**{name: f"the field {name!r}" for name in streams}, **DESCRIPTIONS}
-    told = (*notes, *_left_out(sample, form), *_about(identity), *([] if wanted.streams else _too_many(sample, form)))
+    many = [] if wanted.streams else _too_many(sample, form)
+    told = (*notes, *marked, *_left_out(sample, form), *_about(identity), *many)
     return collect(
         wanted, streams, lambda: _documents(table, form), descriptions=described, notes=told, files=files, asked=asked
     )
@@ -201,6 +208,12 @@ def text_of(value: Any) -> str | None:
     return None
 
 
+def _is_html(sample: list[Row], name: str) -> bool:
+    """Whether most texts of a field begin with an element of HTML and close one, as Stack Exchange's posts do."""
+    texts = [text for _, record in sample if (text := text_of(record.get(name)))]
+    return 2 * sum(HTML.match(text) is not None and "</" in text for text in texts) > len(texts)
+
+
 def _left_out(sample: list[Row], form: Form) -> Iterator[str]:
     """A sentence about the fields that are not indexed, where there are any."""
     kinds: dict[str, str] = {}
@@ -227,7 +240,7 @@ def _documents(table: Table, form: Form) -> Iterator[Document]:
             value = record.get(name)
             text = text_of(value)
             if text is not None:
-                texts[stream] = text
+                texts[stream] = parse_html(text).body if stream in form.marked and "<" in text else text
             elif value is not None:
                 raise table.error(f"the field {name!r} is not text but {type(value).__name__}", number)
         if form.known is not None:

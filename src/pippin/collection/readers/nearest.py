@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from pippin.collection.files import decode_text, first_files, head
+from pippin.collection.records import form_of
 from pippin.errors import PippinError
 
 PANDAS = """python -c "import pandas{more}; pandas.{read}.to_csv('documents.csv', index=False)\""""
@@ -43,6 +44,8 @@ def no_format(path: Path) -> str:
                 return f"documents in {ending} are not read; {line}"
     if is_binary(files[0]):
         return f"{files[0].name} is no text; {RECORDS}"
+    if all(form_of(file) is not None for file in files):
+        return f"{files[0].name} holds no documents by its fields (an id, and texts), and nothing else does; {RECORDS}"
     seen = ", ".join(end for end, _ in Counter(file.suffix.lower() or file.name for file in files).most_common(3))
     return f"no format of documents is recognised here; the files are {seen}. Make it JSON lines: {LINES}"
 

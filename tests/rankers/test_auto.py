@@ -76,7 +76,7 @@ class _Hours:
 @pytest.mark.parametrize(
     ("budget", "same", "said"),
     [
-        (15.0, {"judged": 5, "trials": 4}, "too long: lambdamart. The same model without a budget: judged=5, "),
+        (8.5, {"judged": 5, "trials": 4}, "too long: lambdamart. The same model without a budget: judged=5, "),
         (4.5, {"judged": 2, "trials": 4}, 'judged=2, without="lambdamart", trials=4.'),
         (2.3, {"judged": 1, "trials": 2}, 'judged=1, without="lambdamart; '),
     ],

@@ -14,15 +14,16 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError, PippinError
 from pippin.progress import Bar
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.trees import unlike_queries
+from pippin.rankers.parts.trees import BoostedRanker, unlike_queries
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 # Queries with something to learn that a setting is judged on at least, where the time does not allow all of them.
 _JUDGED = 100
-# Under a budget a setting that will learn from this many documents is timed on one query in eight first.
-_LARGE, _SAMPLED = 5_000, 8
+# Under a budget a setting that will learn from this many documents is timed on one query in eight first. Eight times
+# that is up to three times too much for trees, which take long to begin with: half of it is held against the time.
+_LARGE, _SAMPLED, _HELD = 5_000, 8, 0.5
 # What training again takes, in fits of an inner fold: it has more documents, and no rounds beyond the best.
 _AGAIN = 1.5
 
@@ -113,7 +114,7 @@ class Trials:
         return min(len(self.dealt), 1 + int(np.searchsorted(counts, _JUDGED)))
 
     def _begin(self, setting: Setting) -> bool:
-        """A setting on the first folds, unless a sample says that it would be late; False where the time is up."""
+        """A setting on the first folds, unless a sample or the first says that it is too slow; False if time is up."""
         clock = self.clock if self.tried else Clock(None)
         if not clock.allows(0.0):
             return False
@@ -121,13 +122,14 @@ class Trials:
         try:
             for name in self.made(setting).needs:
                 importlib.import_module(name)  # so that loading it does not count as training
-            if clock.budget is not None and not clock.allows(self._guess(setting) * (self.judged + _AGAIN)):
+            if clock.budget is not None and not clock.allows(_HELD * self._guess(setting) * (self.judged + _AGAIN)):
                 self.late.append(str(setting))
                 return True
             for fold in range(self.judged):
                 self._judge(trial, fold)
                 if fold == 0 and not clock.allows(trial.seconds * (self.judged - 1 + _AGAIN)):
-                    return False
+                    self.late.append(str(setting))
+                    return True
         except PippinError as error:
             self.failed[str(setting)] = str(error)
             return True
@@ -146,11 +148,15 @@ class Trials:
 
     def _guess(self, setting: Setting) -> float:
         """The seconds of one fold, from a sample of its queries; 0 where a fold is small enough to be tried."""
-        learned, stop = self._parts(self.made(setting), 0)
-        if len(self.pool) * len(learned) < _LARGE * self.pool.queries:
+        model = self.made(setting)
+        learned, stop = self._parts(model, 0)
+        documents = len(self.pool) * len(learned) // self.pool.queries
+        if documents < _LARGE:
             return 0.0
+        if isinstance(model, BoostedRanker):
+            model.set_params(**model.sizes(len(learned), documents))
         start = time.perf_counter()
-        self._fit(self.made(setting), learned[::_SAMPLED], stop[::_SAMPLED])
+        self._fit(model, learned[::_SAMPLED], stop[::_SAMPLED])
         return (time.perf_counter() - start) * _SAMPLED
 
     def _judge(self, trial: Trial, fold: int) -> None:

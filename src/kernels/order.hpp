@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "introsort.hpp"
+#include "numpy_sorts.hpp"
 #include "rank.hpp"
 
 namespace pippin {
@@ -36,7 +37,9 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
         case Ties::introsort_relevant_first:
         case Ties::introsort_twice:
         case Ties::topk:
-        case Ties::topk_given: return;
+        case Ties::topk_given:
+        case Ties::argsort:
+        case Ties::argpartition: return;
         case Ties::reversed: std::reverse(group.begin(), group.end()); return;
         case Ties::id_descending:
             std::sort(group.begin(), group.end(), [&](const Entry& a, const Entry& b) { return ids[a.row] > ids[b.row]; });
@@ -55,6 +58,21 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
     }
 }
 
+// Sorts entries, which stand as given, as NumPy does: upwards, and then turned round. What a partition leaves behind the
+// first `depth`, and lists that are too long for its network, stay as given where scores are equal.
+inline void sort_as_numpy(std::vector<Entry>& entries, Ties ties, std::size_t depth) {
+    const auto by_score = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+    const auto upwards = [](const Entry& a, const Entry& b) { return a.key > b.key; };
+    const std::size_t whole = ties == Ties::argsort ? 1 : depth;
+    if (entries.empty()) return;
+    if (whole == 1 && entries.size() > kNetwork) return std::stable_sort(entries.begin(), entries.end(), by_score);
+    select_last(std::span(entries), whole, upwards);
+    std::reverse(entries.begin(), entries.end());
+    if (ties == Ties::argsort) return;
+    const auto rest = entries.begin() + static_cast<std::ptrdiff_t>(depth);
+    std::sort(rest, entries.end());
+}
+
 // Sorts entries as tools do whose sort keeps no order among equals; it begins with the order of the rows.
 template <typename LabelOf>
 void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_of) {
@@ -69,6 +87,7 @@ void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_o
         introsort(std::span(entries), [](const Entry&, const Entry&) { return false; });
     if (rule.ties < Ties::topk) return introsort(std::span(entries), by_score);
     const std::size_t depth = rule.depth == 0 ? entries.size() : std::min(rule.depth, entries.size());
+    if (rule.ties >= Ties::argsort) return sort_as_numpy(entries, rule.ties, depth);
     top_k(std::span(entries), depth, by_score);
     std::stable_sort(entries.begin() + static_cast<std::ptrdiff_t>(depth), entries.end(), by_score);
 }

@@ -19,7 +19,9 @@ enum class Ties : int {
     introsort_relevant_first = 8,  // relevant ones first
     introsort_twice = 9,  // as it leaves them where all are equal
     topk = 10,  // as PyTorch's topk leaves the first k of those,
-    topk_given = 11  // or of the documents as they stand
+    topk_given = 11,  // or of the documents as they stand
+    argsort = 12,  // as NumPy's argsort leaves them, backwards
+    argpartition = 13  // as its argpartition leaves the last k, backwards
 };
 
 // A column of texts: item i is the `lengths[i]` bytes of `buffer` from `starts[i]`.

@@ -17,3 +17,32 @@ def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> Non
     counted = pippin.evaluate(judged, run, key.format("neg"), tool="torchmetrics")
     assert counted.per_query[key.format("neg")]["even"] == 0.0
     assert skipped.mean[key.format("skip")] * 2 == counted.mean[key.format("neg")] * 3
+
+
+def test_trectools_drops_the_zeros_before_a_topic() -> None:
+    """Ties run on into the next topic of the run by the text of its id: 10 comes before 2, though 002 comes first."""
+    judged = {"002": {"a": 1, "b": 0}, "010": {"c": 1, "d": 0}}
+    run = {"002": {"a": 5.0, "b": 1.0}, "010": {"c": 6.0, "d": 5.0}}
+    found = pippin.evaluate(judged, run, ["P@5", "RBP(p=0.5)"], tool="trectools").per_query
+    assert found["P@5"] == {"2": 0.2, "10": 0.2}
+    assert found["RBP(p=0.5)"] == {"2": 0.375, "10": 0.5}  # d and a share the mean of a quarter and a half
+    kept = pippin.evaluate(judged, run, ["P@5", "RBP(p=0.5)"], tool="trectools", topic_ids="given").per_query
+    assert kept["RBP(p=0.5)"] == {"002": 0.5, "010": 0.5}
+    words = {"q02": judged["002"]}
+    assert list(pippin.evaluate(words, {"q02": run["002"]}, "P@5", tool="trectools").per_query["P@5"]) == ["q02"]
+
+
+def test_recpack_sorts_documents_as_they_first_come_in_the_data() -> None:
+    """NumPy's argpartition of three equal scores for the last place leaves the last one there; c came first, before."""
+    judged, tied = {"1": {"c": 1}, "2": {"a": 1, "b": 1, "c": 0}}, {"a": 1.0, "b": 1.0, "c": 1.0}
+    alone = pippin.evaluate({"2": judged["2"]}, {"2": tied}, "NDCGK(1)", tool="recpack")
+    assert alone.per_query["NDCGK(1)"] == {"2": 0.0}
+    after = pippin.evaluate(judged, {"1": {"c": 1.0}, "2": tied}, "NDCGK(1)", tool="recpack")
+    assert after.per_query["NDCGK(1)"] == {"1": 1.0, "2": 1.0}
+
+
+def test_capped_recall_is_understood_under_every_tool() -> None:
+    judged, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0}}
+    for tool in ("official", "trec_eval9", "beir"):
+        found = pippin.evaluate(judged, run, ["R_cap@2", "Recall@2"], tool=tool).mean
+        assert found["R_cap@2"] == 1.0 > found["Recall@2"]

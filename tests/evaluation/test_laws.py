@@ -118,7 +118,11 @@ every_rule = pytest.mark.parametrize(
 # Where documents of all queries take part in each, a part of the queries is other data.
 every_rule_by_query = pytest.mark.parametrize(
     "tool",
-    [TOOLS[name] for name, texts in texts_by_tool().items() if texts and TOOLS[name].convention.ties != "topk-of-all"],
+    [
+        TOOLS[name]
+        for name, texts in texts_by_tool().items()
+        if texts and not TOOLS[name].convention.ties.endswith("-of-all")
+    ],
     ids=lambda tool: tool.name,
 )
 

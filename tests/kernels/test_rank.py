@@ -259,3 +259,26 @@ def test_a_partial_sort_leaves_ties_as_torch_topk_does(depth: int, first: list[i
     found = rank.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"topk:{depth}", True)
     assert found[: len(first)].tolist() == first
     assert sorted(found.tolist()) == list(range(10))
+
+
+def test_argsort_leaves_ties_as_numpy_does() -> None:
+    """What NumPy 2.4 gives with AVX2 and with AVX-512, turned round; beyond 256 documents they stay as given."""
+    scores, labels = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.zeros(300, np.int32)
+    found = rank.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort", False)
+    assert found.tolist() == [8, 9, 7, 5, 2, 3, 0, 6, 4, 1]
+    for size, expected in ((18, list(range(17, -1, -1))), (300, list(range(300)))):
+        offsets = np.array([0, size], np.int64)
+        assert rank.order_lists(np.zeros(size), labels[:size], offsets, None, "argsort", False).tolist() == expected
+
+
+@pytest.mark.parametrize(("depth", "first"), [
+    (1, [8]), (3, [8, 9, 3]), (5, [8, 9, 3, 2, 5]), (10, [8, 9, 7, 2, 5, 0, 3, 6, 4, 1]),
+    (0, [8, 9, 7, 2, 5, 0, 3, 6, 4, 1]),
+])  # fmt: skip
+def test_argpartition_leaves_ties_as_numpy_does(depth: int, first: list[int]) -> None:
+    """np.argpartition(scores, range(-depth, 0)), the last of it turned round."""
+    scores, offsets = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.array([0, 10], np.int64)
+    found = rank.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"argpartition:{depth}", False)
+    assert found[: len(first)].tolist() == first
+    assert sorted(found.tolist()) == list(range(10))
+    assert (np.diff(scores[found]) <= 0).all()

@@ -22,8 +22,11 @@ _LARGEST_LABEL = 1 << 20
 SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whatever the labels are
 # As a sort leaves them that keeps no order among equals.
 UNSTABLE_TIES = (
-    "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all",
+    "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all", "argsort",
+    "argpartition-of-all",
 )  # fmt: skip
+
+PARTIAL_TIES = ("topk", "argpartition")  # how these begin asks for no more than the first documents
 
 
 class Convention(Frozen):
@@ -118,7 +121,9 @@ class Convention(Frozen):
         "ties",
         "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents that stand as given, "
         "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k; "
-        "topk-of-all: the first k of all documents of the data, those without a score for the query last",
+        "topk-of-all: the first k of all documents of the data, those without a score for the query last; argsort: as "
+        "NumPy's argsort leaves up to 256 documents, backwards; argpartition-of-all: as its argpartition leaves the "
+        "last k of documents that stand as they first come in the data",
         (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
         stage="rank",
         heading="ties",
@@ -126,7 +131,7 @@ class Convention(Frozen):
     ties_depth: int = axis(
         0,
         "depth of a partial sort",
-        "how many documents topk is asked for, 0 for all; a measure with a cutoff asks for no fewer",
+        "how many documents topk or argpartition is asked for, 0 for all; a measure with a cutoff asks for no fewer",
         free=Whole(placeholder="DOCUMENTS"),
         stage="rank",
     )
@@ -135,6 +140,13 @@ class Convention(Frozen):
         "where ties end",
         "whether a group of tied documents ends with its query, or runs on into the next of the run (RBP, expected)",
         ("query", "run"),
+        stage="rank",
+    )
+    topic_ids: str = axis(
+        "given",
+        "ids of queries",
+        "whether queries are called as they are, or, where all ids are numbers, without leading zeros",
+        ("given", "numbers"),
         stage="rank",
     )
     order: str = axis(

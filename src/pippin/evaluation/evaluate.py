@@ -22,7 +22,7 @@ from pippin.data.run_file import RankedRun, RunFile
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.labels import judged_queries, relevant_queries
+from pippin.evaluation.labels import judged_queries, relevant_queries, topics
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of, texts_of
 from pippin.evaluation.ranking import Ranking, Shared, order, order_key, settled
@@ -48,6 +48,11 @@ class Column(Frozen, eq=False):
     weights: Values | None = None  # what each query counts in the mean; None: one
     added: NDArray[np.int64] | None = None  # the order in which the mean adds the queries; None: as they stand
 
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """What the convention calls the queries."""
+        return topics(self.query_ids, self.convention)
+
 
 class Evaluation(Drawn, Frozen, eq=False):
     """What one tool says of one ranking.
@@ -70,7 +75,7 @@ class Evaluation(Drawn, Frozen, eq=False):
     @cached_property
     def per_query(self) -> dict[str, dict[str, float]]:
         """Measure as typed → query → value."""
-        return {c.asked: dict(zip(c.query_ids, c.values.tolist(), strict=True)) for c in self.columns}
+        return {c.asked: dict(zip(c.topics, c.values.tolist(), strict=True)) for c in self.columns}
 
     def __getitem__(self, measure: Any) -> float:
         text = text_of(measure)
@@ -83,7 +88,7 @@ class Evaluation(Drawn, Frozen, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """A long table: query, measure, value."""
         return {
-            "query": [query for c in self.columns for query in c.query_ids],
+            "query": [query for c in self.columns for query in c.topics],
             "measure": [c.asked for c in self.columns for _ in c.query_ids],
             "value": np.concatenate([c.values for c in self.columns]),
         }

@@ -120,6 +120,14 @@ def _with_missed(ranking: Ranking, relevant_at: int) -> Ranking:
     )  # fmt: skip
 
 
+def topics(query_ids: tuple[str, ...], convention: Convention) -> tuple[str, ...]:
+    """What queries are called: a table of numbers does not keep the zeros before an id."""
+    if convention.topic_ids == "given" or not all(query.isdecimal() for query in query_ids):
+        return query_ids
+    plain = tuple(query.lstrip("0") or "0" for query in query_ids)
+    return plain if len(set(plain)) == len(plain) else query_ids
+
+
 def judged_queries(judged: Dataset | Judgements, convention: Convention) -> int:
     """How many queries have a judgement that the convention takes for one."""
     if convention.negative != "unjudged":

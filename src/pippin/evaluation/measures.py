@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from pippin.errors import ConventionError
 from pippin.evaluation.axis import number_text
-from pippin.evaluation.convention import AXES, Convention, exponential_gains
+from pippin.evaluation.convention import AXES, PARTIAL_TIES, Convention, exponential_gains
+from pippin.evaluation.labels import topics
 from pippin.frozen import Frozen
 from pippin.kernels import measures as kernel
 from pippin.registry import Registry
@@ -62,7 +63,7 @@ class Measure(Frozen):
         """The convention with this measure's own overrides applied; a partial sort goes no deeper than the cutoff."""
         if self.overrides:
             convention = convention.replace(**dict(self.overrides))
-        if convention.ties.startswith("topk") and self.cutoff and convention.cut:
+        if convention.ties.startswith(PARTIAL_TIES) and self.cutoff and convention.cut:
             convention = convention.replace(ties_depth=max(convention.ties_depth, self.cutoff))
         return convention
 
@@ -94,7 +95,11 @@ class Kind(Frozen):
         """The kernel that alone computes this kind under a convention; None: only `function` does."""
         if not isinstance(self.function, Native) or not self.function.computes(convention) or self.whole is not None:
             return None
-        if convention.ties in ("grouped", "topk-of-all") or convention.queries == "relevant-or-lost":
+        if (
+            convention.ties == "grouped"
+            or convention.ties.endswith("-of-all")
+            or convention.queries == "relevant-or-lost"
+        ):
             return None
         if any(getattr(convention, axis) != plain for axis, plain in _KNOWN.items()):
             return None
@@ -250,7 +255,7 @@ def reading_weights(ranking: Ranking, convention: Convention, measure: Measure) 
     rows = np.arange(len(rank))
     first = ranking.tied == 0
     if convention.ties_across == "run":
-        by_text = np.argsort(np.array(ranking.query_ids, object), kind="stable")
+        by_text = np.argsort(np.array(topics(ranking.query_ids, convention), object), kind="stable")
         rows = np.concatenate([np.arange(ranking.offsets[q], ranking.offsets[q + 1]) for q in by_text] or [rows])
         scores = ranking.scores[rows]
         first = np.append(True, scores[1:] != scores[:-1])[: len(rows)]
@@ -342,7 +347,7 @@ register(Kind(
 register(Kind(
     "Recall", "the share of the relevant documents found in the first k", "hits@k / R", "Salton & McGill 1983",
     Native("recall"), ("relevant_at", "recall_denominator", "empty", "cut", "average"),
-    aliases=("R", "set_recall", "SetR"), weights=Native("most_hits"),
+    aliases=("R", "set_recall", "SetR", "R_cap"), weights=Native("most_hits"),
 ))  # fmt: skip
 register(Kind(
     "Rprec", "precision at rank R, the number of relevant documents", "hits@R / R", "trec_eval",
@@ -368,7 +373,7 @@ register(Kind(
 ))  # fmt: skip
 register(Kind(
     "Success", "1 where a relevant document is among the first k", "hits@k > 0", "trec_eval", Native("success"),
-    ("relevant_at", "cut"), aliases=("success", "hit_rate"),
+    ("relevant_at", "cut"), aliases=("success", "hit_rate", "HitRate"),
 ))  # fmt: skip
 register(Kind(
     "Hits", "relevant documents among the first k", "a count, averaged over queries", "ranx", Native("hits"),

@@ -26,6 +26,8 @@ _SHAPE = re.compile(
 )
 _AXIS_OF_ARGUMENT = {argument: name for name, axis in AXES.items() for argument in (name, *axis.arguments)}
 _DCG_OF_IR_MEASURES = {"exp-log2": "exp2", "log2": "label"}
+# How names end that say more than a kind: an axis, and its value.
+_IMPLIED = {"_burges": ("gain", "exp2"), "r_cap": ("recall_denominator", "cutoff")}
 
 
 def names() -> dict[str, str]:
@@ -101,8 +103,7 @@ def _read(text: str, known: dict[str, str]) -> Measure | None:
         return None
     kind = KINDS[name]
     parameters, overrides = _arguments(kind, shape["arguments"] or "", text)
-    if shape["name"].lower().endswith("_burges"):
-        overrides["gain"] = "exp2"
+    overrides |= _implied(shape["name"])
     if shape["minus"]:
         overrides["empty"] = 0.0
     if shape["level"]:
@@ -120,8 +121,12 @@ def _exact(text: str, known: dict[str, str]) -> Measure | None:
     name = known.get(text.strip().lower())
     if name is None or KINDS[name].cutoff == "required":
         return None
-    overrides = (("gain", "exp2"),) if text.lower().endswith("_burges") else ()
-    return Measure(name, None, (), overrides)
+    return Measure(name, None, (), tuple(_implied(text.strip()).items()))
+
+
+def _implied(name: str) -> dict[str, Any]:
+    """What a name says beside the kind that it stands for: that Burges' NDCG gains 2^label - 1."""
+    return dict(said for end, said in _IMPLIED.items() if name.lower().endswith(end))
 
 
 def _check_cutoff(kind: Kind, cutoff: int | None, text: str) -> None:

@@ -18,7 +18,7 @@ from pippin.data.texts import Texts
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.catalogue import Lists, first_of_all
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import PARTIAL_TIES, Convention
 from pippin.evaluation.labels import offsets_of, relabelled
 from pippin.evaluation.ranked_lists import Ranking
 from pippin.kernels import rank as kernel
@@ -120,12 +120,22 @@ def order(
         scored = _in_file(judged, scored, convention)
     if convention.ties == "topk-of-all" and convention.order == "score" and not isinstance(scored, RankedRun):
         return _of_all(judged, scored, convention, allow_infinite, shared or Shared())
+    if convention.ties == "argpartition-of-all" and convention.order == "score" and not isinstance(scored, RankedRun):
+        return _as_first_met(judged, scored, convention, allow_infinite, shared or Shared())
+    return _order(judged, scored, convention, allow_infinite, shared or Shared())
+
+
+def _order(
+    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run | RankedRun, convention: Convention,
+    allow_infinite: bool, shared: Shared,
+) -> Ranking:  # fmt: skip
+    """The same for lists that are ranked one by one."""
     if isinstance(judged, Dataset) and isinstance(scored, (Run, RankedRun)):
         judged = as_judgements(judged)
     if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
-        return _rank_dataset(judged, scored, convention, allow_infinite, shared or Shared())
+        return _rank_dataset(judged, scored, convention, allow_infinite, shared)
     if isinstance(judged, Judgements) and isinstance(scored, (Run, RankedRun)):
-        return _rank_run(judged, scored, convention, allow_infinite, shared or Shared())
+        return _rank_run(judged, scored, convention, allow_infinite, shared)
     raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
 
 
@@ -144,6 +154,38 @@ def _of_all(
     else:
         listed = replace(labels, numbers=scored)
     return first_of_all(ranking, listed, labels, convention.ties_depth, convention.precision == "float32")
+
+
+def _as_first_met(
+    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention, allow_infinite: bool,
+    shared: Shared,
+) -> Ranking:  # fmt: skip
+    """Lists whose documents stand as they first come in the data before they are sorted, such as the rows of a matrix
+    with a column for each document.
+    """
+    ranking = _order(judged, scored, convention.replace(ties="input"), allow_infinite, shared)
+    if not ranking.tied.any():
+        return ranking
+    if isinstance(scored, Run):
+        rows = _first_met(scored.document_ids, scored.offsets)
+        scored = replace(scored, document_ids=scored.document_ids.take(rows), scores=scored.scores[rows])
+    elif isinstance(judged, Dataset) and judged.document_ids is not None:
+        rows = _first_met(judged.document_ids, judged.offsets)
+        if not np.array_equal(rows, np.arange(len(rows))):
+            judged = Dataset(
+                np.empty((len(rows), 0)), judged.labels[rows], judged.offsets, judged.query_ids,
+                judged.document_ids.take(rows), name=judged.name,
+            )  # fmt: skip
+            scored, shared = scored[rows], Shared()
+    return _order(judged, scored, convention, allow_infinite, shared)
+
+
+def _first_met(documents: Texts, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of every list, those first whose document comes first in the data."""
+    met: dict[str, int] = {}
+    place = np.array([met.setdefault(document, len(met)) for document in documents], np.int64)
+    rows: NDArray[np.int64] = np.lexsort((place, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
+    return rows
 
 
 def settled(ranking: Ranking, convention: Convention) -> Ranking:
@@ -184,7 +226,8 @@ def _ties(convention: Convention) -> str:
     """The rule by which kernels sort: where an order is open or given, as it stands."""
     if convention.ties in ("expected", "grouped", "topk-of-all") or convention.order == "given":
         return "input"
-    return f"topk:{convention.ties_depth}" if convention.ties == "topk" else convention.ties
+    partial = convention.ties.startswith(PARTIAL_TIES)
+    return f"{convention.ties.removesuffix('-of-all')}:{convention.ties_depth}" if partial else convention.ties
 
 
 def _open(convention: Convention) -> tuple[bool, bool]:
@@ -264,7 +307,7 @@ def _in_file(judged: Dataset | Judgements, run: RunFile | RankedRun, convention:
     """A run ranked as it is read, where the convention's order can be had so; else with all its columns."""
     wanted = order_of(convention)
     simple = isinstance(judged, Judgements) and convention.order == "score" and convention.own_document == "keep"
-    simple = simple and convention.ties != "topk-of-all"
+    simple = simple and not convention.ties.endswith("-of-all")
     if isinstance(run, RankedRun):
         return run if simple and run.order == wanted and convention.top_label is None else run.whole()
     if not simple or not isinstance(judged, Judgements):

@@ -73,8 +73,8 @@ def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> s
                 *([evaluation.tool.name] if len(evaluations) > 1 else []),
             ]
             headers.append(" ".join([*parts, column.asked]) + _star(column, evaluation, form))
-            columns.append((column, dict(zip(column.query_ids, column.values.tolist(), strict=True))))
-    queries = dict.fromkeys(q for column, _ in columns for q in column.query_ids)
+            columns.append((column, dict(zip(column.topics, column.values.tolist(), strict=True))))
+    queries = dict.fromkeys(q for column, _ in columns for q in column.topics)
     rows = [
         [query, *(number(values.get(query, math.nan), _digits(column, form)) for column, values in columns)]
         for query in queries

@@ -57,7 +57,7 @@ register(Tool(
                (r"RBP(@\d+)?", r"RBP(p=0.85)\1"), (r"RBP(@\d+)? patience=(0\.\d+)", r"RBP(p=\2)\1"),
                (r"RBP(@\d+)? normalize=True", r"RBPnorm(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
                (r"Precision(@\d+)?", r"P\1")),
-    inexpressible=("tied scores in lists of more than 16 documents: they come in an arbitrary order",),
+    inexpressible=("tied scores in lists of more than 20 documents: they stand as Rust's unstable sort leaves them",),
 ))  # fmt: skip
 register(Tool(
     "implicit", "implicit", "0.7.3", "implicit/evaluation.pyx", USERS.replace(queries="relevant",
@@ -79,9 +79,9 @@ register(Tool(
     r"P\1")),
 ))  # fmt: skip
 register(Tool(
-    "cornac", "cornac", "4db147d", "cornac/metrics/ranking.py", USERS,
+    "cornac", "cornac", "4db147d", "cornac/metrics/ranking.py", USERS.replace(ties="argsort"),
     ("NDCG", "NCRR", "P", "Recall", "F1", "Success", "RR", "AUC", "AP"),
-    ("MAP counts tied items at the last rank of their group, the others in an arbitrary order",
+    ("MAP counts tied items at the last rank of their group, the others as NumPy's argsort leaves them, backwards",
      "AUC: a pair of equal scores is wrong", "MRR stops where nothing relevant is in the list"),
     (Variant(kinds("AP", "AUC"), {"queries": "relevant", "least": 1, "average": "all-or-none"},
      "a user without a value leaves the mean without one"),
@@ -91,10 +91,10 @@ register(Tool(
     group="recommenders",
     spellings=((r"HitRatio@(\d+)", r"Success@\1"), (r"(NDCG|NCRR)@-1", r"\1"), (r"MRR", r"RR"), (r"MAP", r"AP"),
                (r"Precision@(\d+)", r"P@\1")),
-    inexpressible=("tied scores in all measures but MAP and AUC: NumPy's argsort leaves them in an arbitrary order",),
+    inexpressible=("tied scores of more than 256 items in all measures but MAP and AUC: NumPy sorts these otherwise",),
 ))  # fmt: skip
 register(Tool(
-    "recpack", "RecPack", "0.3.6", "recpack/metrics", USERS,
+    "recpack", "RecPack", "0.3.6", "recpack/metrics", USERS.replace(ties="argpartition-of-all"),
     ("NDCG", "DCG", "P", "Recall", "RR", "Hits"),
     ("HitK is the number of hits", "CalibratedRecallK divides by min(R, k)"),
     group="recommenders",
@@ -102,7 +102,7 @@ register(Tool(
     r"\1@\2"),
                (r"HitK\((\d+)\)", r"Hits@\1"), (r"PrecisionK\((\d+)\)", r"P@\1"), (r"RecallK\((\d+)\)", r"Recall@\1"),
                (r"ReciprocalRankK\((\d+)\)", r"RR@\1")),
-    inexpressible=("tied scores: np.argpartition leaves them in an arbitrary order",),
+    inexpressible=("tied scores of more than 256 items at a cutoff of 1: NumPy changes its argpartition there",),
 ))  # fmt: skip
 register(Tool(
     "elliot", "Elliot", "0.3.1", "sisinflab/elliot, elliot/evaluation/metrics/accuracy, fc27efe",

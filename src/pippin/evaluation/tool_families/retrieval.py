@@ -117,12 +117,15 @@ register(Tool(
     inexpressible=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",
                    "RetrievalFallOut(empty_target_action=skip): leaves out queries where all is relevant"),
 ))  # fmt: skip
-_TRECTOOLS = TREC.replace(precision="float64", queries="run", negative="unjudged", empty=None, average="counted")
+_TRECTOOLS = TREC.replace(
+    precision="float64", queries="run", negative="unjudged", empty=None, average="counted", topic_ids="numbers"
+)
 register(Tool(
     "trectools", "trectools", "0.0.50", "joaopalotti/trectools, trec_eval.py", _TRECTOOLS.replace(ties="id-ascending"),
     ("NDCG", "P", "Recall", "AP", "RR", "Bpref", "Rgain", "RBP", "unj", "gm_map", "RBPresidual", "NumQ"),
     ("NDCG and RBP settle ties by document id upwards, all else downwards",
      "means divide by the topics of the run, judged or not", "negative judgements are deleted",
+     "ids of topics that are numbers lose their leading zeros",
      "RBP averages ties, and a group of ties runs on into the next topic: RBP can exceed 1"),
     (Variant(kinds("P", "Recall", "AP", "RR", "Bpref", "Rprec", "unj", "gm_map"), {"ties": "id-descending"},
      "sorted again"),

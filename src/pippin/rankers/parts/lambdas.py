@@ -28,6 +28,7 @@ F64 = NDArray[np.float64]
 _UNKNOWN: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("ties", "grouped", (), "tied ones share a rank"),
     ("ties", "topk-of-all", (), "those of other queries take part"),
+    ("ties", "argpartition-of-all", (), "those of other queries settle ties"),
     ("order", "given", (), "no score moves one"),
     ("score_floor", "zero", (), "what one counts hangs on its score"),
     ("score_floor", "drop", (), "a score drops one"),

@@ -71,6 +71,12 @@ def unseal(content: bytes, path: Path) -> dict[str, Any]:
     return record
 
 
+def _plain_types(shape: Any) -> set[type]:
+    """Types whose values fit a shape, whatever they are."""
+    alternatives = shape if isinstance(shape, tuple) else (shape,)
+    return {type(None) if one is None else one for one in alternatives if one is None or isinstance(one, type)}
+
+
 def fits(value: Any, shape: Any) -> bool:
     """Whether a value read from JSON has a shape: a type, alternatives, [of each], {of any key} or {of these keys}.
 
@@ -84,6 +90,8 @@ def fits(value: Any, shape: Any) -> bool:
     if isinstance(shape, list):
         return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
     if isinstance(shape, dict):
+        if str in shape and isinstance(value, dict) and {*map(type, value.values())} <= _plain_types(shape[str]):
+            return True  # results hold thousands of numbers by name, and are looked at together
         pairs = [(key, shape[str]) for key in value] if str in shape and isinstance(value, dict) else shape.items()
         return isinstance(value, dict) and all(key in value and fits(value[key], one) for key, one in pairs)
     if shape is None:

@@ -41,13 +41,17 @@ def winning_numbers(means: Frame) -> list[Winning]:
             raise DataError(f"{ranker} has two values of {measure} on {data}")
         row[ranker] = value
     rankers = means.names("ranker")
-    return [_winning(measure, ranker, by_data.values()) for measure, by_data in table.items() for ranker in rankers]
+    known = {
+        measure: [{name: v for name, v in row.items() if not math.isnan(v)} for row in by_data.values()]
+        for measure, by_data in table.items()
+    }
+    return [_winning(measure, ranker, rows) for measure, rows in known.items() for ranker in rankers]
 
 
 def _winning(measure: str, ranker: str, rows: Iterable[Mapping[str, float]]) -> Winning:
+    """What a ranker has of a measure; the rows, one a data set, are of rankers that have a value."""
     wins = pairs = 0
-    for row in rows:
-        known = {name: v for name, v in row.items() if not math.isnan(v)}
+    for known in rows:
         if ranker in known:
             pairs += len(known) - 1
             wins += sum(known[ranker] - other > EQUAL for other in known.values())

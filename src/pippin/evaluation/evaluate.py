@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any, overload
 
@@ -200,11 +200,13 @@ def settling(convention: Convention, measure: Measure) -> Settling:
     but where labels below 0 gain what they are, NDCG alone knows the queries in which nothing is to gain.
     """
     knows = convention.negative == "label" and measure.kind in ("NDCG", "nAUC_ndcg")
-    return Settling(
-        empty=float("nan") if convention.empty is None else convention.empty,
-        skip_empty=(convention.empty is None and not knows) or convention.queries == "relevant",
-        held=convention.held,
-    )
+    skip_empty = (convention.empty is None and not knows) or convention.queries == "relevant"
+    return _settling(convention.empty, skip_empty, convention.held)
+
+
+@lru_cache(maxsize=64)
+def _settling(empty: float | None, skip_empty: bool, held: str | int) -> Settling:
+    return Settling(empty=float("nan") if empty is None else empty, skip_empty=skip_empty, held=held)
 
 
 def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -> Values:

@@ -281,14 +281,17 @@ class _Mixture:
         weights = weights_of(self.ranking, self.measure, self.convention)
         how = aggregate_of(self.measure, self.convention)
         absent = np.isnan(self.values)
+        amounts = np.where(absent, 0.0, self.values)
         counted = np.ones(len(absent), np.bool_) if how.startswith("counted") else ~absent
-        each = np.where(counted, 1.0 if weights is None else weights, 0.0)
+        whole = float(np.count_nonzero(counted))
+        if weights is not None:
+            each = np.where(counted, weights, 0.0)
+            amounts, whole = amounts * each, float(each.sum())
         out = np.zeros(len(rankings.query_ids))
-        if each.any():
-            at = rankings.places(self.ranking)
+        if whole:
             judged = self.convention.average == "judged"
-            over = judged_queries(rankings.judged, self.convention) if judged else each.sum()
-            out[at] = np.where(absent, 0.0, self.values) * each / over
+            over = judged_queries(rankings.judged, self.convention) if judged else whole
+            out[rankings.places(self.ranking)] = amounts / over
         return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pippin.evaluation.convention import changes_text
@@ -138,9 +138,7 @@ def as_record(evaluation: Evaluation, ranges: dict[str, tuple[float, float]] | N
         },
         "counts": evaluation.counts,
         "mean": {c.asked: _json(c.mean) for c in evaluation.columns},
-        "per_query": {
-            measure: {q: _json(v) for q, v in values.items()} for measure, values in evaluation.per_query.items()
-        },
+        "per_query": {measure: _all_json(values) for measure, values in evaluation.per_query.items()},
     }
     if ranges is not None:
         record["ties_range"] = {measure: [_json(worst), _json(best)] for measure, (worst, best) in ranges.items()}
@@ -149,3 +147,8 @@ def as_record(evaluation: Evaluation, ranges: dict[str, tuple[float, float]] | N
 
 def _json(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+def _all_json(values: Mapping[str, float]) -> Mapping[str, float | None]:
+    """The values of all queries; they are looked at together, and only where one is NaN one by one."""
+    return {q: _json(v) for q, v in values.items()} if any(map(math.isnan, values.values())) else values

@@ -210,9 +210,9 @@ def csv_table(boards: Boards, per_fold: bool = False) -> Table:
         known = [board.data, board.tool, board.convention, board.measure]
         for place, s in enumerate(board.standings, 1):
             rows.append([
-                *known, s.ranker, str(place), *(_plain(v) for v in (s.mean, s.error, s.low, s.high)), str(s.seeds),
+                *known, s.ranker, str(place), *map(_plain, (s.mean, s.error, s.low, s.high)), str(s.seeds),
                 _plain(s.spread), str(int(board.worse_than_best(s.ranker))), "",
-                *(_plain(s.by_fold.get(f, math.nan)) for f in folds),
+                *map(_plain, [s.by_fold.get(f, math.nan) for f in folds]),
             ])  # fmt: skip
         for ranker in _order(board)[len(board.standings) :]:
             gaps = [g for g in board.gaps if g.ranker == ranker]

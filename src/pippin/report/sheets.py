@@ -101,8 +101,9 @@ def arrays(names: Names, sheets: Sheets, folds: int) -> dict[str, Any]:
     worse = np.zeros(shape, np.uint8)
     for (tool, measure), sheet in sheets.items():
         best = next(iter(sheet.means), None)
+        place = names.tools.index(tool), names.measures.index(measure)
         for ranker, mean in sheet.means.items():
-            at = names.tools.index(tool), names.measures.index(measure), names.at[ranker]
+            at = *place, names.at[ranker]
             means[at], worse[at] = mean, sheet.worse(ranker)
             low[at], high[at] = sheet.bounds.get(ranker, (np.nan, np.nan))
             if folds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,7 @@ def test_nearest_queries_are_learned_from_as_by_hand(form: str, data: Dataset, t
 
 
 @pytest.mark.parametrize("text", [
+    "classes(shared=0.1) > ranksvm",
     "knn(8) > ranksvm", "knn(8,form=online) > ranksvm", "knn(8,form=offline-1) > ranksvm", "clusters(2) > ranksvm",
     "clusters(2,gate=hard) > norm > ranksvm", "classes > ranksvm", "classes(hard) > lambdamart(rounds=5)",
     "choose(6,clusters=2) > ranksvm",
@@ -143,6 +145,20 @@ def test_classes_come_from_ids_of_training_queries_alone(data: Dataset, test: Da
     assert np.array_equal(model.predict(unnamed), model.predict(test))
     with pytest.raises(DataError, match="TD1"):
         pippin.train(replace(data, query_ids=tuple(map(str, range(data.queries)))), "classes > ranksvm")
+
+
+def test_a_model_of_all_queries_counts_beside_the_classes(data: Dataset, test: Dataset) -> None:
+    model = pippin.train(data, "classes(shared=0.4) > ranksvm")
+    assert isinstance(model, Chain)
+    own: Any = model.step_
+    kinds = [np.flatnonzero([name[0] == kind for name in data.query_ids]) for kind in "AB"]
+    by_hand = [RankSVM().fit(part) for part in (data.select(kinds[0]), data.select(kinds[1]), data)]
+    likely = np.repeat(own.chances(own._points(test)), np.diff(test.offsets), axis=0)
+    spread = [at_one_spread(one.predict(test), test.offsets) for one in by_hand]
+    wanted = 0.6 * (likely[:, 0] * spread[0] + likely[:, 1] * spread[1]) + 0.4 * spread[2]
+    assert np.allclose(model.predict(test), wanted)
+    with pytest.raises(DataError, match="below 1, not 1"):
+        pippin.train(data, "classes(shared=1.0) > ranksvm")
 
 
 def test_clusters_are_those_of_k_means(data: Dataset) -> None:

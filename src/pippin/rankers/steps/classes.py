@@ -29,20 +29,23 @@ class Classes(ByQuery):
 
     The classifier is a multinomial logistic regression on the queries' points. It sees features alone: the id of a new
     query is not looked at. The gate is hard (the likeliest class's model alone) or soft (models weighed by the chances
-    of their classes).
+    of their classes). Where classes have few queries or are hard to tell, a model of all queries may count beside them.
     """
 
     source = "Kang & Kim 2003 (query types); Cox 1958 (logistic regression)"
-    grid: ClassVar = {"gate": GATES}
-    quick_grid: ClassVar = {"gate": ("soft",)}
+    grid: ClassVar = {"gate": GATES, "shared": (0.0, 0.5)}
+    quick_grid: ClassVar = {"gate": ("soft",), "shared": (0.0, 0.5)}
 
     gate: str = parameter("soft", "how models are weighed: soft, or hard (the likeliest class alone)")
     penalty: float = parameter(10.0, "of the classifier's weights, which holds them small")
+    shared: float = parameter(0.0, "how much a model of all queries counts beside those of the classes, from 0 to 1")
 
     def _check(self) -> None:
         super()._check()
         one_of(self, gate=GATES)
         above_zero(self, "penalty")
+        if not 0 <= self.shared < 1:
+            raise DataError(f"{self.name}: shared is at least 0 and below 1, not {self.shared}")
 
     def _learn(self, train: Dataset, points: F64, valid: Dataset | None, rest: Ranker) -> None:
         tasks = [task_of(query) for query in train.query_ids]
@@ -60,6 +63,8 @@ class Classes(ByQuery):
             stop = None if valid is None or near is None else with_pairs(valid.select(np.flatnonzero(near == task)))
             part = train.select(np.flatnonzero(own == i))
             self.models_.append(rest.fresh().fit(part, eval_set=stop if stop is not None and stop.queries else valid))
+        if self.shared:
+            self.models_.append(rest.fresh().fit(train, eval_set=valid))
 
     def chances(self, points: F64) -> F64:
         """[q, c] how likely a query at each point is of each class."""
@@ -72,7 +77,11 @@ class Classes(ByQuery):
 
     def _shares(self, points: F64) -> F64:
         likely = self.chances(points)
-        return one_each(likely.argmax(axis=1), len(self.models_)) if self.gate == "hard" else likely
+        if self.gate == "hard":
+            likely = one_each(likely.argmax(axis=1), len(self.classes_))
+        if not self.shared:
+            return likely
+        return np.concatenate(((1 - self.shared) * likely, np.full((len(likely), 1), self.shared)), axis=1)
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "classes": self.classes_, "weights": self.weights_, "shifts": self.shifts_}
@@ -86,7 +95,7 @@ class Classes(ByQuery):
     def check_models(self) -> None:
         """As for all steps; each class has its model."""
         super().check_models()
-        if len(self.models_) != len(self.classes_):
+        if len(self.models_) != len(self.classes_) + bool(self.shared):
             raise ValueError("there are more or fewer models than classes")
 
     def words_of_model(self) -> str:

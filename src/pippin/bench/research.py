@@ -286,7 +286,7 @@ def _query_dependent(place: Laboratory) -> Iterator[Finding]:
     """Nearest queries, clusters of them, and models chosen by the query; and the tasks of a collection in one set."""
     ways = ["knn(60)", "clusters(3)", "choose"]
     yield place.against(lambda *_: [("ranksvm", [f"{way} > ranksvm" for way in ways])])
-    # Without knn: it would normalise and train for each training query, which takes thirty times as long as the others.
+    # Without knn, which would normalise and train for each of hundreds of training queries.
     baseline, chains = "norm > ranksvm", [f"{way} > norm > ranksvm" for way in (*ways[1:], "classes")]
     for name, tasks in place.tasks("auto query proximity positions").items():
         mixture = mixed(tasks, place.cache, f"{name}-mixed")

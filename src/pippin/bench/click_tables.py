@@ -91,7 +91,8 @@ def peers_table(results: Results, inputs: Sequence[Input], ours: Sequence[str], 
                 values[name] |= _judged(fold, grow, debiased, measure)
         rows += _peer_rows(source.data, values, labels)
     without = [name for name in PEERS if name not in known]
-    notes = ["The same clicks for all, 100 sessions a query; p against clicks at their word (t over queries, Holm)."]
+    notes = ["The same clicks for all, 100 sessions a query; means over all test queries, p against clicks at their "
+             "word (t over queries, Holm)."]  # fmt: skip
     notes += [f"Not installed, and left out: {', '.join(without)}."] if without else []
     return Table(["data", "line", measure, "p", "closed"], rows, names=2, keys=2, notes=notes)
 

@@ -199,16 +199,16 @@ def _grown(
     workers = [worker for worker, _ in given]
     try:
         networks = _networks(client, workers)
-        shipped = None if valid is None else client.scatter(valid, broadcast=True)
-    except OSError as error:  # who is asked for a port or sent the validation set does not answer
+        shipped = [_shipped(client, valid, worker) for worker in workers]
+    except (OSError, KeyError) as error:  # who is asked for a port or sent the validation set does not answer
         raise _Lost(str(error)) from error
     futures = [
         client.submit(
             grow_share, name, parameters, str(whole.folder.resolve()), whole.digest(),
-            share, shipped, network, rank == 0,
+            share, held, network, rank == 0,
             workers=[worker], allow_other_workers=False, pure=False, retries=0,
         )
-        for rank, ((worker, share), network) in enumerate(zip(given, networks, strict=True))
+        for rank, ((worker, share), held, network) in enumerate(zip(given, shipped, networks, strict=True))
     ]  # fmt: skip
     try:
         _watch(client, workers, futures)
@@ -217,6 +217,11 @@ def _grown(
         client.cancel(futures)
         raise _Lost(str(error)) from error
     return result
+
+
+def _shipped(client: Any, valid: Dataset | None, worker: str) -> Any:
+    """The validation set on a worker; not by a broadcast, which the scheduler repeats without end if one has ended."""
+    return None if valid is None else client.scatter(valid, workers=[worker], hash=False)
 
 
 def _unlike_queries(whole: Partitions) -> int:

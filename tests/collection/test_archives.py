@@ -152,6 +152,26 @@ def test_notes_beside_an_archive_are_not_taken_for_the_documents(tmp_path: Path)
     assert (collection.reader, len(list(collection))) == ("jsonl", 2)
 
 
+def test_a_license_larger_than_the_archive_does_not_count(tmp_path: Path) -> None:
+    zipped(tmp_path / "mine/docs.zip", {"docs.jsonl": DOCS})
+    unpacked(tmp_path / "mine", {"LICENSE.txt": "apples and pears " * 100, "notes.txt": "see the license"})
+    assert [document.id for document in read_collection(tmp_path / "mine")] == ["a", "b"]
+
+
+def test_archives_of_many_folders_lie_where_they_lay(tmp_path: Path) -> None:
+    for name in ("x/one", "x/y/two", "z/three"):
+        zipped(tmp_path / f"mine/{name}.zip", {"d.txt": "apples"})
+    unpacked(tmp_path / "mine", {"x/y/four.txt": "pears"})
+    ids = [document.id for document in read_collection(tmp_path / "mine")]
+    assert ids == ["x/one/d.txt", "x/y/four.txt", "x/y/two/d.txt", "z/three/d.txt"]
+
+
+def test_a_file_that_tar_was_given_twice_is_there_once(tmp_path: Path) -> None:
+    itself = ("docs.jsonl", link(tarfile.LNKTYPE, "docs.jsonl"))
+    path = tarred(tmp_path / "mine.tar", {"docs.jsonl": DOCS}, itself)
+    assert [document.id for document in read_collection(path)] == ["a", "b"]
+
+
 def test_an_archive_of_one_file_has_its_queries_beside_it(tmp_path: Path) -> None:
     unpacked(tmp_path, {name: content for name, content in FILES.items() if name != "docs.jsonl"})
     packed = said(zipped(tmp_path / "docs.zip", {"docs.jsonl": DOCS}))

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import BinaryIO, cast
 from weakref import finalize
@@ -101,7 +101,7 @@ class Unpacked:
 
     def _file(self, archive: Path) -> Path:
         """Where an archive that was named lies: its one folder, its one file (with what stands beside), or all."""
-        place = self._extracted(archive, self.root, Budget(archive), 1)
+        place = self._extracted(archive, os.fspath(archive), self.root, Budget(archive), 1)
         if len(top := _seen(place)) == 1:
             place /= top[0]
         if place.is_file():
@@ -114,25 +114,30 @@ class Unpacked:
         place = self.root / folder.resolve().name
         self.shown[os.fspath(place)] = os.fspath(folder)
         archives = self.to_open(folder)
-        parents = {parent for file in archives for parent in file.relative_to(folder).parents}
-        for parent in sorted(parents):
-            (place / parent).mkdir(parents=True, exist_ok=True)
-            ours = {folder / one for one in parents} | set(archives)
-            _link_beside(folder / parent, place / parent, {one.name for one in ours if one.parent == folder / parent})
+        ours: dict[Path, set[str]] = {folder: set()}  # folders → names in them that are no links
         for file in archives:
-            self._extracted(file, place / file.relative_to(folder).parent, Budget(file), 1)
+            for one in takewhile(lambda one: one != folder, (file, *file.parents)):
+                ours.setdefault(one.parent, set()).add(one.name)
+        for parent, names in sorted(ours.items()):
+            copy = place / parent.relative_to(folder)
+            copy.mkdir(parents=True, exist_ok=True)
+            _link_beside(parent, copy, names)
+        for file in archives:
+            self._extracted(file, os.fspath(file), place / file.relative_to(folder).parent, Budget(file), 1)
         return place
 
-    def _extracted(self, archive: Path, parent: Path, budget: Budget, depth: int) -> Path:
-        """Unpack an archive to a folder of its name; a folder in it that is called the same is that folder."""
+    def _extracted(self, archive: Path, called: str, parent: Path, budget: Budget, depth: int) -> Path:
+        """Unpack an archive, which the user calls so, to a folder of its name; a folder in it that is called the same
+        is that folder.
+        """
         room = Path(tempfile.mkdtemp(prefix=".", dir=parent))
-        called = self.shown[os.fspath(room)] = self.said(os.fspath(archive))
+        self.shown[os.fspath(room)] = called
         with self.told(), _failures(archive):
             self.notes += Members(archive, room, budget).extract()
         for file in self.to_open(room):
             if depth == DEEPEST:
                 raise DataError(f"archives stand in archives, more than {DEEPEST} deep", called)
-            self._extracted(file, file.parent, budget, depth + 1)
+            self._extracted(file, f"{called}/{file.relative_to(room)}", file.parent, budget, depth + 1)
         if depth > 1:
             archive.unlink()  # our own copy
         name = stem(archive)
@@ -145,7 +150,7 @@ class Unpacked:
 
     def said(self, text: str) -> str:
         """A text that speaks of the copy, as the user calls it."""
-        for copy in sorted(self.shown, key=len, reverse=True):
+        for copy in sorted((copy for copy in self.shown if copy in text), key=len, reverse=True):
             text = re.sub(re.escape(copy) + r"(?=[/\\:,]|$)", lambda _, copy=copy: self.shown[copy], text)  # type: ignore[misc]
         return text
 
@@ -281,6 +286,8 @@ class Members:
         return [f"links in {self.archive.name} that lead to no file of it are left out: {some}"]
 
     def _copied(self, source: Path, path: Path) -> None:
+        if source == path:
+            return  # tar writes a file that it was given twice as a link to itself
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         try:

@@ -11,6 +11,7 @@ from tests.collection.readers.test_strangers import DOCS, QRELS, TOPICS, lines
 
 from pippin.cli.main import main
 from pippin.collection.readers import explain, read_collection
+from pippin.collection.readers.asked import as_dict
 from pippin.errors import DataError
 
 
@@ -78,6 +79,32 @@ def test_queries_are_matched_by_their_numbers(tmp_path: Path) -> None:
     assert collection.judgements is not None
     assert collection.judgements.query_ids == ("C041", "C042")
     assert list(collection.notes) == ["queries are matched by their numbers: judgements of 41 are of C041"]
+
+
+def test_documents_that_are_judged_before_queries_are_not_queries_of_their_numbers(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", lines(*({"id": f"D{n}", "text": "apples"} for n in range(1, 4))))
+    put(tmp_path, "queries.tsv", "Q1\tapples\nQ2\tpears\nQ3\tplums\n")
+    put(tmp_path, "qrels.txt", "D3 0 Q1 1\nD1 0 Q2 1\n")
+    collection = read_collection(tmp_path)
+    assert collection.judgements is not None
+    assert as_dict(collection.judgements) == {"Q1": {"D3": 1}, "Q2": {"D1": 1}}
+    assert list(collection.notes) == ["judgements name the document before the query"]
+
+
+def test_judgements_of_other_queries_are_not_turned_round(tmp_path: Path) -> None:
+    """Where all ids are numbers, some of the judged documents have those of queries."""
+    put(tmp_path, "docs.jsonl", lines(*({"id": n, "text": "apples"} for n in range(1, 99))))
+    put(tmp_path, "queries.tsv", "1\tapples\n2\tpears\n")
+    put(tmp_path, "qrels.txt", "51 0 1 1\n51 0 7 1\n52 0 2 1\n52 0 9 1\n")
+    with pytest.raises(DataError, match=r"none of the judged queries \(51, 52\) is among the queries \(1, 2\)"):
+        read_collection(tmp_path)
+
+
+def test_of_fields_that_may_be_ids_that_is_taken_which_was_judged_most(tmp_path: Path) -> None:
+    put(tmp_path, "docs.jsonl", lines(*({"views": n + 3, "place": n, "text": "apples"} for n in range(1, 5))))
+    put(tmp_path, "queries.tsv", TOPICS)
+    put(tmp_path, "qrels.txt", "1 0 1 1\n1 0 2 1\n1 0 4 1\n2 0 1 1\n")
+    assert [document.id for document in read_collection(tmp_path)] == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize(

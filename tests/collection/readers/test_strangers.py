@@ -14,8 +14,10 @@ from tests.collection.readers.samples import packed, put
 from pippin.cli.main import main
 from pippin.collection.index import build_index
 from pippin.collection.readers import explain, read_collection
+from pippin.collection.readers.asked import alike_documents
 from pippin.collection.readers.judged import Told, read_judged
 from pippin.collection.topics import read_queries
+from pippin.data.trec import Judgements
 from pippin.errors import DataError
 
 Files = dict[str, Any]
@@ -361,6 +363,27 @@ def test_mail_in_one_file_is_known_by_its_message_ids(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["<>", "<a@", "<a@[1.2.3", "caf\udce9"])
+@pytest.mark.parametrize("charset", ["punycode", "undefined", "utf\0", "nonsense"])
+def test_mail_with_headers_that_no_parser_takes_is_read(name: str, charset: str, tmp_path: Path) -> None:
+    header = f"Message-ID: {name}\nSubject: apples\nContent-Type: text/plain; charset={charset}\n\nred =zz apples\n"
+    path = tmp_path / "list.mbox"
+    path.write_bytes(f"From x@y.z Mon Jan  1 00:00:00 2024\n{header}".encode("utf-8", "surrogateescape"))
+    (message,) = read_collection(path)
+    assert message.id == {"<>": "list.mbox/1", "caf\udce9": "caf\ufffd"}.get(name, name.strip("<>"))
+    assert dict(message.streams) == {"title": "apples", "body": "red =zz apples"}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("passage_{}", "doc_{}"), ("paper{}.2", "paper{}.1"), ("A{}", "{}")],
+)
+def test_ids_of_other_things_are_not_matched(theirs: str, ours: str) -> None:
+    judged = Judgements.of({"q": {theirs.format(n): 1 for n in range(1, 6)}})
+    found = alike_documents(judged, [ours.format(n) for n in range(1, 9)])
+    assert (found is None) == (theirs != "A{}")
+
+
 @pytest.mark.parametrize(
     ("theirs", "ours", "what"),
     [
@@ -447,6 +470,11 @@ def test_blanks_in_ids_are_written_in_one_way(tmp_path: Path) -> None:
         (("0", "-1", "2.0"), [0, -1, 2], ""),
         (("0", "0.5", "1"), [0, 1, 2], "labels are fractions, taken as grades: 0.5 = 1, 1 = 2"),
         (("1", "2.33", "3"), [0, 1, 2], "labels are fractions, taken as grades: 1 = 0, 2.33 = 1, 3 = 2"),
+        (
+            ("Highly-relevant", "non-relevant", "relevant"),
+            [2, 0, 1],
+            "labels are words: non relevant = 0, relevant = 1, highly relevant = 2",
+        ),
         (("Irrelevant", "exact", "Partial"), [0, 2, 1], "labels are words: irrelevant = 0, partial = 1, exact = 2"),
     ],
 )

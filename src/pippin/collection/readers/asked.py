@@ -28,13 +28,14 @@ from pippin.errors import DataError, UnknownName
 OPTIONS = {"queries": "--topics", "judgements": "--judgements"}
 SHOWN = 3  # ids of each side that an error names
 NUMBERED = re.compile(r"([A-Za-z_-]*)0*(\d+)")
+BEFORE = "what stands before the number"
 ALIKE: Mapping[str, Callable[[str], str]] = {
     "case": str.casefold,
     "leading zeros": plain_number,
     "“.0” behind numbers": lambda name: re.sub(r"(?<=\d)\.0+$", "", name),
     "angle brackets": lambda name: name.strip("<>"),
-    "folders and endings": lambda name: re.sub(r".*/|\.\w+$", "", name),
-    "what stands before the number": lambda name: plain_number(re.sub(r"^.*?(?=\d+$)", "", name)),
+    "folders and endings": lambda name: re.sub(r".*/|\.[A-Za-z]\w*$", "", name),
+    BEFORE: lambda name: plain_number(re.sub(r"^.*?(?=\d+$)", "", name)),
 }
 LARGEST = 1 << 26  # bytes of a file that is tried as queries though nothing but its ids says so
 
@@ -284,7 +285,8 @@ def _agreed(queries: tuple[Query, ...], judgements: Judgements, told: Told) -> J
     if len(by_text) == len(queries) and any(name in by_text for name in judgements.query_ids):
         told.notes.append("judgements name queries by their texts")
         return replace(judgements, query_ids=tuple(by_text.get(name, name) for name in judgements.query_ids))
-    if known & set(judgements.document_ids):
+    second = set(judgements.document_ids)
+    if 10 * len(known & second) >= 9 * len(second):  # numbers of a few queries are those of documents too
         turned: dict[str, dict[str, int]] = {}
         for document, of in as_dict(judgements).items():
             for query, label in of.items():
@@ -303,11 +305,23 @@ def _by_number(queries: Sequence[Query], judgements: Judgements) -> tuple[str, .
     theirs = [NUMBERED.fullmatch(name) for name in judgements.query_ids]
     if not all(ours) or not all(theirs) or any(len({m[1] for m in side if m}) > 1 for side in (ours, theirs)):
         return None
+    if not _same_letters(judgements.query_ids, [query.id for query in queries]):
+        return None
     by_number = {m[2]: m[0] for m in ours if m}
     numbers = [m[2] for m in theirs if m]
     if len(by_number) < len(ours) or len(set(numbers)) < len(numbers) or not set(numbers) <= by_number.keys():
         return None
     return tuple(by_number[number] for number in numbers)
+
+
+def _same_letters(theirs: Sequence[str], ours: Sequence[str]) -> bool:
+    """Whether the same stands before the numbers of both, or nothing before those of one: D7 is not Q7, but may be 7.
+
+    >>> _same_letters(["D7"], ["Q7"]), _same_letters(["7"], ["D7"]), _same_letters(["D07"], ["D7", "D8"])
+    (False, True, True)
+    """
+    before = [{re.sub(r"\d+$", "", name) for name in side if name[-1:].isdigit()} for side in (theirs, ours)]
+    return {""} in before or before[0] <= before[1]
 
 
 def alike_documents(judgements: Judgements, ours: Sequence[str]) -> tuple[Judgements, str] | None:
@@ -320,7 +334,8 @@ def alike_documents(judgements: Judgements, ours: Sequence[str]) -> tuple[Judgem
         names = {name: by_name.get(alike(name), name) for name in theirs}
         known = {name for name in theirs if alike(name) in by_name}
         one_to_one = len(by_name) == len(ours) and len({alike(name) for name in theirs}) == len(theirs)
-        if one_to_one and 10 * len(known) >= 9 * len(theirs) > 0:
+        told_apart = what == BEFORE and not _same_letters(theirs, ours)
+        if one_to_one and not told_apart and 10 * len(known) >= 9 * len(theirs) > 0:
             first = next(name for name in theirs if name in known)
             said = f"documents are matched, {what} apart: judgements of {first} are of {names[first]}"
             ids = Texts.of([names[name] for name in judgements.document_ids])

@@ -143,7 +143,8 @@ def _has_documents(folder: Path, packed: list[Path], format: str | None) -> bool
     fitting = fitting_formats(folder) if format is None else [format] * READERS[format].recognise(folder)
     if not fitting or not all(READERS[name].last for name in fitting):
         return bool(fitting)
-    plain = sum(file.stat().st_size for file in islice(files_under(folder), MANY) if file not in packed)
+    beside = sorted(set(islice(files_under(folder), MANY)).difference(packed))
+    plain = sum(file.stat().st_size for file in beside if named_role(file, folder) != OTHER)
     return plain >= sum(file.stat().st_size for file in packed)
 
 

@@ -184,8 +184,9 @@ def _id_names(records: list[Mapping[str, Any]], judged: frozenset[str]) -> tuple
             return (folded(name),)
     values = {name: [text_id(record.get(name)) for record in records] for name in records[0]}
     alone = [name for name, ids in values.items() if all(ids) and len(set(ids)) == len(ids)]
-    found = next((name for name in alone if judged.intersection(filter(None, values[name]))), None)
-    found = found or find_field(alone, INSTEAD)
+    judged_by = {name: len(judged.intersection(filter(None, values[name]))) for name in alone}
+    most = max(alone, key=judged_by.__getitem__, default=None)
+    found = most if most is not None and judged_by[most] else find_field(alone, INSTEAD)
     return ID_FIELDS if found is None else (folded(found),)
 
 

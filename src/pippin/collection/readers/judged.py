@@ -3,8 +3,9 @@ relevant, or tables and JSON with named fields, among them queries with lists of
 
 Labels are whole numbers as they stand. Fractions and words become grades in their order, and a note says which: what is
 not above zero is 0, the fractions above it 1, 2, 3 … from the smallest on (0, 1, 2 … where all are 1 and more); words
-are looked up in `SCALES`. A judgement that stands twice with the same label counts once; with another label it is an
-error. Where a table of judgements holds the text of the queries too, as ESCI's, `queries_within` finds them.
+are looked up in `SCALES`, then in `LEVELS`. A judgement that stands twice with the same label counts once; with another
+label it is an error. Where a table of judgements holds the text of the queries too, as ESCI's, `queries_within` finds
+them.
 """
 
 from __future__ import annotations
@@ -182,7 +183,16 @@ def _usual_places(width: int, rows: list[list[str]]) -> Places:
 
 
 def _may_be_label(cell: str) -> bool:
-    return _number(cell) is not None or any(cell.lower() in scale for scale in (*SCALES, *LEVELS))
+    return _number(cell) is not None or any(_word(cell) in scale for scale in (*SCALES, *LEVELS))
+
+
+def _word(label: Any) -> str:
+    """A label as scales have it.
+
+    >>> _word("Non-Relevant"), _word("highly_relevant")
+    ('non relevant', 'highly relevant')
+    """
+    return " ".join(re.sub(r"[_-]", " ", str(label).lower()).split())
 
 
 def _cells(line: str) -> list[str]:
@@ -332,7 +342,7 @@ def _graded(given: list[Any]) -> tuple[list[int | None], str]:
     labels = [label_of(str(value)) for value in given]
     if None not in labels:
         return labels, ""
-    words = [" ".join(str(value).lower().replace("_", " ").split()) for value in given]
+    words = [_word(value) for value in given]
     scale = next((scale for scale in SCALES if set(words) <= set(scale)), None)
     if scale is not None:
         said = ", ".join(f"{word} = {grade}" for grade, word in enumerate(scale))

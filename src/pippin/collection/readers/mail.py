@@ -83,8 +83,15 @@ def _body(message: EmailMessage) -> str:
         return parse_html(data, encoding=part.get_content_charset()).body
     try:
         return clean(data.decode(part.get_content_charset("utf-8")))
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # not even a name of an encoding, or bytes that are not of it
         return plain_text(data)
+
+
+def _message_id(message: EmailMessage) -> str:
+    """The Message-ID as it is written: the parser fails on what is none."""
+    said = next((str(value) for name, value in message.raw_items() if name.lower() == "message-id"), "")
+    plain = said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "%20".join(plain.strip().strip("<>").split())
 
 
 def _documents(files: list[Path], folder: Path, streams: tuple[str, ...]) -> Iterator[Document]:
@@ -93,7 +100,7 @@ def _documents(files: list[Path], folder: Path, streams: tuple[str, ...]) -> Ite
             message = message_from_bytes(data, policy=policy.default)
             name = id_of_file(file, folder)
             if file.suffix.lower() in MANY:
-                name = "%20".join(str(message["message-id"] or "").strip().strip("<>").split()) or f"{name}/{number}"
+                name = _message_id(message) or f"{name}/{number}"
             said = {"title": clean(str(message["subject"] or "")), "body": _body(message)}
             yield Document(name, {stream: said[stream] for stream in streams})
 

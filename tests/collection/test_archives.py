@@ -150,6 +150,7 @@ def test_notes_beside_an_archive_are_not_taken_for_the_documents(tmp_path: Path)
         packed.writestr("docs.jsonl", DOCS)
     collection = read_collection(folder)
     assert (collection.reader, len(list(collection))) == ("jsonl", 2)
+    assert list(collection.notes) == ["read as if unpacked: docs.zip"]
 
 
 def test_a_license_larger_than_the_archive_does_not_count(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ TAR_AT = 257  # where a tar says that it is one
 HEADER = 512  # bytes that a member takes beside its own: many empty files fill a disk too
 MANY = 10_000  # names of a folder that are looked at
 DEEPEST = 3  # archives in archives, folders in folders
-SHOWN = 3  # names of links that are told
+SHOWN = 3  # names that are told
 
 
 def is_packed(path: Path) -> bool:
@@ -122,6 +122,7 @@ class Unpacked:
             copy = place / parent.relative_to(folder)
             copy.mkdir(parents=True, exist_ok=True)
             _link_beside(parent, copy, names)
+        self.notes.append(f"read as if unpacked: {_some([file.name for file in archives])}")
         for file in archives:
             self._extracted(file, os.fspath(file), place / file.relative_to(folder).parent, Budget(file), 1)
         return place
@@ -282,8 +283,7 @@ class Members:
                 self._copied(self.folder / waiting.pop(name), self.folder / name)
         if not waiting:
             return []
-        some = ", ".join(list(waiting)[:SHOWN]) + (" …" if len(waiting) > SHOWN else "")
-        return [f"links in {self.archive.name} that lead to no file of it are left out: {some}"]
+        return [f"links in {self.archive.name} that lead to no file of it are left out: {_some(list(waiting))}"]
 
     def _copied(self, source: Path, path: Path) -> None:
         if source == path:
@@ -295,6 +295,10 @@ class Members:
         except OSError:
             self.budget.take(source.stat().st_size)
             shutil.copyfile(source, path)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
 
 
 def _target(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:

@@ -355,6 +355,13 @@ def test_judgements_may_have_a_column_for_each_query_or_document(table: str, tmp
     assert told.notes[0].partition(" ")[2].startswith("has a column for each ")
 
 
+def test_a_file_that_begins_like_mail_makes_no_mail_of_texts(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        put(tmp_path, name, "apples")
+    put(tmp_path, "todo", "Date: tomorrow\npears\n")
+    assert [document.id for document in read_collection(tmp_path)] == ["a.txt", "b.txt"]
+
+
 def test_mail_in_one_file_is_known_by_its_message_ids(tmp_path: Path) -> None:
     messages = [f"From x@y.z Mon Jan  1 00:00:00 2024\nMessage-ID: <{n}@x>\nSubject: {n}\n\n>From me\n\n" for n in "ab"]
     path = put(tmp_path, "list.mbox", "".join(messages) + "From x@y.z Mon Jan  1 00:00:00 2024\n\nno id\n")

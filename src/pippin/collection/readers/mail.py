@@ -52,9 +52,12 @@ def mail_files(path: Path) -> list[Path]:
 
 
 def _recognise(path: Path) -> bool:
+    """Whether there is a file that is called mail, or most files without a role look like it."""
     if path.is_file():
         return _holds_mail(path)
-    return any(named_role(file, path) is None and _holds_mail(file) for file in islice(files_under(path), LOOK))
+    files = [file for file in islice(files_under(path), LOOK) if named_role(file, path) is None]
+    held = [file for file in files if _holds_mail(file)]
+    return any(file.suffix for file in held) or 2 * len(held) > len(files)
 
 
 def _messages(file: Path) -> Iterator[bytes]:

@@ -99,6 +99,8 @@ def test_what_is_won_back_of_mixing(tasks: list[Input], tmp_path: Path) -> None:
     assert share > 0.8
     assert table.rows[0][2] == f"{np.mean(list(high.values())):.4f}"
     assert "Over all 36 test queries" in table.notes[0]
+    same = won_back(results, mixture, [mixture], baseline, chains, "NDCG@10")
+    assert [row[-1] for row in same.rows[2:]] == ["nothing lost"] * 2
     assert table.notes[1].startswith("classes > ranksvm takes 97% (")  # 35 of 36
     assert table.notes[1].endswith("of the queries for their own task; the commonest task is that of 50%.")
 
@@ -123,6 +125,20 @@ def test_words_of_several_topics_are_queries_with_subtopics(pages: Collection, t
     assert [query.id for query in queries] == ["apple"]
     assert [(query.id, query.text) for query in subqueries] == [("apple.1", "apple pie"), ("apple.2", "apple chip")]
     assert judged.splitlines() == ["apple 1 d1 1", "apple 2 d2 1"]
+
+
+def test_topics_count_once_for_a_word_and_only_with_a_relevant_page(pages: Collection, tmp_path: Path) -> None:
+    texts = {"1": "apple apples pie", "2": "apple chip", "3": "pear pears", "5": "apple tree", "6": "pie"}
+    queries = tuple(Query(name, text) for name, text in texts.items())
+    judged = Judgements.of({"1": {"d1": 1}, "2": {"d2": 1}, "3": {"d4": 1}, "6": {"d5": 0}})
+    build(replace(pages, queries=queries[:3]), tmp_path / "b", Recipe("bm25@body", folds=3, meta=False))
+    asked = replace(pages, queries=queries, judgements=judged)
+    _, subqueries, _ = ambiguous(open_source(tmp_path / "b")[0], asked, "")
+    assert [(query.id, query.text) for query in subqueries] == [("apple.1", texts["1"]), ("apple.2", texts["2"])]
+    table = diversity_table(tmp_path / "b", asked, "")
+    assert (table.rows, table.notes) == (
+        [], ["Not measured: fewer than two words of orchard's topics stand in several of them."],
+    )  # fmt: skip
 
 
 def test_the_embedded_collections_topics_are_diversified(tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ def test_fewer_folds_judge_with_models_that_have_not_seen_them() -> None:
     np.testing.assert_array_equal(quick(judged=5).fit(TRAIN).predict(TEST), every.predict(TEST))
 
 
+def test_a_fold_of_one_query_is_too_little_to_judge_by() -> None:
+    with pytest.raises(DataError, match="judged=1 leaves fewer than 3 queries to judge by; take more"):
+        quick(judged=1).fit(planted(4))
+
+
 class _Hours:
     """A clock that only training moves on: by the seconds a ranker takes for a query."""
 

@@ -34,15 +34,19 @@ _PLAIN = "BM25"
 
 
 def ambiguous(index: Index, collection: Collection, task: str) -> tuple[list[Query], list[Query], str]:
-    """Words with several topics of a task, these topics as subqueries, and the judgements by subtopic as text."""
+    """Words with several topics of a task that have a relevant page, these topics as subqueries, and the judgements by
+    subtopic as text.
+    """
     judged = labels_by_query(collection.judgements)
     by_word: dict[str, list[Query]] = {}
     said: dict[str, str] = {}  # a stem as it was first written
     for topic in (query for query in collection.queries if query.task == task):
-        for text in dict.fromkeys(re.findall(r"[a-z]+", topic.text.lower())):
-            for stem in index.analyse(text):
-                said.setdefault(stem, text)
-                by_word.setdefault(said[stem], []).append(topic)
+        if not any(judged.get(topic.id, {}).values()):
+            continue
+        words = dict.fromkeys(re.findall(r"[a-z]+", topic.text.lower()))
+        stems = [(stem, text) for text in words for stem in index.analyse(text)]
+        for word in dict.fromkeys(said.setdefault(stem, text) for stem, text in stems):
+            by_word.setdefault(word, []).append(topic)
     queries, subqueries, lines = [], [], []
     for word, own in sorted(by_word.items()):
         if len(own) < 2:
@@ -58,6 +62,10 @@ def diversity_table(built: Path, collection: Collection, task: str, methods: Seq
     """Each method beside BM25, by the measures of diversity as ndeval computes them."""
     index, _ = open_source(built)
     queries, subqueries, judgements = ambiguous(index, collection, task)
+    heads = ["run", *MEASURES, f"against {_PLAIN}", "p"]
+    if len(queries) < 2:
+        few = f"Not measured: fewer than two words of {collection.name}'s topics stand in several of them."
+        return Table(heads, [], names=1, notes=[few])
     plain = search(index, queries, top=100).run()
     runs = {_PLAIN: plain, **{one: diversify(plain, index, one, subtopics=subqueries) for one in methods}}
     means, values = _judged(runs, judgements)
@@ -74,7 +82,7 @@ def diversity_table(built: Path, collection: Collection, task: str, methods: Seq
     )
     notes = [f"{subtopics}; the difference in {MEASURES[0]}, with a 95 % interval that draws queries anew; p is of t "
              "over queries, Holm."]  # fmt: skip
-    return Table(["run", *MEASURES, f"against {_PLAIN}", "p"], rows, names=1, notes=notes)
+    return Table(heads, rows, names=1, notes=notes)
 
 
 def _judged(runs: dict[str, Run], judgements: str) -> tuple[dict[str, list[float]], dict[str, dict[str, float]]]:

@@ -70,9 +70,14 @@ def won_back(
     queries = [query for query in table[baseline] if query in apart]
     low, high = (np.array([one[query] for query in queries]) for one in (table[baseline], apart))
     rows = [[mixture.data, f"{baseline}, each task apart", f"{high.mean():.4f}", difference(high - low), "100%"]]
+    lost = high.mean() > low.mean()
     for name in there:
         own = np.array([table[name][query] for query in queries])
-        told = ["", ""] if name == baseline else [difference(own - low), str(closed(own, low, high))]
+        told = (
+            ["", ""]
+            if name == baseline
+            else [difference(own - low), str(closed(own, low, high)) if lost else "nothing lost"]
+        )
         rows.append([mixture.data, name, f"{own.mean():.4f}", *told])
     notes = [f"Over all {len(queries)} test queries; 95 % intervals draw queries anew.", *_guesses(results, mixture)]
     heads = ["data", "ranker", measure, "against all tasks in one", "won back"]

@@ -119,11 +119,14 @@ class Auto(Ranker):
         able = [one for one in SETTINGS if self._takes(one, pool)][: self.trials]
         if not able:
             raise DataError(f"{self.name}: of the settings that take this data none is left; leave less out by without")
-        dealt = deal(pool, unlike_queries(pool, self.name), self.folds, self.seed)
+        unlike = unlike_queries(pool, self.name)
+        dealt = deal(pool, unlike, self.folds, self.seed)
         if len(dealt) < _FEWEST:
             self._take_first(able, pool, len(dealt))
             return
         folds = min(self.judged or len(dealt), len(dealt))
+        if np.isin(np.concatenate(dealt[:folds]), unlike).sum() < _FEWEST:
+            raise DataError(f"{self.name}: judged={folds} leaves fewer than {_FEWEST} queries to judge by; take more")
         bar = Bar(len(able) * folds, self.name) if self.verbose else None
         trials = Trials(self._made, pool, dealt, clock, bar)
         try:

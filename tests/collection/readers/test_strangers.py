@@ -493,6 +493,15 @@ def test_labels_become_grades(labels: tuple[str, ...], expected: list[int], note
     assert told.notes == ([note] if note else [])
 
 
+@pytest.mark.parametrize("row", ["1 0 a nan", "q Q0 a x"])
+def test_a_first_judgement_without_a_label_is_no_heading(row: str, tmp_path: Path) -> None:
+    path = put(tmp_path, "qrels.txt", f"{row}\n{row.split(maxsplit=1)[0]} 0 b 1\n")
+    with pytest.raises(DataError, match=rf"qrels.txt:1: the label '{row.rsplit(maxsplit=1)[-1]}' is neither"):
+        read_judged(path)
+    put(tmp_path, "qrels.txt", "who iteration what how\n1 0 b 1\n")
+    assert read_judged(path).labels.tolist() == [1]
+
+
 def test_judgements_that_stand_twice(tmp_path: Path) -> None:
     told = Told()
     assert read_judged(put(tmp_path, "qrels.txt", QRELS + QRELS), told).labels.tolist() == [2, 1]

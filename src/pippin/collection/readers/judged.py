@@ -155,7 +155,7 @@ def _columns(path: Path, form: str | None, told: Told | None) -> Iterator[Raw]:
     if places is None:
         if width not in (2, 3, 4, 5):
             raise DataError(f"a judgement has 3 or 4 columns (query, document, label), not {width}", path, rows[0][0])
-        headed = width > 2 and label_of(first[-1]) is None and len(rows) > 1 and label_of(rows[1][1][-1]) is not None
+        headed = width > 2 and len(rows) > 1 and _are_headings(first, rows[1][1])
         places = _usual_places(width, [cells for _, cells in rows[headed : headed + LOOK]])
     for number, cells in rows[headed:]:
         if len(cells) != width:
@@ -166,6 +166,12 @@ def _columns(path: Path, form: str | None, told: Told | None) -> Iterator[Raw]:
         yield number, query, document, 1 if places[2] is None else cells[places[2]]
     if places[2] is None and told is not None:
         told.notes.append(WITHOUT_LABELS)
+
+
+def _are_headings(first: list[str], second: list[str]) -> bool:
+    """Whether a row is one of headings, and not a judgement whose label is none."""
+    numbers = any(_number(cell) is not None for cell in first)
+    return not numbers and first[0] != second[0] and label_of(second[-1]) is not None
 
 
 def _usual_places(width: int, rows: list[list[str]]) -> Places:

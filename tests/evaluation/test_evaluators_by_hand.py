@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pippin
+from pippin.report.evaluation import per_query_table
 
 
 def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> None:
@@ -30,6 +31,18 @@ def test_trectools_drops_the_zeros_before_a_topic() -> None:
     assert kept["RBP(p=0.5)"] == {"002": 0.5, "010": 0.5}
     words = {"q02": judged["002"]}
     assert list(pippin.evaluate(words, {"q02": run["002"]}, "P@5", tool="trectools").per_query["P@5"]) == ["q02"]
+
+
+def test_tools_that_drop_zeros_stand_beside_others_query_by_query() -> None:
+    judged = {"002": {"a": 1, "b": 0}, "010": {"c": 1, "d": 0}}
+    run, other = ({"002": {"a": a, "b": 1.0}, "010": {"c": 6.0, "d": 5.0}} for a in (5.0, 0.5))
+    both = pippin.evaluate(judged, run, "RR", tool=["official", "trectools"])
+    assert set(both.to_dict()["query"]) == set(judged)
+    rows = [line.split(",") for line in per_query_table([*both.values()], "csv").splitlines()]
+    assert [(query, float(a), float(b)) for query, a, b in rows[1:]] == [("002", 1.0, 1.0), ("010", 1.0, 1.0)]
+    assert per_query_table([both["trectools"]], "csv").splitlines()[1].startswith("2,")
+    compared = pippin.compare(judged, {"run": run, "other": other}, "RR", ["official", "trectools"])
+    assert {board.table.query_ids for board in compared.boards} == {("002", "010")}
 
 
 def test_recpack_sorts_documents_as_they_first_come_in_the_data() -> None:

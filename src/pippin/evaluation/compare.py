@@ -303,8 +303,8 @@ def _board(
 ) -> Board:
     values, means, ranges = {}, {}, {}
     for name, rankings in systems.items():
-        evaluated = evaluate_rankings(rankings, [measure], tool, overrides, name)
-        values[name], means[name] = evaluated.per_query[measure], evaluated.mean[measure]
+        (column,) = evaluate_rankings(rankings, [measure], tool, overrides, name).columns
+        values[name], means[name] = dict(zip(column.query_ids, column.values.tolist(), strict=True)), column.mean
         if ties:
             worst, best = (
                 evaluate_rankings(rankings, [measure], tool, {**overrides, "ties": bound}, name).mean[measure]

@@ -86,9 +86,9 @@ class Evaluation(Drawn, Frozen, eq=False):
         raise UnknownName("measure of this evaluation", text, self.mean)
 
     def to_dict(self) -> dict[str, Any]:
-        """A long table: query, measure, value."""
+        """A long table: query as the data calls it, measure, value."""
         return {
-            "query": [query for c in self.columns for query in c.topics],
+            "query": [query for c in self.columns for query in c.query_ids],
             "measure": [c.asked for c in self.columns for _ in c.query_ids],
             "value": np.concatenate([c.values for c in self.columns]),
         }

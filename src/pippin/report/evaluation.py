@@ -64,6 +64,7 @@ def _best(evaluations: Sequence[Evaluation], names: int) -> set[tuple[int, int]]
 def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> str:
     """One row per query (and a mean), one column per scored file, tool and measure."""
     several = len({e.name for e in evaluations}) > 1
+    alone = len({e.tool.name for e in evaluations}) == 1  # tools beside each other share a row, whatever they call it
     headers = ["query"]
     columns: list[tuple[Column, dict[str, float]]] = []
     for evaluation in evaluations:
@@ -73,11 +74,12 @@ def per_query_table(evaluations: Sequence[Evaluation], form: str = "table") -> s
                 *([evaluation.tool.name] if len(evaluations) > 1 else []),
             ]
             headers.append(" ".join([*parts, column.asked]) + _star(column, evaluation, form))
-            columns.append((column, dict(zip(column.topics, column.values.tolist(), strict=True))))
-    queries = dict.fromkeys(q for column, _ in columns for q in column.topics)
+            queries = column.topics if alone else column.query_ids
+            columns.append((column, dict(zip(queries, column.values.tolist(), strict=True))))
+    asked = dict.fromkeys(query for _, values in columns for query in values)
     rows = [
         [query, *(number(values.get(query, math.nan), _digits(column, form)) for column, values in columns)]
-        for query in queries
+        for query in asked
     ]
     if form != "csv":
         rows.append(["all", *(number(column.mean, _digits(column, form)) for column, _ in columns)])

@@ -110,6 +110,22 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
     assert found["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
+def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
+    """MTEB's nAUC of a run that finds all."""
+    judged, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}
+    (tmp_path / "T.json").write_text('{"scores": {"test": [{"nauc_ndcg_at_10_max": NaN, "ndcg_at_10": NaN}]}}')
+    (nauc, ndcg) = report_of(judged, run, tmp_path)
+    assert nauc.same
+    assert not ndcg.same
+
+
+@pytest.mark.parametrize("scores", [{"ndcg_at_10": 1.0}, ["default"], 1.0])
+def test_scores_of_another_shape_are_told(scores: object, tmp_path: Path) -> None:
+    (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": scores}}))
+    with pytest.raises(DataError, match="scores of split 'test' are no list"):
+        report_of({"q": {"a": 1}}, {"q": {"a": 1.0}}, tmp_path)
+
+
 def test_splits_of_mteb_go_with_those_of_its_predictions(tmp_path: Path) -> None:
     judged = {"q": {"a": 1, "b": 0}, "p": {"c": 1}}
     runs = {"test": {"q": {"a": 0.1, "b": 0.5}}, "dev": {"p": {"c": 1.0}}}

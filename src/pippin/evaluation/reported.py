@@ -9,6 +9,7 @@ the other tools.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class Reported:
     @property
     def same(self) -> bool:
         """Whether the tool gives it."""
-        return abs(self.reported - self.recomputed) <= _CLOSE
+        return _same(self.reported, self.recomputed)
 
     def sentence(self) -> str:
         """The verdict in plain words."""
@@ -49,6 +50,10 @@ class Reported:
             return f"{head}: not the same."
         named, more = ", ".join(self.tools[:_NAMED]), len(self.tools) - _NAMED
         return f"{head}: not the same; it is what {named}{f' and {more} more' if more > 0 else ''} would give."
+
+
+def _same(a: float, b: float) -> bool:
+    return abs(a - b) <= _CLOSE or (math.isnan(a) and math.isnan(b))  # MTEB's nAUC has no value where all is found
 
 
 def report_of(
@@ -94,7 +99,7 @@ def recomputed(rankings: Rankings, numbers: Mapping[str, float], tool: Tool, pre
             again = evaluate_rankings(rankings, [name], tool, {}, "").mean[name]
         except PippinError:
             continue
-        others = () if abs(value - again) <= _CLOSE else tuple(_givers(rankings, tool.measure(name).text, value, tool))
+        others = () if _same(value, again) else tuple(_givers(rankings, tool.measure(name).text, value, tool))
         found.append(Reported(prefix + name, value, again, others))
     if not found:
         raise DataError(
@@ -112,7 +117,7 @@ def _givers(rankings: Rankings, measure: str, value: float, but: Tool) -> Iterat
         if tool is but:
             continue
         try:
-            if abs(evaluate_rankings(rankings, [measure], tool, {}, "").mean[measure] - value) <= _CLOSE:
+            if _same(evaluate_rankings(rankings, [measure], tool, {}, "").mean[measure], value):
                 yield tool.name
         except PippinError:
             continue
@@ -142,6 +147,8 @@ def _parts(found: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[Place
         return {(): _numbers(found)}
     parts: dict[Place, Numbers] = {}
     for split, subsets in found["scores"].items():
+        if not isinstance(subsets, list) or not all(isinstance(subset, dict) for subset in subsets):
+            raise DataError(f"the scores of split {split!r} are no list with a dict for each subset", os.fspath(path))
         for subset in subsets:
             parts[split, str(subset.get("hf_subset", "default"))] = _numbers(subset)
     if not parts:
@@ -215,7 +222,7 @@ def _answer(rankings: Rankings, answer: Mapping[str, Any], measure: str, tool: T
     """The scores of an answer, of all requests and of each, computed again."""
     found = evaluate_rankings(rankings, [measure], tool, {}, "")
     mean, score = found.mean[measure], float(answer["metric_score"])
-    others = () if abs(score - mean) <= _CLOSE else tuple(_givers(rankings, tool.measure(measure).text, score, tool))
+    others = () if _same(score, mean) else tuple(_givers(rankings, tool.measure(measure).text, score, tool))
     reports = [Reported(f"metric_score ({measure})", score, mean, others)]
     for query, detail in answer.get("details", {}).items():
         if (value := found.per_query[measure].get(query)) is not None and "metric_score" in detail:

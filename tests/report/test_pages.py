@@ -214,6 +214,17 @@ def test_a_reconciliation_follows_its_tool(seen: Seen, pages: dict[str, Path]) -
     assert shown.locator('nav a[href="#tools"]').is_visible()
 
 
+def test_a_reconciliation_says_what_a_tool_does_not_give(seen: Seen, tmp_path: Path) -> None:
+    """CatBoost's ERR takes labels for probabilities."""
+    asked = {"NDCG@10": ["letor4", "catboost"], "ERR@10": ["letor4"]}
+    found = [
+        r for m, tools in asked.items() for r in pippin.reconcile(DATA, SYSTEMS["lm"], m, "official", tools).values()
+    ]
+    (tmp_path / "two.html").write_text(reconcile_page(found, []), encoding="utf-8")
+    shown = seen.open(tmp_path / "two.html", "#tool=catboost&measure=ERR@10")
+    assert shown.locator("#finding").inner_text() == "catboost gives no ERR@10 here."
+
+
 def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: Path, results: Results) -> None:
     shown = seen.open(file)
     shown.click('#tool-chips [data-tool="yahoo"]')

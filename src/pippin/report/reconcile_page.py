@@ -54,7 +54,7 @@ def _panel(names: Names, reconciliations: Sequence[Reconciliation]) -> dict[str,
     means = np.full((len(names.tools), len(names.measures), 1), np.nan)
     told: dict[str, Any] = {m: {RUN: {"ways": [-1] * len(names.tools), "found": []}} for m in names.measures}
     number = {query: i for i, query in enumerate(reconciliations[0].query_ids)}
-    findings = [["" for _ in names.tools] for _ in names.measures]
+    findings = [[f"{tool} gives no {measure} here." for tool in names.tools] for measure in names.measures]
     for r in reconciliations:
         m, t = names.measures.index(r.measure), names.tools.index(r.target.name)
         means[0, m, 0], means[t, m, 0] = r.before, r.after

@@ -58,12 +58,23 @@ class Shared:
         self._settled: dict[int | None, Ranking] = {}  # by what labels were capped at
         # Ranked labels and ties of a run, by all that its order hangs on: rules that leave ties open share one.
         self.of_run: dict[tuple[object, ...], tuple[NDArray[np.int32], NDArray[np.uint8]]] = {}
+        self._met: NDArray[np.int64] | None = None
 
     def checked(self, data: Dataset, scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.float64]:
         """The scores, looked at once."""
         if self._checked is None:
             self._checked = check_scores(data, scores, allow_infinite)
         return self._checked
+
+    def first_met(self, documents: Texts, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of every list, those first whose document comes first in the data; looked for once."""
+        if self._met is None:
+            text, starts = documents.buffer.tobytes(), documents.starts
+            ids = [text[a:b] for a, b in zip(starts.tolist(), (starts + documents.lengths).tolist(), strict=True)]
+            first = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
+            place = np.fromiter(map(first.__getitem__, ids), np.int64, len(ids))
+            self._met = np.lexsort((place, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
+        return self._met
 
     def ranking(
         self, data: Dataset, scores: NDArray[np.float64], rule: tuple[Texts | None, str, bool], convention: Convention
@@ -167,10 +178,10 @@ def _as_first_met(
     if not ranking.tied.any():
         return ranking
     if isinstance(scored, Run):
-        rows = _first_met(scored.document_ids, scored.offsets)
+        rows = shared.first_met(scored.document_ids, scored.offsets)
         scored = replace(scored, document_ids=scored.document_ids.take(rows), scores=scored.scores[rows])
     elif isinstance(judged, Dataset) and judged.document_ids is not None:
-        rows = _first_met(judged.document_ids, judged.offsets)
+        rows = shared.first_met(judged.document_ids, judged.offsets)
         if not np.array_equal(rows, np.arange(len(rows))):
             judged = Dataset(
                 np.empty((len(rows), 0)), judged.labels[rows], judged.offsets, judged.query_ids,
@@ -178,14 +189,6 @@ def _as_first_met(
             )  # fmt: skip
             scored, shared = scored[rows], Shared()
     return _order(judged, scored, convention, allow_infinite, shared)
-
-
-def _first_met(documents: Texts, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of every list, those first whose document comes first in the data."""
-    met: dict[str, int] = {}
-    place = np.array([met.setdefault(document, len(met)) for document in documents], np.int64)
-    rows: NDArray[np.int64] = np.lexsort((place, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
-    return rows
 
 
 def settled(ranking: Ranking, convention: Convention) -> Ranking:

@@ -51,7 +51,7 @@ def replies(script: Path, *words: str) -> list[str]:
     ("words", "offered"),
     [
         (["ev"], ["eval"]),
-        (["eval", "--to"], ["--tool", "--top-label"]),
+        (["eval", "--to"], ["--tool", "--top-label", "--topic-ids"]),
         (["eval", "--tool", "letor"], ["letor3", "letor4"]),
         (["eval", "-t", "yahoo,lett"], []),
         (["eval", "-t", "yahoo,letor"], ["yahoo,letor3", "yahoo,letor4"]),

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,55 +101,32 @@ def test_a_worker_killed_while_trees_grow(
     assert disturbed.boosters_ == quiet.boosters_
 
 
-@pytest.mark.parametrize("moment", ["asked for a port", "sent the validation set"])
-def test_a_worker_killed_before_trees_grow(
-    moment: str, client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("moment", "error"), [("_networks", OSError), ("_shipped", KeyError), ("_watch", CancelledError)]
+)
+def test_whenever_a_worker_is_lost_it_begins_anew(
+    moment: str,
+    error: type[Exception],
+    client: Any,
+    data: tuple[Dataset, Dataset],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """While it is asked for a port, is sent the validation set, or has its share."""
     train, valid = data
     write_partitions(train, tmp_path / "parts", rows=150)
     quiet = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
-    victim = min(client.run(os.getpid).values())
-    place, name = (larger, "_networks") if moment == "asked for a port" else (client, "scatter")
-    asked, begin_anew, killed, lost = getattr(place, name), larger._begin_anew, False, 0
+    asked, raised, begun_anew = getattr(larger, moment), [error], []
 
-    def kill_and_ask(*given: Any, **options: Any) -> Any:
-        nonlocal killed
-        if not killed:
-            os.kill(victim, signal.SIGKILL)
-        killed = True
-        return asked(*given, **options)
+    def lost_at_first(*given: Any) -> Any:
+        if raised:
+            raise raised.pop()("gone")
+        return asked(*given)
 
-    def count_and_begin_anew(*given: Any) -> None:
-        nonlocal lost
-        lost += 1
-        begin_anew(*given)
-
-    monkeypatch.setattr(place, name, kill_and_ask)
-    monkeypatch.setattr(larger, "_begin_anew", count_and_begin_anew)
+    monkeypatch.setattr(larger, moment, lost_at_first)
+    monkeypatch.setattr(larger, "_begin_anew", lambda _, workers: begun_anew.append(len(workers)))
     disturbed = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
-    assert lost == 1
-    assert disturbed.boosters_ == quiet.boosters_
-
-
-def test_shares_that_the_scheduler_cancels(
-    client: Any, data: tuple[Dataset, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it does where the validation set was on a worker that it no longer hears."""
-    train, valid = data
-    write_partitions(train, tmp_path / "parts", rows=150)
-    quiet = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
-    watch, watched = larger._watch, 0
-
-    def cancel_and_watch(asked: Any, workers: Any, futures: Any) -> None:
-        nonlocal watched
-        watched += 1
-        if watched == 1:
-            asked.cancel(futures)
-        watch(asked, workers, futures)
-
-    monkeypatch.setattr(larger, "_watch", cancel_and_watch)
-    disturbed = larger.train_partitions(ranker(), tmp_path / "parts", client, valid)
-    assert watched == 2
+    assert begun_anew == [len(client.nthreads())]
     assert disturbed.boosters_ == quiet.boosters_
 
 

@@ -42,7 +42,7 @@ Census census(const std::uint8_t* p, std::int64_t size) {
         size -= rounds * kLanes;
     }
     Lanes rest = ~Lanes{} & ' ';
-    std::memcpy(&rest, p, static_cast<std::size_t>(size));
+    if (size) std::memcpy(&rest, p, static_cast<std::size_t>(size));  // an empty text may have no bytes to point at
     look(rest);
     for (std::int64_t i = 0; i < kLanes; ++i) {
         all.newlines += rest[i] == '\n';

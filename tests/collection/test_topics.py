@@ -114,3 +114,11 @@ def test_bad_topics(tmp_path: Path, text: str | bytes, sentence: str, line: int 
         read_queries(path)
     assert sentence in caught.value.message
     assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_what_never_ends_is_passed_over(tmp_path: Path) -> None:
+    """However often it begins: 100,000 times, it was looked through from each of them, which took hours."""
+    text = "<query id='1'>apples</query><!-- <query id='2'>pears</query> -->" + "<query id='3'>plums" * 100_000
+    assert [(query.id, query.text) for query in read_queries(written(tmp_path, text))] == [("1", "apples")]
+    text = "<top><num> 1 <title> apples </top>" + "<!-- never closed" * 100_000
+    assert [query.text for query in read_queries(written(tmp_path, text))] == ["apples"]

@@ -73,11 +73,9 @@ def won_back(
     lost = high.mean() > low.mean()
     for name in there:
         own = np.array([table[name][query] for query in queries])
-        told = (
-            ["", ""]
-            if name == baseline
-            else [difference(own - low), str(closed(own, low, high)) if lost else "nothing lost"]
-        )
+        told = ["", ""]
+        if name != baseline:
+            told = [difference(own - low), str(closed(own, low, high)) if lost else "nothing lost"]
         rows.append([mixture.data, name, f"{own.mean():.4f}", *told])
     notes = [f"Over all {len(queries)} test queries; 95 % intervals draw queries anew.", *_guesses(results, mixture)]
     heads = ["data", "ranker", measure, "against all tasks in one", "won back"]

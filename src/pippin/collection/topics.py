@@ -36,6 +36,7 @@ TOPIC = re.compile(
 QUERY = re.compile(  # NTCIR's, and others that have no topics
     r"<(?:query|question)(?=[\s>])([^>]*)>(.*?)</(?:query|question)>", re.DOTALL | re.IGNORECASE
 )
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 FIELD = re.compile(r"<(?:[a-z]{2}-)?([a-z_]\w*)[^>]*>([^<]*(?:<(?=[\s\d=])[^<]*)*)", re.IGNORECASE)
 LABEL = re.compile(r"\s*(?:number|topic|domain|description|narrative|concept\(s\)|summary)\s*:", re.IGNORECASE)
 NUMBER = re.compile(r"""\b(?:number|id|num|qid)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
@@ -115,8 +116,12 @@ def query_of(name: str, fields: Mapping[str, str], field: str | None, file: Path
 def _trec(path: Path) -> Iterator[Topic]:
     with open_stream(path) as file:
         text = decode(file.read())[0]
-    text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
-    for topic in TOPIC.finditer(text) if TOPIC.search(text) else QUERY.finditer(text):
+    # Nothing begins behind the last end: what never ends would be looked through from each of its beginnings.
+    commented = text.rfind("-->") + len("-->")
+    text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text[:commented]) + text[commented:]
+    small = text.lower()
+    ended = max(small.rfind(tag) + len(tag) for tag in ("</query>", "</question>"))
+    for topic in TOPIC.finditer(text) if TOPIC.search(text) else QUERY.finditer(text, 0, ended):
         line = text.count("\n", 0, topic.start()) + 1
         fields: dict[str, str] = {}
         for tag, content in FIELD.findall(topic[2]):

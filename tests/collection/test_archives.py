@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from pyarrow import CompressedOutputStream
 from tests.collection.readers.samples import put
-from tests.collection.readers.test_strangers import DOCS, QRELS, TOPICS
+from tests.collection.readers.shapes import DOCS, QRELS, TOPICS
 
 from pippin.cli.main import main
 from pippin.collection.archives import is_archive

@@ -1,8 +1,10 @@
 """What today's evaluators computed for the inputs of `tests/golden`, packed: a value per number, query and case.
 
 `modern.tsv` says how each recorded number is asked for, in the columns that the checker beside the data sets knows;
-`modern-rest.tsv` has those that it cannot compare, because the original raised an error for some query or left tied
-documents in an arbitrary order there. `compare` looks at all other queries of these.
+`modern-rest.tsv` has those that it cannot compare, and in the column `apart` why: the original raised an error for some
+query, drew lots for the order of tied documents, or does as no convention says with labels below 0. `compare` looks at
+all values that the original gave, and where it drew lots asks that they lie between those of the worst order and the
+best.
 
     python -m tests.golden.recordings        how many of each evaluator's numbers are compared, as a table
 """
@@ -21,13 +23,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tests.golden import HERE
 
 from pippin.cli.main import main
 
 ARCHIVE = HERE / "modern" / "recordings.tar.xz"
 KEPT = ("mean", "per_query", "unstable", "unstable_mean")
+MEAN = "the mean"  # where else the id of a query stands
 Row = dict[str, str]
 
 
@@ -86,6 +88,13 @@ def near(ours: Any, theirs: Any, tolerance: float) -> bool:
     return all(missing) if any(missing) else abs(ours - theirs) <= tolerance * max(1.0, abs(theirs))
 
 
+def between(ours: list[Any], theirs: Any, tolerance: float) -> bool:
+    """Whether a value is ours, or where there are two of ours, lies between them."""
+    if len(ours) == 1 or None in (*ours, theirs) or near(ours[0], theirs, tolerance):
+        return near(ours[0], theirs, tolerance)
+    return near(ours[1], theirs, tolerance) or min(ours) < theirs < max(ours)
+
+
 def unstable(recording: dict[str, Any], field: str, key: str) -> set[str]:
     """Queries (or means) whose value hangs on the order of the input."""
     listed = recording.get(field, [])
@@ -94,61 +103,54 @@ def unstable(recording: dict[str, Any], field: str, key: str) -> set[str]:
     return set(map(str, listed)) if isinstance(listed, list) else {key} if listed else set()
 
 
-def tied_queries(inputs: Path, case: str, form: str) -> set[str]:
-    """Queries with scores that are equal in single precision."""
-    scores: dict[str, list[np.float32]] = defaultdict(list)
-    if form == "trec":
-        for line in (inputs / f"{case}.run").read_text().splitlines():
-            scores[line.split()[0]].append(np.float32(float(line.split()[4])))
-    else:
-        listed = (inputs / f"{case}.scores").read_text().split()
-        for line, score in zip((inputs / f"{case}.letor4.txt").read_text().splitlines(), listed, strict=True):
-            scores[line.split()[1].removeprefix("qid:")].append(np.float32(float(score)))
-    return {query for query, found in scores.items() if len(set(found)) < len(found)}
-
-
-def compare(inputs: Path, name: str, *, whole: bool) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-    """Misses by evaluator, and which numbers of each were compared; `whole`: every query that is not called unstable,
-    or only those without ties and without a recorded error.
-    """
+def compare(inputs: Path, name: str) -> dict[str, list[str]]:
+    """Misses by evaluator."""
     asked: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows(name):
         asked[row["recorded"], row["form"]].append(row)
     misses: dict[str, list[str]] = defaultdict(list)
-    covered: dict[str, set[str]] = defaultdict(set)
     for folder, case, form, recording in recordings():
-        groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         for row in asked[folder, form]:
             if row["key"] in (recording.get("mean") or {}) or row["key"] in (recording.get("per_query") or {}):
-                groups[row["tool"], row["options"]].append(row)
-        left = set() if whole else tied_queries(inputs, case, form)
-        for (tool, options), group in groups.items():
-            found = evaluated(inputs, case, form, tool, options, sorted({row["measure"] for row in group}))
+                groups[row["tool"], row["options"], row.get("apart", "")].append(row)
+        for (tool, options, apart), group in groups.items():
+            if apart == "negative" and _has_negative(inputs, case, form):
+                continue
+            orders = [" --ties worst", " --ties best"] if apart == "lot" else [""]
+            measures = sorted({row["measure"] for row in group})
+            found = [evaluated(inputs, case, form, tool, options + order, measures) for order in orders]
             for row in group:
-                covered[folder].add(row["key"])
-                misses[folder] += [f"{case} {row['key']}: {m}" for m in _misses(row, recording, found, left, whole)]
-    return misses, covered
+                misses[folder] += [f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, found)]
+    return misses
 
 
 def coverage() -> str:
-    """By evaluator: its numbers, those that the map compares, and those that are compared in part or not at all."""
-    recorded: dict[str, set[str]] = defaultdict(set)
-    refused: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for folder, _, form, recording in recordings():
-        values = {**(recording.get("mean") or {}), **(recording.get("per_query") or {})}
-        recorded[folder] |= set(values)
-        refused[folder] |= {(key, form) for key in values if _refused(recording, key)}
+    """By evaluator: its numbers, those that the map compares, in part or not at all; and the values of all queries."""
     whole, part = (
-        {folder: {row["key"] for row in rows(name) if row["recorded"] == folder} for folder in recorded}
+        {(row["recorded"], row["key"], row["form"]): row for row in rows(name)}
         for name in ("modern.tsv", "modern-rest.tsv")
     )
-    lines = ["| evaluator | numbers | compared | share | in part | errors | not |", "| --- |" + " ---: |" * 6]
+    recorded: dict[str, set[str]] = defaultdict(set)
+    refused: dict[str, set[str]] = defaultdict(set)
+    given: dict[str, list[bool]] = defaultdict(list)  # of every value whether it is compared
+    for folder, _, form, recording in recordings():
+        for key in {**(recording.get("mean") or {}), **(recording.get("per_query") or {})}:
+            recorded[folder].add(key)
+            if _refused(recording, key):
+                refused[folder].add(key)
+            row = whole.get((folder, key, form)) or part.get((folder, key, form))
+            values = _given(key, recording, row["apart"] if row and "apart" in row else "errors")
+            given[folder] += [row is not None] * len(list(values))
+    lines = ["| evaluator | numbers | compared | share | in part | errors | not | values | share |"]
+    lines.append("| --- |" + " ---: |" * 8)
     for folder, keys in sorted(recorded.items()):
-        compared, partly = len(keys & whole[folder]), len(keys & part[folder] - whole[folder])
-        errors = len({key for key, _ in refused[folder]} - whole[folder])
+        compared = {key for name, key, _ in whole if name == folder}
+        partly = {key for name, key, _ in part if name == folder} - compared
         lines.append(
-            f"| {folder} | {len(keys)} | {compared} | {compared / len(keys):.0%} | {partly} | {errors} | "
-            f"{len(keys) - compared - partly} |"
+            f"| {folder} | {len(keys)} | {len(compared)} | {len(compared) / len(keys):.0%} | {len(partly)} | "
+            f"{len(refused[folder] - compared)} | {len(keys - compared - partly)} | {len(given[folder]):,} | "
+            f"{sum(given[folder]) / len(given[folder]):.0%} |"
         )
     return "\n".join(lines)
 
@@ -159,22 +161,34 @@ def _refused(recording: dict[str, Any], key: str) -> bool:
     return any(isinstance(value, dict) for value in (*values, (recording.get("mean") or {}).get(key)))
 
 
-def _misses(row: Row, recording: dict[str, Any], found: Any, left: set[str], whole: bool) -> Iterator[str]:
-    key, measure, tolerance = row["key"], row["measure"], float(row["tolerance"])
-    skip = unstable(recording, "unstable", key)
-    values = (recording.get("per_query") or {}).get(key) or {}
-    refused = {query for query, value in values.items() if isinstance(value, dict)}
-    for query, value in values.items():
-        ours = found["per_query"][measure].get(query)
-        if query not in skip | left | (set() if whole else refused) and not near(ours, value, tolerance):
-            yield f"query {query}: {ours}, recorded {value}"
+def _given(key: str, recording: dict[str, Any], apart: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a number that can be compared: of queries by their ids, and of the mean.
+
+    Those that hang on the order of the input cannot, unless lots were drawn; nor can errors, but the map has none.
+    """
+    skip = set() if apart == "lot" else unstable(recording, "unstable", key)
+    for query, value in ((recording.get("per_query") or {}).get(key) or {}).items():
+        if query not in skip and not (apart and isinstance(value, dict)):
+            yield query, value
     means = recording.get("mean") or {}
-    if key not in means or skip or key in unstable(recording, "unstable_mean", key):
-        return
-    if not whole and (left or refused or isinstance(means[key], dict)):
-        return
-    if not near(found["mean"][measure], means[key], tolerance):
-        yield f"mean: {found['mean'][measure]}, recorded {means[key]}"
+    hangs = skip or key in unstable(recording, "unstable_mean", key)
+    if key in means and not hangs and not (apart and isinstance(means[key], dict)):
+        yield MEAN, means[key]
+
+
+def _misses(row: Row, recording: dict[str, Any], found: list[Any]) -> Iterator[str]:
+    """Where what was found, under each order of ties, is not what was recorded."""
+    measure, tolerance = row["measure"], float(row["tolerance"])
+    for what, theirs in _given(row["key"], recording, row.get("apart", "")):
+        ours = [one["mean"][measure] if what == MEAN else one["per_query"][measure].get(what) for one in found]
+        if not between(ours, theirs, tolerance):
+            yield f"{what}: {ours}, recorded {theirs}"
+
+
+def _has_negative(inputs: Path, case: str, form: str) -> bool:
+    """Whether a case has labels below 0."""
+    end, column = ("qrels", 3) if form == "trec" else ("letor4.txt", 0)
+    return any(line.split()[column].startswith("-") for line in (inputs / f"{case}.{end}").read_text().splitlines())
 
 
 if __name__ == "__main__":

@@ -153,6 +153,20 @@ def hole(query: Query) -> float:
     return sum(label is None for label in query.ranked[: query.depth]) / over
 
 
+@twin("SpreadAUC")
+def spread_auc(query: Query) -> float:
+    """Pairs won where the relevant documents behind the first k are spread evenly over what is left."""
+    unjudged = sum(label is None for label in query.ranked)
+    others = len(query.judged) + unjudged - query.all_relevant
+    if not query.all_relevant or not others:
+        return UNDEFINED
+    places = [query.relevant(label) for label in query.ranked[: query.depth]]
+    places += [False] * ((query.cutoff or query.n) - len(places))
+    won = sum(sum(places[:i]) for i, hit in enumerate(places) if not hit)
+    left = others - places.count(False)
+    return (won + left * (sum(places) + query.all_relevant) / 2) / (query.all_relevant * others)
+
+
 @twin("Rgain")
 def r_gain(query: Query) -> float:
     """Gains of the first R over R."""

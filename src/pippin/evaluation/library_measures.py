@@ -6,6 +6,8 @@ give up (PFound), averages over cutoffs, and what an order by chance would give.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pippin.evaluation.convention import Convention
@@ -172,6 +174,48 @@ def _hole_of_run(ranking: Ranking, convention: Convention, measure: Measure, val
 register(Kind(
     "OwnHole", "the share of the first k that was not judged for the query; for a run, judged for no query",
     "such documents / k", "BEIR (its Hole)", _own_hole, ("cut",), expected=False, better="", whole=_hole_of_run,
+))  # fmt: skip
+
+
+def _spread_auc(ranking: Ranking, convention: Convention, measure: Measure, documents: Values | int) -> Values:
+    """AUC over so many documents, where the relevant ones behind the first k lie evenly among the others.
+
+    A place of the k that no document fills is one that is not relevant, even where there are not as many: with short
+    lists the value may leave 0 to 1.
+    """
+    sizes, ranks = ranking.sizes(), _ranks(ranking)
+    depth = np.broadcast_to(_depth(convention, measure) or sizes, sizes.shape)
+    seen = ranks <= np.repeat(depth, sizes)
+    hit = (seen & (ranking.labels >= convention.relevant_at)).astype(np.float64)
+    hits = sums(ranking, hit)
+    above: Values = np.cumsum(hit) - np.repeat(np.cumsum(hits) - hits, sizes)
+    won = sums(ranking, above * seen * (1 - hit)) + hits * np.maximum(depth - sizes, 0)
+    pooled = np.repeat(np.arange(len(sizes)), np.diff(ranking.pool_offsets))
+    relevant = np.bincount(pooled, ranking.pool >= convention.relevant_at, len(sizes))
+    others = documents - relevant
+    right: Values = won + (hits + relevant) / 2 * (others - (depth - hits))
+    share: Values = np.divide(right, relevant * others, out=np.full(len(sizes), np.nan), where=relevant * others > 0)
+    return share
+
+
+def _own_spread_auc(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """The query alone: over its judged and retrieved documents."""
+    unjudged = sums(ranking, 1.0 * (ranking.labels == UNJUDGED))
+    return _spread_auc(ranking, convention, measure, np.diff(ranking.pool_offsets) + unjudged)
+
+
+def _spread_auc_of_run(ranking: Ranking, convention: Convention, measure: Measure, values: Values) -> float:
+    """The mean over the documents of all queries."""
+    over_all = _spread_auc(ranking, convention, measure, ranking.all_documents)
+    counted = over_all[~np.isnan(over_all)]
+    return float(counted.mean()) if len(counted) else float("nan")
+
+
+register(Kind(
+    "SpreadAUC", "pairs in their right order, where relevant documents behind the first k lie evenly among the others; "
+    "for a run, with the documents of all queries", "right pairs / pairs", "implicit (its auc)", _own_spread_auc,
+    ("relevant_at", "empty", "cut"), cutoff="required", expected=False, better="", range=(-math.inf, math.inf),
+    whole=_spread_auc_of_run,
 ))  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class Ranking(Frozen, eq=False):
     score: Callable[[], NDArray[np.float64]] | None = None  # makes the scores in rank order
     given: Callable[[], NDArray[np.float64]] | None = None  # makes those of a run as they were given, query by query
     document: Callable[[], Texts] | None = None  # makes the ids of documents in rank order
+    catalogue: Callable[[], int] | None = None  # counts the documents of all queries, those that do not count as well
     judged: Judgements | None = None  # where the labels come from, if not from a data set
     place: NDArray[np.int64] | None = None  # where each query stands in the run, if not here
     # Another order of the same labels, and the queries in which they differ; nothing that is made of this one has it.
@@ -83,6 +84,13 @@ class Ranking(Frozen, eq=False):
         if self.document is None:
             raise ConventionError("the documents of this ranking have no ids")
         return self.document()
+
+    @cached_property
+    def all_documents(self) -> int:
+        """How many documents all queries have, judged or retrieved, each counted once."""
+        if self.catalogue is None:
+            raise ConventionError("this ranking does not know the documents of all queries")
+        return self.catalogue()
 
     def measured(self, name: str, rules: Rules) -> NDArray[np.float64]:
         """The native measure `name`, a value per query. All that a measure does with a ranking passes through here."""

@@ -91,6 +91,7 @@ class Shared:
             first = Ranking(
                 data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected=False,
                 score=lambda: _descending(scores, np.diff(data.offsets)),
+                catalogue=lambda: len(data) if data.document_ids is None else _different(data.document_ids),
             )  # fmt: skip
             self._settled[top] = first
         expected, grouped = _open(convention)
@@ -390,8 +391,14 @@ def _rank_run(
     return Ranking(
         ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
         missing=run_of < 0, score=score, given=given, document=document, judged=judged,
+        catalogue=lambda: _different(judged.document_ids, columns().document_ids),
         place=np.where(run_of < 0, len(run.query_ids), run_of),
     )  # fmt: skip
+
+
+def _different(*documents: Texts) -> int:
+    """How many ids there are, those that come again counted once."""
+    return len({texts.raw(row) for texts in documents for row in range(len(texts))})
 
 
 def _scores(run: Run, convention: Convention) -> NDArray[np.float64]:

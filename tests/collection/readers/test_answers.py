@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.collection.readers.samples import put
-from tests.collection.readers.test_strangers import DOCS, QRELS, TOPICS, lines
+from tests.collection.readers.shapes import DOCS, QRELS, TOPICS, lines
 
 from pippin.cli.main import main
 from pippin.collection.readers import explain, read_collection

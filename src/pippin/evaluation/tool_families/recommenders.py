@@ -62,10 +62,10 @@ register(Tool(
 register(Tool(
     "implicit", "implicit", "0.7.3", "implicit/evaluation.pyx", USERS.replace(queries="relevant",
         ap_denominator="cutoff", recall_denominator="cutoff", average="weighted"),
-    ("NDCG", "AP", "Recall"),
+    ("NDCG", "AP", "Recall", "SpreadAUC"),
     ("what it calls precision is all hits over the sum of min(K, R) of all users: a quotient of sums, like recall",
      "AUC supposes that positives beyond the cutoff are spread evenly"),
-    group="recommenders", spellings=((r"precision@(\d+)", r"Recall@\1"),),
+    group="recommenders", spellings=((r"precision@(\d+)", r"Recall@\1"), (r"auc@(\d+)", r"SpreadAUC@\1")),
 ))  # fmt: skip
 register(Tool(
     "recbole", "RecBole", "1.2.1", "recbole/evaluator/metrics.py",

@@ -59,8 +59,8 @@ def _writing(path: Path) -> Iterator[None]:
 class Results:
     """A folder of results, to read and to write."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:

@@ -120,11 +120,12 @@ def _below(file: Path, path: Path) -> Path:
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text.
+    """The beginning of a text, in one line.
 
-    >>> shorten("a " * 40)
+    >>> shorten("a\\n" * 40)
     'a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a …'
     """
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN else text[:SHOWN].rstrip() + " …"
 
 

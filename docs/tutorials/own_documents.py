@@ -2,9 +2,13 @@
 
 # %% [markdown]
 # # Your own documents to a leaderboard
-# Documents, some queries, and somebody's judgements: that is all a benchmark needs. Here the documents are what
-# `help()` says about Python's own syntax, which every Python brings along; yours are a folder of texts, a JSONL file,
-# an Elasticsearch dump, a TREC collection ([all forms](../collections.md)).
+# **You get:** from a folder of documents, some queries and judgements to a search index, a data set with features, trained rankers and
+# a leaderboard. Ten minutes, two commands.
+#
+# ## What you need
+# Three things in one folder: **documents**, **queries**, and **judgements** that say which document answers which query. Here the
+# documents are what `help()` says about Python's own syntax, which every Python brings along. Yours may be a folder of texts, JSONL, HTML,
+# an Elasticsearch dump, a TREC collection, an archive of them ([all forms](../collections.md#what-is-read)).
 
 # %%
 import json
@@ -44,29 +48,70 @@ with open("python/qrels.txt", "w", encoding="utf-8") as file:
     for number, answers in enumerate(asked.values(), 1):
         file.writelines(f"q{number} 0 {topic} {label}\n" for topic, label in answers.items() if topic in topics)
 
+# %%
+# !head -3 python/queries.tsv python/qrels.txt
+
 # %% [markdown]
 # ## What does Pippin see?
+# Before anything is computed, ask how the folder is understood:
 
 # %%
 # !pippin build --explain python
 
 # %% [markdown]
+# Documents, queries and judgements were found, and each by the right name. If one were taken for something else, `--reader`, `--topics`
+# and `--judgements` say what is meant.
+#
 # ## First command: a data set
-# BM25 finds candidates for each query, every candidate gets its features, and the queries are dealt into five folds.
 
 # %%
-# !pippin build python -o data --quiet && ls data
+# !pippin build python -o data --quiet
+
+# %% [markdown]
+# What happened: the documents were indexed; BM25 found candidates for each query; every candidate got its *features*, numbers such as
+# BM25 of the title or the length of the text; and the queries were dealt into five *folds*, so that rankers can be trained on some
+# queries and judged on others.
+#
+# The second and third line are the honest ones. BM25 missed some relevant documents, and no ranker can bring them back: the NDCG@10 that
+# stands there is the ceiling.
+#
+# The index answers queries already:
+
+# %%
+# !pippin search data/index "how do I catch an exception" -n 2
 
 # %% [markdown]
 # ## Second command: a leaderboard
-# Fifteen queries are few, so only rankers that make do with few: the best single feature, and two linear ones.
+# Fifteen queries are few, so we take rankers that make do with few: the best single feature, and two linear ones.
 
 # %%
-# !pippin bench data -o results --rankers best-feature,ranksvm,listnet --quick --quiet
-
-# %%
-# !pippin leaderboard results --measure NDCG@10
+# !pippin bench data -o results --ranker best-feature,ranksvm,listnet --quick --quiet
 
 # %% [markdown]
-# The intervals are wide, and the page says so: fifteen queries cannot tell good rankers apart. `pippin report results`
-# makes the page with everything on it. With fifty to a hundred judged queries the order begins to mean something.
+# A *cell* is one ranker trained on one fold: 3 rankers × 5 folds. All are kept in `results`; the same command goes on where it was stopped.
+#
+# ## Can the order be believed?
+
+# %%
+import pippin
+
+board = pippin.Results.open("results").leaderboard("NDCG@10")
+board.plot("means")
+
+# %%
+board
+
+# %% [markdown]
+# RankSVM is first, but the column *beats* is empty and the intervals overlap: fifteen queries cannot tell these rankers apart. With
+# fifty to a hundred judged queries the order begins to mean something.
+#
+# ## The page
+
+# %%
+# !pippin report results -o page.html
+
+# %% [markdown]
+# `page.html` has everything: the leaderboard under every tool, every pair, each query with its two lists side by side.
+#
+# **Next:** [the benchmark in full](../bench.md); [features, links, sampling](../collections.md);
+# [put the winner into an engine](train_and_deploy.md).

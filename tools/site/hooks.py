@@ -1,4 +1,4 @@
-"""What the site has beyond the pages of docs/: tutorials as they run, the reference, the gallery, and llms.txt.
+"""What the site has beyond the pages of docs/: pages that are run, formulas, the reference, the gallery, and llms.txt.
 
 All of it is made while the site is built, from the commands' own parsers, the names of `dir(pippin)` and the shelves,
 so that it cannot say anything else than the program does.
@@ -13,10 +13,13 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -24,21 +27,26 @@ sys.path.insert(0, str(Path(__file__).parent))
 import gallery
 import tutorials
 
+_RUN = ("tutorials", "explain")  # folders of pages that are run
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+([^)#]*)(?:#[^)]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made."""
     docs = Path(config.docs_dir)
-    for source in sorted((docs / "tutorials").glob("*.py")):
-        files.remove(files.get_file_from_path(f"tutorials/{source.name}"))
+    for source in sorted(path for folder in _RUN for path in (docs / folder).glob("*.py")):
+        place = source.parent.name
+        files.remove(files.get_file_from_path(f"{place}/{source.name}"))
         cells = tutorials.cells_of(source.read_text(encoding="utf-8"))
         with tempfile.TemporaryDirectory() as folder:
             tutorials.run(cells, Path(folder))
-        _add(files, config, f"tutorials/{source.stem}.ipynb", tutorials.notebook(cells))
-        _add(files, config, f"tutorials/{source.stem}.md", tutorials.page(cells, f"{source.stem}.ipynb"))
+        _add(files, config, f"{place}/{source.stem}.ipynb", tutorials.notebook(cells))
+        _add(files, config, f"{place}/{source.stem}.md", tutorials.page(cells, source.stem))
+        for name, picture in tutorials.pictures(cells, source.stem).items():
+            _add(files, config, f"{place}/{name}", picture)
     for name, text in (
-        ("commands", commands()), ("python", python()), ("rankers", rankers()), ("tools", listed("tools")),
+        ("commands", commands()), *python().items(), ("rankers", rankers()), ("tools", listed("tools")),
         ("measures", listed("measures")), ("features", listed("features")),
     ):  # fmt: skip
         _add(files, config, f"reference/{name}.md", text)
@@ -53,9 +61,16 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Links to files of the repository that are not pages become their names."""
-    if page.file.src_uri.startswith(("tutorials/", "reference/")):
+    if page.file.src_uri.startswith((*_RUN, "reference/")):
         return markdown
     return _OUTSIDE.sub(lambda match: f"{match[1]} (`{match[2].rstrip('/')}` in the repository)", markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Formulas become MathML, which browsers draw themselves, without a script."""
+    return _FORMULA.sub(
+        lambda found: convert(unescape(found[2]), display="block" if found[1] == "div" else "inline"), html
+    )
 
 
 def on_post_page(output: str, **_: Any) -> str:
@@ -97,21 +112,40 @@ def commands() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def python() -> str:
-    """Every public name."""
+def python() -> dict[str, str]:
+    """Every public name, the verbs first: by page."""
     import pippin
 
-    parts = ["# Python\n\nAll that `dir(pippin)` shows, and `dir(pippin.clicks)`."]
-    for package in (pippin, pippin.clicks):
-        for name, where in _homes(package):
-            options = f"    options:\n      heading: {package.__name__}.{name}\n      toc_label: {name}"
-            parts.append(f"::: {where}\n{options}")
-    return "\n\n".join(parts) + "\n"
+    verbs, nouns = [], []
+    for name, where in _homes(pippin):
+        (nouns if name[0].isupper() else verbs).append((f"pippin.{name}", where))
+    pages = {
+        "python": ("Verbs", "What Pippin does: the functions of `dir(pippin)`.", verbs),
+        "results": ("Data and results", "What the verbs take and give: the classes of `dir(pippin)`.", nouns),
+    }
+    for title, *packages in (
+        ("Ranker classes", "rankers"), ("Clicks", "clicks"), ("Correlation and scorers", "correlation", "metrics"),
+    ):  # fmt: skip
+        members = [
+            (f"pippin.{package}.{member}", where)
+            for package in packages for member, where in _homes(getattr(pippin, package))
+        ]  # fmt: skip
+        named = " and ".join(f"`pippin.{package}`" for package in packages)
+        pages[f"python-{packages[0]}"] = title, f"The public names of {named}.", members
+    return {
+        page: "\n\n".join([f"# {title}\n\n{about}", *(_entry(*member) for member in members)]) + "\n"
+        for page, (title, about, members) in pages.items()
+    }
+
+
+def _entry(name: str, where: str) -> str:
+    """A name's place on a page, for mkdocstrings to fill."""
+    return f"::: {where}\n    options:\n      heading: {name}\n      toc_label: {name.rsplit('.', 1)[1]}"
 
 
 def _homes(package: Any) -> Iterator[tuple[str, str]]:
     """Every public name that has a docstring of its own, and where it is defined."""
-    for name in dir(package):
+    for name in getattr(package, "__all__", None) or dir(package):
         thing = getattr(package, name)
         verb = getattr(thing, "_verb", None)  # a package that is called itself
         if verb:
@@ -125,10 +159,13 @@ def rankers() -> str:
     from pippin.cli.main import main
     from pippin.rankers import names
 
-    parts = ["# Rankers\n\nAs `pippin rankers NAME` tells; each is a class of `pippin.rankers`."]
+    parts = [
+        "# Rankers\n\nAs `pippin rankers NAME` tells. Each is a class of [`pippin.rankers`](python-rankers.md); "
+        "their formulas stand side by side in [the mathematics](../mathematics.md)."
+    ]
     for name in names():
-        said = _printed(lambda name=name: main(["rankers", name]))
-        parts.append(f"## {name}\n\n```text\n{said}\n```")
+        said = _printed(lambda name=name: main(["rankers", name, "--format", "markdown"]))
+        parts.append(said.replace("- **source**", f"- [formula](../mathematics.md#{name})\n- **source**", 1))
     return "\n\n".join(parts) + "\n"
 
 
@@ -152,13 +189,18 @@ def llms(docs: Path, nav: Any) -> str:
     )
     lines = [head]
     for title, path in _pages(nav):
-        source = docs / path
-        first = ""
-        if source.exists():
-            text = source.read_text(encoding="utf-8")
-            first = next((p for p in text.split("\n\n") if p[:1].isalpha()), "").replace("\n", " ")
-        lines.append(f"- [{title}]({path.removesuffix('.md')}.html){': ' + first[:200] if first else ''}")
+        first = next((_begins(file) for file in (docs / path, (docs / path).with_suffix(".py")) if file.exists()), "")
+        lines.append(f"- [{title}]({path.removesuffix('.md')}.html){': ' + first if first else ''}")
     return "\n".join(lines) + "\n"
+
+
+def _begins(file: Path) -> str:
+    """The first sentences of a page, or of one that is run."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        text = next(cell.source for cell in tutorials.cells_of(text) if cell.is_text).replace("\n", "\n\n", 1)
+    first = next((part for part in text.split("\n\n") if part[:1].isalpha() or part.startswith("**")), "")
+    return textwrap.shorten(first.replace("**", ""), 220, placeholder=" …")
 
 
 def _pages(nav: Any) -> Iterator[tuple[str, str]]:

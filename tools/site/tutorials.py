@@ -1,8 +1,9 @@
-"""Tutorials: Python files whose comments are the text, run cell by cell, as pages and as notebooks to download.
+"""Pages that are run: Python files whose comments are the text, as pages and as notebooks to download.
 
-A tutorial is a file of cells: `# %% [markdown]` begins text, each of whose lines is a comment; `# %%` begins code.
-A line of code `# !pippin …` is a command, as a notebook writes it with `!`. What a cell prints, and what its last
-expression shows of itself, stands below it. Because the site is built by running the tutorials, no output can be stale.
+Such a file consists of cells: `# %% [markdown]` begins text, each of whose lines is a comment; `# %% [file NAME]`
+begins a file, written likewise; `# %%` code. A line of code `# !pippin …` is a command, as a notebook writes it with
+`!`. What a cell prints, and what its last expression shows of itself, a figure as a picture, stands below it. Because
+the site is built by running these files, no output can be stale.
 
     python tools/site/tutorials.py docs/tutorials/evaluate.py       runs one and prints the page
 """
@@ -18,33 +19,43 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-_CELL = re.compile(r"^# %%( \[markdown\])?$", re.MULTILINE)
+_CELL = re.compile(r"^# %%(?: \[(markdown|file) ?(\S*)\])?$", re.MULTILINE)
 _COMMAND = re.compile(r"^# !(.*)$", re.MULTILINE)
+_SVG = "image/svg+xml"
 
 
 @dataclass
 class Cell:
-    """A stretch of text or code, and what the code gave."""
+    """A stretch of text, a file, or code, and what the code gave."""
 
     source: str
-    is_text: bool
+    is_text: bool = False
+    file: str = ""  # the name of what is written
+    ran: list[tuple[str, str]] = field(default_factory=list)  # commands, and what each printed
     printed: str = ""
     shown: dict[str, str] = field(default_factory=dict)  # of the last expression, by MIME type
+    title: str = ""  # of a figure
 
 
 def cells_of(text: str) -> list[Cell]:
-    """The cells of a tutorial's file; what stands before the first is left out."""
+    """The cells of a file; what stands before the first is left out.
+
+    >>> [cell.source for cell in cells_of("# %% [file a.txt]\\n# one\\n# two\\n\\n# %%\\n1 + 1\\n")]
+    ['one\\ntwo', '1 + 1']
+    """
     pieces = _CELL.split(text)[1:]
     cells = []
-    for mark, source in zip(pieces[::2], pieces[1::2], strict=True):
+    for kind, name, source in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
         lines = [line.removesuffix("  # fmt: skip") for line in source.strip("\n").split("\n")]  # for ruff alone
-        if mark:
+        if kind:
             lines = [line.removeprefix("#").removeprefix(" ") for line in lines]
-        cells.append(Cell("\n".join(lines), bool(mark)))
+        cells.append(Cell("\n".join(lines), kind == "markdown", name or ""))
     return cells
 
 
@@ -53,21 +64,23 @@ def run(cells: list[Cell], folder: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     path = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), mock.patch.dict(os.environ, environment):
         for cell in cells:
-            if not cell.is_text:
-                _run(cell, names, environment)
+            if cell.file:
+                Path(cell.file).write_text(cell.source + "\n", encoding="utf-8")
+            elif not cell.is_text:
+                _run(cell, names)
 
 
-def _run(cell: Cell, names: dict[str, Any], environment: dict[str, str]) -> None:
+def _run(cell: Cell, names: dict[str, Any]) -> None:
     """Run a cell's commands, or its code."""
-    commands = _COMMAND.findall(cell.source)
-    for command in commands:
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
+    for command in _COMMAND.findall(cell.source):
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"`{command}` ends with {done.returncode}: {done.stderr}")
+        cell.ran.append((command, done.stdout))
         cell.printed += done.stdout
-    if commands:
+    if cell.ran:
         return
     body = ast.parse(cell.source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
@@ -77,30 +90,52 @@ def _run(cell: Cell, names: dict[str, Any], environment: dict[str, str]) -> None
         value = eval(compile(ast.Expression(last.value), "<tutorial>", "eval"), names) if last else None
     cell.printed = out.getvalue()
     if value is not None:
-        cell.shown["text/plain"] = repr(value)
-        html = getattr(value, "_repr_html_", None)
-        if html is not None and (text := html()):
-            cell.shown["text/html"] = text
+        _show(cell, value)
 
 
-def page(cells: list[Cell], notebook: str) -> str:
+def _show(cell: Cell, value: Any) -> None:
+    """Keep what a value shows of itself."""
+    cell.shown["text/plain"] = repr(value)
+    html = getattr(value, "_repr_html_", None)
+    if html is not None and (text := html()):
+        cell.shown["text/html"] = text
+    bundle = getattr(value, "_repr_mimebundle_", None)
+    if bundle is not None and _SVG in (drawn := bundle()):
+        cell.shown[_SVG] = drawn[_SVG]
+        cell.title = value.title
+
+
+def pictures(cells: list[Cell], stem: str) -> dict[str, str]:
+    """The figures by the names that the page calls them by."""
+    return {f"{stem}-{number}.svg": cell.shown[_SVG] for number, cell in enumerate(cells) if _SVG in cell.shown}
+
+
+def page(cells: list[Cell], stem: str) -> str:
     """The cells as Markdown, with a link to the notebook."""
-    parts = []
-    for cell in cells:
-        if cell.is_text:
-            parts.append(cell.source)
-            continue
-        commands = _COMMAND.findall(cell.source)
-        if commands:
-            parts.append("```console\n" + "\n".join(f"$ {command}" for command in commands))
-            parts[-1] += f"\n{cell.printed.rstrip()}\n```"
-            continue
-        parts.append(f"```python\n{cell.source}\n```")
-        shown = cell.printed + cell.shown.get("text/plain", "")
-        if shown.strip():
-            parts.append(f"```text\n{shown.rstrip()}\n```")
-    parts.append(f"[This page as a notebook]({notebook})")
-    return "\n\n".join(parts) + "\n"
+    parts = [_part(cell, f"{stem}-{number}.svg") for number, cell in enumerate(cells)]
+    return "\n\n".join([*parts, f"[This page as a notebook]({stem}.ipynb)"]) + "\n"
+
+
+def _part(cell: Cell, picture: str) -> str:
+    """A cell as Markdown."""
+    if cell.is_text:
+        return cell.source
+    if cell.file:
+        language = "python" if cell.file.endswith(".py") else "text"
+        return f'```{language} title="{cell.file}"\n{cell.source}\n```'
+    if cell.ran:
+        said = "\n".join(f"$ {command}\n{printed.rstrip()}".rstrip() for command, printed in cell.ran)
+        return f"```console\n{said}\n```"
+    part = f"```python\n{cell.source}\n```"
+    if _SVG in cell.shown:
+        return f"{part}\n\n![{cell.title}]({picture})"
+    said = "\n".join(map(_folded, (cell.printed + cell.shown.get("text/plain", "")).rstrip().split("\n")))
+    return f"{part}\n\n```text\n{said}\n```" if said.strip() else part
+
+
+def _folded(line: str) -> str:
+    """A sentence in lines of a hundred columns; a row of a table stays as it is."""
+    return line if "  " in line else textwrap.fill(line, 100, break_long_words=False)
 
 
 def notebook(cells: list[Cell]) -> str:
@@ -113,7 +148,7 @@ def notebook(cells: list[Cell]) -> str:
 
 
 def _notebook_cell(cell: Cell, number: int) -> dict[str, Any]:
-    source = _COMMAND.sub(r"!\1", cell.source)
+    source = f"%%writefile {cell.file}\n{cell.source}" if cell.file else _COMMAND.sub(r"!\1", cell.source)
     if cell.is_text:
         return {"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": source}
     outputs: list[dict[str, Any]] = []
@@ -132,4 +167,4 @@ if __name__ == "__main__":
         ran = cells_of(Path(name).read_text(encoding="utf-8"))
         with tempfile.TemporaryDirectory() as place:
             run(ran, Path(place))
-        print(page(ran, Path(name).stem + ".ipynb"))
+        print(page(ran, Path(name).stem))

@@ -54,7 +54,7 @@ _LEAST_WEIGHT = 1e-3
 
 
 # Training queries below which trees are kept small where their size is left open, and the two sizes: of the usual
-# tree, and of one for so little data. Both are the protocol's decision, see `docs/rankers.md`.
+# tree, and of one for so little data. Both are the protocol's decision, see `docs/rankers-measured.md`.
 FEW = 100
 _SIZES: Mapping[str, tuple[float, float]] = {
     "leaves": (10, 6), "row_fraction": (1.0, 0.5), "feature_fraction": (1.0, 0.3),

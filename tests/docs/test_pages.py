@@ -72,9 +72,10 @@ def test_the_short_answers_work(tutorials: ModuleType, tmp_path: Path, monkeypat
     labels = generator.integers(0, 3, 60).astype(np.int32)
     data = Dataset.from_arrays(generator.random((60, 4)), labels, np.repeat(np.arange(6), 10))
     write_letor(data, tmp_path / "test.txt")
+    (tmp_path / "other.txt").write_text("q1 Q0 apple 1 2.0 other\nq1 Q0 leaf 2 1.0 other\nq2 Q0 plum 1 1.0 other\n")
     monkeypatch.chdir(tmp_path)
     answers = re.findall(r"^\$ pippin (.*)$", (ROOT / "docs" / "howto.md").read_text(), re.MULTILINE)
-    assert len(answers) > 12
+    assert len(answers) > 24
     for answer in answers:
         assert main(shlex.split(answer)) == 0, answer
 
@@ -113,3 +114,15 @@ def test_every_output_is_run_or_says_why_not() -> None:
             assert shows or path.name == "bench.md", path.name  # its block has no command
         else:
             assert not shows or path.name in RUN, path.name
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To a file of the repository, or to a page that only the site has."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        made = target == "gallery.md" or target.startswith(("reference/", "https://", "http://"))
+        assert made or (page.parent / target).exists(), target

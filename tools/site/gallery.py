@@ -17,25 +17,44 @@ systems = {
     for name, spread in noise.items()
 }
 """
-# name → (title, an expression of the names above)
+# name → (title, what one sees, an expression of the names above)
 _PICTURES = {
-    "queries": ("Every query of one system", 'pippin.evaluate(labels, systems["pear"], "NDCG@10", qid=qid).plot()'),
+    "queries": (
+        "Every query of one system",
+        "Is a mean carried by all queries or by some? Queries stand from best to worst; the line is the mean.",
+        'pippin.evaluate(labels, systems["pear"], "NDCG@10", qid=qid).plot()',
+    ),
     "tools": (
-        "One ranking under every tool", 'pippin.evaluate(labels, systems["pear"], "NDCG@10", "all", qid=qid).plot()'
+        "One ranking under every tool",
+        "The same list, the same name of the measure, and what each tool says.",
+        'pippin.evaluate(labels, systems["pear"], "NDCG@10", "all", qid=qid).plot()',
     ),
     "waterfall": (
         "Why two tools disagree",
+        "From the one number to the other, choice by choice; the steps sum to the difference.",
         'pippin.reconcile(labels, systems["medlar"], "NDCG@10", "official", "letor4", qid=qid).plot()',
     ),
     "means": (
-        "Systems with intervals", 'pippin.compare(labels, systems, "NDCG@10", "official", qid=qid).plot("means")'
+        "Systems with intervals",
+        "Where intervals overlap, other queries might have turned the order round.",
+        'pippin.compare(labels, systems, "NDCG@10", "official", qid=qid).plot("means")',
     ),
-    "pairs": ("Every pair of them", 'pippin.compare(labels, systems, "NDCG@10", "official", qid=qid).plot("pairs")'),
+    "pairs": (
+        "Every pair of them",
+        "The colour is the difference of row and column; a dot says that it is significant after correction.",
+        'pippin.compare(labels, systems, "NDCG@10", "official", qid=qid).plot("pairs")',
+    ),
     "systems-by-tool": (
-        "Every system under every tool", 'pippin.compare(labels, systems, "NDCG@10", qid=qid).plot("tools")'
+        "Every system under every tool",
+        "Lines that cross are pairs whose winner depends on the tool.",
+        'pippin.compare(labels, systems, "NDCG@10", qid=qid).plot("tools")',
     ),
-    "agreement": ("Do the tools agree?", 'pippin.compare(labels, systems, "NDCG@10", qid=qid).plot("agreement")'),
-}  # fmt: skip
+    "agreement": (
+        "Do the tools agree?",
+        "Rank correlation of the leaderboards that two tools make of the same systems; 1 is the same order.",
+        'pippin.compare(labels, systems, "NDCG@10", qid=qid).plot("agreement")',
+    ),
+}
 
 
 def make() -> tuple[str, dict[str, str]]:
@@ -47,9 +66,10 @@ def make() -> tuple[str, dict[str, str]]:
         f"html) for a paper. Four made-up systems on sixty queries:\n\n```python\n{_DATA}```"
     ]  # fmt: skip
     pictures = {}
-    for name, (title, code) in _PICTURES.items():
+    for name, (title, about, code) in _PICTURES.items():
         figure = eval(code, names)
         pictures[f"{name}.svg"] = figure._repr_mimebundle_()["image/svg+xml"]
-        parts.append(f"## {title}\n\n```python\n{code}\n```\n\n![{figure.title or title}](images/gallery/{name}.svg)")
+        image = f"![{figure.title or title}](images/gallery/{name}.svg)"
+        parts += [f"## {title}", about, f"```python\n{code}\n```", image]
     parts.append("The page of a benchmark has many more: [the page](report.md).")
     return "\n\n".join(parts) + "\n", pictures

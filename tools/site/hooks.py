@@ -28,6 +28,7 @@ import gallery
 import tutorials
 
 _RUN = ("tutorials", "explain")  # folders of pages that are run
+_SOURCE = re.compile(rf"\]\(((?:{'|'.join(_RUN)})/\w+)\.py")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+([^)#]*)(?:#[^)]*)?\)")
 
@@ -60,7 +61,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links to files of the repository that are not pages become their names."""
+    """Links to pages that are run lead to what came out; those to files that are no pages become their names."""
+    markdown = _SOURCE.sub(r"](\1.md", markdown)
     if page.file.src_uri.startswith((*_RUN, "reference/")):
         return markdown
     return _OUTSIDE.sub(lambda match: f"{match[1]} (`{match[2].rstrip('/')}` in the repository)", markdown)
@@ -139,13 +141,18 @@ def python() -> dict[str, str]:
 
 
 def _entry(name: str, where: str) -> str:
-    """A name's place on a page, for mkdocstrings to fill."""
-    return f"::: {where}\n    options:\n      heading: {name}\n      toc_label: {name.rsplit('.', 1)[1]}"
+    """A name's place on a page, for mkdocstrings to fill; a ranker's parameters stand below it."""
+    from pippin.cli.rankers import parameters
+    from pippin.rankers import names, ranker
+
+    entry = f"::: {where}\n    options:\n      heading: {name}\n      toc_label: {name.rsplit('.', 1)[1]}"
+    called = {f"pippin.rankers.{ranker(each).__name__}": each for each in names()}.get(name)
+    return f"{entry}\n\n{parameters(called).render('markdown')}" if called else entry
 
 
 def _homes(package: Any) -> Iterator[tuple[str, str]]:
     """Every public name that has a docstring of its own, and where it is defined."""
-    for name in getattr(package, "__all__", None) or dir(package):
+    for name in sorted(getattr(package, "__all__", None) or dir(package), key=str.lower):
         thing = getattr(package, name)
         verb = getattr(thing, "_verb", None)  # a package that is called itself
         if verb:

@@ -36,7 +36,7 @@ _PICTURES = {
     ),
     "means": (
         "Systems with intervals",
-        "Where intervals overlap, other queries might have turned the order round.",
+        "Where intervals overlap, other queries might have turned the order round; a box is what ties alone can do.",
         'pippin.compare(labels, systems, "NDCG@10", "official", qid=qid).plot("means")',
     ),
     "pairs": (

@@ -70,14 +70,20 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 def on_page_content(html: str, **_: Any) -> str:
     """Formulas become MathML, which browsers draw themselves, without a script."""
-    return _FORMULA.sub(
-        lambda found: convert(unescape(found[2]), display="block" if found[1] == "div" else "inline"), html
-    )
+    return _FORMULA.sub(_drawn, html)
+
+
+def _drawn(found: re.Match[str]) -> str:
+    """A formula; one with lines of its own may be wider than a telephone, and is scrolled by keys as well."""
+    if found[1] == "span":
+        return convert(unescape(found[2]))
+    return convert(unescape(found[2]), display="block").replace("<math", '<math tabindex="0"', 1)
 
 
 def on_post_page(output: str, **_: Any) -> str:
     """What lets the search work from disk is asked of another's server by the theme; our own stands in the page."""
     own = (Path(__file__).parent / "offline.js").read_text(encoding="utf-8")
+    output = output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)  # which the theme forgets
     return re.sub(
         r'<script src="https://[^"]*iframe-worker[^"]*"></script>', lambda _: f"<script>{own}</script>", output
     )
@@ -205,9 +211,11 @@ def _begins(file: Path) -> str:
     """The first sentences of a page, or of one that is run."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".py":
-        text = next(cell.source for cell in tutorials.cells_of(text) if cell.is_text).replace("\n", "\n\n", 1)
-    first = next((part for part in text.split("\n\n") if part[:1].isalpha() or part.startswith("**")), "")
-    return textwrap.shorten(first.replace("**", ""), 220, placeholder=" …")
+        text = next(cell.source for cell in tutorials.cells_of(text) if cell.is_text)
+    text = re.sub(r"^```.*?^```$|^#.*?$", "\n", text, flags=re.MULTILINE | re.DOTALL)
+    first = next((part for part in re.split(r"\n{2,}", text) if part[:1].isalpha() or part.startswith("**")), "")
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first).replace("**", "")
+    return textwrap.shorten(plain, 220, placeholder=" …")
 
 
 def _pages(nav: Any) -> Iterator[tuple[str, str]]:

@@ -11,9 +11,22 @@ TABLE = Table(
 
 def test_terminal_aligns_by_columns_a_terminal_shows() -> None:
     lines = TABLE.render("table").split("\n")
-    assert lines[2] == "letor_4      0.1  a|b"
+    assert lines[2] == "letor_4     0.1   a|b"  # points stand below each other
     assert lines[3] == "語          0.25"
     assert lines[-1] == "a note"
+
+
+def test_the_points_of_numbers_stand_below_each_other_whatever_marks_they_have() -> None:
+    rows = [["a", "0.7330", "1"], ["b", "0.73298*", "–"], ["c", "−12.5†", "23"], ["d", "–", "4"]]
+    lines = Table(["tool", "NDCG", "n"], rows).render("table").split("\n")
+    assert lines[2:] == [
+        "a       0.7330     1",
+        "b       0.73298*   –",
+        "c     −12.5†      23",
+        "d              –   4",
+    ]
+    ranges = Table(["tool", "NDCG"], [["a", "0.1 (1)"], ["b", "0.25 (2)"]]).render("table").split("\n")
+    assert ranges[2:] == ["a      0.1 (1)", "b     0.25 (2)"]
 
 
 def test_markdown_escapes_bars_and_aligns_numbers() -> None:

@@ -19,6 +19,7 @@ from pippin.terminal import Screen, screen, visible, width
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _GAP = 2
 _SPECIAL = re.compile(r'["\r\n\t]|(?:^|,)[=+@-]')  # in a line of CSV: perhaps to be quoted, or a formula
+_NUMBER = re.compile(r"[+\-−]?[\d,]+(\.\d+)?[*†‡]*")
 _WIDEST = 120  # longer lines of prose are hard to read
 
 _LATEX = {
@@ -56,11 +57,21 @@ class Table(Frozen):
 
     def _terminal(self) -> str:
         place = screen()
-        cells = [[place.text(cell) for cell in row] for row in (self.headers, *self.rows)]
+        columns = [self._column(i, place) for i in range(len(self.headers))]
+        cells = [list(row) for row in zip(*columns, strict=True)]
         groups = bands(cells, self._wraps(), self.keys, place.columns, _GAP)
         drawn = [self._band(cells, group, place) for group in groups]
         notes = [place.paint(line, "faint") for note in self.notes for line in wrapped(place.text(note), place.columns)]
         return "\n\n".join(drawn) + ("\n\n" + "\n".join(notes) if notes else "")
+
+    def _column(self, column: int, place: Screen) -> list[str]:
+        """A header and the cells below it; the points of numbers stand below each other."""
+        head, *body = (place.text(row[column]) for row in (self.headers, *self.rows))
+        if self.is_text(column):
+            return [head, *body]
+        tails = {cell: len(cell) - len(cell.partition(".")[0]) for cell in body if _NUMBER.fullmatch(cell)}
+        most = max(tails.values(), default=0)
+        return [head, *(cell + " " * (most - tails.get(cell, most)) for cell in body)]
 
     def _wraps(self) -> list[bool]:
         return [self.is_text(i) for i in range(len(self.headers))]
@@ -86,8 +97,8 @@ class Table(Frozen):
             blank = " " * (widths[i] - width(cell))
             style = "heading" if row < 0 else "best" if (row, group[i]) in self.best else None
             shown = place.paint(cell, style) if style else cell
-            drawn.append((shown + blank if i < last else shown) if self.is_text(group[i]) else blank + shown)
-        return (" " * _GAP).join(drawn)
+            drawn.append(shown + blank if self.is_text(group[i]) else blank + shown)
+        return (" " * _GAP).join(drawn).rstrip(" ")
 
     def is_text(self, column: int) -> bool:
         """Whether a column holds text, aligned to the left."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,19 @@ def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.C
     assert "trec_eval9  0.5000" in text
     # in expectation: (1/2 + (1 + 1/2)/2) / 2 = 0.625
     assert "official    0.6250" in text
-    assert "trec_eval9 (trec_eval 9.0.7; empty=skip): 3 queries, 1 empty, 1 with ties" in text
+    tools = "trec_eval9 (trec_eval 9.0.7; empty=skip), official (the definition 1; empty=skip)"
+    assert f"{tools}: 3 queries, 1 empty, 1 with ties" in text
+
+
+def test_what_tools_and_files_share_is_said_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "copy").write_text((files / "run").read_text())
+    text = output(capsys, "eval", "qrels", "run", "copy", "-m", "RR", "-t", "trec_eval9,official")
+    assert "\n\nrun, copy under trec_eval9 (trec_eval 9.0.7), official (the definition 1): 3 queries" in text
+    assert text.count("queries") == 1
+    every = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "classic")
+    assert "trec_eval9, trec_eval9.0.8, trec_eval10" in every  # of many tools, the names alone
+    changed = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "classic", "--ties", "worst")
+    assert "\nunder all of them ties=worst\n" in changed
 
 
 def test_eval_ranks_infinite_scores_if_it_is_told_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,3 +236,29 @@ def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixtur
     assert "no parameter of lambdamart is called" in refusal(
         capsys, "train", "train.txt", "-r", "lambdamart", "--set", "treees=5", "-o", "m.json"
     )
+
+
+def test_tools_are_listed_by_group_and_every_other_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "tools")
+    assert re.search(r"^letor4 .* letor ", text, re.M)
+    assert re.search(r"^retrieval, .*: .*\bbeir\b", text, re.M)
+    group = output(capsys, "tools", "retrieval")
+    assert re.search(r"^beir +2", group, re.M)
+    assert re.search(r"^classic, .*: .*\bletor4\b", group, re.M)
+    assert output(capsys, "tools", "all").count("\nletor4 ") == 1
+
+
+def test_a_tool_begins_with_what_it_does_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    own, _, rest = output(capsys, "tools", "beir").partition("As the definition")
+    assert re.search(r"^own_document +drop", own, re.M)
+    assert not re.search(r"^discount ", own, re.M)
+    assert re.search(r"^discount +log2", rest, re.M)
+    assert "Other than the definition" not in output(capsys, "tools", "official")
+
+
+def test_a_comparison_of_two_systems_says_by_how_much_and_p(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "other").write_text("q1 Q0 d1 1 9 x\nq1 Q0 d2 2 1 x\nq2 Q0 d3 1 1 x\nq2 Q0 d4 2 2 x\n")
+    line = ["compare", "qrels", "run", "other", "-m", "RR", "-t", "official", "--missing", "drop"]
+    text = output(capsys, *line)
+    tested = json.loads(output(capsys, *line, "-f", "json"))[0]["boards"][0]["tests"][0]
+    assert re.search(rf"^run +other +[+−]{abs(tested['difference']):.4f} .* {tested['p']:.4f} ", text, re.M)

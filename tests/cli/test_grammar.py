@@ -19,6 +19,7 @@ from pippin.tables import FORMATS
 from pippin.terminal import Screen
 
 PARSED = [name for name in COMMANDS if name != "as"]
+_EVERYWHERE = ("--help", "--no-color", "--import", "--max-bytes")
 DOCS = Path(__file__).resolve().parents[2]
 
 
@@ -82,6 +83,41 @@ def test_help_begins_with_a_purpose_and_ends_with_examples(name: str, capsys: py
     assert all(line.startswith(f"pippin {name}") for line in command.EXAMPLES)
     parser = parser_of(name)[0]
     assert parser.format_help().rstrip().splitlines()[-1].strip() in " ".join(command.EXAMPLES)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_usage_is_a_line_with_what_must_be_given(name: str) -> None:
+    parser = parser_of(name)[0]
+    usage, empty, *_ = parser.format_help().splitlines()
+    assert not empty
+    assert usage.startswith(f"usage: pippin {name} ")
+    assert usage.endswith(" [OPTION …]")
+    for action in parser._actions:
+        if action.option_strings:
+            assert (action.option_strings[-1] in usage.split()) == action.required
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_what_every_command_takes_comes_last_in_its_help(name: str) -> None:
+    text = parser_of(name)[0].format_help()
+    own, _, common = text.partition("of every command:\n")
+    for action in actions(name):
+        assert f" {action.option_strings[-1]}" in (common if action.option_strings[-1] in _EVERYWHERE else own)
+
+
+def test_help_names_the_axes_and_help_of_a_command_explains_them(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["eval", "--help"])
+    short = capsys.readouterr().out
+    assert main(["help", "eval"]) == 0
+    full = capsys.readouterr().out
+    assert "--ap-denominator" in short
+    assert "`pippin help eval` tells what each does" in short
+    assert "AP divides by" not in short
+    assert "AP divides by" in full
+    assert len(short.splitlines()) < 60 < len(full.splitlines())
+    assert main(["help", "evl"]) == 2
+    assert "no command is called 'evl'; did you mean eval" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

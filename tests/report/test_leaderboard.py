@@ -43,7 +43,7 @@ def test_the_tables_are_letors() -> None:
     mean = (2.2 / 4 + 1.8 / 4) / 2
     assert list(ndcg.rows[0]) == ["good", *[f"{mean:.4f}*"] * 4]
     assert list(ndcg.rows[1]) == ["poor", *[f"{mean - 0.215:.4f}†"] * 4]
-    assert list(ndcg.rows[2]) == ["half", *["– "] * 4]
+    assert list(ndcg.rows[2]) == ["half", *["–"] * 4]
     assert "† significantly below it (t, holm over all pairs, alpha 0.05)" in precision.notes[0]
 
 

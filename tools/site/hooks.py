@@ -111,11 +111,11 @@ def commands() -> str:
     """Every command with its help."""
     from pippin.cli.main import GROUPS, main
 
-    parts = ["# Commands\n\n`pippin COMMAND --help` prints what stands here."]
+    parts = ["# Commands\n\n`pippin help COMMAND` prints what stands here."]
     for group, members in GROUPS.items():
         parts.append(f"## {group.capitalize()}")
         for name, (_, about) in members.items():
-            said = _printed(lambda name=name: main([name, "--help"]))
+            said = _printed(lambda name=name: main(["help", name]))
             parts.append(f"### pippin {name}\n\n{about.capitalize()}.\n\n```text\n{said}\n```")
     return "\n\n".join(parts) + "\n"
 

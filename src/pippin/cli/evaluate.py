@@ -33,7 +33,6 @@ _LONG = 30  # alternatives that take more stand in the help
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.usage = "%(prog)s [-m M] [-t T] [-f FORM] [-o FILE] [OPTION …] JUDGED [SCORED …]"  # axes alone take 20 lines
     parser.add_argument("judged", metavar="JUDGED", help="qrels, LETOR file, table or store")
     parser.add_argument("scored", metavar="SCORED", nargs="*", help="runs or score files (default: JUDGED holds the "
                         "scores, too)")  # fmt: skip

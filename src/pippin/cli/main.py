@@ -167,6 +167,9 @@ def _abandon(stream: object) -> None:
 
 def _dispatch(given: list[str]) -> int:
     imports, given = _at_head(given)
+    if given[:1] == ["help"] and len(given) == 2 and not given[1].startswith("-"):
+        print(parser_of(given[1])[0].format_help(full=True).rstrip("\n"))
+        return 0
     if not given or given[0] in ("-h", "--help", "help"):
         print(overview(screen_of(sys.stdout)))
         return 0 if given else 2
@@ -174,8 +177,6 @@ def _dispatch(given: list[str]) -> int:
         print(f"pippin {__version__}")
         return 0
     name, rest = given[0], given[1:]
-    if name not in COMMANDS:
-        raise UnknownName("command", name, COMMANDS)
     if name == "as":  # the rest belongs to the original tool, whatever it looks like
         more, rest = _at_head(rest)
         _load([*imports, *more])
@@ -223,6 +224,8 @@ def _load(imports: list[str]) -> tuple[str, ...]:
 
 def parser_of(name: str) -> tuple[Parser, Command]:
     """A command and the parser of its arguments."""
+    if name not in COMMANDS:
+        raise UnknownName("command", name, COMMANDS)
     command = cast(Command, importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}"))
     parser = Parser(f"pippin {name}", command.HELP, command.EXAMPLES)
     command.configure(parser)
@@ -239,7 +242,7 @@ def overview(place: Screen) -> str:
             start = f"  {name:<{across}}  "
             first, *rest = wrapped(what, None if place.columns is None else max(20, place.columns - len(start)))
             lines += [start + first, *(" " * len(start) + line for line in rest)]
-    more = "`pippin COMMAND --help` tells more. --import MODULE brings measures, tools, rankers … of your own to each."
+    more = "`pippin COMMAND --help` tells more, `pippin help COMMAND` all."
     return "\n".join([*lines, "", *wrapped(more, place.columns)])
 
 

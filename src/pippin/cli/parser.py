@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NoReturn
 
 from pippin.errors import PippinError
 from pippin.layout import wrapped
 
 _WIDEST = 100
+_MANY = 20  # of a group of more flags, help tells the names
 
 
 class UsageError(PippinError):
@@ -24,15 +24,17 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, help: str = "", examples: Sequence[str] = ()) -> None:
         super().__init__(
             prog=prog, description=help, epilog="\n".join(["examples:", *(f"  {line}" for line in examples)]),
-            formatter_class=Formatter, allow_abbrev=False,
+            formatter_class=Formatter, allow_abbrev=False, add_help=False,
         )  # fmt: skip
-        self.add_argument("--no-color", action="store_true", help="no colours (nor where NO_COLOR is set)")
-        self.add_argument(
+        self._positionals.title = "arguments"
+        self._everywhere = self.add_argument_group("of every command")
+        self._everywhere.add_argument("-h", "--help", action="help", help="print this")
+        self._everywhere.add_argument("--no-color", action="store_true", help="no colours (nor where NO_COLOR is set)")
+        self._everywhere.add_argument(
             "--import", dest="imports", action="append", default=[], metavar="MODULE",
             help="a module, or the path of its file, with measures, tools, rankers … of your own (repeatable)",
         )  # fmt: skip
-
-        self.add_argument(
+        self._everywhere.add_argument(
             "--max-bytes", metavar="SIZE",
             help="what a file may take when it is unpacked or read, such as 40G (usually 64 times its size, at least "
             "256M and at most 16G)",
@@ -67,13 +69,38 @@ class Parser(argparse.ArgumentParser):
         except UsageError as error:
             raise missing or error from None
 
-    def format_help(self) -> str:
-        """Help as wide as the terminal, which is not looked at before: each argument asks for a formatter too."""
+    def format_help(self, full: bool = False) -> str:
+        """Help as wide as the terminal, which is not looked at before: each argument asks for a formatter too.
+
+        What the command is for comes first, what all commands take last. Of a group of many flags the names are told,
+        and in `full` help everything.
+        """
         import shutil
 
         columns = shutil.get_terminal_size((_WIDEST, 24)).columns
-        self.formatter_class = partial(Formatter, width=min(columns, _WIDEST) - 1)
-        return super().format_help()
+        formatter = Formatter(self.prog, min(columns, _WIDEST) - 1)
+        formatter.add_usage(self.usage or self._usage(formatter), [], [])
+        formatter.add_text(self.description)
+        own = [group for group in self._action_groups if group is not self._everywhere]
+        for group in (*own, self._everywhere):
+            formatter.start_section(group.title)
+            if len(group._group_actions) > _MANY and group is not self._optionals and not full:
+                formatter.add_text(self._names(group))
+            else:
+                formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def _usage(self, formatter: Formatter) -> str:
+        """What must be given; of the rest, that there is more."""
+        files = [formatter._format_args(a, str(a.dest)) for a in self._actions if not a.option_strings]
+        needed = [f"{a.option_strings[-1]} {a.metavar}" for a in self._actions if a.option_strings and a.required]
+        return " ".join(["%(prog)s", *(file.replace("...", "…") for file in files), *needed, "[OPTION …]"])
+
+    def _names(self, group: argparse._ArgumentGroup) -> str:
+        flags = ", ".join(action.option_strings[-1] for action in group._group_actions)
+        return f"  {flags}; `{self.prog.replace(' ', ' help ', 1)}` tells what each does"
 
     def print_help(self, file: Any = None) -> None:
         """Help on standard output, where a failure to write is heard of."""

@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from pippin.cli.options import printing
+from pippin.cli.options import Former, printing
 from pippin.cli.output import write
 from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.tools import GROUPS, TOOLS, Tool, named
+from pippin.evaluation.tools import GROUPS, TOOLS, Tool, chosen, is_one, named
 from pippin.tables import Facts, Heading, Part, Remarks, Table
 
 HELP = """List the evaluation tools side by side, or tell all about one.
 
-They stand in groups: classic (the default), libraries, retrieval, recommenders, engines; --group all shows every one. A
-group's name stands for its tools wherever a tool is asked for."""
+They stand in groups: classic (the default), libraries, retrieval, recommenders, engines. The name of a group, or all,
+stands for its tools wherever a tool is asked for."""
 EXAMPLES = (
-    "pippin tools --group retrieval",
+    "pippin tools retrieval",
     "pippin tools letor4",
-    "pippin tools --group all --format json",
+    "pippin tools all --format json",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("tool", metavar="TOOL", nargs="?", help="all about this one")
-    parser.add_argument("--group", metavar="GROUP", default="classic", choices=[*GROUPS, "all"],
-                        help="the tools to list (default: %(default)s)")  # fmt: skip
+    parser.add_argument("tool", metavar="TOOL", nargs="?", default="classic",
+                        help="all about this one, or a group of them, or all (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--group", action=Former, called="the name alone", help=argparse.SUPPRESS)
     printing(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the list or one tool."""
-    if options.tool is None:
-        tools = TOOLS.values() if options.group == "all" else named(options.group)
+    asked = options.group or options.tool
+    if is_one(asked):
+        tool = TOOLS[asked]
+        write(options.format, options.output, lambda: describe(tool), lambda: record(tool), lambda: choices(tool))
+    else:
+        tools = chosen(asked)
         records = [record(tool) for tool in tools] if options.format == "json" else None
         write(options.format, options.output, lambda: [overview(tools)], lambda: records)
-    else:
-        tool = TOOLS[options.tool]
-        write(options.format, options.output, lambda: describe(tool), lambda: record(tool), lambda: choices(tool))
     return 0
 
 
@@ -56,7 +57,9 @@ def overview(tools: Sequence[Tool]) -> Table:
         rows.append([tool.name, tool.version, *values.values()])
     heads = ["tool", "version", *(AXES[name].heading for name in shown)]
     others = [group for group in GROUPS if group not in {tool.group for tool in tools}]
-    notes = [f"--group {group}: {GROUPS[group]} ({len(named(group))})" for group in others]
+    notes = [f"{group}, {GROUPS[group]}: {', '.join(tool.name for tool in named(group))}" for group in others]
+    if others:
+        notes.append(f"`pippin tools {others[0]}` shows such a group, `pippin tools {tools[-1].name}` all about one.")
     return Table(heads, rows, names=len(heads), notes=notes)
 
 
@@ -64,7 +67,10 @@ def describe(tool: Tool) -> list[Part]:
     """Each choice, the source, the version, the known traps."""
     facts = [("group", tool.group), ("version", tool.version), ("source", tool.source),
              ("measures", ", ".join(tool.prints))]  # fmt: skip
-    parts: list[Part] = [Heading(f"{tool.name} — {tool.title}"), Facts(facts), choices(tool)]
+    parts: list[Part] = [Heading(f"{tool.name} — {tool.title}"), Facts(facts)]
+    own = set(TOOLS["official"].convention.differences(tool.convention))
+    for title, names in (("Other than the definition", own), ("As the definition", set(AXES) - own)):
+        parts += [Heading(title, ""), choices(tool, names)] if names else []
     departures = [f"{', '.join(d['measures'])}: {d['changes']} ({d['why']})" for d in departures_of(tool)]
     for title, lines in (("Departures", departures), ("Traps", tool.traps), ("Not expressible", tool.inexpressible)):
         if lines:
@@ -72,9 +78,11 @@ def describe(tool: Tool) -> list[Part]:
     return parts
 
 
-def choices(tool: Tool) -> Table:
-    """What the tool does wherever tools differ."""
-    rows = [[name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items()]
+def choices(tool: Tool, names: Collection[str] = tuple(AXES)) -> Table:
+    """What the tool does wherever tools differ, or on some of the axes."""
+    rows = [
+        [name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items() if name in names
+    ]
     return Table(["choice", "value", "what it decides"], rows, names=3)
 
 

@@ -158,7 +158,7 @@ class Comparison(Drawn):
         )
         significant = sum(len(v.significant) for v in self.verdicts)
         sure = (
-            f" {significant or 'None'} of {boards} tools find{'s' * (significant == 1)} the difference significant."
+            f" {significant or 'None'} of {boards} tools find{'s' * (significant <= 1)} the difference significant."
             if pairs
             else ""
         )

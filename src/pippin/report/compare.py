@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pippin.evaluation.compare import Board, Comparison, Verdict
+from pippin.evaluation.significance import TestedPairs
 from pippin.tables import Heading, Part, Prose, Table, number, together
 
+_FEW = 3  # pairs whose tests stand on the terminal; of more, the letters tell
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -62,6 +64,21 @@ def _notes(board: Board, letters: bool) -> list[str]:
     elif letters:
         notes.append("beats: letters of the systems it is significantly better than")
     return [*notes, *tested.notes]
+
+
+def pairs_table(tested: TestedPairs, notes: Sequence[str] = ()) -> Table:
+    """A row a pair: the difference, its interval, p and effect, and how many queries would settle it."""
+    remarked = any(pair.reason for pair in tested.pairs)
+    rows = [
+        [p.a, p.b, f"{p.difference:+.4f}".replace("-", "−"),
+         f"[{number(p.low, 4)}, {number(p.high, 4)}]".replace("-", "−"), number(p.p, 4), number(p.p_adjusted, 4),
+         number(p.effect, 3),
+         "–" if p.queries_needed is None else f"{p.queries_needed:,}", *([p.reason] if remarked else [])]
+        for p in tested.pairs
+    ]  # fmt: skip
+    headers = ["a", "b", "a − b", f"{100 * (1 - tested.alpha):g}% interval", "p", "p, corrected", "effect",
+               "queries needed", *(["remark"] if remarked else [])]  # fmt: skip
+    return Table(headers, rows, names=2, remarks=int(remarked), notes=notes, keys=2)
 
 
 def significance_marks(board: Board) -> dict[str, str]:
@@ -132,6 +149,8 @@ def parts(comparison: Comparison) -> list[Heading | Prose | Table]:
     blocks: list[Heading | Prose | Table] = [
         Heading(comparison.measure), Prose(comparison.sentence()), leaderboard(comparison)
     ]  # fmt: skip
+    if len(comparison.first.tested.pairs) <= _FEW:
+        blocks.append(pairs_table(comparison.first.tested))
     if len(comparison.boards) > 1:
         blocks.append(by_tool(comparison)[0])
         if comparison.flips:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Ranges = dict[int, dict[str, tuple[float, float]]]  # of an evaluation by position: measure → (worst, best)
 
+_TOLD = 8  # of more tools the names alone stand below a table; `pippin tools` tells their versions
 _EXTENSION = "* not a measure of that tool: computed by its rules"
 
 
@@ -106,21 +107,34 @@ def _digits(column: Column, form: str) -> int:
 
 
 def _notes(evaluations: Sequence[Evaluation]) -> list[str]:
-    notes = []
-    names = {e.name for e in evaluations}
-    for evaluation in evaluations:
-        tool = evaluation.tool
-        changed = changes_text(evaluation.overrides)
-        counts = evaluation.counts
-        facts = [f"{counts['queries']:,} queries", f"{counts['empty']:,} empty"]
-        if counts["cutoff"]:
-            facts.append(f"{counts['short']:,} shorter than {counts['cutoff']}")
-        facts.append(f"{counts['tied']:,} with ties")
-        who = f"{evaluation.name}, " if len(names) > 1 else ""
-        notes.append(
-            f"{who}{tool.name} ({tool.title} {tool.version}{'; ' + changed if changed else ''}): {', '.join(facts)}"
-        )
-    return notes
+    """Under which conventions, and what the data are under them: what several tools or files share is said once."""
+    several = len({e.name for e in evaluations}) > 1
+    few = len({e.tool.name for e in evaluations}) <= _TOLD
+    tools: dict[tuple[str, str], list[str]] = {}
+    for e in evaluations:
+        tools.setdefault((_facts(e.counts), e.name), []).append(_under(e) if few else e.tool.name)
+    names: dict[tuple[str, ...], list[str]] = {}
+    for (facts, name), under in tools.items():
+        names.setdefault((facts, *under), []).append(name)
+    changes = {} if few else dict.fromkeys(changes_text(e.overrides) for e in evaluations if e.overrides)
+    return [
+        *(f"{', '.join(who) + ' under ' if several else ''}{', '.join(under)}: {facts}"
+          for (facts, *under), who in names.items()),
+        *(f"under all of them {changed}" for changed in changes),
+    ]  # fmt: skip
+
+
+def _under(evaluation: Evaluation) -> str:
+    """The tool, what it is, and what was changed."""
+    tool, changed = evaluation.tool, changes_text(evaluation.overrides)
+    return f"{tool.name} ({tool.title} {tool.version}{'; ' + changed if changed else ''})"
+
+
+def _facts(counts: Mapping[str, int]) -> str:
+    facts = [f"{counts['queries']:,} queries", f"{counts['empty']:,} empty"]
+    if counts["cutoff"]:
+        facts.append(f"{counts['short']:,} shorter than {counts['cutoff']}")
+    return ", ".join([*facts, f"{counts['tied']:,} with ties"])
 
 
 def as_record(evaluation: Evaluation, ranges: dict[str, tuple[float, float]] | None = None) -> dict[str, Any]:

@@ -43,8 +43,8 @@ def _order(board: Leaderboard) -> list[str]:
 def _cell(board: Leaderboard, ranker: str) -> str:
     standing = board.by_ranker.get(ranker)
     if standing is None:
-        return "– "
-    mark = "*" if ranker == board.best else "†" if board.worse_than_best(ranker) else " "
+        return "–"
+    mark = "*" if ranker == board.best else "†" if board.worse_than_best(ranker) else ""
     return number(standing.mean, 4) + mark
 
 

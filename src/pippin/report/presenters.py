@@ -157,18 +157,11 @@ def _audit() -> Presenter:
 
 def _tested() -> Presenter:
     from pippin.report import evaluation_figures as figures
+    from pippin.report.compare import pairs_table
 
     def blocks(tested: Any) -> Blocks:
-        rows = [
-            [p.a, p.b, number(p.difference, 4), f"[{number(p.low, 4)}, {number(p.high, 4)}]", number(p.p, 4),
-             number(p.p_adjusted, 4), number(p.effect, 3), "–" if p.queries_needed is None else f"{p.queries_needed:,}",
-             p.reason]
-            for p in tested.pairs
-        ]  # fmt: skip
-        headers = ["a", "b", "a − b", f"{100 * (1 - tested.alpha):g}% interval", "p", "p, corrected", "effect",
-                   "queries needed", "remark"]  # fmt: skip
         note = f"{tested.test} ({tested.method}), {tested.alternative}; correction: {tested.correction}."
-        return [Table(headers, rows, names=2, remarks=1, notes=[note, *tested.notes])]
+        return [pairs_table(tested, [note, *tested.notes])]
 
     return Presenter(blocks, figures={"differences": (figures.differences, "the difference of every pair")})
 

@@ -47,13 +47,16 @@ class ConventionError(PippinError, ValueError):
 class UnknownName(PippinError):
     """A name that nothing is registered under."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], ending: str = "") -> None:
         import difflib
 
         self.kind, self.name = kind, name
         known = sorted(known)
-        lowered = {k.lower(): k for k in known}
-        close = [lowered[c] for c in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+        lowered = {k.lower(): k for k in reversed(known)}
+        word = name.lower().removesuffix(ending)  # what follows it, such as @10, is given back with what was meant
+        close = [lowered[c] + ending for c in difflib.get_close_matches(word, list(lowered), n=3, cutoff=0.5)]
+        if len(known) == 1:
+            close = [known[0] + ending]
         listed = f"known: {', '.join(known)}" if known else "there is none yet"
         hint = f"did you mean {' or '.join(close)}?" if close else listed
         super().__init__(f"no {kind} is called {name!r}; {hint}")

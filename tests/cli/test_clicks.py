@@ -61,7 +61,7 @@ def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: p
     (["train", "{}/train.txt", "-r", "mart", "--clicks", "{}/log.tsv", "-o", "{}/m"], "mart learns from labels"),
     (["train", "{}/train.txt", "-r", "ranksvm", "--clicks", "{}/log.tsv", "--propensities", "guess", "-o", "{}/m"],
      "no method for propensities is called 'guess'"),
-    (["simulate", "{}/train.txt", "{}/none.txt", "-o", "{}/m.tsv"], "none.txt: no such file"),
+    (["simulate", "{}/train.txt", "{}/none.txt", "-o", "{}/m.tsv"], "none.txt: there is no such file"),
 ])  # fmt: skip
 def test_what_cannot_be_is_one_sentence(
     folder: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]

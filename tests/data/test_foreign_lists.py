@@ -182,3 +182,28 @@ def test_a_bad_request_is_named_with_its_file(tmp_path: Path) -> None:
 def test_lists_without_query_ids_are_as_many_as_queries() -> None:
     with pytest.raises(DataError, match="1 lists of documents for 2 queries"):
         pippin.evaluate([["a"], ["b"]], [["a"]], "mrr", tool="llama-index")
+
+
+@dataclass
+class Node:
+    """As LlamaIndex gives what it retrieved: the score beside an id of its own name."""
+
+    node_id: str
+    score: float
+
+
+def test_nodes_of_llama_index_stand_in_their_order() -> None:
+    found = pippin.evaluate([["a"], ["b"]], [[Node("c", 0.1), Node("a", 0.9)], [Node("b", 0.5)]], "RR", "llama-index")
+    assert found.mean == {"RR": 0.75}
+
+
+def test_the_lists_of_one_query_need_no_list_around_them() -> None:
+    assert pippin.evaluate(["a", "b"], ["x", "b"], "RR", "llama-index").mean == {"RR": 0.5}
+    assert pippin.evaluate(["a"], [["x", "a"]], "RR", "llama-index").mean == {"RR": 0.5}
+
+
+def test_requests_and_answers_in_the_wrong_order_are_told_apart() -> None:
+    request = {"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": 1}]}]}
+    answer = {"details": {"q": {"hits": [{"hit": {"_id": "a"}}]}}}
+    with pytest.raises(DataError, match="an answer of _rank_eval has the hits; the request, with its rat"):
+        pippin.evaluate(answer, request)

@@ -49,7 +49,7 @@ def test_parquet(tmp_path: Path) -> None:
         ("m.csv", b"a,b\n1,2\n\xff,3\n", r"m\.csv:3: not UTF-8 text"),
         ("m.csv", b"a,b\n1,2\n3,x\n", r"m\.csv:3: 'x' is no number"),
         ("m.parquet", b"no such thing", r"m\.parquet: not a Parquet file"),
-        ("m.parquet", None, r"m\.parquet: no such file"),
+        ("m.parquet", None, r"m\.parquet: there is no such file"),
     ],
 )
 def test_what_is_no_table_of_numbers(tmp_path: Path, name: str, content: bytes | None, sentence: str) -> None:

@@ -17,7 +17,7 @@ from pippin.data.run_file import Order, ranked_stretches
 from pippin.data.store import write_store
 from pippin.data.stretches import Places, letor_stretches
 from pippin.data.synthetic import make
-from pippin.data.trec import Judgements
+from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 
 
@@ -69,3 +69,11 @@ def test_stretches_of_nothing(tmp_path: Path) -> None:
         list(ranked_stretches(tmp_path / "x", Judgements.of({"a": {"x": 1}}), Order("input", False), Places()))
     with pytest.raises(DataError, match="what is read in stretches is a file on a disk"):
         list(letor_stretches(tmp_path, Places()))
+
+
+def test_json_is_judgements_or_a_run_by_its_numbers(tmp_path: Path) -> None:
+    (tmp_path / "qrels.json").write_text('{"q": {"a": 1, "b": 0}}')
+    (tmp_path / "run.json").write_text('{"q": {"a": 1.5, "b": -1}}')
+    assert isinstance(read(tmp_path / "qrels.json"), Judgements)
+    assert isinstance(read(tmp_path / "run.json"), Run)
+    assert isinstance(read(tmp_path / "qrels.json", scored=True), Run)

@@ -143,3 +143,7 @@ def test_leaderboards_under_both_labels() -> None:
     assert agree(people, people, runs, samples=5).estimates == {}
     with pytest.raises(DataError, match="2 or more are needed"):
         agree({"q1": people["q1"]}, model, runs)
+
+
+def test_judges_without_names_are_the_first_and_the_second() -> None:
+    assert "0 by the first alone, 1 by the second alone" in repr(agree({"q": {"a": 1}}, {"q": {"a": 1, "b": 0}}))

@@ -90,9 +90,15 @@ def test_unknown_measures_get_a_hint(typed: str, hint: str) -> None:
         parse(typed)
 
 
-@pytest.mark.parametrize("typed", ["", "@10", "ndcg@", "ndcg@ten", "ndcg@-1", "ndcg(", "ndcg)@10", "10", "ndcg@10@5"])
+@pytest.mark.parametrize("typed", ["", "@10", "ndcg(", "ndcg)@10", "10"])
 def test_what_is_no_notation_is_refused(typed: str) -> None:
     with pytest.raises(UnknownName):
+        parse(typed)
+
+
+@pytest.mark.parametrize("typed", ["ndcg@", "ndcg@ten", "ndcg@-1", "ndcg@10@5"])
+def test_what_is_no_cutoff_is_told(typed: str) -> None:
+    with pytest.raises(ConventionError, match=f"^{typed}: a cutoff is a whole number, as in ndcg@10$"):
         parse(typed)
 
 

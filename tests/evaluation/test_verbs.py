@@ -68,7 +68,7 @@ def test_what_is_no_measure_is_said(wrong: Any, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("judged", "more", "sentence"),
     [
-        (Y, {}, "or labels with qid= or group=, not list"),
+        (Y, {}, "labels need qid=, the query of each row, or group="),
         (DATA, {"qid": QID}, "qid and group go with a label per row, and Dataset knows its queries itself"),
         (Y, {"qid": QID, "group": SIZES}, "give one of them"),
         (Y, {"group": [1]}, "add up to 1 documents"),
@@ -142,3 +142,33 @@ def test_correlate_matches_names() -> None:
 
 def test_labels_without_features_are_a_data_set() -> None:
     assert Dataset.from_arrays(np.empty((3, 0)), [0, 1, 2], group=[3]).features.shape == (3, 0)
+
+
+def test_an_array_with_a_row_per_query_is_taken_as_scikit_learn_takes_it() -> None:
+    y, scores = np.array([[1, 0, 2], [0, 1, 0]]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    found = evaluate(y, scores, "NDCG", "sklearn")
+    assert found["NDCG"] == evaluate(y.ravel(), scores.ravel(), "NDCG", "sklearn", group=[3, 3])["NDCG"]
+    with pytest.raises(DataError, match=r"scores are a list of numbers, not a table of shape \(3, 2\)"):
+        evaluate(y, scores.T)
+
+
+def test_labels_without_queries_say_what_is_missing() -> None:
+    for labels in (np.array([1, 0]), [1, 0]):
+        with pytest.raises(DataError, match="labels need qid=, the query of each row, or group=, the sizes"):
+            evaluate(labels, [0.1, 0.2])
+
+
+def test_an_argument_that_is_none_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(UnknownName, match=r"no argument of evaluate is called 'metrics'; did you mean measures\?"):
+        evaluate(DATA, SCORES, metrics=["MAP"])
+    with pytest.raises(UnknownName, match=r"no argument of compare is called 'metric'; did you mean measure\?"):
+        compare(DATA, {"a": SCORES, "b": -SCORES}, metric="MAP")
+    with pytest.raises(UnknownName, match="no argument of evaluate is called 'tols'; did you mean tool "):
+        evaluate(DATA, SCORES, tols="letor4")
+    with pytest.raises(UnknownName, match="did you mean relevant_at"):
+        evaluate(DATA, SCORES, relevantat=2)
+
+
+def test_swapped_dicts_are_told() -> None:
+    with pytest.raises(DataError, match="of document a is not a whole number; what was judged comes first"):
+        evaluate({"q": {"a": 0.5}}, {"q": {"a": 1}})

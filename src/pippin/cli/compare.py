@@ -121,6 +121,9 @@ def from_files(options: argparse.Namespace, plan: TestPlan) -> list[Comparison]:
     check_measures(measures, tools)
     if options.judged is None or len(options.scored) < 2:
         raise DataError("a comparison needs judgements and at least two scored files (or --scores MATRIX)")
+    twice = [path for path in options.scored if options.scored.count(path) > 1]
+    if twice:
+        raise DataError("this is given twice, and would be compared with itself", twice[0])
     loaded = load(options.judged, options.scored, options.merge_queries)
     systems = {name: Rankings(judged, scored) for judged, scored, name in loaded}
     with progress(len(measures) * len(tools), "comparing") as bar:

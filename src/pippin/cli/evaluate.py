@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pippin.cli.options import flag, old, printing, shared
+from pippin.cli.options import flag, hint, old, printing, shared
 from pippin.cli.output import as_json, write_text
+from pippin.data.load import as_judged, as_scored, may_hold_scores
 from pippin.errors import ConventionError, DataError, PippinError
 from pippin.evaluation.convention import AXES, parse_overrides
 from pippin.evaluation.evaluate import Evaluation, Rankings, evaluate_rankings
@@ -69,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     evaluations: list[Evaluation] = []
     ranges: Ranges = {}
+    if not options.scored and not may_hold_scores(options.judged):
+        raise DataError(f"nothing was scored: pippin eval {options.judged} SCORED, a run or scores", options.judged)
     files = options.scored or [options.judged]
     for judged, scored, name in load(
         options.judged, files, options.merge_queries, options.allow_infinite, in_file=True
@@ -78,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
             if options.ties_range:
                 ranges[len(evaluations)] = ties_range(rankings, measures, tool, overrides)
             evaluations.append(evaluate_rankings(rankings, measures, tool, overrides, name))
+        if rankings.unjudged(evaluations[-1].columns[0].convention):
+            hint(f"{name}: none of its documents was judged; do both files call documents by the same ids?")
     write(evaluations, ranges if options.ties_range else None, options)
     return 0
 
@@ -100,6 +105,8 @@ def chosen_tools(names: Sequence[str]) -> list[Tool]:
     a group all of that group.
     """
     flat = {tool.name: tool for name in names for tool in (TOOLS.values() if name == "all" else named(name))}
+    if not flat:
+        raise ConventionError("no tool was asked for")
     return list(flat.values())
 
 
@@ -107,8 +114,6 @@ def load(
     judged: str, scored: Sequence[str], merge_queries: bool, allow_infinite: bool = False, in_file: bool = False
 ) -> list[tuple[Any, Any, str]]:
     """(judged, scored, name) for each scored file; with `in_file` large runs stay there until they are ranked."""
-    from pippin.data.load import as_judged, as_scored
-
     if [judged, *scored].count("-") > 1:
         raise DataError("only one file can come from standard input")
     data = as_judged(judged, merge_queries=merge_queries)

@@ -10,6 +10,7 @@
     arrow      any of these as a table, Arrow IPC
     store      a data set, judgements or a run as a memory-mapped folder
     irds       judgements of ir_datasets (to read only)
+    json       judgements or a run: dicts of dicts, lists, `_rank_eval`, MTEB's predictions (to read only)
 
 The form of the input is told by `irds:` in front, by being a folder, by its ending, or else by its first line; that of
 the output by its name; where that is a plain text (no ending, `.txt`), it is the one that fits the data. A data set
@@ -35,7 +36,7 @@ from pippin.errors import DataError, UnknownName
 from pippin.extras import need
 
 FORMS = ("letor", "qrels", "run", "scores", "parquet", "csv", "arrow", "store")
-INPUTS = (*FORMS, "irds")
+INPUTS = (*FORMS, "irds", "json")
 TABLES = ("parquet", "csv", "arrow")
 PLAIN = ("", ".txt", ".text", ".dat")  # endings of texts that may hold anything
 # Endings of text files.
@@ -57,7 +58,7 @@ def named_form(path: str | os.PathLike[str]) -> str | None:
         return "irds"
     if text != "-" and Path(text).is_dir():
         return "store"
-    return tables.form_of(text)
+    return "json" if text.lower().endswith(".json") else tables.form_of(text)
 
 
 def text_form(buffer: Buffer) -> str:
@@ -101,6 +102,7 @@ def read_any(
 ) -> Anything:
     """Whatever stands at a path; `scored` decides where a table has both labels and scores."""
     from pippin.data.letor import read_letor
+    from pippin.data.load import read_nested
     from pippin.data.scores import read_scores
     from pippin.data.trec_text import read_judgements, read_run
 
@@ -113,6 +115,8 @@ def read_any(
     match form:
         case "irds":
             data = irds.read_scored(os.fspath(path)) if scored else irds.read_judged(os.fspath(path))
+        case "json":
+            data = read_nested(path, scored)
         case "store":
             data = store.read_store(path)
         case "letor":

@@ -147,6 +147,12 @@ def is_laid_out(folder: Path) -> bool:
     return any(layout(folder, source) is not None for source in (*SOURCES.values(), *PLAIN))
 
 
+def laid_out(folder: Path) -> list[Path]:
+    """The parts of the first fold in a folder of some known layout; none of another."""
+    found = (layout(folder, source) for source in (*SOURCES.values(), *PLAIN))
+    return next((list(next(iter(folds.values())).values()) for folds in found if folds), [])
+
+
 def recognise(folder: Path) -> tuple[Source, dict[str, dict[str, Path]]]:
     """Which known data set a folder holds, and its files."""
     fitting = {name: files for name in SOURCES if (files := layout(folder, SOURCES[name])) is not None}

@@ -16,6 +16,7 @@ from typing import Any
 
 from pippin.errors import DataError
 
+_IDS = ("id", "node_id")  # what documents call their id; LlamaIndex' nodes the second
 Nested = dict[Any, dict[Any, float]]
 
 
@@ -28,9 +29,13 @@ def as_nested(x: Any, value: str) -> Nested | None:
     {'q': {'a': 3, 'b': 2}}
     """
     if isinstance(x, Mapping):
-        if isinstance(x.get("requests"), Sequence) and value == "relevance":
+        if isinstance(x.get("requests"), Sequence):
+            if value == "score":
+                raise DataError("a request of _rank_eval has the ratings, and comes first; its answer has the hits")
             return _requests(x["requests"])
-        if isinstance(x.get("details"), Mapping) and value == "score":
+        if isinstance(x.get("details"), Mapping):
+            if value == "relevance":
+                raise DataError("an answer of _rank_eval has the hits; the request, with its ratings, comes first")
             return {query: _ranked(map(_hit, detail["hits"])) for query, detail in x["details"].items()}
         if x and all(_is_list(listed) for listed in x.values()):
             return {query: _listed(listed, value) for query, listed in x.items()}
@@ -38,6 +43,8 @@ def as_nested(x: Any, value: str) -> Nested | None:
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and len(x):
         if all(hasattr(one, "expected_ids") and hasattr(one, "retrieved_ids") for one in x):
             x = [one.expected_ids if value == "relevance" else one.retrieved_ids for one in x]
+        if _is_list(x):  # of one query
+            x = [x]
         if all(_is_list(listed) for listed in x):
             return {str(number): _listed(listed, value) for number, listed in enumerate(x, 1)}
     return None
@@ -49,7 +56,17 @@ def have_places(x: Any) -> bool:
     >>> have_places([["a", "b"], ["c"]]), have_places({"q": ["a"]})
     (True, False)
     """
-    return isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(map(_is_list, x))
+    return isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and not _is_list(x) and all(map(_is_list, x))
+
+
+def value_in(path: str | os.PathLike[str]) -> str:
+    """What the numbers of a file of JSON are: labels of requests, or where all are whole and from 0 on; else scores."""
+    found = _parsed(path)
+    if isinstance(found, Mapping) and ("requests" in found or "details" in found):
+        return "relevance" if "requests" in found else "score"
+    tables = [documents for part in nested_parts(found).values() for documents in part.values()]
+    whole = all(isinstance(number, int) and number >= 0 for documents in tables for number in documents.values())
+    return "relevance" if whole else "score"
 
 
 def read_json(path: str | os.PathLike[str], value: str) -> Nested:
@@ -108,7 +125,11 @@ def _is_list(x: Any) -> bool:
     """A list of documents: ids, or objects that have one, or dicts that are such objects written down."""
     if not isinstance(x, (Sequence, AbstractSet)) or isinstance(x, (str, bytes)):
         return False
-    return all(isinstance(one, str) or hasattr(one, "id") or (isinstance(one, Mapping) and "id" in one) for one in x)
+    return all(isinstance(one, str) or any(_has(one, name) for name in _IDS) for one in x)
+
+
+def _has(document: Any, name: str) -> bool:
+    return name in document if isinstance(document, Mapping) else hasattr(document, name)
 
 
 def _listed(documents: Iterable[Any], value: str) -> dict[Any, float]:
@@ -135,7 +156,9 @@ def _id(document: Any) -> str:
     if isinstance(document, str):
         return document
     content = _field(document, "content")
-    return content if isinstance(content, str) else str(_field(document, "id"))
+    if isinstance(content, str):
+        return content
+    return str(next(_field(document, name) for name in _IDS if _has(document, name)))
 
 
 def _label(document: Any) -> int:

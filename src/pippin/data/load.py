@@ -33,6 +33,7 @@ COLUMN_FILES = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".feather", ".ipc")
 _FRAMES = {"pandas", "polars", "pyarrow"}
 _KINDS: dict[int, Kind] = {1: "scores", 4: "judgements", 6: "run"}
 _NAMES = {"letor": "LETOR text", "judgements": "judgements", "run": "a run", "scores": "scores"}
+_ORDER = "the judged file comes first, then what was scored"
 _ENOUGH = 1 << 16  # bytes of a line that tell what it is
 
 
@@ -60,13 +61,26 @@ def kind_of_text(source: Readable) -> Kind:
 def _kind_of_columns(columns: list[bytes], buffer: Buffer, line: int) -> Kind:
     if any(column.startswith(b"qid:") for column in columns[:2]):
         return "letor"
-    if len(columns) in _KINDS:
-        return _KINDS[len(columns)]
-    raise DataError(
-        f"{len(columns)} columns stand here: neither LETOR (label qid:…) nor judgements (4), a run (6) or scores (1)",
-        buffer.name,
-        line,
-    )
+    kind = _KINDS.get(len(columns))
+    if kind is not None and (kind != "scores" or _is_number(columns[0])):
+        return kind
+    known = "LETOR (label qid:…), judgements (4 columns), a run (6) or scores (1)"
+    if not _is_text(columns):
+        raise DataError(f"this is no text, and {known} are expected", buffer.name)
+    here = f"{columns[0].decode()!r} stands" if kind == "scores" else f"{len(columns)} columns stand"
+    raise DataError(f"{here} here: neither {known}", buffer.name, line)
+
+
+def _is_number(word: bytes) -> bool:
+    """Whether a word is meant as a number: what begins like one is left to the reader of scores."""
+    return word[:1] in b"+-.0123456789" or word.lower() in (b"nan", b"inf", b"infinity")
+
+
+def _is_text(words: list[bytes]) -> bool:
+    try:
+        return b" ".join(words).decode().isprintable()
+    except UnicodeDecodeError:
+        return False
 
 
 def as_judged(
@@ -108,18 +122,23 @@ def _judged(x: Any, merge_queries: bool, absent: str) -> Dataset | Judgements | 
         from pippin.data import columns
 
         return columns.from_frame_judged(x, merge_queries=merge_queries)
+    if getattr(x, "ndim", None) == 2:
+        rows = np.asarray(x)
+        return _labelled(rows.ravel(), None, np.full(len(rows), rows.shape[1]))
+    if getattr(x, "ndim", None) == 1 or (isinstance(x, (list, tuple)) and x and isinstance(x[0], (int, float))):
+        raise DataError("labels need qid=, the query of each row, or group=, the sizes of the queries")
     wanted = (
-        "a LETOR file, judgements, a dict of dicts, lists of ids (texts) or of documents that have one, a table, or "
-        "labels with qid= or group="
+        "a LETOR file, judgements, a dict of dicts, lists of ids (texts) or of documents that have one, a table, "
+        "labels with qid= or group=, or an array of labels with a row per query"
     )
     raise DataError(f"judged data are {wanted}, not {type(x).__name__}")
 
 
 def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Judgements | Run:
     if _is_folder(x):
-        from pippin.data import partitions, store
+        from pippin.data import partitions
 
-        return partitions.read_partitions(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
+        return partitions.read_partitions(x) if partitions.is_partitions(x) else _read_store(x)
     if _is_json(x):
         return Judgements.of(read_json(x, "relevance"), Path(x).name)
     if _is_table(x):
@@ -134,7 +153,19 @@ def _judged_file(x: Readable, merge_queries: bool, absent: str) -> Dataset | Jud
         return read_subtopics(buffer)
     if kind == "judgements":
         return read_judgements(buffer, merge_queries=merge_queries)
-    raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}", buffer.name)
+    raise DataError(f"judgements or LETOR text are expected, and this is {_NAMES[kind]}; {_ORDER}", buffer.name)
+
+
+def _read_store(folder: str | os.PathLike[str]) -> Dataset | Judgements | Run:
+    """What a store holds; of another folder, what to name in its place."""
+    from pippin.data import folders, store
+
+    if store.is_store(folder):
+        return store.read_store(folder)
+    message = "this is a folder, and neither a store nor partitions; name a file"
+    if parts := folders.laid_out(Path(folder)):
+        message += f" of it, such as {parts[-1]}"
+    raise DataError(message, folder)
 
 
 @overload
@@ -199,18 +230,19 @@ def _scored(
         raise DataError(
             f"scores are numbers, a run, a dict of dicts, a table or a file, not {type(x).__name__}"
         ) from None
-    if scores.ndim != 1:
+    by_query = scores.shape == (len(judged.query_ids), *set(np.diff(judged.offsets).tolist()))
+    if scores.ndim != 1 and not by_query:
         raise DataError(f"scores are a list of numbers, not a table of shape {scores.shape}")
-    return scores
+    return scores.ravel()
 
 
 def _scored_file(
     x: Readable, judged: Dataset | Judgements, merge_queries: bool, allow_infinite: bool
 ) -> Dataset | Judgements | Run | NDArray[np.float64]:
     if _is_folder(x):
-        from pippin.data import partitions, store
+        from pippin.data import partitions
 
-        return partitions.read_partition_scores(x) if partitions.is_partitions(x) else store.read_store(os.fspath(x))
+        return partitions.read_partition_scores(x) if partitions.is_partitions(x) else _read_store(x)
     if _is_json(x):
         return Run.of(read_json(x, "score"), Path(x).name)
     if _is_table(x):
@@ -222,16 +254,28 @@ def _scored_file(
     if kind == "run":
         return read_run(buffer, merge_queries=merge_queries, allow_infinite=allow_infinite)
     if kind != "scores":
-        order = "the judged file comes first, then what was scored"
-        raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}; {order}", buffer.name)
+        raise DataError(f"scores or a run are expected, and this is {_NAMES[kind]}; {_ORDER}", buffer.name)
     if not isinstance(judged, Dataset):
         message = f"a list of scores needs a LETOR data set, and {judged.name} holds judgements, which need a run"
         raise DataError(message, buffer.name)
     return read_scores(buffer, len(judged), allow_infinite=allow_infinite)
 
 
+def may_hold_scores(path: str) -> bool:
+    """Whether judged data could hold scores, too, which LETOR text and judgements cannot."""
+    text = not (path == "-" or path.startswith("irds:") or _is_folder(path) or _is_json(path) or _is_table(path))
+    return not text or kind_of_text(path) in ("run", "scores")
+
+
+def read_nested(path: str | os.PathLike[str], scored: bool = False) -> Judgements | Run:
+    """What a file of JSON holds: what was judged, or, where its numbers are no labels or `scored` is said, a run."""
+    value = "score" if scored else foreign_lists.value_in(path)
+    found = read_json(path, value)
+    return Judgements.of(found, Path(path).name) if value == "relevance" else Run.of(found, Path(path).name)
+
+
 def _is_folder(x: Readable) -> TypeGuard[str | os.PathLike[str]]:
-    return not isinstance(x, Buffer) and Path(x).is_dir()
+    return not isinstance(x, Buffer) and os.path.isdir(x)  # noqa: PTH112 - a text that is no path is none
 
 
 def _is_json(x: Readable) -> TypeGuard[str | os.PathLike[str]]:

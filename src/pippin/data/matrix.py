@@ -72,7 +72,7 @@ def _parquet(path: str) -> tuple[list[str], list[list[str]]]:
     try:
         frame = polars.read_parquet(path)
     except FileNotFoundError:
-        raise DataError("no such file", path) from None
+        raise DataError("there is no such file", path) from None
     except (polars.exceptions.PolarsError, OSError) as error:
         raise DataError(f"not a Parquet file ({error})", path) from None
     return frame.columns, [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]

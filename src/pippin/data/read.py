@@ -28,7 +28,7 @@ def read(
 ) -> Anything | Folds:
     """Whatever stands at a path: a Dataset, Judgements, a Run, scores, or the Folds of a published or built data set.
 
-    path           LETOR text, qrels, a run, scores (plain or gzip, or `-`), Parquet, CSV, Arrow, a store, a
+    path           LETOR text, qrels, a run, scores (plain or gzip, or `-`), Parquet, CSV, Arrow, JSON, a store, a
                    folder with Fold1 … or with train, vali and test, or `irds:ID` of ir_datasets
     form           what it is, where neither its name nor its first line tells; `pippin.data.convert` lists the forms
     absent         what a feature is that a line of LETOR text leaves out: 0, or NULL (NaN)

@@ -78,7 +78,8 @@ class Judgements(Frozen, eq=False):
         whole = (values == np.floor(values)) & (np.abs(values) < 2**31)
         if not whole.all():
             row = int(np.flatnonzero(~whole)[0])
-            raise DataError(f"the label {values[row]} of document {documents.at(row)} is not a whole number", name)
+            label = f"the label {values[row]} of document {documents.at(row)} is not a whole number"
+            raise DataError(f"{label}; what was judged comes first, then what was scored", name)
         return cls(queries, offsets, documents, values.astype(np.int32), name)
 
     def line_of(self, row: int) -> int | None:

@@ -9,7 +9,7 @@ agree about, for all labels are equal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -145,6 +145,14 @@ def read_labels(labels: Any, merge_queries: bool = False) -> Judgements:
     return as_judgements(data) if isinstance(data, Dataset) else data
 
 
+def both_labels(a: Any, b: Any) -> tuple[Judgements, Judgements]:
+    """The labels of two judges, who have names of their own."""
+    first, second = read_labels(a), read_labels(b)
+    if first.name == second.name:
+        return replace(first, name="the first"), replace(second, name="the second")
+    return first, second
+
+
 def agreement(a: Any, b: Any) -> Agreement:
     """How the labels of two judges agree.
 
@@ -154,7 +162,7 @@ def agreement(a: Any, b: Any) -> Agreement:
     >>> found.kappa["plain"], found.alone
     (1.0, (1, 1))
     """
-    first, second = read_labels(a), read_labels(b)
+    first, second = both_labels(a, b)
     tables = [_nested(one) for one in (first, second)]
     queries, sizes, pairs = [], [], []
     for query, labels in tables[0].items():

@@ -18,6 +18,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.load import as_judged, as_scored
 from pippin.data.trec import Run
 from pippin.errors import ConventionError, DataError
+from pippin.evaluation.convention import check_axes
 from pippin.evaluation.extremes import Extremes, extremes
 from pippin.evaluation.holes import F64, Query, queries_of
 from pippin.evaluation.notation import text_of
@@ -183,6 +184,7 @@ def bounds(
     >>> [one.document for one in found.judge_next(5)]
     ['x']
     """
+    check_axes(axes, bounds)
     data = as_judged(judged, merge_queries=merge_queries)
     runs = [_run(one, data, merge_queries) for one in (scored, other) if one is not None]
     judgements = as_judgements(data) if isinstance(data, Dataset) else data

@@ -20,7 +20,7 @@ import numpy as np
 
 from pippin.data.load import as_judged, as_scored
 from pippin.errors import DataError
-from pippin.evaluation.convention import AXES
+from pippin.evaluation.convention import AXES, check_axes
 from pippin.evaluation.corrections import CORRECTIONS
 from pippin.evaluation.correlation import correlate
 from pippin.evaluation.evaluate import Rankings, evaluate_rankings
@@ -208,6 +208,7 @@ def compare(
     >>> found.first.order(), found.first.means["bad"]
     (['good', 'bad'], 0.6666666666666666)
     """
+    check_axes(axes, compare)
     plan = TestPlan(test, correction, baseline, alpha, samples, seed, missing)
     TESTS[test], CORRECTIONS[correction]  # an unknown name is found before anything is read
     if systems is None:

@@ -6,7 +6,8 @@ tables and flags that a convention comes down to. A combination without a meanin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -339,9 +340,7 @@ class Convention(Frozen):
         >>> Convention().replace(empty=1.0).empty
         1.0
         """
-        unknown = set(changes) - set(AXES)
-        if unknown:
-            raise UnknownName("axis", sorted(unknown)[0], AXES)
+        check_axes(changes)
         if not changes:
             return self
         changed = copy(self)  # what is unchanged was checked: a tool asks this for every measure
@@ -411,6 +410,21 @@ class Convention(Frozen):
 
 
 AXES: dict[str, Axis] = {f.name: replace(f.metadata["axis"], name=f.name) for f in fields(Convention)}
+
+
+_CALLED = {"metric": "measure", "metrics": "measure", "k": "measure"}  # elsewhere
+
+
+def check_axes(given: Iterable[str], function: Callable[..., Any] | None = None) -> None:
+    """Say which name is no axis, nor an argument of the function that takes axes among its own."""
+    unknown = sorted(set(given) - set(AXES))
+    if not unknown:
+        return
+    if function is None:
+        raise UnknownName("axis", unknown[0], AXES)
+    own = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
+    named = [name for name in own if name.startswith(_CALLED.get(unknown[0], "?"))]
+    raise UnknownName(f"argument of {function.__name__}", unknown[0], named or [*own, *AXES])
 
 
 def exponential_gains(largest: int) -> NDArray[np.float64]:

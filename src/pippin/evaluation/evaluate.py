@@ -21,14 +21,14 @@ from pippin.data.load import as_judged, as_scored
 from pippin.data.run_file import RankedRun, RunFile
 from pippin.data.trec import Judgements, Run
 from pippin.errors import ConventionError, PluginError, UnknownName
-from pippin.evaluation.convention import AXES, Convention
+from pippin.evaluation.convention import AXES, Convention, check_axes
 from pippin.evaluation.labels import judged_queries, relevant_queries, topics
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of, texts_of
 from pippin.evaluation.ranking import Ranking, Shared, order, order_key, settled
 from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
 from pippin.frozen import Frozen
-from pippin.kernels.measures import Settling, settle_values
+from pippin.kernels.measures import UNJUDGED, Settling, settle_values
 from pippin.shown import ByTool, Drawn
 
 Values = NDArray[np.float64]
@@ -263,6 +263,11 @@ class Rankings:
             self._places[ranking.query_ids] = np.array([place[query] for query in ranking.query_ids], np.int64)
         return self._places[ranking.query_ids]
 
+    def unjudged(self, convention: Convention) -> bool:
+        """Whether nobody judged any document that was retrieved."""
+        labels = self.under(convention).labels
+        return bool(len(labels)) and bool((labels == UNJUDGED).all())
+
     def under(self, convention: Convention) -> Ranking:
         """The ranking under a convention's rules of order."""
         level = convention.relevant_at if convention.queries == "relevant" else None
@@ -389,6 +394,7 @@ def evaluate(
     >>> evaluate(labels, scores, "RR", tool=["letor4", "yahoo"], qid=qid).mean
     {'letor4': {'RR': 0.75}, 'yahoo': {'RR': 0.75}}
     """
+    check_axes(axes, evaluate)
     asked = texts_of(measures)
     tools = chosen(tool)
     rankings, name = read_rankings(

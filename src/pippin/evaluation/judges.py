@@ -18,7 +18,7 @@ import numpy as np
 from pippin.data.load import as_scored
 from pippin.data.trec import Judgements
 from pippin.errors import DataError
-from pippin.evaluation.agreement import F64, Agreement, agreement, read_labels
+from pippin.evaluation.agreement import F64, Agreement, agreement, both_labels
 from pippin.evaluation.corrections import adjust
 from pippin.evaluation.correlation_bootstrap import CorrelationInterval, bootstrap
 from pippin.evaluation.evaluate import evaluate_tool
@@ -100,7 +100,7 @@ def agree(
     >>> agree(people, model).agreement.table[1].tolist()
     [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
     """
-    first, second = read_labels(a), read_labels(b)
+    first, second = both_labels(a, b)
     found, text = agreement(first, second), text_of(measure)
     if not runs:
         return Judges(found, text, (), (), (), {})

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from pippin.errors import ConventionError, UnknownName
+from pippin.errors import ConventionError, PippinError, UnknownName
 from pippin.evaluation import ir_measures, trec_measures
 from pippin.evaluation.convention import AXES
 from pippin.evaluation.measures import KINDS, Kind, Measure
@@ -87,8 +87,21 @@ def parse(text: str) -> Measure:
         KINDS.load()  # what nobody knows here, an installed package may
         measure = _read(text, _names(KINDS.registered))
     if measure is None:
-        raise UnknownName("measure", text, {*KINDS, *names()})
+        raise _unknown(text.strip())
     return measure
+
+
+def _unknown(text: str) -> PippinError:
+    """What is wrong with a text that asks for no measure: its cutoff, or its name."""
+    name, _, cutoff = text.partition("@")
+    if name.lower() in names() and not cutoff.isdecimal():
+        return ConventionError(f"{text}: a cutoff is a whole number, as in {name}@10")
+    spelled = {spelling for kind in KINDS.values() for spelling in (kind.name, *kind.aliases)}
+    ending = re.search(r"[@_.]?(\d*)$", text)
+    word = text[: ending.start()] if ending else text
+    if ending and word.lower() in names() and KINDS[names()[word.lower()]].cutoff != "never":  # ndcg10
+        return UnknownName("measure", text, [f"{names()[word.lower()]}@{ending[1]}"])
+    return UnknownName("measure", text, spelled, ending[0] if ending else "")
 
 
 def _read(text: str, known: dict[str, str]) -> Measure | None:

@@ -7,6 +7,7 @@ the sorted labels count under a convention, so that conventions that agree on th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -214,7 +215,10 @@ def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
 def as_judgements(data: Dataset) -> Judgements:
     """The labels of a data set as judgements, by document id."""
     if data.document_ids is None:
-        raise DataError(f"{data.name} names no documents, so a run cannot be judged by it; use a score file")
+        raise DataError(
+            f"{data.name} names no documents, so a run cannot be judged by it; give it a column of "
+            "documents, such as doc_id, or a score per row"
+        )
     return Judgements(data.query_ids, data.offsets, data.document_ids, data.labels, data.name)
 
 
@@ -319,6 +323,12 @@ def _in_file(judged: Dataset | Judgements, run: RunFile | RankedRun, convention:
     return run.ranked(judged, _cap(judged.labels, convention), wanted) or run.whole
 
 
+def nothing_common(judged: Judgements, name: str, asked: Sequence[str]) -> DataError:
+    """That no query of a run was judged, with some of both, in which one sees why."""
+    there, here = (", ".join(ids[:3]) + " …" * (len(ids) > 3) for ids in (judged.query_ids, asked))
+    return DataError(f"{judged.name} and {name} have no query in common: {there} there, {here or 'none'} here")
+
+
 def order_of(convention: Convention) -> Order:
     """The rule by which kernels sort runs under a convention."""
     return Order(_ties(convention), convention.precision == "float32")
@@ -330,7 +340,7 @@ def _rank_run(
     position = {query: i for i, query in enumerate(run.query_ids)}
     known = set(judged.query_ids)
     if known and not position.keys() & known:
-        raise DataError(f"{judged.name} and {run.name} have no query in common")
+        raise nothing_common(judged, run.name, run.query_ids)
     if isinstance(run, Run):
         unfit = _unfit(run.scores, allow_infinite)
         if len(unfit):

@@ -36,7 +36,7 @@ from pippin.evaluation.evaluate import (
     rounded_mean,
 )
 from pippin.evaluation.measures import KINDS, Values
-from pippin.evaluation.ranking import Ranking, order_of
+from pippin.evaluation.ranking import Ranking, nothing_common, order_of
 from pippin.evaluation.tools import Tool
 
 Request = tuple[Tool, Mapping[str, Any]]
@@ -188,7 +188,7 @@ def _with_run(
         missing[common] = False
         yield (Rankings if len(common) else _Unjudged)(_select(judged, common), run)
     if missing.all():
-        raise DataError(f"{judged.name} and {name} have no query in common")
+        raise nothing_common(judged, name, list(order)[len(missing) :])
     if missing.any():
         yield _Unretrieved(_select(judged, np.flatnonzero(missing)))
 

@@ -241,7 +241,7 @@ def _bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1 if first is None else first)
     except FileNotFoundError:
-        raise DataError("no such file", path) from None
+        raise DataError("there is no such file", path) from None
     except IsADirectoryError:
         raise DataError("this is a folder, and a model is one file", path) from None
     except OSError as error:

@@ -131,7 +131,7 @@ def _under(evaluation: Evaluation) -> str:
 
 
 def _facts(counts: Mapping[str, int]) -> str:
-    facts = [f"{counts['queries']:,} queries", f"{counts['empty']:,} empty"]
+    facts = [f"{counts['queries']:,} {'query' if counts['queries'] == 1 else 'queries'}", f"{counts['empty']:,} empty"]
     if counts["cutoff"]:
         facts.append(f"{counts['short']:,} shorter than {counts['cutoff']}")
     return ", ".join([*facts, f"{counts['tied']:,} with ties"])

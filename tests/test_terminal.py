@@ -158,7 +158,7 @@ def test_the_time_left_is_guessed_after_some_steps(monkeypatch: pytest.MonkeyPat
     bar = Bar(9, "x")
     for _ in range(3):
         bar.step("y")
-    assert out.getvalue().splitlines() == ["x: 1 of 9 y", "x: 2 of 9 y", "x: 3 of 9, 10 min left y"]
+    assert out.getvalue().splitlines() == ["x: 1 of 9; y", "x: 2 of 9; y", "x: 3 of 9, 10 min left; y"]
 
 
 def test_silence_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

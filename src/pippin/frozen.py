@@ -61,3 +61,20 @@ class Frozen:
     def __repr__(self) -> str:
         shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)  # type: ignore[arg-type]
         return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+class Chosen(Frozen):
+    """One of many fields, most of which are left as they are: it shows what is not.
+
+    >>> class Rule(Chosen):
+    ...     "How to count."
+    ...     gain: str = "exp2"
+    ...     empty: float = 0.0
+    >>> Rule(), Rule(empty=1.0)
+    (Rule(), Rule(empty=1.0))
+    """
+
+    def __repr__(self) -> str:
+        values = ((one, getattr(self, one.name)) for one in fields(self))
+        shown = (f"{one.name}={value!r}" for one, value in values if value != one.default)
+        return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -38,8 +38,8 @@ class Bar:
             self._draw(what, now)
         elif now - self.shown >= _EVERY and not self.silent:
             place = screen_of(self.stream)
-            line = f"{self.title}: {self.done} of {self.total}{self._left(now, ', ')} {what}"
-            self.stream.write(place.text(line.rstrip()) + "\n")
+            line = f"{self.title}: {self.done} of {self.total}{self._left(now, ', ')}{what and f'; {what}'}"
+            self.stream.write(place.text(line) + "\n")
             self.shown = now
 
     def _left(self, now: float, before: str) -> str:

@@ -57,6 +57,11 @@ def _presenters() -> Presenters:
     return presenters
 
 
+def html(thing: Any) -> str:
+    """Something for a notebook that is no result, and shows itself in a line elsewhere."""
+    return _presenters().html(thing)
+
+
 def in_columns(rows: Iterable[Sequence[Any]], *names: str) -> dict[str, Any]:
     """Rows as columns under these names.
 

@@ -83,10 +83,14 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     plan.write_text(f'data = ["{folder}"]\nrankers = ["regression"]\nquick = true\ntools = ["official"]\n')
     output = ["-o", str(tmp_path / "r"), "--jobs", "1"]
     assert main(["bench", str(plan), *output, "--set", "regression.ridge=1.0"]) == 0
-    shown = capsys.readouterr().out
+    shown, aside = capsys.readouterr()
     assert "NDCG@10" in shown
     assert "3 of 3 cells are in" in shown
-    assert Results.open(tmp_path / "r").cells[0].record["parameters"] == {"ridge": 1.0}
+    assert (
+        f"`pippin leaderboard {tmp_path / 'r'}` tells more, `pippin report {tmp_path / 'r'} -o page.html`"
+        in " ".join(aside.split())
+    )
+    assert Results(str(tmp_path / "r")).cells[0].record["parameters"] == {"ridge": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixtur
         capsys, "train", "train.txt", "--ranker", "lambdamart", "--valid", "train.txt", "--measure", "NDCG@10",
         "--convention", "official", "--set", "trees=5", "-q", "-o", "model.json",
     )  # fmt: skip
-    assert "lambdamart trained on" in trained
+    *_, first, second = trained.splitlines()
+    assert first == "model.json: lambdamart, trained on train.txt (20 queries, 240 documents, 2 features)"
+    assert re.fullmatch(r"NDCG@10 under official: (0\.99\d\d) on train.txt, \1 on train.txt", second)
     assert json.loads(Path("model.json").read_text())["parameters"]["rounds"] == 5
     assert output(capsys, "rank", "model.json", "train.txt", "-o", "scores.txt") == ""
     assert "official   0.99" in output(capsys, "eval", "train.txt", "scores.txt", "-m", "NDCG@10")

@@ -227,6 +227,19 @@ def test_another_field_of_the_topics(tmp_path: Path) -> None:
     assert "<termnum>1</termnum>" in (tmp_path / "out" / "Meta" / "query-0.xml").read_text()
 
 
+@pytest.mark.parametrize("name", ["trainingset.txt", "../Fold1/trainingset.txt"])
+def test_a_file_knows_its_data_set_also_from_within_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(orchard(), tmp_path / "out", SMALL)
+    monkeypatch.chdir(tmp_path / "out" / "Feature-min" / "Fold1")
+    assert as_judged(name).feature_names == ("tf@body", "bm25@title", "pagerank")  # type: ignore[union-attr]
+    text = Path(name).read_bytes()
+    Path(name).write_bytes(text.replace(b"1:", b"1:9", 1))
+    with pytest.raises(DataError, match=r"this data set is damaged: Feature-min/Fold1/trainingset.txt"):
+        as_judged(name)
+
+
 def test_every_file_of_a_built_data_set_is_verified_when_it_is_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
     build(orchard(), out, SMALL)

@@ -110,6 +110,12 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
     assert found["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
+def test_a_number_that_nobody_gives_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": [{"ndcg_at_10": 0.123}]}}))
+    (found,) = report_of({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
+    assert found.sentence().endswith("recomputed 0.63093: not the same, and what no other tool would give, either.")
+
+
 def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
     """MTEB's nAUC of a run that finds all."""
     judged, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}

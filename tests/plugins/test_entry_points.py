@@ -28,7 +28,7 @@ def test_names_are_known_and_listed(tmp_path: Path, folder: Path) -> None:
         assert "5.0" in done.stdout
     assert "mine" in pippin("tools", "-f", "csv", cwd=folder, path=path).stdout
     assert "Mine" in pippin("measures", "-f", "csv", cwd=folder, path=path).stdout
-    assert "did you mean mine" in said(pippin(*EVAL, "-m", "Mien@1", cwd=folder, path=path))
+    assert "did you mean Mine@1" in said(pippin(*EVAL, "-m", "Mien@1", cwd=folder, path=path))
 
 
 def test_nothing_is_imported_for_names_that_are_known(tmp_path: Path, folder: Path) -> None:

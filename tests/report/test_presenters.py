@@ -77,7 +77,8 @@ def test_every_kind_of_result_is_shown_and_tried_here() -> None:
     for module in pkgutil.walk_packages(pippin.__path__, "pippin."):
         if module.name.split(".")[1] in ("evaluation", "bench", "collection"):
             importlib.import_module(module.name)
-    assert {kind.__name__ for kind in kinds(Shown) - {Shown, Drawn, ByTool}} == set(PRESENTERS) == set(RESULTS)
+    shown = {kind.__name__ for kind in kinds(Shown) - {Shown, Drawn, ByTool}}
+    assert shown == set(PRESENTERS) - {"Tool"} == set(RESULTS)  # a tool is looked up, and no result
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS))
@@ -127,3 +128,21 @@ def test_a_tool_that_cannot_say_is_named_with_the_reason() -> None:
         evaluate(labels, scores, "ERR", ["xgboost", "gdeval"], qid=qid)
     with pytest.raises(UnknownName, match="no tool of this result is called 'gdeval'"):
         found["gdeval"]
+
+
+def test_what_one_looks_up_shows_itself_in_a_line_and_in_a_notebook_in_full() -> None:
+    tool = pippin.tools["beir"]
+    assert repr(tool).startswith("Tool('beir': BEIR ")
+    assert repr(tool).endswith(", retrieval)")
+    page = tool._repr_html_()
+    assert "own_document" in page
+    assert tool.traps[0] in page
+    assert "recall_cut" not in page  # as in the definition
+    assert repr(pippin.Convention()) == "Convention()"
+    assert repr(pippin.Convention(empty=1.0, gain="label")) == "Convention(gain='label', empty=1.0)"
+    assert eval(repr(tool.convention), {"Convention": pippin.Convention}) == tool.convention
+    assert repr(pippin.measures["NDCG"]).startswith("Kind('NDCG': discounted gain")
+    good, bad = {"a": 2, "b": 1}, {"a": 1, "b": 2}
+    judged = {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}}
+    compared = pippin.compare(judged, {"x": {"q": bad, "p": bad}, "y": {"q": good, "p": bad}}, "RR", "official")
+    assert repr(compared.first) == "Board('official', RR: y 0.7500, x 0.5000)"

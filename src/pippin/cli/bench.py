@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pippin.cli.options import flag, hint, old, shared
-from pippin.cli.output import write
+from pippin.cli.output import say, write
 from pippin.errors import DataError
 from pippin.tables import Table, number
 
@@ -88,6 +88,10 @@ def run(options: argparse.Namespace) -> int:
     write(options.format, "-", lambda: [summary(outcome_record)], lambda: outcome_record)
     for line in outcome_record["failures"]:
         hint(line)
+    if options.format == "table" and not options.quiet:
+        results = shlex.quote(str(outcome_record["results"]))
+        more = f"`pippin leaderboard {results}` tells more, `pippin report {results} -o page.html` makes a page"
+        say(more, aside=True)
     return outcome.status
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pippin.cli.options import Former, printing
@@ -11,6 +11,7 @@ from pippin.cli.output import write
 from pippin.evaluation.convention import AXES, changes_text
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.tools import GROUPS, TOOLS, Tool, chosen, is_one, named
+from pippin.report.tools import choices, own_choices
 from pippin.tables import Facts, Heading, Part, Remarks, Table
 
 HELP = """List the evaluation tools side by side, or tell all about one.
@@ -68,7 +69,7 @@ def describe(tool: Tool) -> list[Part]:
     facts = [("group", tool.group), ("version", tool.version), ("source", tool.source),
              ("measures", ", ".join(tool.prints))]  # fmt: skip
     parts: list[Part] = [Heading(f"{tool.name} — {tool.title}"), Facts(facts)]
-    own = set(TOOLS["official"].convention.differences(tool.convention))
+    own = own_choices(tool)
     for title, names in (("Other than the definition", own), ("As the definition", set(AXES) - own)):
         parts += [Heading(title, ""), choices(tool, names)] if names else []
     departures = [f"{', '.join(d['measures'])}: {d['changes']} ({d['why']})" for d in departures_of(tool)]
@@ -76,14 +77,6 @@ def describe(tool: Tool) -> list[Part]:
         if lines:
             parts += [Heading(title, ""), Remarks(lines)]
     return parts
-
-
-def choices(tool: Tool, names: Collection[str] = tuple(AXES)) -> Table:
-    """What the tool does wherever tools differ, or on some of the axes."""
-    rows = [
-        [name, axis.text(getattr(tool.convention, name)), axis.decides] for name, axis in AXES.items() if name in names
-    ]
-    return Table(["choice", "value", "what it decides"], rows, names=3)
 
 
 def departures_of(tool: Tool) -> list[dict[str, Any]]:

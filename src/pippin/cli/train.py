@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         return run_on_dask(options)
     train = read_data(options.data, options.absent)
     valid = None if options.valid is None else read_data(options.valid, options.absent)
-    ranker, weights, traced = make(options), weights_beside(options.data), digest(train)
+    ranker, weights, traced, judged = make(options), weights_beside(options.data), digest(train), train
     if options.clicks is not None:
         train = learned_from(options, train)
     if options.select is not None:
@@ -107,8 +107,26 @@ def run(options: argparse.Namespace) -> int:
         print(ranker.table().render(), file=sys.stderr)
     if reasons := getattr(ranker, "reasons_", ""):
         say(reasons)
-    say(f"{ranker.name} trained on {train}: {options.output}")
+    say(f"{options.output}: {ranker.name}, trained on {_sizes(judged)}")
+    if options.relations is None:  # where scores are spread, the validation set said what that gives
+        say(values_of(ranker, options, [judged, *([valid] if valid is not None else [])]))
     return 0
+
+
+def _sizes(data: Dataset) -> str:
+    sizes = f"{len(data.query_ids):,} queries, {len(data):,} documents, {data.features.shape[1]} features"
+    return f"{data.name} ({sizes})"
+
+
+def values_of(ranker: Ranker, options: argparse.Namespace, parts: Sequence[Dataset]) -> str:
+    """What the model gives on what it was trained and validated with, by the measure that it looks at."""
+    from pippin.evaluation.evaluate import evaluate
+    from pippin.rankers.training import rank
+
+    measure = options.select or options.measure or ranker.get_params().get("measure") or "NDCG@10"
+    tool = options.convention or "official"
+    values = [f"{evaluate(data, rank(ranker, data), measure, tool)[measure]:.4f} on {data.name}" for data in parts]
+    return f"{measure} under {tool}: {', '.join(values)}"
 
 
 def learned_from(options: argparse.Namespace, train: Dataset) -> Dataset:

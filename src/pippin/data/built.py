@@ -27,8 +27,14 @@ def built_format() -> Format:
 
 
 def built_folder(file: Path) -> Path | None:
-    """The folder of the data set that a file is part of."""
-    return next((folder for folder in file.parents[:DEPTH] if _may_be(folder) and built_format().is_at(folder)), None)
+    """The folder of the data set that a file is part of, also where one stands in that folder."""
+    folders = (folder for place in (file, _absolute(file)) for folder in place.parents[:DEPTH])
+    return next((folder for folder in folders if _may_be(folder) and built_format().is_at(folder)), None)
+
+
+def _absolute(path: Path) -> Path:
+    """The whole path, in which `..` is no folder of its own; links are not followed."""
+    return Path(os.path.abspath(path))  # noqa: PTH100
 
 
 def _may_be(folder: Path) -> bool:
@@ -49,7 +55,7 @@ def check_built(file: Path) -> None:
     if folder is None or _earlier(folder):
         return
     manifest = _manifest(folder)
-    name = file.relative_to(folder).as_posix()
+    name = _absolute(file).relative_to(_absolute(folder)).as_posix()
     if name in manifest.files:
         with built_format().described(folder):
             manifest.open(name).check()

@@ -61,6 +61,10 @@ class Board:
     means: Mapping[str, float]
     ties: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # system → (worst, best) order of ties
 
+    def __repr__(self) -> str:
+        means = ", ".join(f"{system} {self.means[system]:.4f}" for system in self.order())
+        return f"Board({self.name!r}, {self.measure}: {means})"
+
     def order(self) -> list[str]:
         """Systems, best first; equal means in the order given."""
         return sorted(self.means, key=lambda s: -self.means[s])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole, axis
-from pippin.frozen import Frozen
+from pippin.frozen import Chosen
 
 _LARGEST_LABEL = 1 << 20
 SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whatever the labels are
@@ -30,7 +30,7 @@ UNSTABLE_TIES = (
 PARTIAL_TIES = ("topk", "argpartition")  # how these begin asks for no more than the first documents
 
 
-class Convention(Frozen):
+class Convention(Chosen):
     """One value on every axis; the default is the textbook (`official`). To add an axis, add a field."""
 
     gain: str | tuple[float, ...] = axis(

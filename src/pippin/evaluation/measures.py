@@ -20,7 +20,7 @@ from pippin.errors import ConventionError
 from pippin.evaluation.axis import number_text
 from pippin.evaluation.convention import AXES, PARTIAL_TIES, Convention, exponential_gains
 from pippin.evaluation.labels import topics
-from pippin.frozen import Frozen
+from pippin.frozen import Chosen, Frozen
 from pippin.kernels import measures as kernel
 from pippin.registry import Registry
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 
-class Measure(Frozen):
+class Measure(Chosen):
     """A measure as asked for: its kind, cutoff, own parameters, and axes that it overrides.
 
     >>> Measure("P", 5, overrides=(("relevant_at", 2),)).text
@@ -90,6 +90,9 @@ class Kind(Frozen):
     grouped: bool = False  # whether it has a value where every tied document stands at the last rank of its group
     weights: Function | None = None  # what a query counts in a weighted mean; None: there is none
     whole: Callable[[Ranking, Convention, Measure, Values], float] | None = None  # where the number of a run is no mean
+
+    def __repr__(self) -> str:
+        return f"Kind({self.name!r}: {self.meaning})"
 
     def native(self, convention: Convention) -> Native | None:
         """The kernel that alone computes this kind under a convention; None: only `function` does."""

@@ -35,6 +35,7 @@ class Reported:
     reported: float
     recomputed: float
     tools: tuple[str, ...]  # other tools whose number it is, where it is not that of the tool
+    sought: bool = True  # whether other tools were asked
 
     @property
     def same(self) -> bool:
@@ -46,8 +47,10 @@ class Reported:
         head = f"{self.name}: reported {self.reported:.5f}, recomputed {self.recomputed:.5f}"
         if self.same:
             return f"{head}: the same."
-        if not self.tools:
+        if not self.sought:
             return f"{head}: not the same."
+        if not self.tools:
+            return f"{head}: not the same, and what no other tool would give, either."
         named, more = ", ".join(self.tools[:_NAMED]), len(self.tools) - _NAMED
         return f"{head}: not the same; it is what {named}{f' and {more} more' if more > 0 else ''} would give."
 
@@ -226,5 +229,5 @@ def _answer(rankings: Rankings, answer: Mapping[str, Any], measure: str, tool: T
     reports = [Reported(f"metric_score ({measure})", score, mean, others)]
     for query, detail in answer.get("details", {}).items():
         if (value := found.per_query[measure].get(query)) is not None and "metric_score" in detail:
-            reports.append(Reported(f"metric_score of {query}", float(detail["metric_score"]), value, ()))
+            reports.append(Reported(f"metric_score of {query}", float(detail["metric_score"]), value, (), sought=False))
     return reports

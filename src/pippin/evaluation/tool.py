@@ -14,6 +14,7 @@ import pippin.evaluation.confidence_measures
 import pippin.evaluation.cwl_measures
 import pippin.evaluation.diversity_measures
 import pippin.evaluation.library_measures  # noqa: F401  these put their kinds on the shelf
+from pippin import shown
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures import Measure
@@ -59,6 +60,12 @@ class Tool(Frozen):
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
             raise UnknownName("group of tools", self.group, GROUPS)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r}: {self.title} {self.version}, {self.group})"
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
 
     def measure(self, text: str) -> Measure:
         """The measure that `text` asks for under this tool: by its own names first, then in any notation."""

@@ -231,6 +231,17 @@ def _shelf() -> Presenter:
     return Presenter(lambda shelf: [shelf.table()])
 
 
+def _tool() -> Presenter:
+    from pippin.report.tools import choices, own_choices
+
+    def blocks(tool: Any) -> Blocks:
+        named = f"{tool.name}: {tool.title} {tool.version} ({tool.source}); measures {', '.join(tool.prints)}"
+        own = own_choices(tool)
+        return [named, *([choices(tool, own)] if own else []), *tool.traps]
+
+    return Presenter(blocks)
+
+
 PRESENTERS: dict[str, Callable[[], Presenter]] = {
     "Anova": _anova,
     "Audit": _audit,
@@ -247,4 +258,5 @@ PRESENTERS: dict[str, Callable[[], Presenter]] = {
     "Reconciliations": _reconciliations,
     "Shelf": _shelf,
     "TestedPairs": _tested,
+    "Tool": _tool,
 }

@@ -93,6 +93,20 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert Results(str(tmp_path / "r")).cells[0].record["parameters"] == {"ridge": 1.0}
 
 
+def test_an_interrupted_bench_says_how_to_go_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pippin.bench.runner.run", interrupted)
+    assert main(["bench", str(folder), "-r", "regression", "-o", "kept"]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        "pippin: what is done is kept in kept; the same command goes on from there",
+        "pippin: interrupted",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -79,11 +79,15 @@ def run(options: argparse.Namespace) -> int:
         from pippin.bench.foreign import with_models
 
         planned = with_models(planned, options.models)
-    outcome = run_bench(
-        planned, options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
-        allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
-        command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
-    )  # fmt: skip
+    try:
+        outcome = run_bench(
+            planned, options.output, jobs=options.jobs, memory=memory, allow_leak=options.allow_leak,
+            allow_one_fold=options.allow_one_fold, check=not options.no_check, verbose=not options.quiet,
+            command=shlex.join(["pippin", *sys.argv[1:]]), executor=executor,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        hint(f"what is done is kept in {options.output}; the same command goes on from there")
+        raise
     outcome_record = {**record(outcome), "left_out": [planned.left_out] if planned.left_out else []}
     write(options.format, "-", lambda: [summary(outcome_record)], lambda: outcome_record)
     for line in outcome_record["failures"]:

@@ -21,9 +21,10 @@ def leaderboard(comparison: Comparison) -> Table:
     marks = significance_marks(board)
     order = board.order()
     letters = len(order) <= len(_LETTERS) and board.tested.baseline is None
+    tied = any(worst != best for worst, best in board.ties.values())
     rows = []
     for rank, system in enumerate(order, 1):
-        interval, ties = intervals[system], board.ties.get(system)
+        interval, ties = intervals[system], board.ties.get(system) if tied else None
         rows.append([
             str(rank), f"{_LETTERS[rank - 1]} {system}" if letters else system,
             number(board.means[system], 4), marks[system], f"[{interval.low:.4f}, {interval.high:.4f}]",
@@ -36,7 +37,7 @@ def leaderboard(comparison: Comparison) -> Table:
         *_mark_header(board, letters),
         "95% interval".replace("95", _level(board)),
     ]
-    headers += ["ties alone"] if board.ties else []
+    headers += ["ties alone"] if tied else []
     return Table(headers, rows, names=2, notes=_notes(board, letters), keys=2, best={(0, 2)})
 
 

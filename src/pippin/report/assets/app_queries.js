@@ -1,59 +1,139 @@
 // Query by query: where two rankers differ, and how their lists look there.
 function queryValues(data, ranker) {
-  const here = panel(data), way = here.ways.at(measure(), tool()), count = here.queries.length;
+  const here = panel(data),
+    way = here.ways.at(measure(), tool()),
+    count = here.queries.length;
   if (way === 255) return null;
   const start = (here.starts[measure()] + way) * BENCH.rankers.length * count + index(ranker) * count;
   return here.values.array.subarray(start, start + count);
 }
 function couple() {
-  const order = ranked(), chosen = present();
-  const a = chosen.includes(state.a) ? state.a : order.find(r => r !== state.b), b = chosen.includes(state.b) && state.b !== a ? state.b : order.find(r => r !== a);
+  const order = ranked(),
+    chosen = present();
+  const a = chosen.includes(state.a) ? state.a : order.find((r) => r !== state.b),
+    b = chosen.includes(state.b) && state.b !== a ? state.b : order.find((r) => r !== a);
   return [a, b];
 }
 const textOf = (data, i) => panel(data).query_texts?.[i] ?? "";
 function queryRows(a, b) {
-  return shownData().flatMap(data => { const [x, y] = [queryValues(data, a), queryValues(data, b)], here = panel(data);
-    return x === null ? [] : here.queries.flatMap((query, i) => x[i] === BENCH.absent || y[i] === BENCH.absent ? [] : [{ query, words: textOf(data, i), fold: here.folds[here.fold_of[i]] ?? "", data, i, key: `${data}/${i}`, a: x[i] / 1e4, b: y[i] / 1e4, difference: (x[i] - y[i]) / 1e4 }]); });
+  return shownData().flatMap((data) => {
+    const [x, y] = [queryValues(data, a), queryValues(data, b)],
+      here = panel(data);
+    return x === null
+      ? []
+      : here.queries.flatMap((query, i) =>
+          x[i] === BENCH.absent || y[i] === BENCH.absent
+            ? []
+            : [
+                {
+                  query,
+                  words: textOf(data, i),
+                  fold: here.folds[here.fold_of[i]] ?? "",
+                  data,
+                  i,
+                  key: `${data}/${i}`,
+                  a: x[i] / 1e4,
+                  b: y[i] / 1e4,
+                  difference: (x[i] - y[i]) / 1e4,
+                },
+              ],
+        );
+  });
 }
 function drawQueries() {
   if (!$("queries")) return;
-  const order = ranked(), [a, b] = couple();
+  const order = ranked(),
+    [a, b] = couple();
   $("queries").hidden = order.length < 2;
   if (order.length < 2) return;
-  $("first").innerHTML = order.map(r => option(r, r, a)).join(""); $("second").innerHTML = order.map(r => option(r, r, b)).join("");
-  const ready = shownData().map(d => at_hand(panel(d), ["values"], drawQueries));
+  $("first").innerHTML = order.map((r) => option(r, r, a)).join("");
+  $("second").innerHTML = order.map((r) => option(r, r, b)).join("");
+  const ready = shownData().map((d) => at_hand(panel(d), ["values"], drawQueries));
   if (!ready.every(Boolean)) return;
   const rows = queryRows(a, b).sort((p, q) => q.difference - p.difference);
-  const better = rows.filter(r => r.difference > 0).length, worse = rows.filter(r => r.difference < 0).length;
-  $("query-words").textContent = a === b ? `Choose two different ${NOUN}s.` : `${a} is better on ${better} queries, ${b} on ${worse}; on ${rows.length - better - worse} of ${rows.length} they are equal. Their means differ by ${four(Math.abs(mean(a) - mean(b)))}${rows.length ? `; ${carriers(rows)}` : ""}.`;
+  const better = rows.filter((r) => r.difference > 0).length,
+    worse = rows.filter((r) => r.difference < 0).length;
+  $("query-words").textContent =
+    a === b
+      ? `Choose two different ${NOUN}s.`
+      : `${a} is better on ${better} queries, ${b} on ${worse}; on ${rows.length - better - worse} of ${rows.length} they are equal. Their means differ by ${four(Math.abs(mean(a) - mean(b)))}${rows.length ? `; ${carriers(rows)}` : ""}.`;
   const shown = rows.length > 2000 ? [...rows.slice(0, 1000), ...rows.slice(-1000)] : rows;
-  draw("query-figure", "differences", () => shown.map(r => ({ query: r.query, a: r.a, b: r.b, difference: r.difference, key: r.key, tip: `${r.query}${r.words ? ` “${r.words}”` : ""}\n${a} ${four(r.a)} · ${b} ${four(r.b)} · ${signed(r.difference)}` })),
-    { chosen: state.query, yTitle: `A ${MINUS} B`, xTitle: rows.length > 2000 ? "the 1000 queries where A gains most, and the 1000 where B does" : "queries, from A's greatest gain to B's", label: `Difference of ${state.measure} between ${a} and ${b} on every query` });
+  draw(
+    "query-figure",
+    "differences",
+    () =>
+      shown.map((r) => ({
+        query: r.query,
+        a: r.a,
+        b: r.b,
+        difference: r.difference,
+        key: r.key,
+        tip: `${r.query}${r.words ? ` “${r.words}”` : ""}\n${a} ${four(r.a)} · ${b} ${four(r.b)} · ${signed(r.difference)}`,
+      })),
+    {
+      chosen: state.query,
+      yTitle: `A ${MINUS} B`,
+      xTitle:
+        rows.length > 2000
+          ? "the 1000 queries where A gains most, and the 1000 where B does"
+          : "queries, from A's greatest gain to B's",
+      label: `Difference of ${state.measure} between ${a} and ${b} on every query`,
+    },
+  );
   drawQueryTable(rows, a, b);
   drawDetail(rows, a, b);
 }
-const QUERY_SORTS = { size: (p, q) => Math.abs(q.difference) - Math.abs(p.difference), difference: (p, q) => q.difference - p.difference, a: (p, q) => q.a - p.a, b: (p, q) => q.b - p.b, query: (p, q) => p.query.localeCompare(q.query, undefined, { numeric: true }) };
+const QUERY_SORTS = {
+  size: (p, q) => Math.abs(q.difference) - Math.abs(p.difference),
+  difference: (p, q) => q.difference - p.difference,
+  a: (p, q) => q.a - p.a,
+  b: (p, q) => q.b - p.b,
+  query: (p, q) => p.query.localeCompare(q.query, undefined, { numeric: true }),
+};
 const SHOWN_QUERIES = 200;
 function drawQueryTable(rows, a, b) {
-  const several = state.data === ALL, worded = rows.some(r => r.words), folded = rows.some(r => r.fold), wanted = state.find.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  const found = rows.filter(r => wanted.every(w => `${r.query} ${r.words}`.toLowerCase().includes(w))).sort(QUERY_SORTS[state.qsort]), shown = found.slice(0, SHOWN_QUERIES);
-  const head = (id, words, kind = "") => `<th scope="col" class="${kind}"${state.qsort === id ? ` aria-sort="${id === "query" ? "ascending" : "descending"}"` : ""}><button type="button" data-qsort="${id}">${escaped(words)}</button></th>`;
-  $("query-table").tHead.innerHTML = `<tr>${head("query", "Query", "name")}${worded ? '<th scope="col" class="name">Words</th>' : ""}${several ? '<th scope="col" class="name wide-only">Data set</th>' : ""}${folded ? '<th scope="col" class="name wide-only">Fold</th>' : ""}${head("a", a, "wide-only")}${head("b", b, "wide-only")}${head("difference", `A ${MINUS} B`)}${head("size", `|A ${MINUS} B|`, "wide-only")}</tr>`;
-  $("query-table").tBodies[0].innerHTML = shown.map(r => `<tr data-key="${escaped(r.key)}"${r.key === state.query ? ' class="chosen"' : ""}><th scope="row">${hasDetail(r) ? `<button type="button" class="open" data-show="${escaped(r.key)}" aria-expanded="${r.key === state.query}">${escaped(r.query)}</button>` : escaped(r.query)}</th>${worded ? `<td class="text">${escaped(r.words)}</td>` : ""}${several ? `<td class="name wide-only">${escaped(r.data)}</td>` : ""}${folded ? `<td class="name wide-only">${escaped(r.fold)}</td>` : ""}<td class="wide-only">${four(r.a)}</td><td class="wide-only">${four(r.b)}</td><td class="${r.difference > 0 ? "up" : r.difference < 0 ? "down" : "dim"}">${signed(r.difference)}</td><td class="wide-only dim">${four(Math.abs(r.difference))}</td></tr>`).join("") || `<tr><td class="name" colspan="8">No query matches “${escaped(state.find)}”.</td></tr>`;
-  $("query-note").textContent = `${found.length > SHOWN_QUERIES ? `The first ${SHOWN_QUERIES} of ${found.length} queries; search for others. ` : ""}${rows.some(hasDetail) ? "" : BENCH.without_lists}`;
+  const several = state.data === ALL,
+    worded = rows.some((r) => r.words),
+    folded = rows.some((r) => r.fold),
+    wanted = state.find.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const found = rows
+      .filter((r) => wanted.every((w) => `${r.query} ${r.words}`.toLowerCase().includes(w)))
+      .sort(QUERY_SORTS[state.qsort]),
+    shown = found.slice(0, SHOWN_QUERIES);
+  const head = (id, words, kind = "") =>
+    `<th scope="col" class="${kind}"${state.qsort === id ? ` aria-sort="${id === "query" ? "ascending" : "descending"}"` : ""}><button type="button" data-qsort="${id}">${escaped(words)}</button></th>`;
+  $("query-table").tHead.innerHTML =
+    `<tr>${head("query", "Query", "name")}${worded ? '<th scope="col" class="name">Words</th>' : ""}${several ? '<th scope="col" class="name wide-only">Data set</th>' : ""}${folded ? '<th scope="col" class="name wide-only">Fold</th>' : ""}${head("a", a, "wide-only")}${head("b", b, "wide-only")}${head("difference", `A ${MINUS} B`)}${head("size", `|A ${MINUS} B|`, "wide-only")}</tr>`;
+  $("query-table").tBodies[0].innerHTML =
+    shown
+      .map(
+        (r) =>
+          `<tr data-key="${escaped(r.key)}"${r.key === state.query ? ' class="chosen"' : ""}><th scope="row">${hasDetail(r) ? `<button type="button" class="open" data-show="${escaped(r.key)}" aria-expanded="${r.key === state.query}">${escaped(r.query)}</button>` : escaped(r.query)}</th>${worded ? `<td class="text">${escaped(r.words)}</td>` : ""}${several ? `<td class="name wide-only">${escaped(r.data)}</td>` : ""}${folded ? `<td class="name wide-only">${escaped(r.fold)}</td>` : ""}<td class="wide-only">${four(r.a)}</td><td class="wide-only">${four(r.b)}</td><td class="${r.difference > 0 ? "up" : r.difference < 0 ? "down" : "dim"}">${signed(r.difference)}</td><td class="wide-only dim">${four(Math.abs(r.difference))}</td></tr>`,
+      )
+      .join("") || `<tr><td class="name" colspan="8">No query matches “${escaped(state.find)}”.</td></tr>`;
+  $("query-note").textContent =
+    `${found.length > SHOWN_QUERIES ? `The first ${SHOWN_QUERIES} of ${found.length} queries; search for others. ` : ""}${rows.some(hasDetail) ? "" : BENCH.without_lists}`;
 }
-function carriers(rows) {  // how few queries carry the lead: without them it would be gone
-  const sign = rows.reduce((sum, r) => sum + r.difference, 0), total = Math.abs(sign), ahead = sign > 0 ? rows : rows.slice().reverse();
-  let sum = 0, count = 0;
+function carriers(rows) {
+  // how few queries carry the lead: without them it would be gone
+  const sign = rows.reduce((sum, r) => sum + r.difference, 0),
+    total = Math.abs(sign),
+    ahead = sign > 0 ? rows : rows.slice().reverse();
+  let sum = 0,
+    count = 0;
   while (count < ahead.length && sum < total) sum += Math.abs(ahead[count++].difference);
-  return total ? `the ${count === 1 ? "query that favours" : `${count} queries that favour`} the better one most carr${count === 1 ? "ies" : "y"} as much as the whole difference` : "over all queries together they are level";
+  return total
+    ? `the ${count === 1 ? "query that favours" : `${count} queries that favour`} the better one most carr${count === 1 ? "ies" : "y"} as much as the whole difference`
+    : "over all queries together they are level";
 }
 
 // The two lists of a query side by side.
-const hasDetail = r => Boolean(panel(r.data).detail_ranks);
-const SHOWN_RANKS = 10, called = feature => /^\d+$/.test(feature) ? `feature ${feature}` : feature;
+const hasDetail = (r) => Boolean(panel(r.data).detail_ranks);
+const SHOWN_RANKS = 10,
+  called = (feature) => (/^\d+$/.test(feature) ? `feature ${feature}` : feature);
 function drawDetail(rows, a, b) {
-  const box = $("query-detail"), row = rows.find(r => r.key === state.query);
+  const box = $("query-detail"),
+    row = rows.find((r) => r.key === state.query);
   box.hidden = !row || !hasDetail(row) || a === b;
   if (box.hidden || !at_hand(panel(row.data), DETAIL, drawQueries)) return;
   const lists = [listOf(row, a), listOf(row, b)];
@@ -61,53 +141,130 @@ function drawDetail(rows, a, b) {
   connect(box.querySelector(".lists"), lists);
 }
 function listOf(row, ranker) {
-  const here = panel(row.data), [start, end] = [here.detail_starts.array[row.i], here.detail_starts.array[row.i + 1]], found = [];
+  const here = panel(row.data),
+    [start, end] = [here.detail_starts.array[row.i], here.detail_starts.array[row.i + 1]],
+    found = [];
   for (let n = start; n < end; n++) {
     const rank = here.detail_ranks.at(index(ranker), n);
     if (rank && rank <= SHOWN_RANKS) found[rank - 1] = n;
   }
-  return [...found].map(n => n === undefined ? null : documentAt(row.data, n));
+  return [...found].map((n) => (n === undefined ? null : documentAt(row.data, n)));
 }
 function documentAt(data, n) {
-  const here = panel(data), texts = here.detail_texts, at = here.detail_documents.array[n], width = texts.features.length;
-  return { n, id: texts.ids[at], title: texts.titles?.[at] || "", snippet: texts.snippets?.[at] || "", label: here.detail_labels.array[n], rank: r => here.detail_ranks.at(index(r), n), features: width ? [...here.detail_features.array.subarray(n * width, (n + 1) * width)].map(v => v / 250) : [] };
+  const here = panel(data),
+    texts = here.detail_texts,
+    at = here.detail_documents.array[n],
+    width = texts.features.length;
+  return {
+    n,
+    id: texts.ids[at],
+    title: texts.titles?.[at] || "",
+    snippet: texts.snippets?.[at] || "",
+    label: here.detail_labels.array[n],
+    rank: (r) => here.detail_ranks.at(index(r), n),
+    features: width ? [...here.detail_features.array.subarray(n * width, (n + 1) * width)].map((v) => v / 250) : [],
+  };
 }
 function card(d, rank, other) {
   if (!d) return "";
-  const there = d.rank(other), titled = d.title || d.snippet;
-  return `<li class="doc${d.label > 0 ? " relevant" : ""}" data-n="${d.n}"><span class="rank">${rank}</span><span class="what">${escaped(d.title || d.id)}</span><span class="label${d.label > 0 ? " good" : ""}" title="label ${d.label}; rank ${there || "none"} in the other list">${d.label}<span class="hidden"> label; rank ${there || "none"} in the other list</span></span>${titled ? `<p>${escaped(d.snippet || d.id)}</p>` : d.features.length ? `<p class="facets" role="img" aria-label="${escaped(panelFeatures(d))}">${d.features.map(v => `<i style="height:${Math.round(100 * v)}%"></i>`).join("")}</p>` : ""}</li>`;
+  const there = d.rank(other),
+    titled = d.title || d.snippet;
+  return `<li class="doc${d.label > 0 ? " relevant" : ""}" data-n="${d.n}"><span class="rank">${rank}</span><span class="what">${escaped(d.title || d.id)}</span><span class="label${d.label > 0 ? " good" : ""}" title="label ${d.label}; rank ${there || "none"} in the other list">${d.label}<span class="hidden"> label; rank ${there || "none"} in the other list</span></span>${titled ? `<p>${escaped(d.snippet || d.id)}</p>` : d.features.length ? `<p class="facets" role="img" aria-label="${escaped(panelFeatures(d))}">${d.features.map((v) => `<i style="height:${Math.round(100 * v)}%"></i>`).join("")}</p>` : ""}</li>`;
 }
-const panelFeatures = d => d.features.map((v, i) => `${BENCH.panels[state.convention][state.query.split("/")[0]].detail_texts.features[i]} ${v.toFixed(2)}`).join(", ");
+const panelFeatures = (d) =>
+  d.features
+    .map(
+      (v, i) => `${BENCH.panels[state.convention][state.query.split("/")[0]].detail_texts.features[i]} ${v.toFixed(2)}`,
+    )
+    .join(", ");
 function connect(box, lists) {
-  const svg = box.querySelector(".between svg"), frame = svg.getBoundingClientRect(), middle = n => [...box.querySelectorAll(`[data-n="${n}"]`)].map(e => { const r = e.getBoundingClientRect(); return r.top + r.height / 2 - frame.top; });
+  const svg = box.querySelector(".between svg"),
+    frame = svg.getBoundingClientRect(),
+    middle = (n) =>
+      [...box.querySelectorAll(`[data-n="${n}"]`)].map((e) => {
+        const r = e.getBoundingClientRect();
+        return r.top + r.height / 2 - frame.top;
+      });
   for (const d of lists[0]) {
-    const same = d && lists[1].find(o => o?.n === d.n);
-    const stroke = d?.label > 0 ? "var(--mark)" : "var(--dim)", [from, to] = d ? middle(d.n) : [];
-    if (same) svg.append(charts.make("path", { d: `M0,${from}C${frame.width / 2},${from} ${frame.width / 2},${to} ${frame.width},${to}`, stroke, "stroke-width": d.label > 0 ? 2.4 : 1.2 }));
-    else if (d) svg.append(charts.make("path", { d: `M0,${from}h${frame.width * .28}`, stroke, "stroke-dasharray": "3 3" }), gone(frame.width * .3, from, d.rank(couple()[1]), "start"));
+    const same = d && lists[1].find((o) => o?.n === d.n);
+    const stroke = d?.label > 0 ? "var(--mark)" : "var(--dim)",
+      [from, to] = d ? middle(d.n) : [];
+    if (same)
+      svg.append(
+        charts.make("path", {
+          d: `M0,${from}C${frame.width / 2},${from} ${frame.width / 2},${to} ${frame.width},${to}`,
+          stroke,
+          "stroke-width": d.label > 0 ? 2.4 : 1.2,
+        }),
+      );
+    else if (d)
+      svg.append(
+        charts.make("path", { d: `M0,${from}h${frame.width * 0.28}`, stroke, "stroke-dasharray": "3 3" }),
+        gone(frame.width * 0.3, from, d.rank(couple()[1]), "start"),
+      );
   }
-  for (const d of lists[1]) if (d && !lists[0].some(o => o?.n === d.n)) { const [at] = middle(d.n); svg.append(charts.make("path", { d: `M${frame.width},${at}h${-frame.width * .28}`, stroke: d.label > 0 ? "var(--mark)" : "var(--dim)", "stroke-dasharray": "3 3" }), gone(frame.width * .7, at, d.rank(couple()[0]), "end")); }
+  for (const d of lists[1])
+    if (d && !lists[0].some((o) => o?.n === d.n)) {
+      const [at] = middle(d.n);
+      svg.append(
+        charts.make("path", {
+          d: `M${frame.width},${at}h${-frame.width * 0.28}`,
+          stroke: d.label > 0 ? "var(--mark)" : "var(--dim)",
+          "stroke-dasharray": "3 3",
+        }),
+        gone(frame.width * 0.7, at, d.rank(couple()[0]), "end"),
+      );
+    }
 }
-const gone = (x, y, rank, anchor) => charts.make("text", { x, y: y + 3.5, "text-anchor": anchor, "font-size": 10, fill: "var(--dim)" }, rank ? `${rank}` : "");
+const gone = (x, y, rank, anchor) =>
+  charts.make(
+    "text",
+    { x, y: y + 3.5, "text-anchor": anchor, "font-size": 10, fill: "var(--dim)" },
+    rank ? `${rank}` : "",
+  );
 
 // Why: the documents that were moved most among those that matter, and the features on which each ranker leans.
 function why(row, a, b, lists) {
-  const here = panel(row.data), names = here.detail_texts.features, shares = r => Object.fromEntries(here.importance[r] ?? []), [x, y] = [shares(a), shares(b)];
-  const all = [...new Map([...lists[0], ...lists[1]].filter(Boolean).map(d => [d.n, d])).values()], last = 1 + Math.max(...all.flatMap(d => [d.rank(a), d.rank(b)]));
-  const worth = rank => 1 / Math.log2(1 + (rank || last)), moved = d => (worth(d.rank(a)) - worth(d.rank(b))) * (d.label > 0 ? d.label : -.1), gain = d => Math.abs(moved(d));
-  const most = [...all].filter(d => d.rank(a) !== d.rank(b)).sort((p, q) => gain(q) - gain(p)).slice(0, 3);
+  const here = panel(row.data),
+    names = here.detail_texts.features,
+    shares = (r) => Object.fromEntries(here.importance[r] ?? []),
+    [x, y] = [shares(a), shares(b)];
+  const all = [...new Map([...lists[0], ...lists[1]].filter(Boolean).map((d) => [d.n, d])).values()],
+    last = 1 + Math.max(...all.flatMap((d) => [d.rank(a), d.rank(b)]));
+  const worth = (rank) => 1 / Math.log2(1 + (rank || last)),
+    moved = (d) => (worth(d.rank(a)) - worth(d.rank(b))) * (d.label > 0 ? d.label : -0.1),
+    gain = (d) => Math.abs(moved(d));
+  const most = [...all]
+    .filter((d) => d.rank(a) !== d.rank(b))
+    .sort((p, q) => gain(q) - gain(p))
+    .slice(0, 3);
   if (!most.length) return '<p class="why">Both have the same documents at the same ranks.</p>';
-  const told = names.map((name, i) => ({ name, i, x: x[name] ?? 0, y: y[name] ?? 0 })).filter(f => f.x || f.y).sort((p, q) => Math.max(q.x, q.y) - Math.max(p.x, p.y)).slice(0, 6);
-  const sentences = most.map(d => { const better = moved(d) > 0 ? a : b, worse = better === a ? b : a;
-    return `<li><b>${escaped(d.title || d.id)}</b> (label ${d.label}): ${escaped(a)} has it at ${d.rank(a) || "no rank"}, ${escaped(b)} at ${d.rank(b) || "no rank"}${gain(d) > .02 ? `, which is to the good of ${escaped(better)}` : ""}.${reason(d, told, better, worse, x, y, a)}</li>`; });
-  const meter = v => `<span class="meter"><i style="width:${Math.round(100 * v)}%"></i></span>${v.toFixed(2)}`, share = v => v ? `${(100 * v).toFixed(0)} %` : '<span class="dim">–</span>';
-  const table = told.length ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The features that count most, and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">weighs with ${escaped(a)}</th><th scope="col">with ${escaped(b)}</th>${most.map(d => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${told.map(f => `<tr><th scope="row">${escaped(called(f.name))}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map(d => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">A value is where the document stands between the least (0) and the greatest (1) of the query's list.</p>` : "";
+  const told = names
+    .map((name, i) => ({ name, i, x: x[name] ?? 0, y: y[name] ?? 0 }))
+    .filter((f) => f.x || f.y)
+    .sort((p, q) => Math.max(q.x, q.y) - Math.max(p.x, p.y))
+    .slice(0, 6);
+  const sentences = most.map((d) => {
+    const better = moved(d) > 0 ? a : b,
+      worse = better === a ? b : a;
+    return `<li><b>${escaped(d.title || d.id)}</b> (label ${d.label}): ${escaped(a)} has it at ${d.rank(a) || "no rank"}, ${escaped(b)} at ${d.rank(b) || "no rank"}${gain(d) > 0.02 ? `, which is to the good of ${escaped(better)}` : ""}.${reason(d, told, better, worse, x, y, a)}</li>`;
+  });
+  const meter = (v) => `<span class="meter"><i style="width:${Math.round(100 * v)}%"></i></span>${v.toFixed(2)}`,
+    share = (v) => (v ? `${(100 * v).toFixed(0)} %` : '<span class="dim">–</span>');
+  const table = told.length
+    ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The features that count most, and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">weighs with ${escaped(a)}</th><th scope="col">with ${escaped(b)}</th>${most.map((d) => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${told.map((f) => `<tr><th scope="row">${escaped(called(f.name))}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map((d) => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">A value is where the document stands between the least (0) and the greatest (1) of the query's list.</p>`
+    : "";
   return `<div class="why"><h3>Why</h3><ul>${sentences.join("")}</ul>${table}</div>`;
 }
 function reason(d, told, better, worse, x, y, a) {
-  const [own, other] = better === a ? [x, y] : [y, x], sign = d.label > 0 ? 1 : -1;
-  const best = [...told].map(f => ({ ...f, pull: ((own[f.name] ?? 0) - (other[f.name] ?? 0)) * (d.features[f.i] - .5) * sign })).sort((p, q) => q.pull - p.pull)[0];
-  if (!best || best.pull <= .005) return "";
-  const mine = own[best.name] ?? 0, theirs = other[best.name] ?? 0, [who, more, less] = mine >= theirs ? [better, mine, theirs] : [worse, theirs, mine];
-  return ` ${escaped(who)} leans more on ${escaped(called(best.name))} (${(100 * more).toFixed(0)} % against ${(100 * less).toFixed(0)} %), which is ${d.features[best.i] > .5 ? "high" : "low"} here (${d.features[best.i].toFixed(2)}).`;
+  const [own, other] = better === a ? [x, y] : [y, x],
+    sign = d.label > 0 ? 1 : -1;
+  const best = [...told]
+    .map((f) => ({ ...f, pull: ((own[f.name] ?? 0) - (other[f.name] ?? 0)) * (d.features[f.i] - 0.5) * sign }))
+    .sort((p, q) => q.pull - p.pull)[0];
+  if (!best || best.pull <= 0.005) return "";
+  const mine = own[best.name] ?? 0,
+    theirs = other[best.name] ?? 0,
+    [who, more, less] = mine >= theirs ? [better, mine, theirs] : [worse, theirs, mine];
+  return ` ${escaped(who)} leans more on ${escaped(called(best.name))} (${(100 * more).toFixed(0)} % against ${(100 * less).toFixed(0)} %), which is ${d.features[best.i] > 0.5 ? "high" : "low"} here (${d.features[best.i].toFixed(2)}).`;
 }

@@ -41,22 +41,28 @@ async function again() {
 }
 
 function every(seconds, look) {
-  setInterval(() => { if (!document.hidden) look(); }, seconds * 1000);
+  setInterval(() => {
+    if (!document.hidden) look();
+  }, seconds * 1000);
 }
 
-if (one("#board[data-live=open]")) every(5, async () => {
-  const fresh = await again();
-  for (const selector of ["#board tbody", ".finding", "#board thead"]) {
-    const now = one(selector), next = fresh?.querySelector(selector);
-    if (now && next && now.innerHTML !== next.innerHTML && !now.contains(document.activeElement)) now.innerHTML = next.innerHTML;
-  }
-  if (filter) filterRows();
-});
+if (one("#board[data-live=open]"))
+  every(5, async () => {
+    const fresh = await again();
+    for (const selector of ["#board tbody", ".finding", "#board thead"]) {
+      const now = one(selector),
+        next = fresh?.querySelector(selector);
+      if (now && next && now.innerHTML !== next.innerHTML && !now.contains(document.activeElement))
+        now.innerHTML = next.innerHTML;
+    }
+    if (filter) filterRows();
+  });
 
 const waits = one("[data-waits]");
-if (waits) every(1, async () => {
-  const next = (await again())?.querySelector(".finding");
-  if (next && next.dataset.waits !== waits.dataset.waits) location.reload();
-});
+if (waits)
+  every(1, async () => {
+    const next = (await again())?.querySelector(".finding");
+    if (next && next.dataset.waits !== waits.dataset.waits) location.reload();
+  });
 
 document.body.dataset.ready = "";

@@ -35,7 +35,7 @@ def means(results: Results, data: str, tool: str, measure: str, convention: str 
 
 def test_it_loads_without_errors_and_asks_nobody(seen: Seen, file: Path) -> None:
     page = seen.open(file)
-    for figure in ("curves", "across", "agreement", "time", "importance", "winning", "query-figure"):
+    for figure in ("spread", "curves", "across", "time", "importance", "winning", "query-figure"):
         page.locator(f"#{figure}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{figure} svg")
     assert [url for url in seen.requests if url != "about:blank"] == [file.as_uri()]
@@ -210,7 +210,7 @@ def test_which_queries_decide(seen: Seen, file: Path, results: Results) -> None:
     assert f"ranksvm is better on {sum(f'{a[q]:.4f}' > f'{b[q]:.4f}' for q in a)} queries" in words
     assert f"of {len(a)} they are equal" in words
     query, first, second, difference = (
-        page.locator(f"#query-table tbody tr:first-child > *:nth-child({i})").inner_text() for i in (1, 3, 4, 5)
+        page.locator(f"#query-table tbody tr:first-child > *:nth-child({i})").text_content() for i in (1, 3, 4, 5)
     )
     assert (first, second) == (f"{a[query]:.4f}", f"{b[query]:.4f}")
     largest = max(abs(a[q] - b[q]) for q in a)

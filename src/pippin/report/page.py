@@ -53,16 +53,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: words, findings of an audit, figures, tables."""
+    """A part of a page: words, claims and whether they hold, findings of an audit, figures, tables."""
 
     title: str
     paragraphs: Sequence[str] = ()
     figures: Sequence[Drawing] = ()
     tables: Sequence[Shown] = ()
     findings: Sequence[Mapping[str, Any]] = ()
+    claims: Sequence[Mapping[str, Any]] = ()
     folded: str = ""  # if the section opens on demand: what it is then called
     id: str = ""
-    nav: str = ""
+    nav: str | None = ""  # what the page's head calls it, if not by its title; None: nothing leads there
 
 
 @cache
@@ -111,7 +112,7 @@ def page(brand: str, title: str, finding: str, sections: Sequence[Section], fact
     """A page of sections as one text."""
     named = [_numbered(section, number) for number, section in enumerate(sections, 1)]
     figures = {figure.id: figure.record() for section in named for figure in section.figures}
-    nav = [(section.id, section.nav or section.title) for section in named]
+    nav = [(section.id, section.nav or section.title) for section in named if section.nav is not None]
     return render(
         "sections.html", brand=brand, title=title, finding=finding, facts=facts_of(*facts), sections=named, nav=nav,
         first=named[0].id, first_words=named[0].title, figures=embedded(figures),

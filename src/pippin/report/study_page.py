@@ -18,34 +18,52 @@ _MANY = 6  # rankers whose curves are drawn one by one
 
 def study_page(studies: Sequence[Study], facts: Sequence[str] = ()) -> str:
     """The whole page as one text."""
-    several = len(studies) > 1
-    sections = [section for study in studies for section in _sections(study, f" on {study.data}" if several else "")]
     held = [c.holds for study in studies for c in study.conclusions]
-    told = ", ".join(f"{held.count(answer)} {words}" for answer, words in _ANSWERS.items() if answer in held)
+    told = ", ".join(f"{held.count(answer)} {words[1]}" for answer, words in _ANSWERS.items() if answer in held)
     names = " and ".join(study.data for study in studies)
     finding = f"Of {len(held)} conclusions of Busa-Fekete et al. (2012), {told}."
+    sections = [_conclusions(studies), *(section for study in studies for section in _behind(study))]
     return page("Pippin study", f"Do published conclusions hold on {names}?", finding, sections, facts)
 
 
-_ANSWERS = {"yes": "hold", "partly": "hold partly", "no": "do not hold", "unknown": "cannot be told"}
-_ANSWER = {"yes": "It holds", "partly": "It holds partly", "no": "It does not hold", "unknown": "It cannot be told"}
+_ANSWERS = {  # of one conclusion, of several
+    "yes": ("holds", "hold"), "partly": ("holds partly", "hold partly"), "no": ("does not hold", "do not hold"),
+    "unknown": ("cannot be told", "cannot be told"),
+}  # fmt: skip
 
 
-def _sections(study: Study, where: str) -> list[Section]:
-    words = [report.lead(study), *(f"{i}. {c.statement} {_ANSWER[c.holds]}: "
-             f"{c.words}" for i, c in enumerate(study.conclusions, 1))]  # fmt: skip
+def _conclusions(studies: Sequence[Study]) -> Section:
+    """Each conclusion, and what every data set says of it."""
+    several = len(studies) > 1
+    answers: dict[str, list[dict[str, str]]] = {}
+    for study in studies:
+        for c in study.conclusions:
+            answer = {"holds": c.holds, "words": _ANSWERS[c.holds][0], "where": study.data if several else ""}
+            answers.setdefault(c.statement, []).append({**answer, "why": c.words})
+    claims = [{"statement": statement, "answers": found} for statement, found in answers.items()]
+    words = [f"{study.data}: {report.lead(study)}" if several else report.lead(study) for study in studies]
+    return Section("Conclusions", words, claims=claims)
+
+
+def _behind(study: Study) -> list[Section]:
+    """What the conclusions rest on, for one data set."""
     name = study.data.replace(" ", "-")
-    conclusions = Shown(report.conclusions_table(study), f"Conclusions{where}", f"conclusions-{name}")
-    sections = [Section(f"Conclusions{where}", words, tables=[conclusions], nav=f"Conclusions{where}")]
-    evidence = [Shown(report.evidence_table(c), f"{c.name}, by ranker", f"evidence-{name}-{i}")
-                for i, c in enumerate(study.conclusions) if c.name.startswith("training") and c.evidence]  # fmt: skip
-    if evidence:
-        sections.append(Section(f"By ranker{where}", tables=evidence))
-    curves = [_training(study, ranker) for ranker in study.rankers[:_MANY]] + [_rankers(study, g) for g in study.alike]
-    words = ["A whisker is one standard error. Point at a line to let the others fade."]
-    sections.append(Section(f"Curves{where}", words, [figure for figure in curves if figure.rows]))
-    table = Shown(report.tools_table(study), f"NDCG@{LAST} under every tool", f"tools-{name}")
-    return [*sections, Section(f"NDCG@{LAST} under every tool{where}", tables=[table], nav=f"Tools{where}")]
+    tables = [
+        Shown(report.conclusions_table(study), f"Conclusions on {study.data}", f"conclusions-{name}"),
+        Shown(report.tools_table(study), f"NDCG@{LAST} under every tool", f"tools-{name}"),
+        *(Shown(report.evidence_table(c), f"{c.name[0].upper()}{c.name[1:]}, by ranker", f"evidence-{name}-{i}")
+          for i, c in enumerate(study.conclusions) if c.name.startswith("training") and c.evidence),
+    ]  # fmt: skip
+    training = [figure for figure in (_training(study, ranker) for ranker in study.rankers[:_MANY]) if figure.rows]
+    by_tool = [figure for figure in (_rankers(study, group) for group in study.alike) if figure.rows]
+    whisker = "A whisker is one standard error."
+    hint = f"{whisker} Point at a line to let the others fade."
+    numbers = Section(f"The numbers of {study.data}", [hint] if training else (), training, tables, nav=study.data)
+    if not by_tool:
+        return [numbers]
+    folded = f"{len(by_tool)} figures, one for each group of tools that agree"
+    title = f"All rankers under each tool on {study.data}"
+    return [numbers, Section(title, [whisker], by_tool, folded=folded, nav=None)]
 
 
 def _training(study: Study, ranker: str) -> Drawing:

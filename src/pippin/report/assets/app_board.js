@@ -301,7 +301,8 @@ function drawPairs() {
   if (!$("pairs-box")?.open || state.data === ALL || $("pairs-box").hidden) return;
   if (!at_hand(panel(state.data), ["pairs_p", "pairs_effect"], drawPairs)) return;
   const order = ranked(),
-    alpha = BENCH.alpha;
+    alpha = BENCH.alpha,
+    [a, b] = couple();
   const cells = order.flatMap((x) =>
     order
       .filter((y) => y !== x)
@@ -311,6 +312,7 @@ function drawPairs() {
         return {
           row: x,
           column: y,
+          chosen: x === a && y === b,
           value: Math.sign(difference) * (p <= alpha ? 1 : p <= 0.2 ? 0.3 : 0.1),
           difference,
           p,
@@ -320,13 +322,12 @@ function drawPairs() {
         };
       }),
   );
-  charts.draw($("pairs"), "matrix", cells, {
+  draw("pairs", "matrix", () => cells, {
     rows: order,
     shade: charts.shades.ahead,
     size: 44,
     label: `Corrected p of every pair of ${NOUN}s by ${state.measure} under ${state.tool} on ${state.data}`,
   });
-  const [a, b] = couple();
   if (!a || !b || a === b) {
     $("pair-card").textContent = "Choose two of them.";
     return;

@@ -1,4 +1,6 @@
 // Figures of the chosen tool: by cutoff, time against quality, importance, winning numbers.
+const STRONG = 5; // how many of many lines stand out
+const firstOf = (order) => (order.length > STRONG + 2 ? order.slice(0, STRONG) : null);
 function drawFigures() {
   if (!$("curves")) return;
   const { family } = parts(state.measure),
@@ -19,7 +21,10 @@ function drawFigures() {
     });
   $("curves").closest("figure").hidden = !lined;
   if (lined) {
+    const strong = firstOf(ranked());
     $("curves-title").textContent = `${lined} by cutoff, under ${state.tool}`;
+    $("curves-words").textContent =
+      `How far down the list the lead holds${strong ? `; the first ${STRONG} by ${state.measure} stand out` : ""}.`;
     draw(
       "curves",
       "lines",
@@ -28,7 +33,7 @@ function drawFigures() {
           (r, m) => mean(r, tool(), m),
           (k) => `${lined}@${k}`,
         ),
-      { yTitle: lined, label: `${lined} of every ${NOUN} by cutoff under ${state.tool} on ${where}` },
+      { strong, yTitle: lined, label: `${lined} of every ${NOUN} by cutoff under ${state.tool} on ${where}` },
     );
   }
   const data = shownData(),
@@ -54,6 +59,7 @@ function drawFigures() {
     );
   drawImportance();
   $("winning-card").hidden = !several || !lined;
+  $("winning-words").textContent = `How often a ${NOUN} is ahead of another, over all data sets (LETOR's S).`;
   if (several && lined)
     draw(
       "winning",
@@ -63,7 +69,11 @@ function drawFigures() {
           (r, m) => wins(r, tool(), m),
           (k) => `wins by ${lined}@${k}:`,
         ),
-      { yTitle: `wins by ${lined}`, label: `Winning numbers by cutoff under ${state.tool}` },
+      {
+        strong: firstOf([...present()].sort((x, y) => wins(y) - wins(x))),
+        yTitle: `wins by ${lined}`,
+        label: `Winning numbers by cutoff under ${state.tool}`,
+      },
     );
   const none = [...$("figures").querySelectorAll("figure")].every((card) => card.hidden);
   for (const part of [$("figures"), document.querySelector('nav a[href="#figures"]')]) if (part) part.hidden = none;

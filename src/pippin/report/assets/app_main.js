@@ -8,6 +8,7 @@ function drawAll() {
   if (tip) tip.hidden = true;
   drawSwitches();
   drawFinding();
+  drawSpread();
   if ($("board")) {
     $("pairs-box").open = state.pairs === "open";
     drawBoard();
@@ -36,6 +37,18 @@ function showQuery(key) {
   if (state.query) $("query-detail").scrollIntoView({ block: "nearest" });
 }
 
+// On a telephone the switches are folded, and fold again as their reader goes on to the numbers.
+function listenToPhone() {
+  let from = 0;
+  const show = (open) => {
+    from = scrollY;
+    $("switches").classList.toggle("opened", open);
+    $("chosen").setAttribute("aria-expanded", open);
+  };
+  const isOpen = () => $("switches").classList.contains("opened");
+  on("chosen", "click", () => show(!isOpen()));
+  addEventListener("scroll", () => isOpen() && Math.abs(scrollY - from) > 240 && show(false), { passive: true });
+}
 function listen() {
   for (const id of ["data", "tool", "convention"])
     on(id, "change", (e) =>
@@ -49,10 +62,7 @@ function listen() {
   on("filter", "input", (e) => only({ filter: e.target.value }, drawBoard));
   on("query-filter", "input", (e) => only({ find: e.target.value }, drawQueries));
   on("switches", "submit", (e) => e.preventDefault());
-  on("chosen", "click", () => {
-    const open = $("switches").classList.toggle("opened");
-    $("chosen").setAttribute("aria-expanded", open);
-  });
+  listenToPhone();
   on("group", "change", (e) => only({ group: e.target.value }, drawTools));
   on("first", "change", (e) => only({ a: e.target.value, b: $("second").value }, drawQueries, drawPairs));
   on("second", "change", (e) => only({ a: $("first").value, b: e.target.value }, drawQueries, drawPairs));
@@ -85,10 +95,10 @@ function listen() {
       $("queries").scrollIntoView();
     }
   });
-  for (const id of ["across", "agreement"])
+  for (const id of ["spread", "across", "agreement"])
     on(id, "click", (e) => {
       const name = e.target.closest("[data-column]")?.dataset.column;
-      if (name) choose({ tool: name, explain: "", part: "" });
+      if (OFFERED.includes(name)) choose({ tool: name, explain: "", part: "" });
     });
   on("pairs", "click", (e) => {
     const cell = e.target.closest("[data-row][data-column]");
@@ -149,6 +159,7 @@ function listen() {
   addEventListener("resize", () => {
     if (Math.abs(innerWidth - width) > 40) {
       width = innerWidth;
+      drawSpread();
       drawTools();
       drawFigures();
       drawQueries();

@@ -56,7 +56,8 @@ function drawQueries() {
   $("query-words").textContent =
     a === b
       ? `Choose two different ${NOUN}s.`
-      : `${a} is better on ${better} queries, ${b} on ${worse}; on ${rows.length - better - worse} of ${rows.length} they are equal. Their means differ by ${four(Math.abs(mean(a) - mean(b)))}${rows.length ? `; ${carriers(rows)}` : ""}.`;
+      : `${a} is better on ${better} queries, ${b} on ${worse}; on ${rows.length - better - worse} of ${rows.length} they are equal. ${lead(rows, a, b)}`;
+  $("query-hint").hidden = !rows.some(hasDetail);
   const shown = rows.length > 2000 ? [...rows.slice(0, 1000), ...rows.slice(-1000)] : rows;
   draw(
     "query-figure",
@@ -114,17 +115,17 @@ function drawQueryTable(rows, a, b) {
   $("query-note").textContent =
     `${found.length > SHOWN_QUERIES ? `The first ${SHOWN_QUERIES} of ${found.length} queries; search for others. ` : ""}${rows.some(hasDetail) ? "" : BENCH.without_lists}`;
 }
-function carriers(rows) {
-  // how few queries carry the lead: without them it would be gone
-  const sign = rows.reduce((sum, r) => sum + r.difference, 0),
-    total = Math.abs(sign),
-    ahead = sign > 0 ? rows : rows.slice().reverse();
+// By how much one leads, and how few queries carry that: without them the lead would be gone.
+function lead(rows, a, b) {
+  const [first, second] = mean(a) >= mean(b) ? [a, b] : [b, a],
+    apart = four(mean(first) - mean(second)),
+    whole = rows.reduce((sum, r) => sum + r.difference, 0) * (first === a ? 1 : -1);
+  if (!(whole > 0)) return apart === four(0) ? "Their means are level." : `Their means differ by ${apart}.`;
+  const gains = rows.map((r) => (first === a ? r.difference : -r.difference)).sort((x, y) => y - x);
   let sum = 0,
     count = 0;
-  while (count < ahead.length && sum < total) sum += Math.abs(ahead[count++].difference);
-  return total
-    ? `the ${count === 1 ? "query that favours" : `${count} queries that favour`} the better one most carr${count === 1 ? "ies" : "y"} as much as the whole difference`
-    : "over all queries together they are level";
+  while (count < gains.length && sum < whole) sum += gains[count++];
+  return `${first} leads by ${apart} in the mean; without the ${count === 1 ? "one query that favours" : `${count} queries that favour`} it most, nothing of that would be left.`;
 }
 
 // The two lists of a query side by side.
@@ -177,51 +178,56 @@ const panelFeatures = (d) =>
       (v, i) => `${BENCH.panels[state.convention][state.query.split("/")[0]].detail_texts.features[i]} ${v.toFixed(2)}`,
     )
     .join(", ");
+// A line between the places of a document; where the other list lacks it, a stub with its rank there.
 function connect(box, lists) {
   const svg = box.querySelector(".between svg"),
     frame = svg.getBoundingClientRect(),
-    middle = (n) =>
-      [...box.querySelectorAll(`[data-n="${n}"]`)].map((e) => {
-        const r = e.getBoundingClientRect();
-        return r.top + r.height / 2 - frame.top;
-      });
-  for (const d of lists[0]) {
-    const same = d && lists[1].find((o) => o?.n === d.n);
-    const stroke = d?.label > 0 ? "var(--mark)" : "var(--dim)",
-      [from, to] = d ? middle(d.n) : [];
-    if (same)
-      svg.append(
-        charts.make("path", {
-          d: `M0,${from}C${frame.width / 2},${from} ${frame.width / 2},${to} ${frame.width},${to}`,
-          stroke,
-          "stroke-width": d.label > 0 ? 2.4 : 1.2,
-        }),
-      );
-    else if (d)
-      svg.append(
-        charts.make("path", { d: `M0,${from}h${frame.width * 0.28}`, stroke, "stroke-dasharray": "3 3" }),
-        gone(frame.width * 0.3, from, d.rank(couple()[1]), "start"),
-      );
-  }
-  for (const d of lists[1])
-    if (d && !lists[0].some((o) => o?.n === d.n)) {
-      const [at] = middle(d.n);
-      svg.append(
-        charts.make("path", {
-          d: `M${frame.width},${at}h${-frame.width * 0.28}`,
-          stroke: d.label > 0 ? "var(--mark)" : "var(--dim)",
-          "stroke-dasharray": "3 3",
-        }),
-        gone(frame.width * 0.7, at, d.rank(couple()[0]), "end"),
-      );
+    wide = frame.width,
+    [a, b] = couple(),
+    ranks = [];
+  const middle = (n) =>
+    [...box.querySelectorAll(`[data-n="${n}"]`)].map((e) => {
+      const place = e.getBoundingClientRect();
+      return place.top + place.height / 2 - frame.top;
+    });
+  const stroke = (d) => (d.label > 0 ? "var(--mark)" : "var(--dim)");
+  const stub = (d, from, way, other) => {
+    const [y] = middle(d.n);
+    svg.append(
+      charts.make("path", { d: `M${from},${y}h${way * wide * 0.28}`, stroke: stroke(d), "stroke-dasharray": "3 3" }),
+    );
+    ranks.push(
+      charts.make(
+        "text",
+        {
+          x: from + way * wide * 0.3,
+          y: y + 3.5,
+          "text-anchor": way > 0 ? "start" : "end",
+          "font-size": 10,
+          fill: "var(--dim)",
+        },
+        `${d.rank(other) || ""}`,
+      ),
+    );
+  };
+  const [first, second] = lists.map((list) => list.filter(Boolean));
+  for (const d of first) {
+    if (!second.some((o) => o.n === d.n)) {
+      stub(d, 0, 1, b);
+      continue;
     }
+    const [from, to] = middle(d.n);
+    svg.append(
+      charts.make("path", {
+        d: `M0,${from}C${wide / 2},${from} ${wide / 2},${to} ${wide},${to}`,
+        stroke: stroke(d),
+        "stroke-width": d.label > 0 ? 2.4 : 1.2,
+      }),
+    );
+  }
+  for (const d of second) if (!first.some((o) => o.n === d.n)) stub(d, wide, -1, a);
+  svg.append(...ranks); // above the lines
 }
-const gone = (x, y, rank, anchor) =>
-  charts.make(
-    "text",
-    { x, y: y + 3.5, "text-anchor": anchor, "font-size": 10, fill: "var(--dim)" },
-    rank ? `${rank}` : "",
-  );
 
 // Why: the documents that were moved most among those that matter, and the features on which each ranker leans.
 function why(row, a, b, lists) {

@@ -134,26 +134,36 @@ const tool = () => BENCH.tools.indexOf(state.tool),
 const panel = (data) => BENCH.panels[state.convention][data];
 const whole = () => BENCH.overall[state.convention];
 const shownData = () => (state.data === ALL ? BENCH.data : [state.data]);
-const index = (ranker) => BENCH.rankers.indexOf(ranker);
+const NUMBER = new Map(BENCH.rankers.map((ranker, i) => [ranker, i]));
+const index = (ranker) => NUMBER.get(ranker);
 const means = () => (state.data === ALL ? whole() : panel(state.data)).means;
 const mean = (ranker, t = tool(), m = measure()) => means().at(t, m, index(ranker));
-const present = (t = tool(), m = measure()) => BENCH.rankers.filter((r) => !Number.isNaN(mean(r, t, m)));
+// What is asked for again and again while a page is drawn, by data set, training convention, tool and measure.
+const memory = new Map();
+function remembered(what, t, m, make) {
+  const key = `${what} ${t} ${m} ${state.convention} ${state.data}`;
+  if (!memory.has(key)) memory.set(key, make());
+  return memory.get(key);
+}
+const present = (t = tool(), m = measure()) =>
+  remembered("present", t, m, () => BENCH.rankers.filter((r) => !Number.isNaN(mean(r, t, m))));
 const wins = (ranker, t = tool(), m = measure()) => whole().wins.at(t, m, index(ranker));
 // Over all data sets the winning number orders, and the mean where that is equal; on one, the mean.
 const ahead = (t, m) => (x, y) =>
   (state.data === ALL ? wins(y, t, m) - wins(x, t, m) : 0) || mean(y, t, m) - mean(x, t, m) || index(x) - index(y);
 const level = (x, y, t, m) =>
   mean(x, t, m) === mean(y, t, m) && (state.data !== ALL || wins(x, t, m) === wins(y, t, m));
-const ranked = (t = tool(), m = measure()) => present(t, m).sort(ahead(t, m));
-function places(t = tool(), m = measure()) {
-  // ranker → place; equals share the better one
-  const order = ranked(t, m),
-    found = {};
-  order.forEach((r, i) => {
-    found[r] = i && level(order[i - 1], r, t, m) ? found[order[i - 1]] : i + 1;
+const ranked = (t = tool(), m = measure()) => remembered("ranked", t, m, () => [...present(t, m)].sort(ahead(t, m)));
+// ranker → place; equals share the better one
+const places = (t = tool(), m = measure()) =>
+  remembered("places", t, m, () => {
+    const order = ranked(t, m),
+      found = {};
+    order.forEach((r, i) => {
+      found[r] = i && level(order[i - 1], r, t, m) ? found[order[i - 1]] : i + 1;
+    });
+    return found;
   });
-  return found;
-}
 const seconds = (data, ranker) => panel(data).costs[ranker]?.select_seconds ?? NaN;
 const parts = (text) => {
   const [family, cutoff] = text.split("@");

@@ -7,6 +7,8 @@ const near = new IntersectionObserver(
   { rootMargin: "300px" },
 );
 // A figure off screen is drawn when it comes near; its room is kept, so that nothing moves under a reader's finger.
+// All are measured at once, when everything else of the page is written: measuring one by one costs a layout each.
+const due = new Set();
 function draw(id, kind, rows, options) {
   const place = $(id);
   options = { order: BENCH.rankers, colours: COLOUR, ...options };
@@ -14,13 +16,43 @@ function draw(id, kind, rows, options) {
     place.waiting = null;
     charts.draw(place, kind, rows(), options);
   };
-  const box = place.getBoundingClientRect();
-  if (box.width && box.top < innerHeight + 300 && box.bottom > -300) place.waiting();
-  else {
-    if (!place.firstElementChild) place.style.minHeight = `${charts.room(kind, options)}px`;
-    near.unobserve(place);
-    near.observe(place);
+  place.room = charts.room(kind, options);
+  if (!due.size) queueMicrotask(drawDue);
+  due.add(place);
+}
+function drawDue() {
+  const measured = [...due].map((place) => [place, place.getBoundingClientRect()]);
+  due.clear();
+  for (const [place, box] of measured) {
+    place.wide = box.width;
+    if (box.width && box.top < innerHeight + 300 && box.bottom > -300) place.waiting();
+    else {
+      if (!place.firstElementChild) place.style.minHeight = `${place.room}px`;
+      near.unobserve(place);
+      near.observe(place);
+    }
   }
+}
+// One ranking, the best of the chosen tool, and the numbers that all tools give to it.
+function drawSpread() {
+  const best = ranked()[0] ?? BENCH.rankers[0],
+    several = state.data === ALL,
+    given = BENCH.tools
+      .map((name, t) => ({ name, value: mean(best, t), tip: `${name} says ${four(mean(best, t))}` }))
+      .filter((r) => !Number.isNaN(r.value));
+  $("spread-card").hidden = given.length < 2;
+  if (given.length < 2) return;
+  const [low, high] = [Math.min, Math.max].map((end) => four(end(...given.map((r) => r.value)))),
+    numbers = new Set(given.map((r) => four(r.value))).size,
+    of = `${several ? "Mean " : ""}${state.measure} of ${best}`,
+    where = several ? "all data sets" : state.data;
+  $("spread-title").textContent =
+    `One ranking, ${given.length} tools, ${numbers === 1 ? "one number" : `${numbers} numbers`}`;
+  $("spread-words").textContent = numbers === 1 ? `${of}: ${low} under each.` : `${of}: from ${low} to ${high}.`;
+  draw("spread", "spread", () => given, {
+    chosen: state.tool,
+    label: `${of} on ${where} under ${given.length} tools: from ${low} to ${high}`,
+  });
 }
 function drawTools() {
   const where = state.data || "all data sets",
@@ -61,40 +93,49 @@ function drawTools() {
   }
   if ($("waterfall")) drawReconcile();
 }
+// Tools that give the same leaderboard share a row: fifty tools give but a handful of orders.
+function alike(tools, tau) {
+  const groups = [];
+  for (const name of tools) {
+    const same = groups.find((group) => tau(group[0], name) > 1 - 1e-9);
+    same ? same.push(name) : groups.push([name]);
+  }
+  return groups.map((group) =>
+    group.includes(state.tool) ? [state.tool, ...group.filter((t) => t !== state.tool)] : group,
+  );
+}
 function drawAgreement(shown) {
   const data = state.data || BENCH.data[0],
     here = panel(data),
-    m = measure();
-  const rows = () =>
-    shown.flatMap((row) =>
-      shown.flatMap((column) => {
-        const [i, j] = [BENCH.tools.indexOf(row), BENCH.tools.indexOf(column)],
-          tau = here.tau_b.at(m, i, j),
-          top = here.tau_ap_b.at(m, i, j);
-        return Number.isNaN(tau)
-          ? []
-          : [
-              {
-                row,
-                column,
-                value: tau,
-                tau_ap_b: top,
-                words: tau.toFixed(2).replace("0.", ".").replace("1.00", "1").replace("-", MINUS),
-                tip: `${row} and ${column}\ntau_b ${tau.toFixed(3)} · tau_ap_b ${top.toFixed(3)}`,
-              },
-            ];
-      }),
-    );
-  const known = shown.filter((t) => !Number.isNaN(here.tau_b.at(m, BENCH.tools.indexOf(t), BENCH.tools.indexOf(t))));
+    of = (table) => (x, y) => here[table].at(measure(), BENCH.tools.indexOf(x), BENCH.tools.indexOf(y)),
+    [tau, top] = [of("tau_b"), of("tau_ap_b")],
+    known = shown.filter((t) => !Number.isNaN(tau(t, t))),
+    groups = alike(known, tau),
+    firsts = groups.map((group) => group[0]);
+  const cell = ([row, ...more], [column, ...others]) => ({
+    row,
+    column,
+    value: tau(row, column),
+    tau_ap_b: top(row, column),
+    row_tools: [row, ...more].join(" "),
+    column_tools: [column, ...others].join(" "),
+    words: tau(row, column).toFixed(2).replace("0.", ".").replace("1.00", "1").replace("-", MINUS),
+    tip: `${row} and ${column}\ntau_b ${tau(row, column).toFixed(3)} · tau_ap_b ${top(row, column).toFixed(3)}`,
+  });
   $("agreement").closest("figure").hidden = BENCH.rankers.length < 3; // two can only agree or not, which their lines show
-  draw("agreement", "matrix", rows, {
-    rows: known,
+  $("agreement").hidden = groups.length < 2;
+  draw("agreement", "matrix", () => groups.flatMap((row) => groups.map((column) => cell(row, column))), {
+    rows: firsts,
+    called: Object.fromEntries(groups.map((group) => [group[0], group.join(", ")])),
+    headed: Object.fromEntries(groups.map(([t, ...same]) => [t, same.length ? `${t} +${same.length}` : t])),
     shade: charts.shades.agreement,
     chosen: state.tool,
     label: `tau_b between the leaderboards of every two tools by ${state.measure} on ${data}`,
   });
   $("agreement-words").textContent =
-    `tau_b between every two leaderboards by ${state.measure} on ${data}; 1 is the same order. Tools that agree stand together.`;
+    groups.length < 2
+      ? `By ${state.measure} on ${data} all ${known.length} tools shown give the same leaderboard.`
+      : `By ${state.measure} on ${data} ${known.length} tools give ${groups.length} different leaderboards. The number is tau_b: 1 is the same order. Tools that give the same share a row.`;
 }
 
 // Reconcile: from the definition's number to the tool's, and the queries that carry each part.
@@ -137,7 +178,9 @@ function drawReconcile() {
   $("tool-chips").innerHTML = shown
     .map((t) => {
       const found = reconciliation(data, m, r, t);
-      return `<button type="button" data-tool="${escaped(t)}" aria-pressed="${t === name}">${escaped(t)} <small>${Math.abs(found.after - found.before) < 5e-5 ? '<span title="the same number">=</span>' : signed(found.after - found.before)}</small></button>`;
+      const far = found.after - found.before,
+        words = Math.abs(far) < 5e-5 ? '<span title="the same number">=</span>' : signed(far);
+      return `<button type="button" data-tool="${escaped(t)}" aria-pressed="${t === name}">${escaped(t)} <small>${words}</small></button>`;
     })
     .join("");
   if (focused) document.querySelector(`[data-tool="${CSS.escape(focused)}"]`)?.focus();
@@ -151,10 +194,11 @@ function drawWaterfall(data, m, r, name) {
     shares = found.shares.filter((s) => Math.abs(s[1]) >= 5e-7);
   $("waterfall-title").textContent = `Why does ${name} give another number than ${BENCH.tool}?`;
   const far = found.after - found.before,
+    what = EXPLAINS ? `${m} of ${r}` : `${m} of ${r} on ${data}`,
     elsewhere = m === state.measure ? "" : ` (explained by ${m}; ${state.measure} was not shared out)`;
   $("waterfall-words").textContent = shares.length
-    ? `${m} of ${r} on ${data}: ${BENCH.tool} says ${four(found.before)}, ${name} ${four(found.after)}, a difference of ${signed(far)}, shared out over the choices in which they differ${elsewhere}. Choose a part to see the queries that carry it.`
-    : `${m} of ${r} on ${data}: both say ${four(found.before)}; no choice in which they differ matters here${elsewhere}.`;
+    ? `${what}: ${BENCH.tool} says ${four(found.before)}, ${name} ${four(found.after)}, a difference of ${signed(far)}, shared out over the choices in which they differ${elsewhere}. Choose a part to see the queries that carry it.`
+    : `${what}: both say ${four(found.before)}; no choice in which they differ matters here${elsewhere}.`;
   let at = found.before;
   const steps = [
     {
@@ -180,34 +224,54 @@ function drawWaterfall(data, m, r, name) {
     { name, from: 0, to: found.after, total: true, words: four(found.after), tip: `${name} says ${four(found.after)}` },
   ];
   const part = shares.find((s) => String(s[0]) === state.part) ?? shares[0];
-  charts.draw($("waterfall"), "waterfall", steps, {
+  draw("waterfall", "waterfall", () => steps, {
     label: `From ${BENCH.tool}'s ${m} of ${r} to that of ${name} on ${data}`,
     xTitle: m,
     chosen: part ? String(part[0]) : undefined,
   });
   $("carriers").innerHTML = part
-    ? `<div class="chips" role="group" aria-label="Part of the difference">${shares.map((s) => `<button type="button" data-part="${s[0]}" aria-pressed="${s === part}">${escaped(axes[s[0]])} <small>${share(s[1])}</small></button>`).join("")}</div><p class="note"><b>${escaped(axes[part[0]])} ${share(part[1])}</b>${part[2] ? `: ${escaped(part[2])}` : ""}. ${part[3].length ? "Carried most by:" : "No single query carries it: it is the rounding of what is printed."}</p>${part[3].length ? `<ul class="carriers">${part[3].map(([q, v]) => `<li><button type="button" class="open-query" data-query="${q}">${escaped(queryName(data, q, queries))}</button> <span class="dim">${signed(v)}</span></li>`).join("")}</ul>` : ""}`
+    ? `<div class="chips" role="group" aria-label="Part of the difference">${shares.map((s) => `<button type="button" data-part="${s[0]}" aria-pressed="${s === part}">${escaped(axes[s[0]])} <small>${share(s[1])}</small></button>`).join("")}</div><p class="note"><b>${escaped(axes[part[0]])} ${share(part[1])}</b>${part[2] ? `: ${escaped(part[2])}` : ""}. ${part[3].length ? "Carried most by:" : "No single query carries it: it is the rounding of what is printed."}</p>${part[3].length ? `<ul class="carriers">${part[3].map(([q, v]) => carrier(data, q, v, queries)).join("")}</ul>` : ""}`
     : "";
+}
+// A query that carries a part; where the page has queries it leads to its lists.
+function carrier(data, q, value, queries) {
+  const name = escaped(queryName(data, q, queries)),
+    shown = $("queries") ? `<button type="button" class="open-query" data-query="${q}">${name}</button>` : name;
+  return `<li><span>${shown}</span> <span class="dim">${signed(value)}</span></li>`;
 }
 const queryName = (data, q, queries) => {
   const words = panel(data).query_texts?.[q];
   return words ? `${queries[q]} “${words.length > 40 ? words.slice(0, 39) + "…" : words}”` : queries[q];
 };
 
-// Where each number comes from: the chosen tool's convention in words.
+// Where each number comes from: in what the chosen tool differs from the definition, and all its choices in words.
 function drawConvention() {
-  const mine = own(state.tool);
+  const mine = own(state.tool),
+    base = own(BENCH.tool).axes,
+    others = mine.axes.filter((axis) => axis[3]).length,
+    isBase = state.tool === BENCH.tool;
+  const differs = others
+    ? ` It differs from ${BENCH.tool} in ${others === 1 ? "one choice" : `${others} choices`}.`
+    : ` Its choices are those of ${BENCH.tool}.`;
   $("convention-words").textContent =
-    `${state.tool} is ${mine.title}, version ${mine.version} (${mine.source}). Every number above follows these choices${state.tool === BENCH.tool ? "" : `; green ones differ from ${BENCH.tool}`}.`;
-  $("axes").tHead.innerHTML =
-    '<tr><th scope="col">Choice</th><th scope="col">Value</th><th scope="col">What it decides</th></tr>';
-  $("axes").tBodies[0].innerHTML = mine.axes
-    .map(
-      ([axis, value, meaning, other]) =>
-        `<tr class="${other ? "other" : ""}"><th scope="row">${escaped(axis)}</th><td>${escaped(value)}</td><td>${escaped(meaning)}</td></tr>`,
-    )
-    .join("");
-  $("traps").textContent =
-    [...mine.variants, ...mine.traps].map((t) => t[0].toUpperCase() + t.slice(1)).join(". ") +
-    (mine.traps.length + mine.variants.length ? "." : "");
+    `${state.tool} is ${mine.title}, version ${mine.version} (${mine.source}).${isBase ? "" : differs}`;
+  const line = ([axis, value, meaning, other], i) =>
+    `<tr${other ? ' class="other"' : ""}><th scope="row">${escaped(axis)}</th><td>${escaped(value)}</td>${isBase ? "" : `<td>${escaped(base[i][1])}</td>`}<td>${escaped(meaning)}</td></tr>`;
+  const lines = mine.axes.map(line),
+    heads = ["Choice", ...(isBase ? ["Value"] : [state.tool, BENCH.tool]), "What it decides"];
+  const fill = (id, rows) => {
+    $(id).tHead.innerHTML = `<tr>${heads.map((head) => `<th scope="col">${escaped(head)}</th>`).join("")}</tr>`;
+    $(id).tBodies[0].innerHTML = rows.join("");
+  };
+  fill(
+    "axes",
+    lines.filter((_, i) => mine.axes[i][3]),
+  );
+  fill("all-axes", lines);
+  $("axes").hidden = !others;
+  document.querySelector('[data-saves="axes"] .save').hidden = !others;
+  $("all-axes-box").hidden = !lines.length;
+  $("all-axes-words").textContent = `All ${lines.length} choices of ${state.tool}`;
+  const told = [...mine.variants, ...mine.traps].map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
+  $("traps").textContent = told.join(" ");
 }

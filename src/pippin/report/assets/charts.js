@@ -22,6 +22,8 @@ const charts = (() => {
     "#b5543a",
     "#3f8fd0",
     "#b04a8f",
+    "#66727f",
+    "#5b8a72",
   ];
   const colour = (at) => COLOURS[at % COLOURS.length];
   const decimal = (digits) => (v) => (v === null || Number.isNaN(v) ? "–" : v.toFixed(digits).replace("-", MINUS));
@@ -116,7 +118,7 @@ const charts = (() => {
     const box = () =>
       document.getElementById("tip") ??
       document.body.appendChild(
-        Object.assign(document.createElement("div"), { id: "tip", className: "tip", hidden: true }),
+        Object.assign(document.createElement("div"), { id: "tip", className: "pippin tip", hidden: true }),
       );
     place.addEventListener("pointermove", (e) => {
       const on = e.target.closest?.("[data-tip]"),
@@ -137,8 +139,10 @@ const charts = (() => {
     });
   }
 
+  // How wide a place is: as it was measured with all the others, or as it stands.
+  const wideOf = (place) => place.wide || place.clientWidth || 640;
   function frame(place, height, label) {
-    const width = Math.max(240, place.clientWidth || 640);
+    const width = Math.max(240, wideOf(place));
     const root = make("svg", {
       width,
       height,
@@ -191,7 +195,7 @@ const charts = (() => {
       [],
     );
   // How tall a figure is if nothing in it asks for more.
-  const HEIGHTS = { lines: 400, across: 320, points: 400, differences: 220 };
+  const HEIGHTS = { lines: 400, across: 320, points: 400, differences: 220, spread: 160 };
   // About the height of a figure that is not drawn yet: what stands below it must not move when it is.
   const room = (kind, options) =>
     kind === "matrix"
@@ -202,7 +206,7 @@ const charts = (() => {
   function lines(place, rows, options) {
     const names = seriesOf(rows),
       mark = marksOf({ ...options, order: options.order ?? names }),
-      narrow = (place.clientWidth || 640) < 420;
+      narrow = wideOf(place) < 420;
     const labels = names.length > 1,
       room = labels ? Math.min(widest(names) + 22, narrow ? 96 : 170) : 14;
     const { root, width, height } = frame(
@@ -240,7 +244,8 @@ const charts = (() => {
     names.forEach((name, i) => {
       const own = rows.filter((r) => r.series === name).sort((a, b) => a.x - b.x),
         stroke = mark(name),
-        group = make("g", { "data-series": name, class: "series" });
+        pale = options.strong && !options.strong.includes(name),
+        group = make("g", { "data-series": name, class: pale ? "series pale" : "series" });
       for (const r of own)
         if (r.low !== undefined) group.append(line(x(r.x), y(r.low), x(r.x), y(r.high), "whisker", { stroke }));
       group.append(
@@ -270,7 +275,7 @@ const charts = (() => {
       columns = options.columns.filter((c) => rows.some((r) => r.column === c)),
       mark = marksOf(options),
       ranked = options.places;
-    const wide = place.clientWidth || 640,
+    const wide = wideOf(place),
       side = Math.min(widest(names) + 34, wide < 480 ? 92 : 150),
       foot = Math.min(110, widest(columns) * 0.8 + 18);
     const { root, width, height } = frame(
@@ -322,12 +327,16 @@ const charts = (() => {
         bottom,
       ),
     );
+    // Where some change their place, those who never do step back.
+    const moves = (name) => new Set(rows.filter((r) => r.series === name).map((r) => r.y)).size > 1,
+      moving = ranked ? names.filter(moves) : names,
+      pale = (name) => moving.length > 0 && !moving.includes(name);
     names.forEach((name, i) => {
       const own = columns
           .map((c, at) => [at, rows.find((r) => r.series === name && r.column === c)])
           .filter((o) => o[1]),
         stroke = mark(name);
-      const group = make("g", { "data-series": name, class: "series" }),
+      const group = make("g", { "data-series": name, class: pale(name) ? "series pale" : "series" }),
         points = own.map(([at, r]) => [x(at), y(r.y)]);
       const path = points
         .map(([px, py], n) => {
@@ -381,11 +390,15 @@ const charts = (() => {
   function matrix(place, cells, options) {
     const rows = options.rows,
       columns = options.columns ?? rows,
-      side = Math.min(widest(rows) + 10, 150),
-      head = Math.min(110, widest(columns) * 0.8 + 16);
-    const wide = Math.max(240, place.clientWidth || 640),
-      size = Math.max(9, Math.min(options.size ?? (wide > 900 ? 60 : 38), (wide - side - 6) / columns.length)),
-      tall = Math.max(13, Math.min(size, 30));
+      called = (row) => options.called?.[row] ?? row,
+      headed = (column) => options.headed?.[column] ?? column,
+      wide = Math.max(240, wideOf(place)),
+      side = Math.min(widest(rows.map(called)) + 10, Math.max(150, options.called ? wide * 0.42 : 0)),
+      head = Math.min(110, widest(columns.map(headed)) * 0.8 + 16);
+    const few = rows.length <= 8,
+      most = few ? 84 : (options.size ?? (wide > 900 ? 60 : 38)),
+      size = Math.max(9, Math.min(most, (wide - side - 6) / columns.length)),
+      tall = Math.max(13, Math.min(size, few ? 42 : 30));
     const { root } = frame(place, Math.ceil(tall * rows.length + head + 8), options.label),
       at = new Map(rows.map((r, i) => [r, i])),
       over = new Map(columns.map((c, i) => [c, i]));
@@ -401,7 +414,8 @@ const charts = (() => {
           height: (tall - 1).toFixed(1),
           rx: 2,
           fill: fill.colour,
-          class: "cell",
+          "fill-opacity": fill.opacity,
+          class: cell.chosen ? "cell chosen" : "cell",
           "data-row": cell.row,
           "data-column": cell.column,
         });
@@ -409,7 +423,7 @@ const charts = (() => {
       if (told && cell.words)
         root.append(
           text(side + j * size + size / 2 - 0.5, 4 + i * tall + tall / 2 + 3.5, cell.words, {
-            class: "cell-words",
+            class: few ? "cell-words large" : "cell-words",
             "text-anchor": "middle",
             style: `fill:${fill.ink}`,
             "pointer-events": "none",
@@ -418,16 +432,19 @@ const charts = (() => {
     }
     rows.forEach((r, i) =>
       root.append(
-        text(side - 6, 4 + i * tall + tall / 2 + 4, short(r, side - 8), {
-          class: `tick${r === options.chosen ? " chosen" : ""}`,
-          "text-anchor": "end",
-          "data-column": r,
-        }),
+        tip(
+          text(side - 6, 4 + i * tall + tall / 2 + 4, short(called(r), side - 8), {
+            class: `tick${r === options.chosen ? " chosen" : ""}`,
+            "text-anchor": "end",
+            "data-column": r,
+          }),
+          called(r),
+        ),
       ),
     );
     columns.forEach((c, j) =>
       root.append(
-        turned(side + j * size + size / 2 + 3, tall * rows.length + 18, c, {
+        turned(side + j * size + size / 2 + 3, tall * rows.length + 18, headed(c), {
           class: `tick${c === options.chosen ? " chosen" : ""}`,
           "data-column": c,
         }),
@@ -435,34 +452,28 @@ const charts = (() => {
     );
     return root;
   }
-  const mix = (from, to, share) =>
-    "#" +
-    [0, 1, 2]
-      .map((i) =>
-        Math.round(from[i] + (to[i] - from[i]) * share)
-          .toString(16)
-          .padStart(2, "0"),
-      )
-      .join("");
+  const mix = (from, to, share) => [0, 1, 2].map((i) => Math.round(from[i] + (to[i] - from[i]) * share));
+  // A ground and the ink that is read on it: black or white, whichever stands out more (at least 4.5 to 1).
+  function ground(rgb) {
+    const [red, green, blue] = rgb.map((v) => ((v / 255 + 0.055) / 1.055) ** 2.4),
+      light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    return { colour: `rgb(${rgb.join(" ")})`, ink: light > 0.179 ? "#000000" : "#ffffff" };
+  }
+  const AMBER = [201, 118, 26],
+    DARK_AMBER = [176, 92, 12],
+    SAND = [240, 226, 184],
+    GREEN = [30, 106, 63];
   const shades = {
     // from discord (amber) to the same order (green)
     agreement: (v) => {
       const share = Math.max(0, Math.min(1, (v - 0.5) / 0.5));
-      return {
-        colour:
-          share < 0.5
-            ? mix([201, 118, 26], [240, 226, 184], share * 2)
-            : mix([240, 226, 184], [30, 106, 63], share * 2 - 1),
-        ink: share > 0.74 ? "#ffffff" : "#1c2024",
-      };
+      return ground(share < 0.5 ? mix(AMBER, SAND, share * 2) : mix(SAND, GREEN, share * 2 - 1));
     },
-    // amber: behind; green: ahead; the stronger the surer
+    // amber: behind; green: ahead; the surer the less of the page shines through
     ahead: (v) => {
-      const share = Math.min(1, Math.abs(v));
-      return {
-        colour: mix([236, 236, 233], v > 0 ? [30, 106, 63] : [176, 92, 12], share),
-        ink: share > 0.62 ? "#ffffff" : "#1c2024",
-      };
+      const full = ground(v > 0 ? GREEN : DARK_AMBER),
+        share = Math.min(1, Math.abs(v));
+      return { ...full, opacity: share, ink: share > 0.6 ? full.ink : "var(--ink)" };
     },
   };
 
@@ -550,7 +561,7 @@ const charts = (() => {
 
   // Bars that lie. rows: name, value, words, tip
   function bars(place, rows, options) {
-    const side = Math.min(widest(rows.map((r) => r.name)) + 10, (place.clientWidth || 640) * 0.45),
+    const side = Math.min(widest(rows.map((r) => r.name)) + 10, wideOf(place) * 0.45),
       tall = 20,
       { root, width } = frame(place, rows.length * tall + 44, options.label);
     const [low, high] = span(
@@ -572,7 +583,7 @@ const charts = (() => {
     );
     rows.forEach((r, i) =>
       root.append(
-        text(side - 6, i * tall + 17, short(r.name, (side - 8) / 1.08), { class: "tick", "text-anchor": "end" }),
+        text(side - 6, i * tall + 17, short(r.name, side - 8), { class: "tick", "text-anchor": "end" }),
         tip(
           make("rect", {
             x: Math.min(x(0), x(r.value)).toFixed(1),
@@ -636,7 +647,7 @@ const charts = (() => {
 
   // From one number to another. steps: name, from, to, total, words, tip, key
   function waterfall(place, steps, options) {
-    const side = Math.min(widest(steps.map((s) => s.name)) * 1.2 + 14, (place.clientWidth || 640) * 0.42),
+    const side = Math.min(widest(steps.map((s) => s.name)) * 1.2 + 14, wideOf(place) * 0.42),
       tall = 28,
       { root, width } = frame(place, steps.length * tall + 44, options.label);
     const [low, high] = span(
@@ -681,7 +692,7 @@ const charts = (() => {
   function intervals(place, rows, options) {
     const small = rows.length > 60,
       tall = small ? 8 : 22,
-      side = small ? 8 : Math.min(widest(rows.map((r) => r.name)) + 12, (place.clientWidth || 640) * 0.42),
+      side = small ? 8 : Math.min(widest(rows.map((r) => r.name)) + 12, wideOf(place) * 0.42),
       { root, width } = frame(place, rows.length * tall + 44, options.label);
     const [low, high] = span(
         rows.flatMap((r) => [r.value, r.low ?? r.value, r.high ?? r.value, r.worst ?? r.value, r.best ?? r.value]),
@@ -717,7 +728,78 @@ const charts = (() => {
     return root;
   }
 
-  const KINDS = { lines, across, matrix, points, bars, differences, waterfall, intervals };
+  // The numbers that many give to one thing: a dot for each, piled up where they agree. rows: name, value, tip
+  const PILE = 7; // dots on top of each other, before a second pile stands beside the first
+  function piles(rows, x, dot) {
+    const found = [];
+    for (const r of [...rows].sort((p, q) => p.value - q.value)) {
+      const last = found.at(-1);
+      if (last && x(r.value) - x(last.rows[0].value) < dot) last.rows.push(r);
+      else found.push({ rows: [r], at: x(r.value) });
+    }
+    for (const pile of found) {
+      pile.columns = Math.ceil(pile.rows.length / PILE);
+      pile.high = Math.ceil(pile.rows.length / pile.columns);
+      [pile.wide, pile.tall] = [pile.columns * dot, pile.high * dot];
+    }
+    found.forEach((pile, i) => {
+      const before = found[i - 1];
+      if (before) pile.at = Math.max(pile.at, before.at + (before.wide + pile.wide) / 2 + 2);
+    });
+    return found;
+  }
+  function spread(place, rows, options) {
+    const { root, width, height } = frame(place, options.height ?? HEIGHTS.spread, options.label),
+      values = rows.map((r) => r.value),
+      x = linear(Math.min(...values), Math.max(...values), 34, width - 34),
+      base = height - 24,
+      dot = rows.length > 24 ? 11 : 15,
+      show = FORMATS[4],
+      chosen = rows.find((r) => r.name === options.chosen),
+      found = piles(rows, x, dot);
+    root.append(line(8, base, width - 8, base, "rule"));
+    for (const pile of found)
+      pile.rows.forEach((r, i) => {
+        const across = Math.floor(i / pile.high) - (pile.columns - 1) / 2,
+          same = chosen && show(r.value) === show(chosen.value),
+          kind = `${same ? "for-a" : "for-b"}${r === chosen ? " chosen" : ""}`;
+        const mark = make("circle", {
+          cx: (pile.at + across * dot).toFixed(1),
+          cy: base - dot / 2 - 2 - (i % pile.high) * dot,
+          r: dot * 0.42,
+          class: `dot ${kind}`,
+          "data-column": r.name,
+        });
+        root.append(tip(mark, r.tip));
+      });
+    namePiles(root, found, base, width, options.chosen, show);
+    return root;
+  }
+  // The name over a pile and its number below, as far as there is room: first the chosen one's, then both ends'.
+  function namePiles(root, found, base, width, chosen, show) {
+    const taken = found.map((p) => [p.at - p.wide / 2, base - p.tall - 2, p.at + p.wide / 2, base]),
+      free = (box) => !taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]),
+      holds = (pile) => pile.rows.some((r) => r.name === chosen),
+      order = [...new Set([...found.filter(holds), found[0], found.at(-1), ...found])];
+    const put = (words, at, y, more) => {
+      const half = long(words) / 2 + 3,
+        middle = Math.max(half, Math.min(width - half, at)),
+        box = [middle - half, y - 11, middle + half, y + 3];
+      if (!free(box)) return;
+      taken.push(box);
+      root.append(text(middle, y, words, { "text-anchor": "middle", ...more }));
+    };
+    for (const pile of order) {
+      const [low, high] = [pile.rows[0], pile.rows.at(-1)].map((r) => show(r.value)),
+        first = holds(pile) ? chosen : pile.rows[0].name,
+        others = pile.rows.length - 1,
+        mark = holds(pile) ? " chosen" : "";
+      put(low === high ? low : `${low}–${high}`, pile.at, base + 16, { class: `name${mark}` });
+      put(others ? `${first} +${others}` : first, pile.at, base - pile.tall - 8, { class: `tick${mark}` });
+    }
+  }
+
+  const KINDS = { lines, across, matrix, points, bars, differences, waterfall, intervals, spread };
   // Draws into a place and remembers the rows, which can be saved. An empty figure says so.
   function draw(place, kind, rows, options) {
     listen(place);

@@ -80,7 +80,7 @@ const saving = (() => {
   function rowsOf(place) {
     const rows = place.figure.rows.map((r) =>
         Object.fromEntries(
-          Object.entries(r).filter(([name]) => !["tip", "words", "key", "colour", "kind"].includes(name)),
+          Object.entries(r).filter(([name]) => !["tip", "words", "key", "colour", "kind", "chosen"].includes(name)),
         ),
       ),
       heads = [...new Set(rows.flatMap(Object.keys))];

@@ -115,11 +115,13 @@ const charts = (() => {
   function listen(place) {
     if (place.listening) return;
     place.listening = true;
-    const box = () =>
-      document.getElementById("tip") ??
-      document.body.appendChild(
-        Object.assign(document.createElement("div"), { id: "tip", className: "pippin tip", hidden: true }),
-      );
+    const box = () => {
+      const made = document.getElementById("tip") ?? document.createElement("div");
+      if (made.isConnected) return made;
+      Object.assign(made, { id: "tip", className: "pippin tip", hidden: true });
+      made.setAttribute("aria-hidden", "true"); // for pointers: ears have the figure's name, and its rows as CSV
+      return document.body.appendChild(made);
+    };
     place.addEventListener("pointermove", (e) => {
       const on = e.target.closest?.("[data-tip]"),
         shown = box(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "introsort.hpp"
+#include "ipnsort.hpp"
 #include "numpy_sorts.hpp"
 #include "rank.hpp"
 
@@ -39,7 +40,8 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
         case Ties::topk:
         case Ties::topk_given:
         case Ties::argsort:
-        case Ties::argpartition: return;
+        case Ties::argpartition:
+        case Ties::ipnsort: return;
         case Ties::reversed: std::reverse(group.begin(), group.end()); return;
         case Ties::id_descending:
             std::sort(group.begin(), group.end(), [&](const Entry& a, const Entry& b) { return ids[a.row] > ids[b.row]; });
@@ -86,6 +88,7 @@ void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_o
     if (rule.ties == Ties::introsort_twice || rule.ties == Ties::topk)
         introsort(std::span(entries), [](const Entry&, const Entry&) { return false; });
     if (rule.ties < Ties::topk) return introsort(std::span(entries), by_score);
+    if (rule.ties == Ties::ipnsort) return ipnsort(std::span(entries), by_score);
     const std::size_t depth = rule.depth == 0 ? entries.size() : std::min(rule.depth, entries.size());
     if (rule.ties >= Ties::argsort) return sort_as_numpy(entries, rule.ties, depth);
     top_k(std::span(entries), depth, by_score);

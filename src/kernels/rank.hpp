@@ -21,7 +21,8 @@ enum class Ties : int {
     topk = 10,  // as PyTorch's topk leaves the first k of those,
     topk_given = 11,  // or of the documents as they stand
     argsort = 12,  // as NumPy's argsort leaves them, backwards
-    argpartition = 13  // as its argpartition leaves the last k, backwards
+    argpartition = 13,  // as its argpartition leaves the last k, backwards
+    ipnsort = 14  // as Rust's unstable sort leaves them
 };
 
 // A column of texts: item i is the `lengths[i]` bytes of `buffer` from `starts[i]`.

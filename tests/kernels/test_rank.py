@@ -282,3 +282,41 @@ def test_argpartition_leaves_ties_as_numpy_does(depth: int, first: list[int]) ->
     assert found[: len(first)].tolist() == first
     assert sorted(found.tolist()) == list(range(10))
     assert (np.diff(scores[found]) <= 0).all()
+
+
+@pytest.mark.parametrize(("size", "top", "first", "last"), [
+    (20, 3, [3, 4, 7, 8, 14, 15, 18, 19, 1], [10, 12, 16, 17, 0, 2, 9, 11, 13]),  # by insertion, as given
+    (22, 3, [3, 7, 4, 8, 14, 18, 15, 19, 5], [17, 12, 21, 2, 0, 9, 13, 11, 20]),  # networks for 9
+    (30, 3, [4, 8, 3, 7, 14, 15, 25, 18, 19], [28, 2, 9, 11, 0, 13, 24, 22, 20]),  # and for 13
+    (60, 2, [1, 10, 12, 21, 23, 32, 34, 43, 45], [52, 53, 2, 55, 11, 57, 58, 59, 36]),  # split before
+    (200, 5, [91, 14, 19, 25, 30, 36, 41, 47, 52], [192, 193, 6, 33, 0, 44, 198, 60, 170]),  # at a median of medians
+])  # fmt: skip
+def test_ipnsort_leaves_ties_as_rust_does(size: int, top: int, first: list[int], last: list[int]) -> None:
+    """What argsort_descending of lenskit 2025.8.1 gives, which is sort_unstable_by_key of Rust."""
+    scores = np.arange(size) ** 2 * 7 % 11 % top
+    found = rank.order_lists(
+        scores.astype(float), np.zeros(size, np.int32), np.array([0, size]), None, "ipnsort", False
+    ).tolist()
+    assert (found[:9], found[-9:]) == (first, last)
+
+
+def test_ipnsort_falls_back_on_a_heap_as_rust_does() -> None:
+    """Scores that make every pivot a bad one; the order is that of lenskit 2025.8.1."""
+    below = [
+        0, 2, 16, 4, 14, 6, 14, 8, 15, 10, 16, 12, 16, 14, 15, 14, 15, 14, 16, 20, 15, *[19] * 8, *[18] * 8, *[17] * 8,
+        16, 16, 16, 16, 1, 9, 3, 11, 5, 13, 7, 14, 15, 15, 15, 15, 14, 14,
+    ]  # fmt: skip
+    expected = [
+        0, 49, 1, 51, 3, 53, 5, 55, 7, 50, 9, 52, 11, 54, 13, 62, 17, 4, 6, 56, 15, 61, 57, 60, 14, 8, 20, 58, 59, 16,
+        18, 47, 45, 10, 2, 48, 12, 46, 44, 43, 40, 39, 41, 38, 37, 42, 29, 30, 35, 32, 36, 34, 33, 31, 28, 21, 27, 26,
+        25, 24, 23, 22, 19,
+    ]  # fmt: skip
+    found = rank.order_lists(-np.array(below, float), np.zeros(63, np.int32), np.array([0, 63]), None, "ipnsort", True)
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("downwards", [True, False])
+def test_ipnsort_leaves_a_sorted_list_alone_and_turns_round_one_that_strictly_rises(downwards: bool) -> None:
+    scores = -np.repeat(np.arange(15.0), 2) if downwards else np.arange(30.0)
+    found = rank.order_lists(scores, np.zeros(30, np.int32), np.array([0, 30]), None, "ipnsort", True)
+    assert found.tolist() == (list(range(30)) if downwards else list(range(29, -1, -1)))

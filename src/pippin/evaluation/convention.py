@@ -24,7 +24,7 @@ SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whateve
 # As a sort leaves them that keeps no order among equals.
 UNSTABLE_TIES = (
     "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all", "argsort",
-    "argpartition-of-all",
+    "argpartition-of-all", "ipnsort",
 )  # fmt: skip
 
 PARTIAL_TIES = ("topk", "argpartition")  # how these begin asks for no more than the first documents
@@ -124,7 +124,7 @@ class Convention(Chosen):
         "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k; "
         "topk-of-all: the first k of all documents of the data, those without a score for the query last; argsort: as "
         "NumPy's argsort leaves up to 256 documents, backwards; argpartition-of-all: as its argpartition leaves the "
-        "last k of documents that stand as they first come in the data",
+        "last k of documents that stand as they first come in the data; ipnsort: as Rust's unstable sort leaves them",
         (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
         stage="rank",
         heading="ties",

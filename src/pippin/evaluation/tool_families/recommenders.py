@@ -46,7 +46,7 @@ register(Tool(
 register(Tool(
     "lenskit", "LensKit", "2025.8.1", "lenskit.metrics", BINARY.replace(
         discount="letor", precision="float32", short_precision="list", queries="run", recall_denominator="cutoff",
-        ap_denominator="shortest"),
+        ap_denominator="shortest", ties="ipnsort"),
     ("NDCG", "DCG", "P", "Recall", "AP", "RR", "RBP", "RBPnorm", "Success"),
     ("the discount of NDCG is LETOR's: ranks 1 and 2 count the same", "recall divides by min(R, k)",
      "AveragePrecision raises ZeroDivisionError on a user without test items, which ends the analysis"),
@@ -57,7 +57,7 @@ register(Tool(
                (r"RBP(@\d+)?", r"RBP(p=0.85)\1"), (r"RBP(@\d+)? patience=(0\.\d+)", r"RBP(p=\2)\1"),
                (r"RBP(@\d+)? normalize=True", r"RBPnorm(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
                (r"Precision(@\d+)?", r"P\1")),
-    inexpressible=("tied scores in lists of more than 20 documents: they stand as Rust's unstable sort leaves them",),
+    inexpressible=("tied scores in lists of 10,000 documents and more: several threads sort those",),
 ))  # fmt: skip
 register(Tool(
     "implicit", "implicit", "0.7.3", "implicit/evaluation.pyx", USERS.replace(queries="relevant",

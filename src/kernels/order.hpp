@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -87,7 +88,12 @@ void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_o
     // torchmetrics sorts the documents by query before, where all are equal.
     if (rule.ties == Ties::introsort_twice || rule.ties == Ties::topk)
         introsort(std::span(entries), [](const Entry&, const Entry&) { return false; });
-    if (rule.ties < Ties::topk) return introsort(std::span(entries), by_score);
+    // In a batch every list is filled up behind its documents, and those move among the filling.
+    const Entry filling{descending_key(-std::numeric_limits<double>::infinity(), false), -1};
+    if (rule.ties == Ties::introsort && rule.depth > entries.size()) entries.resize(rule.depth, filling);
+    if (rule.ties < Ties::topk) introsort(std::span(entries), by_score);
+    if (rule.ties == Ties::introsort) std::erase_if(entries, [](const Entry& entry) { return entry.row < 0; });
+    if (rule.ties < Ties::topk) return;
     if (rule.ties == Ties::ipnsort) return ipnsort(std::span(entries), by_score);
     const std::size_t depth = rule.depth == 0 ? entries.size() : std::min(rule.depth, entries.size());
     if (rule.ties >= Ties::argsort) return sort_as_numpy(entries, rule.ties, depth);

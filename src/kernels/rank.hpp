@@ -40,7 +40,7 @@ struct Texts {
 struct RankRule {
     Ties ties = Ties::input;
     bool float32 = false;  // compare scores as a tool that stores them in single precision does
-    std::size_t depth = 0;  // how many documents are asked for of a partial sort; 0: all
+    std::size_t depth = 0;  // how many documents are asked for of a partial sort; 0: all; of introsort: filled up to
 };
 
 // A rule as it is handed over: the depth stands above the lowest byte of `ties`.

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 import pippin
+from pippin.errors import ConventionError
+from pippin.evaluation.stream import join
 from pippin.report.evaluation import per_query_table
 
 
@@ -59,3 +63,18 @@ def test_capped_recall_is_understood_under_every_tool() -> None:
     for tool in ("official", "trec_eval9", "beir"):
         found = pippin.evaluate(judged, run, ["R_cap@2", "Recall@2"], tool=tool).mean
         assert found["R_cap@2"] == 1.0 > found["Recall@2"]
+
+
+def test_allrank_moves_ties_once_more_where_a_batch_fills_up_a_list() -> None:
+    """torch.sort of ten equal scores keeps their order; with ten of minus infinity behind them the first comes last."""
+    judged = {query: {f"{query}{i}": int(i == 0) for i in range(size)} for query, size in (("long", 20), ("tied", 10))}
+    run = {"long": {f"long{i}": -float(i) for i in range(20)}, "tied": {f"tied{i}": 0.0 for i in range(10)}}
+    found = pippin.evaluate(judged, run, ["ndcg@1", "mrr"], tool="allrank")
+    assert found.per_query["mrr"] == {"long": 1.0, "tied": 1.0}
+    assert found.mean == {"ndcg@1": 0.5, "mrr": pytest.approx((1 + 1 / 10) / 2)}
+    assert pippin.evaluate({"tied": judged["tied"]}, {"tied": run["tied"]}, "mrr", tool="allrank").mean["mrr"] == 1.0
+    shares = {share.axis: share.value for share in pippin.reconcile(judged, run, "NDCG@1", "rax", "allrank").shares}
+    assert shares["average"] + shares["ties"] == pytest.approx(-0.5)
+    halves = [pippin.evaluate({q: judged[q]}, {q: run[q]}, "ndcg@1", tool="allrank") for q in judged]
+    with pytest.raises(ConventionError, match="average=batch look at the documents of all queries"):
+        join(halves)

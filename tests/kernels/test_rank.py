@@ -248,6 +248,9 @@ def test_an_unstable_sort_leaves_ties_as_the_original_does() -> None:
     given = [17, *range(17)]
     found = rank.order_lists(np.zeros(18), labels, offsets, None, "introsort-relevant-first", False)
     assert found.tolist() == [given[place] for place in sorted_zeros]
+    # torch.sort of ten zeros and ten of minus infinity, downwards
+    filled = rank.order_lists(np.zeros(10), labels[:10], np.array([0, 10]), None, "introsort:20", True)
+    assert filled.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
 
 
 @pytest.mark.parametrize(("depth", "first"), [

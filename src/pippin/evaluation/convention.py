@@ -27,6 +27,9 @@ UNSTABLE_TIES = (
     "argpartition-of-all", "ipnsort",
 )  # fmt: skip
 
+AVERAGES = (
+    "queries", "or-zero", "weighted", "counted", "counted-or-none", "judged", "all-or-none", "judged-or-none", "batch",
+)  # fmt: skip
 PARTIAL_TIES = ("topk", "argpartition")  # how these begin asks for no more than the first documents
 
 
@@ -132,7 +135,8 @@ class Convention(Chosen):
     ties_depth: int = axis(
         0,
         "depth of a partial sort",
-        "how many documents topk or argpartition is asked for, 0 for all; a measure with a cutoff asks for no fewer",
+        "how many documents topk or argpartition is asked for, 0 for all; a measure with a cutoff asks for no fewer; "
+        "introsort: how many a list has at least, filled up at its end",
         free=Whole(placeholder="DOCUMENTS"),
         stage="rank",
     )
@@ -302,8 +306,9 @@ class Convention(Chosen):
         "weights of queries",
         "a mean counts every query with a value once (or is 0 without any), by what the measure divides it by, queries "
         "without a value as 0 (or is none where all are 0), divides by the number of judged queries, or is none where "
-        "a query has none (or was judged relevant documents and is not in the run)",
-        ("queries", "or-zero", "weighted", "counted", "counted-or-none", "judged", "all-or-none", "judged-or-none"),
+        "a query has none (or was judged relevant documents and is not in the run); batch: of lists that introsort "
+        "sorted once each was filled up to the longest",
+        AVERAGES,
         stage="mean",
     )
     mean_digits: int | None = axis(

@@ -7,7 +7,7 @@ over any cut by queries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -226,6 +226,18 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     return np.where(values == 0, np.nan, values) if convention.zeros == "drop" else values
 
 
+def averaged_values(
+    ranking: Ranking, measure: Measure, convention: Convention, values: Values, under: Callable[[Convention], Ranking]
+) -> Values:
+    """What a mean is taken of: the values of queries, or those that they have in a batch, whose lists are as long as
+    the longest. `under` ranks by a convention.
+    """
+    if convention.average != "batch" or convention.ties != "introsort" or not ranking.tied.any():
+        return values
+    filled = convention.replace(ties_depth=int(ranking.sizes().max()))
+    return measure_values(under(filled), measure, filled)
+
+
 class Rankings:
     """The rankings of one pair of judged and scored data, each made once, when a convention first asks for it."""
 
@@ -308,7 +320,8 @@ def evaluate_rankings(
         convention = tool.convention_for(measure, **overrides)
         ranking = rankings.under(convention)
         values = measure_values(ranking, measure, convention)
-        mean = rounded_mean(mean_of(ranking, measure, convention, values), convention)
+        averaged = averaged_values(ranking, measure, convention, values, rankings.under)
+        mean = rounded_mean(mean_of(ranking, measure, convention, averaged), convention)
         weights = weights_of(ranking, measure, convention)
         added = order_of_sum(ranking, convention)
         columns.append(Column(asked, measure, convention, ranking.query_ids, values, mean, weights, added))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import aggregate, mean_of, measure_values, settling
+from pippin.evaluation.evaluate import aggregate, averaged_values, mean_of, measure_values, settling
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import parse
 from pippin.evaluation.ranking import check_scores, counted, rank
@@ -111,4 +111,8 @@ class Judge:
         if self.convention.average == "queries":
             return aggregate(self.values(scores), "mean")
         ranking = rank(self.data, scores, self.convention)
-        return mean_of(ranking, self.measure, self.convention, measure_values(ranking, self.measure, self.convention))
+        values = averaged_values(
+            ranking, self.measure, self.convention, measure_values(ranking, self.measure, self.convention),
+            lambda convention: rank(self.data, scores, convention),
+        )  # fmt: skip
+        return mean_of(ranking, self.measure, self.convention, values)

@@ -234,8 +234,8 @@ def _ties(convention: Convention) -> str:
     """The rule by which kernels sort: where an order is open or given, as it stands."""
     if convention.ties in ("expected", "grouped", "topk-of-all") or convention.order == "given":
         return "input"
-    partial = convention.ties.startswith(PARTIAL_TIES)
-    return f"{convention.ties.removesuffix('-of-all')}:{convention.ties_depth}" if partial else convention.ties
+    deep = convention.ties.startswith(PARTIAL_TIES) or convention.ties == "introsort"
+    return f"{convention.ties.removesuffix('-of-all')}:{convention.ties_depth}" if deep else convention.ties
 
 
 def _open(convention: Convention) -> tuple[bool, bool]:

@@ -21,6 +21,7 @@ from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.evaluate import (
     Rankings,
     aggregate_of,
+    averaged_values,
     mean_of,
     measure_values,
     read_rankings,
@@ -268,7 +269,8 @@ class _Mixture:
 
     def __init__(self, rankings: Rankings, measure: Measure, convention: Convention) -> None:
         self.measure, self.convention, self.ranking = measure, convention, rankings.under(convention)
-        self.values = measure_values(self.ranking, measure, convention)
+        values = measure_values(self.ranking, measure, convention)
+        self.values = averaged_values(self.ranking, measure, convention, values, rankings.under)
         self.contributions = self._contributions(rankings)
 
     @cached_property

@@ -41,13 +41,17 @@ from pippin.evaluation.tools import Tool
 
 Request = tuple[Tool, Mapping[str, Any]]
 _FIRST = 1 << 16  # bytes that tell what a file is
-WHOLE = "ties=…-of-all looks at the documents of all queries, which a part does not know"
+WHOLE = "ties=…-of-all and average=batch look at the documents of all queries, which a part does not know"
 
 
 def needs_whole(measures: Sequence[str], request: Request) -> bool:
     """Whether a request looks at the documents of all queries, which no part has."""
     tool, overrides = request
-    return any(tool.convention_for(tool.measure(text), **overrides).ties.endswith("-of-all") for text in measures)
+    return any(_of_all(tool.convention_for(tool.measure(text), **overrides)) for text in measures)
+
+
+def _of_all(convention: Convention) -> bool:
+    return convention.ties.endswith("-of-all") or convention.average == "batch"
 
 
 def evaluate_part(
@@ -81,7 +85,7 @@ def _join_columns(parts: Sequence[Column], order: Mapping[str, int] | None) -> C
     first = parts[0]
     if KINDS[first.measure.kind].whole is not None:
         raise ConventionError(f"{first.asked} is a number of a whole run, which its parts do not have")
-    if first.convention.ties.endswith("-of-all"):
+    if _of_all(first.convention):
         raise ConventionError(WHOLE)
     if first.convention.average.startswith("judged"):
         raise ConventionError("average=judged asks for all judged queries, which a part does not know")

@@ -19,12 +19,13 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "allrank", "allRank", "1.4.3", "allegro/allRank, allrank/models/metrics.py, c884756",
-    SINGLE.replace(empty=1.0, ties="introsort"), ("NDCG", "DCG", "TopRR"),
+    SINGLE.replace(empty=1.0, ties="introsort", average="batch"), ("NDCG", "DCG", "TopRR"),
     ("MRR looks for the first document with the query's largest label, not for the first relevant one",
-     "MRR of a query with nothing relevant is 1 where another query of the batch has something, and else 0"),
+     "MRR of a query with nothing relevant is 1 where another query of the batch has something, and else 0",
+     "a list stands alone here, and in the mean as in a batch: filled up to the longest, where torch.sort leaves tied "
+     "documents in another order"),
     group="libraries", spellings=((r"mrr(@\d+)?", r"TopRR\1"),),
-    inexpressible=("tied scores of a list that was padded to more than 16 documents: torch.sort moves them once more",
-                   "MRR of an empty query in a batch: alone it is 0, and 1 beside others, which the mean has"),
+    inexpressible=("MRR of an empty query in a batch: alone it is 0, and 1 beside others, which the mean has",),
 ))  # fmt: skip
 register(Tool(
     "tf-ranking", "TensorFlow Ranking", "0.5.5", "tensorflow_ranking/python/metrics_impl.py",

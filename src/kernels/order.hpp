@@ -41,6 +41,7 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
         case Ties::topk:
         case Ties::topk_given:
         case Ties::argsort:
+        case Ties::argsort_relevant_first:
         case Ties::argpartition:
         case Ties::ipnsort: return;
         case Ties::reversed: std::reverse(group.begin(), group.end()); return;
@@ -66,12 +67,12 @@ void settle_ties(std::span<Entry> group, Ties ties, const Texts& ids, LabelOf&& 
 inline void sort_as_numpy(std::vector<Entry>& entries, Ties ties, std::size_t depth) {
     const auto by_score = [](const Entry& a, const Entry& b) { return a.key < b.key; };
     const auto upwards = [](const Entry& a, const Entry& b) { return a.key > b.key; };
-    const std::size_t whole = ties == Ties::argsort ? 1 : depth;
+    const std::size_t whole = ties == Ties::argpartition ? depth : 1;
     if (entries.empty()) return;
     if (whole == 1 && entries.size() > kNetwork) return std::stable_sort(entries.begin(), entries.end(), by_score);
     select_last(std::span(entries), whole, upwards);
     std::reverse(entries.begin(), entries.end());
-    if (ties == Ties::argsort) return;
+    if (ties != Ties::argpartition) return;
     const auto rest = entries.begin() + static_cast<std::ptrdiff_t>(depth);
     std::sort(rest, entries.end());
 }
@@ -83,7 +84,7 @@ void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_o
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
     if (rule.ties == Ties::introsort_by_label)
         introsort(std::span(entries), [&](const Entry& a, const Entry& b) { return label_of(a.row) > label_of(b.row); });
-    if (rule.ties == Ties::introsort_relevant_first)
+    if (rule.ties == Ties::introsort_relevant_first || rule.ties == Ties::argsort_relevant_first)
         std::stable_partition(entries.begin(), entries.end(), [&](const Entry& entry) { return label_of(entry.row) > 0; });
     // torchmetrics sorts the documents by query before, where all are equal.
     if (rule.ties == Ties::introsort_twice || rule.ties == Ties::topk)

@@ -20,9 +20,10 @@ enum class Ties : int {
     introsort_twice = 9,  // as it leaves them where all are equal
     topk = 10,  // as PyTorch's topk leaves the first k of those,
     topk_given = 11,  // or of the documents as they stand
-    argsort = 12,  // as NumPy's argsort leaves them, backwards
-    argpartition = 13,  // as its argpartition leaves the last k, backwards
-    ipnsort = 14  // as Rust's unstable sort leaves them
+    argsort = 12,  // as NumPy's argsort leaves them, backwards,
+    argsort_relevant_first = 13,  // which was given the relevant ones first
+    argpartition = 14,  // as its argpartition leaves the last k, backwards
+    ipnsort = 15  // as Rust's unstable sort leaves them
 };
 
 // A column of texts: item i is the `lengths[i]` bytes of `buffer` from `starts[i]`.

@@ -24,6 +24,27 @@ def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> Non
     assert skipped.mean[key.format("skip")] * 2 == counted.mean[key.format("neg")] * 3
 
 
+def test_what_has_no_negative_is_left_out_where_the_original_leaves_it_out() -> None:
+    """Queries of which all, or none, of what was retrieved is relevant, and one that has both."""
+    judged = {"all": {"a": 1, "b": 1}, "missed": {"c": 0, "x": 1}, "both": {"d": 0, "e": 1, "f": 0}}
+    run = {query: {d: -float(i) for i, d in enumerate(of) if d != "x"} for query, of in judged.items()}
+    found = pippin.evaluate(judged, run, ["bi:map", "bi:mrr@10"], tool="sentence-transformers-rerank")
+    assert [query for query, value in found.per_query["bi:map"].items() if not math.isnan(value)] == ["both"]
+    assert found.mean == {"bi:map": 0.5, "bi:mrr@10": 0.5}
+    fallout = pippin.evaluate(judged, run, "RetrievalFallOut@1(empty_target_action=skip)", tool="torchmetrics")
+    assert list(fallout.mean.values()) == [0.75]
+    parted = pippin.reconcile(judged, run, "AP", "sentence-transformers-ce", "sentence-transformers-rerank").sentence()
+    assert "relevant documents alone −0.250 (1 of 3 lists have none but relevant documents)" in parted
+
+
+def test_reranked_candidates_are_sorted_as_numpy_does() -> None:
+    """np.argsort of 1 1 1 0 1, the positive first, is 3 0 1 2 4, which is turned round: the positive stands fourth."""
+    judged = {"q": {"a": 0, "b": 0, "c": 0, "d": 0, "e": 1}}
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 1.0, "e": 1.0}}
+    found = pippin.evaluate(judged, run, "ce.negative:mrr@10", tool="sentence-transformers-ce")
+    assert list(found.mean.values()) == [0.25]
+
+
 def test_trectools_drops_the_zeros_before_a_topic() -> None:
     """Ties run on into the next topic of the run by the text of its id: 10 comes before 2, though 002 comes first."""
     judged = {"002": {"a": 1, "b": 0}, "010": {"c": 1, "d": 0}}

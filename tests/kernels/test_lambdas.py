@@ -119,7 +119,7 @@ BEFORE = [axis for axis in AXES.values() if axis.stage not in ("mean", "print") 
 
 @pytest.mark.parametrize("axis", BEFORE, ids=lambda axis: axis.name)
 def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
-    data = dataset([-1, 0, 1, 4, 0, 2], [0, -2, 1, 0], [3, 0, 3])
+    data = dataset([-1, 0, 1, 4, 0, 2], [0, -2, 1, 0], [3, 0, 3], [1, 2])
     data = replace(data, document_ids=Texts.of(["q0", *(f"d{i:03}" for i in range(1, len(data)))]))
     scores = np.random.default_rng(3).permutation(len(data)) / 7.0 - 0.5  # some below 0, none equal
     for value in (*axis.named.values(), *_TRIED.get(axis.name, [])):

@@ -269,6 +269,10 @@ def test_argsort_leaves_ties_as_numpy_does() -> None:
     scores, labels = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.zeros(300, np.int32)
     found = rank.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort", False)
     assert found.tolist() == [8, 9, 7, 5, 2, 3, 0, 6, 4, 1]
+    labels[5] = labels[4] = 1  # which then stand first: np.argsort of 0 1 1 0 1 1 0 1 2 1
+    given = [4, 5, 0, 1, 2, 3, 6, 7, 8, 9]
+    found = rank.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort-relevant-first", False)
+    assert found.tolist() == [given[place] for place in [8, 9, 7, 5, 4, 2, 1, 6, 3, 0]]
     for size, expected in ((18, list(range(17, -1, -1))), (300, list(range(300)))):
         offsets = np.array([0, size], np.int64)
         assert rank.order_lists(np.zeros(size), labels[:size], offsets, None, "argsort", False).tolist() == expected

@@ -164,6 +164,8 @@ def value(
         return math.nan
     if query.n < convention.least:
         return math.nan
+    if convention.full == "drop" and 0 < query.n == query.found_relevant:
+        return math.nan
     if convention.queries == "relevant-or-lost" and not query.all_relevant and query.n:
         return math.nan
     found: Any = TWINS[kind].define(query, **parameters)

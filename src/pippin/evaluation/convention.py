@@ -24,7 +24,7 @@ SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whateve
 # As a sort leaves them that keeps no order among equals.
 UNSTABLE_TIES = (
     "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all", "argsort",
-    "argpartition-of-all", "ipnsort",
+    "argsort-relevant-first", "argpartition-of-all", "ipnsort",
 )  # fmt: skip
 
 AVERAGES = (
@@ -120,14 +120,22 @@ class Convention(Chosen):
         free=Whole(placeholder="DOCUMENTS"),
         stage="rank",
     )
+    full: str = axis(
+        "keep",
+        "lists of relevant documents alone",
+        "whether a query counts whose list has no other than relevant documents",
+        ("keep", "drop"),
+        stage="rank",
+    )
     ties: str = axis(
         "expected",
         "ties",
         "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents that stand as given, "
         "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k; "
         "topk-of-all: the first k of all documents of the data, those without a score for the query last; argsort: as "
-        "NumPy's argsort leaves up to 256 documents, backwards; argpartition-of-all: as its argpartition leaves the "
-        "last k of documents that stand as they first come in the data; ipnsort: as Rust's unstable sort leaves them",
+        "NumPy's argsort leaves up to 256 documents that stand as given, or relevant ones first, backwards; "
+        "argpartition-of-all: as its argpartition leaves the last k of documents that stand as they first come in the "
+        "data; ipnsort: as Rust's unstable sort leaves them",
         (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
         stage="rank",
         heading="ties",

@@ -203,13 +203,22 @@ def settled(ranking: Ranking, convention: Convention) -> Ranking:
 
 def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
     """Which queries of a ranking count, by the length of their lists and by what is relevant to them."""
-    long_enough: NDArray[np.bool_] = ranking.sizes() >= convention.least
+    counts: NDArray[np.bool_] = ranking.sizes() >= convention.least
+    if convention.full == "drop":
+        counts &= ~full(ranking.labels, ranking.offsets, convention.relevant_at)
     if not convention.queries.startswith("relevant"):
-        return long_enough
+        return counts
     relevant = ranking.relevant_queries(convention.relevant_at)
     if convention.queries == "relevant-or-lost":
         relevant = relevant | (ranking.sizes() == 0)
-    return long_enough & relevant
+    return counts & relevant
+
+
+def full(labels: NDArray[np.int32], offsets: NDArray[np.int64], relevant_at: int) -> NDArray[np.bool_]:
+    """Which lists have documents, and all of them relevant."""
+    sizes = np.diff(offsets)
+    relevant = np.bincount(np.repeat(np.arange(len(sizes)), sizes), labels >= relevant_at, len(sizes))
+    return (sizes > 0) & (relevant == sizes)
 
 
 def as_judgements(data: Dataset) -> Judgements:

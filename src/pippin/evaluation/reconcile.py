@@ -31,6 +31,7 @@ from pippin.evaluation.evaluate import (
 from pippin.evaluation.labels import judged_queries
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of
+from pippin.evaluation.ranking import full
 from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_by
 from pippin.shown import ByTool, Drawn, in_columns
 
@@ -321,6 +322,12 @@ def _empty_fact(rankings: Rankings, measure: Measure, first: Convention, last: C
     return f"{int((~ranking.relevant_queries()).sum())} of {len(ranking.query_ids)} queries have no relevant document"
 
 
+def _full_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking = rankings.under(first.replace(full="keep"))
+    lists = int(full(ranking.labels, ranking.offsets, first.relevant_at).sum())
+    return f"{lists} of {len(ranking.query_ids)} lists have none but relevant documents"
+
+
 def _ties_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
     ranking = rankings.under(first.replace(ties="input"))
     fact = f"{int(ranking.tied_queries().sum())} of {len(ranking.query_ids)} queries have tied scores"
@@ -380,7 +387,7 @@ def _ideal_fact(rankings: Rankings, measure: Measure, first: Convention, last: C
 
 
 _FACTS = {
-    "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "ties": _ties_fact,
-    "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact, "score_floor": _floor_fact,
-    "negative": _negative_fact, "order": _order_fact, "ideal_cut": _ideal_fact,
+    "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "full": _full_fact,
+    "ties": _ties_fact, "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact,
+    "score_floor": _floor_fact, "negative": _negative_fact, "order": _order_fact, "ideal_cut": _ideal_fact,
 }  # fmt: skip

@@ -20,7 +20,7 @@ F64 = NDArray[np.float64]
 TIES = {
     "input": 0, "reversed": 1, "id-descending": 2, "id-ascending": 3, "best": 4, "worst": 5, "introsort": 6,
     "introsort-by-label": 7, "introsort-relevant-first": 8, "introsort-twice": 9, "topk": 10, "topk-given": 11,
-    "argsort": 12, "argpartition": 13, "ipnsort": 14,
+    "argsort": 12, "argsort-relevant-first": 13, "argpartition": 14, "ipnsort": 15,
 }  # fmt: skip
 
 

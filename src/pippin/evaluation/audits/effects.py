@@ -43,6 +43,7 @@ SAYS: dict[str, Callable[[Any], str]] = {
              "introsort-twice": "leaves them as std::sort does twice", "topk": "leaves them as topk does",
              "topk-of-all": "takes the first of all documents as topk does",
              "argsort": "leaves them as NumPy's argsort does",
+             "argsort-relevant-first": "leaves them as NumPy's argsort does, relevant ones before",
              "argpartition-of-all": "leaves them as NumPy's argpartition does"}.__getitem__,
     "precision": {"float32": "rounds scores to single precision, so that they tie",
                   "float64": "keeps them apart"}.__getitem__,

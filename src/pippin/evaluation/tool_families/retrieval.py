@@ -64,12 +64,15 @@ register(Tool(
     ("everything is binary", "map@k divides by min(k, R)", "queries without a relevant document are left out"),
     group="retrieval", spellings=_SETS,
 ))  # fmt: skip
-_RERANK = BINARY.replace(ideal="list", queries="both", precision="float32", ties="expected", ap_denominator="list")
+_RERANK = BINARY.replace(
+    ideal="list", pool="list", queries="both", precision="float32", ties="expected", ap_denominator="list"
+)
 register(Tool(
     "sentence-transformers-rerank", "sentence-transformers RerankingEvaluator", "6.2.0",
     "sentence_transformers/evaluation/RerankingEvaluator.py",
-    _RERANK.replace(empty=None), ("NDCG", "AP", "RR"),
-    ("candidates stand positives first, so that ties favour MRR: a constant scorer has MRR 1",
+    _RERANK.replace(empty=None, full="drop"), ("NDCG", "AP", "RR"),
+    ("queries without a positive or without a negative among the candidates are left out",
+     "candidates stand positives first, so that ties favour MRR: a constant scorer has MRR 1",
      "map is scikit-learn's average_precision_score: tied documents stand at the last rank of their group"),
     (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"),
      Variant(kinds("RR"), {"ties": "introsort-relevant-first"}, "torch.argsort")),
@@ -82,7 +85,8 @@ register(Tool(
     ("scores are sorted upwards and reversed: ties put the positives last in MRR, a constant scorer has the least",
      "one candidate ends the whole evaluation with a ValueError",
      "always_rerank_positives (the default) adds positives that were not retrieved"),
-    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"), Variant(kinds("RR"), {"ties": "worst"}, "reversed")),
+    (Variant(kinds("AP"), {"ties": "grouped"}, "scikit-learn"),
+     Variant(kinds("RR"), {"ties": "argsort-relevant-first"}, "np.argsort, reversed")),
     group="retrieval", spellings=((r"ce.negative:(ndcg@\d+)", r"\1"), (r"ce.negative:mrr@(\d+)", r"RR@\1"),
                                   (r"ce.negative:map", r"AP")),
 ))  # fmt: skip
@@ -113,9 +117,9 @@ register(Tool(
                (r"RetrievalMAP(@\d+)?\(empty_target_action=pos\)", r"AP(empty=1)\1"),
                (r"RetrievalMAP(@\d+)?\(empty_target_action=skip\)", r"AP(empty=skip)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=neg\)", r"FallOut(empty=0)\1"),
-               (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1")),
-    inexpressible=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",
-                   "RetrievalFallOut(empty_target_action=skip): leaves out queries where all is relevant"),
+               (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1"),
+               (r"RetrievalFallOut(@\d+)?\(empty_target_action=skip\)", r"FallOut(full=drop)\1")),
+    inexpressible=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",),
 ))  # fmt: skip
 _TRECTOOLS = TREC.replace(
     precision="float64", queries="run", negative="unjudged", empty=None, average="counted", topic_ids="numbers"

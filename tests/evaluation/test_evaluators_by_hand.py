@@ -99,3 +99,12 @@ def test_allrank_moves_ties_once_more_where_a_batch_fills_up_a_list() -> None:
     halves = [pippin.evaluate({q: judged[q]}, {q: run[q]}, "ndcg@1", tool="allrank") for q in judged]
     with pytest.raises(ConventionError, match="average=batch look at the documents of all queries"):
         join(halves)
+
+
+def test_earlier_versions_know_the_names_of_later_ones() -> None:
+    judged, run = {"q": {"a": 1, "b": 1}}, {"q": {"x": 3.0, "a": 2.0}}
+    found = pippin.evaluate(judged, run, ["ndcg_at_10", "success_5", "accuracy"], tool="mteb-2.26.23").mean
+    assert found == {"ndcg_at_10": 0.38685, "success_5": 1.0, "accuracy": 0.0}
+    names = ["DocumentMAPEvaluator[:10]", "DocumentMRREvaluator", "DocumentRecallEvaluator(single_hit)"]
+    assert [*pippin.evaluate(judged, run, names, tool="haystack-3.3").mean.values()] == [0.5, 0.5, 1.0]
+    assert [*pippin.evaluate(judged, run, names, tool="haystack").mean.values()] == [0.25, 0.5, 1.0]

@@ -218,7 +218,8 @@ def full(labels: NDArray[np.int32], offsets: NDArray[np.int64], relevant_at: int
     """Which lists have documents, and all of them relevant."""
     sizes = np.diff(offsets)
     relevant = np.bincount(np.repeat(np.arange(len(sizes)), sizes), labels >= relevant_at, len(sizes))
-    return (sizes > 0) & (relevant == sizes)
+    alone: NDArray[np.bool_] = (sizes > 0) & (relevant == sizes)
+    return alone
 
 
 def as_judgements(data: Dataset) -> Judgements:

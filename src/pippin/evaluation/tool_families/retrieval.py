@@ -9,6 +9,10 @@ TREC = Convention(gain="label", queries="both", ties="id-descending", precision=
 BINARY = Convention(gain="binary", ties="input")
 
 _PYTREC = ("NDCG", "AP", "Recall", "P", "Success", "RR")
+_MTEB = (
+    (r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"), (r"MRR@(\d+)", r"RR@\1"),
+    (r"success_(\d+)", r"Success@\1"), (r"accuracy", r"Recall@1"), (r"n_scored_by_pytrec_eval", r"NumQ"),
+)  # fmt: skip
 register(Tool(
     "mteb", "MTEB", "2.26.24", "mteb/_evaluators/retrieval_metrics.py",
     TREC.replace(mean_digits=5, digits=5), (*_PYTREC, "Hole", "num_success", "NumQ", "nAUC_ndcg", "nAUC_map",
@@ -23,10 +27,8 @@ register(Tool(
              {"precision": "float64", "mean_digits": None, "empty": None},
              "its own count; None without a relevant one")),
     group="retrieval",
-    spellings=((r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"), (r"MRR@(\d+)", r"RR@\1"),
-               (r"success_(\d+)", r"Success@\1"), (r"R_cap_at_(\d+)", r"Recall(recall_denominator=cutoff)@\1"),
-               (r"accuracy", r"Recall@1"), (r"len\(Accuracy@(\d+)\)", r"num_success@\1"),
-               (r"n_scored_by_pytrec_eval", r"NumQ"), (r"Hole_at_(\d+)", r"Hole@\1"),
+    spellings=(*_MTEB, (r"R_cap_at_(\d+)", r"Recall(recall_denominator=cutoff)@\1"),
+               (r"len\(Accuracy@(\d+)\)", r"num_success@\1"), (r"Hole_at_(\d+)", r"Hole@\1"),
                (r"nauc_(ndcg|map|recall|precision|mrr)_at_(\d+)_(max|std|diff1)", r"nAUC_\1(confidence=\3)@\2")),
 ))  # fmt: skip
 register(Tool(
@@ -34,8 +36,7 @@ register(Tool(
     TREC.replace(mean_digits=5, digits=5), _PYTREC,
     ("MRR left ties in input order: a constant scorer with the positive listed first had MRR 1 and NDCG 0",),
     (Variant(kinds("RR"), {"precision": "float64", "ties": "input", "mean_digits": None}, "a stable sort by score"),),
-    group="retrieval",
-    spellings=((r"(ndcg|map|recall|precision|hit_rate|mrr)_at_(\d+)", r"\1@\2"),),
+    group="retrieval", spellings=_MTEB,
 ))  # fmt: skip
 _BEIR_OWN = {"precision": "float64", "ties": "input", "queries": "judged", "own_document": "keep"}
 register(Tool(
@@ -89,6 +90,7 @@ register(Tool(
      Variant(kinds("RR"), {"ties": "argsort-relevant-first"}, "np.argsort, reversed")),
     group="retrieval", spellings=((r"ce.negative:(ndcg@\d+)", r"\1"), (r"ce.negative:mrr@(\d+)", r"RR@\1"),
                                   (r"ce.negative:map", r"AP")),
+    inexpressible=("tied scores of more than 256 candidates in MRR: NumPy sorts these otherwise",),
 ))  # fmt: skip
 _TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "topk"}
 register(Tool(
@@ -149,6 +151,7 @@ register(Tool(
                (r"RBP\((0\.\d+)\)@(\d+)\.residual", r"RBPresidual(p=\1)@\2"), (r"Bpref@(\d+)", r"Bpref"), (r"num_q",
                 r"NumQ"),
                (r"gm_map@1000", r"gm_map")),
+    inexpressible=("tied documents whose ids are numbers with leading zeros: they are sorted without these",),
 ))  # fmt: skip
 register(Tool(
     "hf-evaluate", "Hugging Face evaluate, trec_eval", "0.4.6", "evaluate/metrics/trec_eval/trec_eval.py",
@@ -162,27 +165,25 @@ register(Tool(
      Variant(kinds("num_rel"), {"queries": "judged"}, "counted in the judgements alone")),
     group="retrieval", spellings=((r"num_q", r"NumQ"),),
 ))  # fmt: skip
+_HAYSTACK = tuple(
+    spelling for own, ours in (("MAPEvaluator", "AP"), ("MRREvaluator", "RR"), ("NDCGEvaluator", "NDCG"),
+                               (r"NDCGEvaluator\(score=label\)", "NDCG(gain=label)"),
+                               (r"RecallEvaluator\(multi_hit\)", "Recall"),
+                               (r"RecallEvaluator\(single_hit\)", "Success"))
+    for spelling in ((f"Document{own}", ours), (rf"Document{own}\[:(\d+)\]", rf"{ours}@\1"))
+)  # fmt: skip
 register(Tool(
     "haystack", "Haystack", "3.4.0", "haystack/components/evaluators",
     BINARY.replace(ideal_cut="none"), ("NDCG", "AP", "RR", "Recall", "Success"),
     ("the ideal of NDCG is all of the ground truth, however short the list: a perfect top 10 can have less than 1",
      "Recall counts a query with any hit as 1 unless multi_hit is asked for", "documents are compared by content"),
-    group="retrieval",
-    spellings=((r"DocumentMAPEvaluator", r"AP"), (r"DocumentMAPEvaluator\[:(\d+)\]", r"AP@\1"),
-               (r"DocumentMRREvaluator", r"RR"), (r"DocumentMRREvaluator\[:(\d+)\]", r"RR@\1"),
-               (r"DocumentNDCGEvaluator", r"NDCG"), (r"DocumentNDCGEvaluator\[:(\d+)\]", r"NDCG@\1"),
-               (r"DocumentNDCGEvaluator\(score=label\)", r"NDCG(gain=label)"),
-               (r"DocumentNDCGEvaluator\(score=label\)\[:(\d+)\]", r"NDCG(gain=label)@\1"),
-               (r"DocumentRecallEvaluator\(multi_hit\)", r"Recall"),
-               (r"DocumentRecallEvaluator\(multi_hit\)\[:(\d+)\]", r"Recall@\1"),
-               (r"DocumentRecallEvaluator\(single_hit\)", r"Success"),
-               (r"DocumentRecallEvaluator\(single_hit\)\[:(\d+)\]", r"Success@\1")),
+    group="retrieval", spellings=_HAYSTACK,
 ))  # fmt: skip
 register(Tool(
     "haystack-3.3", "Haystack before #12255", "until August 2026", "haystack/components/evaluators",
     BINARY.replace(ideal_cut="none", ap_denominator="found"), ("NDCG", "AP", "RR", "Recall", "Success"),
     ("MAP divides by the hits found, so that documents that were missed cost nothing",), group="retrieval",
-    spellings=((r"DocumentMAPEvaluator", r"AP"), (r"DocumentMAPEvaluator\[:(\d+)\]", r"AP@\1")),
+    spellings=_HAYSTACK,
 ))  # fmt: skip
 register(Tool(
     "llama-index", "LlamaIndex", "0.14.25", "llama_index/core/evaluation/retrieval/metrics.py",

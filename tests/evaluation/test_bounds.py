@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.evaluation.bounds import bounds
@@ -311,3 +313,13 @@ def test_a_refusal_says_why(axis: str) -> None:
     chosen: dict[str, Any] = {name: value}
     with pytest.raises(ConventionError, match=rf"not known for {axis}: \w+"):
         bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **chosen)
+
+
+def test_each_of_several_sentences_names_its_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 3 r\n1 Q0 x 2 2 r\n1 Q0 b 3 1 r\n")
+    files = [str(tmp_path / name) for name in ("qrels", "run")]
+    assert main(["bounds", *files, "--measure", "AP,RR"]) == 0
+    assert [line[:4] for line in capsys.readouterr().out.splitlines() if ": " in line] == ["AP: ", "RR: "]
+    assert main(["bounds", *files, "--measure", "AP"]) == 0
+    assert "AP: " not in capsys.readouterr().out

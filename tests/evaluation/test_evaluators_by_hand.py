@@ -108,3 +108,10 @@ def test_earlier_versions_know_the_names_of_later_ones() -> None:
     names = ["DocumentMAPEvaluator[:10]", "DocumentMRREvaluator", "DocumentRecallEvaluator(single_hit)"]
     assert [*pippin.evaluate(judged, run, names, tool="haystack-3.3").mean.values()] == [0.5, 0.5, 1.0]
     assert [*pippin.evaluate(judged, run, names, tool="haystack").mean.values()] == [0.25, 0.5, 1.0]
+
+
+def test_the_share_that_was_judged_is_expected_over_ties() -> None:
+    """One of three tied documents was judged, and two of them stand among the first three."""
+    judged, run = {"q": {"a": 0, "b": 1}}, {"q": {"a": 2.0, "b": 1.0, "x": 1.0, "y": 1.0}}
+    found = pippin.evaluate(judged, run, ["Judged@3", "Judged"], tool="official").mean
+    assert [*found.values()] == pytest.approx([(1 + 2 / 3) / 3, 0.5])

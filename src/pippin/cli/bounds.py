@@ -80,7 +80,7 @@ def record(bounds: Bounds, names: list[str], count: int) -> dict[str, Any]:
 def parts(several: list[Bounds], records: list[dict[str, Any]], options: argparse.Namespace) -> list[Part]:
     """What people get: a table, a sentence per measure, and what to judge."""
     shown: list[Part] = [per_query(several) if options.per_query else means(several)]
-    shown += [Prose(sentence(one)) for one in several]
+    shown += [Prose(f"{one.measure}: {sentence(one)}" if len(several) > 1 else sentence(one)) for one in several]
     for one, written in zip(several, records, strict=True):
         if written["judge_next"]:
             rows = [[d["query"], d["document"], number(d["carries"], 4)] for d in written["judge_next"]]

@@ -7,6 +7,7 @@ are not, and the spellings that mean another measure when they have an argument.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,13 +19,10 @@ _SOURCE = "ir_measures 0.4.3"
 
 
 def _judged(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-    """From the share of unjudged documents, which counts ranks beyond a short list as judged."""
-    sizes = ranking.sizes().astype(np.float64)
-    cutoffs = np.full_like(sizes, measure.cutoff) if measure.cutoff and convention.cut else sizes
-    depths = np.minimum(sizes, cutoffs)
-    unjudged = np.rint(compute("unj", ranking, rules(ranking, convention, measure)) * cutoffs)
-    shares: Values = np.divide(depths - unjudged, depths, out=np.zeros_like(depths), where=depths > 0)
-    return shares
+    """Precision, of a list in which all that somebody judged is relevant; a label below 0 is no judgement here."""
+    known = replace(ranking, labels=(ranking.labels >= 0).astype(np.int32))
+    ruling = convention.replace(relevant_at=1, short_precision="list")
+    return compute("p", known, rules(known, ruling, Measure("P", measure.cutoff)))
 
 
 def _one_each(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
@@ -33,7 +31,6 @@ def _one_each(ranking: Ranking, convention: Convention, measure: Measure) -> Val
 
 register(Kind(
     "Judged", "the share of judged documents in the first k", "judged@k / min(k, n)", _SOURCE, _judged, ("cut",),
-    expected=False,
 ))  # fmt: skip
 register(Kind(
     "NumQ", "queries that count", "a count, summed over queries", _SOURCE, _one_each, (), cutoff="never",

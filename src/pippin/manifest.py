@@ -188,7 +188,7 @@ class Format:
             content = (path / self.file).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             if not path.exists():
-                raise DataError("there is no such folder", path) from None
+                raise DataError(f"no {self.noun}: there is no such folder", path) from None
             raise DataError(f"no {self.noun}: there is no {self.file} in this folder", path) from None
         except OSError as error:
             raise DataError(f"this {self.noun} cannot be read ({self.file}: {error.strerror})", path) from None

@@ -141,7 +141,7 @@ def test_a_board_of_judgements_takes_runs(tmp_path: Path) -> None:
         ("0 qid:1 1:0.5\n", "this is judged data"),
         ("q9 Q0 d1 1 0.5 t\n", "the board has no query q9"),
         ('{"format": "pippin-model", "version": 2}', "s.txt: "),
-        ("\x00\x01", "s.txt:1: "),
+        ("\x00\x01", "s.txt: this is no text"),
         ("pippin-model", "s.txt:"),
     ],
 )

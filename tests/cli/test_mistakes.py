@@ -53,7 +53,7 @@ ORDER = "the judged file comes first, then what was scored"
         ("eval qrels run -m ndcg10", "no measure is called 'ndcg10'; did you mean NDCG@10?"),
         ("eval qrels run -m NDCG@ten", "NDCG@ten: a cutoff is a whole number, as in NDCG@10"),
         ("compare qrels run run", "run: this is given twice, and would be compared with itself"),
-        ("leaderboard nowhere", "nowhere: there is no such folder"),
+        ("leaderboard nowhere", "nowhere: no folder of results: there is no such folder"),
         ("rank nowhere letor", "nowhere: there is no such file"),
         ("eval answer.json request.json", "answer.json: an answer of _rank_eval has the hits; the request, with its"),
         ("eval qrels request.json", "request.json: a request of _rank_eval has the ratings, and comes first"),
@@ -79,3 +79,22 @@ def test_what_evaluate_reads_as_json_convert_reads_too(files: Path) -> None:
     assert (files / "out.qrels").read_text() == "q 0 a 1\n"
     assert main(["convert", "answer.json", "out.run"]) == 0
     assert (files / "out.run").read_text().split()[:3] == ["q", "Q0", "a"]
+
+
+@pytest.mark.parametrize(
+    ("file", "begins"),
+    [("x.json", "{"), ("x.csv", "tool,"), ("x.md", "| tool"), ("X.TEX", "%"), ("x.txt", "tool  "), ("x", "tool  ")],
+)
+def test_the_ending_of_a_file_names_its_form(file: str, begins: str, files: Path) -> None:
+    assert main(["eval", "qrels", "run", "-o", file]) == 0
+    assert (files / file).read_text().startswith(begins)
+    assert main(["eval", "qrels", "run", "-o", file, "--format", "csv"]) == 0
+    assert (files / file).read_text().startswith("tool,")
+
+
+def test_a_form_that_a_command_does_not_have_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "qrels", "run", "-o", "x.html"]) == 2
+    assert "x.html: no page is made of this; the forms are table, json" in capsys.readouterr().err
+    assert main(["bounds", "qrels", "run", "-o", "x.parquet"]) == 2
+    assert "x.parquet: this is not written as parquet" in capsys.readouterr().err
+    assert not [*files.glob("x.*")]

@@ -133,7 +133,7 @@ def test_what_is_no_mean_cannot_be_trained_by(measure: str) -> None:
 @pytest.mark.parametrize("changes", [
     {"least": 5}, {"least": 1, "unjudged": "drop", "negative": "unjudged"}, {"queries": "relevant-or-lost"},
     {"queries": "relevant", "least": 5}, {"zeros": "drop"}, {"unjudged": "drop", "negative": "unjudged"},
-    {"negative": "unjudged", "pool": "list"}, {"full": "drop"},
+    {"negative": "unjudged", "pool": "list"}, {"all_relevant": "drop"},
 ], ids=changes_text)  # fmt: skip
 def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes: dict[str, Any]) -> None:
     """A value stands at its query's place, as evaluation has it by the query's id."""

@@ -164,7 +164,7 @@ def value(
         return math.nan
     if query.n < convention.least:
         return math.nan
-    if convention.full == "drop" and 0 < query.n == query.found_relevant:
+    if convention.all_relevant == "drop" and 0 < query.n == query.found_relevant:
         return math.nan
     if convention.queries == "relevant-or-lost" and not query.all_relevant and query.n:
         return math.nan

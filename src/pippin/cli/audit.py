@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pippin.cli.evaluate import check_measures
 from pippin.cli.options import flag, printing, shared
-from pippin.cli.output import as_json, form_of, write_text
+from pippin.cli.output import as_json, write_text
 from pippin.errors import DataError
 from pippin.evaluation.audit import CUTOFFS, MEASURES, Audit, audit
 from pippin.tables import together
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     judged, layout = load_audited(paths, merge_queries=options.merge_queries)
     scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
     audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout, against=options.against)
-    form = form_of(options)
+    form = options.format
     write_text(render(audited, form, options.all or options.output != "-"), options.output, form)
     return 0
 

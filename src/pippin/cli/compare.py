@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pippin.cli.evaluate import DEFAULT_MEASURES, check_measures, chosen_tools, load
 from pippin.cli.options import flag, old, printing, shared
-from pippin.cli.output import as_json, form_of, write_text
+from pippin.cli.output import as_json, write_text
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.compare import Comparison, TestPlan, compare_rankings, compare_table
 from pippin.evaluation.corrections import CORRECTIONS
@@ -70,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
         comparisons, what = [from_matrix(options.scores, plan)], options.scores
     else:
         comparisons, what = from_files(options, plan), options.judged
-    options.format = form_of(options)
     write_text(render(comparisons, options, what), options.output, options.format)
     return 0
 

@@ -7,7 +7,7 @@ import shlex
 import sys
 
 from pippin.cli.options import flag, old, only
-from pippin.cli.output import form_of, write, write_text
+from pippin.cli.output import write, write_text
 from pippin.cli.select import numbers, path_flags
 
 HELP = """Train rankers on fewer queries, draw their learning curves, and say when trees overtake weighted sums.
@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
         folds=options.folds, sample=options.sample, jobs=options.jobs, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip
-    options.format = form_of(options)
     if options.format == "html":
         write_text(report.learning_page(found), options.report, "html")
     else:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Protocol, cast
 
 from pippin import __version__
-from pippin.cli.output import complain
+from pippin.cli.output import complain, form_of
 from pippin.cli.parser import Parser
 from pippin.errors import PippinError, PluginError, UnknownName
 from pippin.layout import wrapped
@@ -189,7 +189,11 @@ def _dispatch(given: list[str]) -> int:
         from pippin.machine import parse_size
 
         set_max_bytes(parse_size(options.max_bytes))
-    in_file = getattr(options, getattr(options, "prints_to", ""), "-") != "-"
+    in_file = False
+    if hasattr(options, "prints_to"):
+        path = getattr(options, options.prints_to)
+        in_file = path != "-"
+        options.format = form_of(options.format, path, options.forms)
     place = Screen() if in_file else screen_of(sys.stdout)
     with shown_on(place), silence(getattr(options, "quiet", False)):
         return command.run(options)

@@ -185,10 +185,16 @@ def _default(value: Any) -> str:
 
 def printing(parser: argparse.ArgumentParser, *others: str) -> None:
     """The two flags of every command that prints results and nothing else: in which form, and where to."""
-    flag(parser, "format", choices=(*FORMATS, *others), default="table")
+    form_flag(parser, "output", *others)
     flag(parser, "out", metavar="FILE", default="-")
-    parser.set_defaults(prints_to="output")
     old(parser, "--output", "--out")
+
+
+def form_flag(parser: argparse.ArgumentParser, prints_to: str, *others: str) -> None:
+    """The form of what goes to the file that the option `prints_to` names."""
+    forms = (*FORMATS, *others)
+    flag(parser, "format", "(default: what the ending of the file says, else table)", choices=forms)
+    parser.set_defaults(prints_to=prints_to, forms=forms)
 
 
 def old(parser: argparse.ArgumentParser, spelling: str, new: str, called: str | None = None) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from pippin.errors import ConventionError
 from pippin.layout import wrapped
 from pippin.tables import Part, Prose, Table, together
 from pippin.terminal import for_data, screen_of
 
+ENDINGS = {
+    ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html",
+    ".parquet": "parquet",
+}  # fmt: skip
 DATA = ("json", "csv")  # forms for programs: what stands in them stays as it is
 
 _UNSEEN = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
@@ -34,10 +39,17 @@ def write(
     write_text(text, output, form)
 
 
-def form_of(options: argparse.Namespace) -> str:
-    """The form that was asked for; a file that ends in .html is a page, unless another form was named."""
-    page = getattr(options, options.prints_to).lower().endswith((".html", ".htm"))
-    return "html" if page and options.format == "table" else str(options.format)
+def form_of(asked: str | None, path: str, forms: Sequence[str]) -> str:
+    """The form that was asked for, else the one that the ending of the file names, of those that a command has.
+
+    >>> form_of(None, "numbers.csv", ("table", "csv")), form_of("csv", "x.md", ("table", "csv"))
+    ('csv', 'csv')
+    """
+    named = asked or ENDINGS.get(Path(path).suffix.lower(), "table")
+    if named not in forms:
+        what = "no page is made of this" if named == "html" else f"this is not written as {named}"
+        raise ConventionError(f"{path}: {what}; the forms are {', '.join(forms)} (--format)")
+    return named
 
 
 def as_json(record: Any) -> str:

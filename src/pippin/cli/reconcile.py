@@ -7,7 +7,7 @@ from typing import Any
 
 from pippin.cli.evaluate import chosen_tools, load
 from pippin.cli.options import Former, hint, printing, shared
-from pippin.cli.output import as_json, form_of, write_text
+from pippin.cli.output import as_json, write_text
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import Rankings
 from pippin.evaluation.reconcile import Reconciliation, both_measures, reconcile_rankings
@@ -58,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
                         raise
                     left_out.append(f"{target.name} is left out: {error}")
                 bar.step(target.name)
-    options.format = form_of(options)
     text = render(reconciled, options, [f"judged {judged.name}", f"scored {name}"])
     for line in left_out:
         hint(line)

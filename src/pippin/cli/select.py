@@ -6,10 +6,9 @@ import argparse
 import shlex
 import sys
 
-from pippin.cli.options import flag, only, shared
-from pippin.cli.output import form_of, write, write_text
+from pippin.cli.options import flag, form_flag, only, shared
+from pippin.cli.output import write, write_text
 from pippin.errors import DataError
-from pippin.tables import FORMATS
 
 HELP = """Train a ranker on fewer and fewer features, and say which is the smallest set that is not significantly worse.
 
@@ -38,9 +37,8 @@ def path_flags(parser: argparse.ArgumentParser, results: str) -> None:
     flag(parser, "measure", "here one", default=["NDCG@10"])
     shared(parser, folds=5, sample=1000)
     shared(parser, "quick", "jobs", "quiet")
-    flag(parser, "format", choices=(*FORMATS, "html"), default="table")
+    form_flag(parser, "report", "html")
     flag(parser, "report", default="-")
-    parser.set_defaults(prints_to="report")
 
 
 def numbers(text: str | None, usual: tuple[int, ...]) -> tuple[int, ...]:
@@ -68,7 +66,6 @@ def run(options: argparse.Namespace) -> int:
         folds=options.folds, sample=options.sample, jobs=options.jobs, verbose=not options.quiet,
         command=shlex.join(["pippin", *sys.argv[1:]]),
     )  # fmt: skip
-    options.format = form_of(options)
     if options.format == "html":
         write_text(report.selection_page(found), options.report, "html")
     else:

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 from pippin.cli.evaluate import chosen_tools
-from pippin.cli.options import Several, flag, old, shared
-from pippin.cli.output import form_of, write, write_text
-from pippin.tables import FORMATS
+from pippin.cli.options import Several, flag, form_flag, old, shared
+from pippin.cli.output import write, write_text
 
 HELP = """Train rankers under several tools' conventions, evaluate them under all, and say which conclusions hold.
 
@@ -39,10 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "sample", "for research", default=100)
     parser.add_argument("--only", metavar="NAME", action=Several, help="for research: these directions alone")
     flag(parser, "dense", "for research: its direction `extraction`")
-    flag(parser, "format", choices=(*FORMATS, "html"), default="table")
+    form_flag(parser, "report", "html")
     flag(parser, "report", default="-")
     parser.add_argument("--draw", metavar="FOLDER", help="draw the two figures of the paper there, as SVG and PNG")
-    parser.set_defaults(prints_to="report")
     for former, now in {"--output": "--out", "--train-tools": "--convention", "--eval-tools": "--tool",
                         "--rankers": "--ranker", "--form": "--format", "--figures": "--draw"}.items():  # fmt: skip
         old(parser, former, now)
@@ -68,7 +66,6 @@ def run(options: argparse.Namespace) -> int:
     studies = [study(outcome.results, name, conventions=trained, tools=shown) for name in names]
     from pippin.report import study as report
 
-    options.format = form_of(options)
     if options.format == "html":
         from pippin.report.study_page import study_page
 

@@ -120,7 +120,7 @@ class Convention(Chosen):
         free=Whole(placeholder="DOCUMENTS"),
         stage="rank",
     )
-    full: str = axis(
+    all_relevant: str = axis(
         "keep",
         "lists of relevant documents alone",
         "whether a query counts whose list has no other than relevant documents",

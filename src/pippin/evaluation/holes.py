@@ -41,7 +41,7 @@ _ASSUMED: dict[str, tuple[tuple[object, ...], str]] = {
     "zeros": (("keep",), "a query counts under some labels and not under others"),
     "top_label": ((None,), "a higher label can count less than a lower one"),
     "queries": (("both", "judged", "run"), "a query counts under some labels and not under others"),
-    "full": (("keep",), "a query counts under some labels and not under others"),
+    "all_relevant": (("keep",), "a query counts under some labels and not under others"),
     "average": (("queries", "or-zero"), "a query's share of the mean hangs on its labels"),
 }
 

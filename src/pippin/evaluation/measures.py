@@ -115,7 +115,8 @@ class Kind(Frozen):
 
 # What a training loop knows of axes that ask for more of a list than the order of its labels, or that leave out queries
 # by more than their labels.
-_KNOWN = {"order": "score", "own_document": "keep", "score_floor": "none", "least": 0, "full": "keep", "zeros": "keep"}
+_KNOWN = {"order": "score", "own_document": "keep", "score_floor": "none", "least": 0, "all_relevant": "keep",
+          "zeros": "keep"}  # fmt: skip
 KINDS: Registry[Kind] = Registry("measure", "pippin.measures", Kind)
 COUNT = (0.0, math.inf)  # the range of counts and of sums of gains
 

@@ -68,7 +68,7 @@ class Objective:
         if self.native is not None:
             return self.native.values(check_scores(self.data, scores))
         # All queries are ranked, so that there is a value for each; the convention leaves out those that do not count.
-        ranking = rank(self.data, scores, self.convention.replace(queries="judged", least=0, full="keep"))
+        ranking = rank(self.data, scores, self.convention.replace(queries="judged", least=0, all_relevant="keep"))
         values = measure_values(ranking, self.measure, self.convention)
         return np.where(counted(ranking, self.convention), values, np.nan)
 

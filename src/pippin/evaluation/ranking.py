@@ -204,8 +204,8 @@ def settled(ranking: Ranking, convention: Convention) -> Ranking:
 def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
     """Which queries of a ranking count, by the length of their lists and by what is relevant to them."""
     counts: NDArray[np.bool_] = ranking.sizes() >= convention.least
-    if convention.full == "drop":
-        counts &= ~full(ranking.labels, ranking.offsets, convention.relevant_at)
+    if convention.all_relevant == "drop":
+        counts &= ~all_relevant(ranking.labels, ranking.offsets, convention.relevant_at)
     if not convention.queries.startswith("relevant"):
         return counts
     relevant = ranking.relevant_queries(convention.relevant_at)
@@ -214,7 +214,7 @@ def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
     return counts & relevant
 
 
-def full(labels: NDArray[np.int32], offsets: NDArray[np.int64], relevant_at: int) -> NDArray[np.bool_]:
+def all_relevant(labels: NDArray[np.int32], offsets: NDArray[np.int64], relevant_at: int) -> NDArray[np.bool_]:
     """Which lists have documents, and all of them relevant."""
     sizes = np.diff(offsets)
     relevant = np.bincount(np.repeat(np.arange(len(sizes)), sizes), labels >= relevant_at, len(sizes))

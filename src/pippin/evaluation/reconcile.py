@@ -31,7 +31,7 @@ from pippin.evaluation.evaluate import (
 from pippin.evaluation.labels import judged_queries
 from pippin.evaluation.measures import KINDS, Measure
 from pippin.evaluation.notation import text_of
-from pippin.evaluation.ranking import full
+from pippin.evaluation.ranking import all_relevant
 from pippin.evaluation.tools import TOOLS, Several, Tool, chosen, is_one, said_by
 from pippin.shown import ByTool, Drawn, in_columns
 
@@ -322,9 +322,9 @@ def _empty_fact(rankings: Rankings, measure: Measure, first: Convention, last: C
     return f"{int((~ranking.relevant_queries()).sum())} of {len(ranking.query_ids)} queries have no relevant document"
 
 
-def _full_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
-    ranking = rankings.under(first.replace(full="keep"))
-    lists = int(full(ranking.labels, ranking.offsets, first.relevant_at).sum())
+def _all_relevant_fact(rankings: Rankings, measure: Measure, first: Convention, last: Convention) -> str:
+    ranking = rankings.under(first.replace(all_relevant="keep"))
+    lists = int(all_relevant(ranking.labels, ranking.offsets, first.relevant_at).sum())
     return f"{lists} of {len(ranking.query_ids)} lists have none but relevant documents"
 
 
@@ -387,7 +387,7 @@ def _ideal_fact(rankings: Rankings, measure: Measure, first: Convention, last: C
 
 
 _FACTS = {
-    "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "full": _full_fact,
+    "short": _short_fact, "short_precision": _short_fact, "empty": _empty_fact, "all_relevant": _all_relevant_fact,
     "ties": _ties_fact, "precision": _precision_fact, "top_label": _top_fact, "queries": _queries_fact,
     "score_floor": _floor_fact, "negative": _negative_fact, "order": _order_fact, "ideal_cut": _ideal_fact,
 }  # fmt: skip

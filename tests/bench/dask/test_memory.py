@@ -24,7 +24,7 @@ from pippin.data.partitions import read_partition_scores, read_partitions, write
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.objective import Judge
-from pippin.evaluation.stream import Request
+from pippin.evaluation.stream import Request, needs_whole
 from pippin.evaluation.tools import TOOLS
 from pippin.rankers import models
 from pippin.rankers.lambdamart import LambdaMART
@@ -32,7 +32,7 @@ from pippin.report.evaluation import as_record
 
 pytest.importorskip("distributed")
 MEASURES = ("NDCG@5", "MAP")
-EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if not tool.convention.ties.endswith("-of-all")]
+EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if not needs_whole(MEASURES, (tool, {}))]
 
 
 @pytest.fixture(scope="module")
@@ -175,10 +175,9 @@ def test_bad_input(client: Any, data: tuple[Dataset, Dataset], tmp_path: Path) -
         larger.train_partitions(ranker(), tmp_path / "infinite", client)
 
 
-def without_catalogue(table: str) -> str:
-    """What stands under every tool but those that look at the documents of all queries."""
-    names = {tool.name for tool in TOOLS.values()} - {tool.name for tool, _ in EVERY}
-    return "\n".join(line for line in table.splitlines() if not any(name in line.lower() for name in names))
+def tools_in(table: str) -> list[str]:
+    """The tools that have a row in a table."""
+    return [line.split()[0] for line in table.partition("\n\n")[0].splitlines()[2:]]
 
 
 def test_the_commands(
@@ -204,13 +203,15 @@ def test_the_commands(
     said("train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json")
     said("rank", "@model.json", "@test.txt", "-o", "@scores.txt")
     said("rank", "@model.json", "@more", "-o", "@scored/")
-    plain = said("eval", "@test.txt", "@scores.txt", "--tool", "all", "--ties-range")
-    assert said("eval", "@scored", "--tool", "all", "--ties-range") == plain
-    # A catalogue of all documents is not evaluated by parts, so that its tools are left out there.
-    parts = without_catalogue(plain)
-    assert parts != plain
+    assert len(tools_in(said("eval", "@scored", "--tool", "all"))) == len(TOOLS) > len(EVERY)
+    # What looks at the documents of all queries is not evaluated by parts: its tools are left out there.
+    every = [tool.name for tool, _ in EVERY]
+    asked = ("--tool", ",".join(every), "--ties-range")
+    plain = said("eval", "@test.txt", "@scores.txt", *asked)
+    assert said("eval", "@scored", *asked) == plain
     for by in (("@test.txt", "@scores.txt", "--stream"), ("@scored", "--stream"), ("@scored", "--dask", address)):
-        assert without_catalogue(said("eval", *by, "--tool", "all", "--ties-range")) == parts
+        assert said("eval", *by, *asked) == plain
+        assert tools_in(said("eval", *by, "--tool", "all")) == every
     per_query = said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
     assert said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query
     for arguments, sentence in (

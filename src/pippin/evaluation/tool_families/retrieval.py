@@ -71,7 +71,7 @@ _RERANK = BINARY.replace(
 register(Tool(
     "sentence-transformers-rerank", "sentence-transformers RerankingEvaluator", "6.2.0",
     "sentence_transformers/evaluation/RerankingEvaluator.py",
-    _RERANK.replace(empty=None, full="drop"), ("NDCG", "AP", "RR"),
+    _RERANK.replace(empty=None, all_relevant="drop"), ("NDCG", "AP", "RR"),
     ("queries without a positive or without a negative among the candidates are left out",
      "candidates stand positives first, so that ties favour MRR: a constant scorer has MRR 1",
      "map is scikit-learn's average_precision_score: tied documents stand at the last rank of their group"),
@@ -120,7 +120,7 @@ register(Tool(
                (r"RetrievalMAP(@\d+)?\(empty_target_action=skip\)", r"AP(empty=skip)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=neg\)", r"FallOut(empty=0)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1"),
-               (r"RetrievalFallOut(@\d+)?\(empty_target_action=skip\)", r"FallOut(full=drop)\1")),
+               (r"RetrievalFallOut(@\d+)?\(empty_target_action=skip\)", r"FallOut(all_relevant=drop)\1")),
     inexpressible=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",),
 ))  # fmt: skip
 _TRECTOOLS = TREC.replace(

@@ -17,7 +17,7 @@ from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import Measure, err_rules, rules
 from pippin.evaluation.objective import resolve
-from pippin.evaluation.ranking import Ranking, full, rank
+from pippin.evaluation.ranking import Ranking, all_relevant, rank
 from pippin.kernels import lambdas as kernel
 from pippin.kernels.measures import Rules
 from pippin.kernels.rank import order_lists, sort_pools
@@ -105,8 +105,8 @@ class Lambdas:
         if ruling.short == "zero" and self._form in ("ndcg", "dcg"):
             self.scales[np.diff(data.offsets) < (parsed.cutoff or 0 if ruling.cut else 0)] = 0.0
         self.scales[np.diff(data.offsets) < ruling.least] = 0.0
-        if ruling.full == "drop":
-            self.scales[full(self._labels, data.offsets, ruling.relevant_at)] = 0.0
+        if ruling.all_relevant == "drop":
+            self.scales[all_relevant(self._labels, data.offsets, ruling.relevant_at)] = 0.0
 
     def order(self, scores: F64) -> NDArray[np.int64]:
         """Rows in rank order; a query's rows stay within its stretch."""

@@ -77,9 +77,10 @@ inline void sort_as_numpy(std::vector<Entry>& entries, Ties ties, std::size_t de
     std::sort(rest, entries.end());
 }
 
-// Sorts entries as tools do whose sort keeps no order among equals; it begins with the order of the rows.
+// Sorts entries as tools do whose sort keeps no order among equals; it begins with the order of the rows. Apart from the
+// loop over lists, which most rules go through without it.
 template <typename LabelOf>
-void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_of) {
+[[gnu::noinline]] void sort_unstably(std::vector<Entry>& entries, RankRule rule, LabelOf&& label_of) {
     const auto by_score = [](const Entry& a, const Entry& b) { return a.key < b.key; };
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
     if (rule.ties == Ties::introsort_by_label)

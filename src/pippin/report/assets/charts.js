@@ -652,11 +652,10 @@ const charts = (() => {
     const side = Math.min(widest(steps.map((s) => s.name)) * 1.2 + 14, wideOf(place) * 0.42),
       tall = 28,
       { root, width } = frame(place, steps.length * tall + 44, options.label);
-    const [low, high] = span(
-        steps.flatMap((s) => (s.total ? [s.to] : [s.from, s.to])),
-        false,
-        0.12,
-      ),
+    // From 0, so that bars are as long as what they stand for, unless the parts would be too small to be seen.
+    const ends = steps.flatMap((s) => (s.total ? [s.to] : [s.from, s.to])),
+      seen = Math.max(...ends) - Math.min(...ends) > 0.2 * Math.max(...ends.map(Math.abs)),
+      [low, high] = span(ends, seen, 0.12),
       right = width - 70,
       x = linear(low, high, side, right),
       bottom = steps.length * tall + 4;

@@ -186,7 +186,7 @@ def test_names_are_joined_by_commas_or_repeated() -> None:
     [
         (
             ["eval", "q", "r", "--fromat", "csv"],
-            "eval: it takes no --fromat csv; did you mean --format? (see pippin eval",
+            "eval: it takes no --fromat; did you mean --format? (see pippin eval",
         ),
         (["tools", "--format", "yaml"], "invalid choice: 'yaml'"),
         (["eval"], "the following arguments are required: JUDGED"),

@@ -52,6 +52,14 @@ def test_a_module_finds_its_neighbours(tmp_path: Path) -> None:
     assert done.stdout.startswith("Mine — 10 times precision")
 
 
+def test_importing_asks_nothing_that_imports_itself(tmp_path: Path) -> None:
+    """`sysconfig` imports a module when it is first asked; asked by what finds modules, it began anew without end."""
+    text = "import sysconfig\nsysconfig.get_path = sysconfig.get_paths = None\nimport helper"
+    folder = write(tmp_path, mine=text, helper=MINE)
+    done = pippin("measures", "Mine", "--import", str(folder / "mine.py"), cwd=tmp_path)
+    assert done.stdout.startswith("Mine — 10 times precision")
+
+
 def test_drop_ins_take_it_before_their_name(tmp_path: Path) -> None:
     drop_in = """
     from pippin.evaluation.printers import register

@@ -47,8 +47,9 @@ class Parser(argparse.ArgumentParser):
             import difflib
 
             close = difflib.get_close_matches(rest[0].partition("=")[0], self.flags(), n=1)
-            meant = f"; did you mean {close[0]}?" if close and rest[0].startswith("-") else ""
-            self.error(f"it takes no {' '.join(rest)}{meant}")
+            flag = rest[0].startswith("-")  # whether what follows it is left too hangs on the version of Python
+            meant = f"; did you mean {close[0]}?" if close and flag else ""
+            self.error(f"it takes no {rest[0] if flag else ' '.join(rest)}{meant}")
         return options
 
     def _parsed(self, args: Any, namespace: Any) -> tuple[Any, list[str]]:

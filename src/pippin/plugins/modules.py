@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
-import sysconfig
 import traceback
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -20,6 +20,8 @@ from types import CodeType, ModuleType
 from pippin.errors import PluginError
 from pippin.plugins import OWN, is_path
 
+# Not asked of sysconfig, which imports modules itself when it is first asked for a path.
+_STANDARD = str(Path(os.__file__).parent) + os.sep
 LOADED: dict[str, None] = {}  # what was imported here, as other processes can import it
 
 
@@ -70,7 +72,7 @@ def heed_sources() -> None:
 def _is_kept(file: str) -> bool:
     """Whether a file is Python's, or an installer's, who replace files and do not edit them."""
     parts = Path(file).parts
-    return "site-packages" in parts or "dist-packages" in parts or file.startswith(sysconfig.get_path("stdlib"))
+    return "site-packages" in parts or "dist-packages" in parts or file.startswith(_STANDARD)
 
 
 def _import_name(name: str) -> None:

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo test lint types python-tests cpp-tests docs coverage fuzz bench-peers instructions clean
+.PHONY: demo dev test test-neural test-engines lint types python-tests cpp-tests docs coverage fuzz bench-peers instructions clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -26,7 +26,41 @@ types: $(VENV)/.test src/pippin/_native.pyi
 
 # In three processes, as many tests wait for others; a file in one of them: what its tests share is made once.
 python-tests: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --ignore=tests/engines
+
+# Exported models in search engines: Solr with its LTR module, started here, and the scoring classes of Vespa,
+# Elasticsearch and RankLib, all from Maven Central. PIPPIN_TEST_SOLR names the core of another Solr.
+ENGINES := $(addprefix build/engines/,solr vespa elasticsearch ranklib)
+test-engines: $(VENV)/.test
+	@if command -v mvn >/dev/null && command -v java >/dev/null; then \
+		$(MAKE) --no-print-directory --keep-going $(ENGINES) || echo "pippin: Maven did not fetch all engines; tests of the others are skipped"; \
+		else echo "pippin: Maven or Java is missing; the tests of engines are skipped"; fi
+	$(BIN)/python -m pytest tests/engines
+
+$(ENGINES): build/engines/%: tests/engines/pom.xml
+	@rm -rf $@ $@.partial
+	@timeout 900 mvn -B -q -f $< -P $* dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@.partial
+	@mv $@.partial $@ && touch $@
+
+# An editable install: pytest and pippin run the source tree, and an import rebuilds the kernels that were changed.
+dev: $(VENV)/.base
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --config-settings=editable.mode=redirect \
+		--config-settings=editable.rebuild=true --config-settings=build-dir=build/editable --editable ".[test]"
+	@touch $(VENV)/.pippin $(VENV)/.test
+	@echo "pippin: try $(BIN)/pytest tests/evaluation/test_evaluate.py"
+
+# The tests that need PyTorch, in an environment of their own; elsewhere they are skipped.
+test-neural: .venv-neural/.installed
+	.venv-neural/bin/python -m pytest tests/collections/test_dense.py tests/rankers/test_beyond_scores.py \
+		tests/rankers/test_networks.py
+
+.venv-neural/.installed: $(VENV)/.base $(SOURCES)
+	@$(PYTHON) -m venv .venv-neural
+	@.venv-neural/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		scikit-build-core nanobind cmake ninja vl-convert-python
+	@PATH="$(CURDIR)/.venv-neural/bin:$$PATH" .venv-neural/bin/pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --no-build-isolation ".[test,dense]"
+	@touch $@
 
 # The kernels by themselves, under AddressSanitizer and UBSan.
 cpp-tests: $(VENV)/.test
@@ -38,7 +72,7 @@ cpp-tests: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# What the tests run, in Python and in C++: docs/coverage.md. Takes about three times as long as the tests.
+# What the tests run, in Python and in C++: docs/notes/coverage.md. Takes about three times as long as the tests.
 coverage: $(VENV)/.test
 	$(BIN)/python -m tests.measure_coverage --anew
 
@@ -89,7 +123,7 @@ $(VENV)/.base: constraints.txt
 # Not editable: what runs is what a user gets.
 $(VENV)/.pippin: $(VENV)/.base $(SOURCES)
 	@echo "pippin: building the kernels …"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation ".[train]"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pippin
@@ -101,4 +135,4 @@ $(VENV)/.docs: $(VENV)/.test
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers build .pytest_cache .mypy_cache .ruff_cache src/pippin/_native.pyi
+	rm -rf $(VENV) .venv-peers .venv-neural build .pytest_cache .mypy_cache .ruff_cache src/pippin/_native.pyi

@@ -27,17 +27,17 @@ def tasks() -> dict[str, Callable[[list[str]], object]]:
 
     import pippin
     from pippin.data.dataset import Dataset
-    from pippin.data.texts import Texts
-    from pippin.data.trec import Judgements, Run
+    from pippin.data.qrels import Qrels, Run
+    from pippin.kernels.strings import StringColumn
 
     rng = np.random.default_rng(0)
     size = QUERIES * DOCUMENTS
     labels = rng.choice(3, size, p=[0.8, 0.15, 0.05]).astype(np.int32)
     offsets = np.arange(0, size + 1, DOCUMENTS)
-    queries, ids = tuple(f"q{i}" for i in range(QUERIES)), Texts.of(f"d{i}" for i in range(size))
+    queries, ids = tuple(f"q{i}" for i in range(QUERIES)), StringColumn.of(f"d{i}" for i in range(size))
     data, judged = (
         Dataset(np.zeros((size, 1)), labels, offsets, queries, ids),
-        Judgements(queries, offsets, ids, labels),
+        Qrels(queries, offsets, ids, labels),
     )
     made: dict[str, Callable[[list[str]], object]] = {}
     for name, scores in (("no ties", rng.permutation(size) / 4), ("ties", rng.integers(0, 40, size) / 4)):

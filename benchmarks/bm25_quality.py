@@ -18,8 +18,8 @@ import bm25s  # type: ignore[import-untyped]
 import numpy as np
 
 from pippin import Run, evaluate
-from pippin.collection.index import build_index
-from pippin.collection.readers import read_collection
+from pippin.collections.index.index import build_index
+from pippin.collections.readers import read_collection
 
 SETTINGS = ((1.2, 0.75), (0.9, 0.4), (2.5, 0.8))
 
@@ -38,9 +38,9 @@ def main(folder: Path) -> None:
             for k1, b in SETTINGS:
                 own = {}
                 for query, asked in queries.items():
-                    numbers, scores = index.top(asked, 1000, stream="whole", k1=k1, b=b)
+                    numbers, scores = index.search_terms(asked, 1000, field="whole", k1=k1, b=b)
                     own[query] = {ids[n]: float(s) for n, s in zip(numbers, scores, strict=True)}
-                values = [quality(collection.judgements, own)]
+                values = [quality(collection.qrels, own)]
                 for method in ("robertson", "lucene"):
                     peer = bm25s.BM25(method=method, k1=k1, b=b)
                     peer.index(documents, show_progress=False)
@@ -50,12 +50,12 @@ def main(folder: Path) -> None:
                         query: {ids[n]: float(s) for n, s in zip(found[i], scores[i], strict=True) if s != 0}
                         for i, query in enumerate(queries)
                     }
-                    values.append(quality(collection.judgements, other))
+                    values.append(quality(collection.qrels, other))
                 print(f"{name:10} {k1:4} {b:5} {values[0]:8.4f} {values[1]:16.4f} {values[2]:13.4f}")
 
 
-def quality(judgements: object, run: dict[str, dict[str, float]]) -> float:
-    return evaluate(judgements, Run.of(run), measures=["MAP"], tool="trec_eval9").mean["MAP"]
+def quality(qrels: object, run: dict[str, dict[str, float]]) -> float:
+    return evaluate(qrels, Run.from_dict(run), measures=["MAP"], tool="trec_eval9").mean["MAP"]
 
 
 if __name__ == "__main__":

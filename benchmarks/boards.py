@@ -30,16 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.boards.accounts import invite, make_account
-from pippin.boards.board import HALVES, Hidden, Limits
+from pippin.boards.board import SPLITS, HiddenLabels, Limits
 from pippin.boards.client import Client
 from pippin.boards.ladder import board_step, decide, standard_error
-from pippin.boards.scoring import Worth, evaluated, random_order
+from pippin.boards.scoring import SubmissionScores, create_board, random_order, score_submission
 from pippin.boards.site import Site
-from pippin.boards.submission import make_card
+from pippin.boards.submissions import make_card
+from pippin.boards.web.processes import MODULES
 from pippin.data import synthetic
-from pippin.data.dataset import Dataset, rows_of
+from pippin.data.dataset import Dataset, rows_of_queries
 from pippin.errors import PippinError
-from pippin.evaluation.evaluate import Rankings, evaluate_rankings
+from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
 from pippin.rankers.training import rank, train
 
 Floats = NDArray[np.float64]
@@ -52,31 +53,33 @@ class Game:
     def __init__(self, queries: int, seed: int) -> None:
         self.folder = tempfile.TemporaryDirectory()
         site = Site.create(Path(self.folder.name) / "boards")
-        drawn = synthetic.make(queries=queries * 2, seed=seed)
+        drawn = synthetic.make_dataset(queries=queries * 2, seed=seed)
         data = Dataset(np.nan_to_num(drawn.features), drawn.labels, drawn.offsets, drawn.query_ids, drawn.document_ids)
-        board = site.new_board("cup", data, test=0.5, seed=seed)
-        self.hidden = Hidden.open(board, site.hidden("cup"))
-        self.offsets = self.hidden.judged.offsets
+        board = create_board(site, "cup", data, test_fraction=0.5, seed=seed)
+        self.labels = HiddenLabels.open(board, site.hidden_folder("cup"))
+        self.offsets = self.labels.data.offsets
         from pippin.data.letor import read_letor
 
         model = train(read_letor(board.folder / "train.txt"), "ranksvm")
         scores = rank(model, board.test)
         self.honest = scores / np.std(scores)
-        self.rows = {half: rows_of(self.offsets, chosen) for half, chosen in self.hidden.halves.items()}
-        self.start = self.worth(self.honest, *HALVES)
-        one, other = (evaluated(self.hidden, random_order(self.hidden, n)).values["public"] for n in (0, 1))
+        self.rows = {half: rows_of_queries(self.offsets, chosen) for half, chosen in self.labels.queries.items()}
+        self.start = self.worth(self.honest, *SPLITS)
+        one, other = (score_submission(self.labels, random_order(self.labels, n)).values["public"] for n in (0, 1))
         self.step = board_step(one, other)
 
-    def worth(self, scores: Floats, *halves: str) -> Worth:
+    def worth(self, scores: Floats, *halves: str) -> SubmissionScores:
         """The values of the public half, or of the halves named, under the board's tool alone."""
-        board, means, values = self.hidden.board, {}, {}
+        board, means, values = self.labels.board, {}, {}
         for half in halves or ("public",):
-            part, rows = self.hidden.parts[half], self.rows[half]
-            column = evaluate_rankings(Rankings(part, scores[rows]), [board.measure], board.tool, {}, "x").columns[0]
+            part, rows = self.labels.parts[half], self.rows[half]
+            column = evaluate_rankings(RankingCache(part, scores[rows]), [board.measure], board.tool, {}, "x").columns[
+                0
+            ]
             means[half], values[half] = column.mean, column.values
-        return Worth(means, values, {})
+        return SubmissionScores(means, values, {})
 
-    def told(self, rule: str, worth: Worth, best: Worth, count: int) -> float | None:
+    def told(self, rule: str, worth: SubmissionScores, best: SubmissionScores, count: int) -> float | None:
         """What the climber is shown; None: not better."""
         mean, values = worth.means["public"], worth.values["public"]
         if rule == "off":
@@ -85,7 +88,7 @@ class Game:
             ahead = standard_error(values - best.values["public"])
             return mean if mean - best.means["public"] > ahead else None
         found = decide(mean, values, best.means["public"], best.values["public"], count, self.step)
-        return found.value if found.released else None
+        return found.value if found.is_shown else None
 
     def change(self, rng: np.random.Generator, share: float, size: float) -> Floats:
         """A random change of the documents of a share of the queries."""
@@ -173,7 +176,7 @@ def new_site(folder: Path, store: str | None = None, queries: int = 157) -> Site
     folder.chmod(0o755)
     site = Site.create(folder / "boards", store)
     limits = Limits(per_day=10**6, per_account=10**6, bytes=25_000_000)
-    site.new_board("cup", synthetic.make(queries=queries, seed=1), seed=1, limits=limits)
+    create_board(site, "cup", synthetic.make_dataset(queries=queries, seed=1), seed=1, limits=limits)
     return site
 
 
@@ -193,7 +196,7 @@ def states(site: Site) -> dict[str, int]:
     with site.store.reading() as connection:
         rows = connection.exec_driver_sql("SELECT state, count(*) FROM submissions GROUP BY state").all()
         logged = connection.exec_driver_sql(
-            "SELECT count(*), count(DISTINCT subject) FROM log WHERE kind IN ('scored', 'refused')"
+            "SELECT count(*), count(DISTINCT subject) FROM log WHERE kind IN ('scored', 'rejected')"
         ).one()
     return {**{state: int(count) for state, count in rows}, "logged": int(logged[0]), "subjects": int(logged[1])}
 
@@ -274,7 +277,7 @@ def _children(process: int) -> dict[str, int]:
     for line in told.stdout.splitlines():
         number, _, command = line.strip().partition(" ")
         for name in ("web", "scorer"):
-            if f"pippin.serve.{name} " in command:
+            if f"{MODULES[name]} " in command:
                 found[name] = int(number)
     return found
 
@@ -357,15 +360,15 @@ def page(submissions: int) -> None:
     """Print how long the page of a large board takes."""
     from sqlalchemy import insert
 
-    from pippin.boards.tables import ACCOUNTS, SUBMISSIONS
+    from pippin.boards.database import ACCOUNTS, SUBMISSIONS
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         site = new_site(folder)
         row = {"board": "cup", "card": '{"name": "x"}', "kind": "scores", "file": "s", "digest": "d", "bytes": 1,
-               "received": 1, "state": "scored", "released": True, "low": 0.1, "high": 0.9,
-               "standing": True}  # fmt: skip
-        people = [{"name": f"n{n}", "role": "participant", "made": 1} for n in range(submissions)]
+               "received": 1, "state": "scored", "is_shown": True, "low": 0.1, "high": 0.9,
+               "is_on_leaderboard": True}  # fmt: skip
+        people = [{"name": f"n{n}", "role": "participant", "created": 1} for n in range(submissions)]
         rows = [{**row, "id": f"s{n}", "account": n + 1, "name": f"n{n}", "value": round(n / submissions, 2)}
                 for n in range(submissions)]  # fmt: skip
         with site.store.writing() as connection:

@@ -17,15 +17,15 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import ranker
 
 # (ranker, parameters as RankLib's defaults, RankLib's user seconds)
 TIMED: tuple[tuple[str, dict[str, Any], float | None], ...] = (
-    ("adarank", {"measure": "NDCG@10", "rounds": 500, "patience": None}, 5.85),
-    ("rankboost", {"rounds": 300, "patience": None}, 7.05),
-    ("coordinate-ascent", {"measure": "NDCG@10", "restarts": 5, "steps": 25, "start": "uniform"}, 20.79),
-    ("frank", {"rounds": 300, "patience": None, "select": "gradient"}, None),
+    ("adarank", {"measure": "NDCG@10", "rounds": 500, "early_stopping_rounds": None}, 5.85),
+    ("rankboost", {"rounds": 300, "early_stopping_rounds": None}, 7.05),
+    ("coordinate-ascent", {"measure": "NDCG@10", "n_restarts": 5, "line_steps": 25, "init": "uniform"}, 20.79),
+    ("frank", {"rounds": 300, "early_stopping_rounds": None, "stump_selection": "gradient"}, None),
 )
 # What `--quality` trains: the defaults, RankBoost with rules that vote against documents, coordinate ascent by seeds.
 SHOWN: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -68,7 +68,7 @@ def show_quality(folder: Path) -> None:
         for number in range(1, 6):
             train, valid, test = read_fold(folder, number)
             scores = ranker(name)(**parameters).fit(train, eval_set=valid).predict(test)
-            rows.append([Judge(test, measure, tool).mean(scores) for measure, tool in JUDGED])
+            rows.append([Objective(test, measure, tool).mean(scores) for measure, tool in JUDGED])
         shown = " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
         print(f"{shown:40}" + "".join(f"{value:18.4f}" for value in np.mean(rows, axis=0)))
 

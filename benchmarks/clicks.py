@@ -21,21 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.bench.click_tables import PEERS, Grown, chosen_trees
-from pippin.bench.gaps import closed
+from pippin.benchmarks.studies.baselines import closed_share
+from pippin.benchmarks.studies.clicks import PEERS, Predict, select_trees
 from pippin.clicks.interleaving import interleave
-from pippin.clicks.log import ClickLog
-from pippin.clicks.models import examination
+from pippin.clicks.logs import ClickLog
 from pippin.clicks.propensity import propensities
+from pippin.clicks.simulation import examination
 from pippin.data.dataset import Dataset, concatenate
-from pippin.data.folders import load_folder
-from pippin.data.load import as_judged
-from pippin.evaluation.objective import Judge
+from pippin.data.fold_files import read_folds
+from pippin.data.inputs import coerce_judgements
+from pippin.evaluation.objective import Objective
 from pippin.evaluation.significance import compare_systems
 from pippin.evaluation.value_table import ValueTable
 from pippin.rankers import LambdaMART, RankSVM
-from pippin.rankers.parts.preferred import clicked
 from pippin.rankers.steps.clicks import Clicks
+from pippin.rankers.training_data import from_clicks
 
 F64 = NDArray[np.float64]
 Parts = tuple[Dataset, Dataset, Dataset]  # train, vali, test
@@ -67,9 +67,9 @@ def folds_of(place: Path) -> Iterator[Parts]:
     """Train, vali and test of every fold."""
     parts = [place / f"S{i}.txt" for i in range(1, 6)]
     if not parts[0].exists():
-        yield from ((fold.train, fold.vali, fold.test) for fold in load_folder(place))
+        yield from ((fold.train, fold.vali, fold.test) for fold in read_folds(place))
         return
-    sets = [as_judged(part) for part in parts]
+    sets = [coerce_judgements(part) for part in parts]
     for first in range(5):
         one, two, three, vali, test = (sets[(first + i) % 5] for i in range(5))
         yield concatenate([one, two, three]), vali, test
@@ -79,7 +79,7 @@ def learned(ranker: str, data: Dataset, vali: Dataset) -> Any:
     """A model, chosen on the validation part."""
     if ranker == "lambdamart":
         return LambdaMART().fit(data, eval_set=vali)
-    judge = Judge(vali, *MEASURE)
+    judge = Objective(vali, *MEASURE)
     models = [RankSVM(C=C).fit(data) for C in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)]
     return max(models, key=lambda model: judge.mean(model.predict(vali)))
 
@@ -91,7 +91,7 @@ def training_set(train: Dataset, log: ClickLog, line: str, eta: float) -> Datase
         believed = eta
     if isinstance(believed, float):
         told["propensities"] = examination(RANKS, believed)
-    return clicked(train, log, **told)
+    return from_clicks(train, log, **told)
 
 
 def holm(values: Mapping[str, F64], baseline: str) -> dict[str, float]:
@@ -110,7 +110,7 @@ def show(title: str, values: Mapping[str, F64]) -> None:
     for line, own in values.items():
         share = ""
         if line not in ("naive", "true labels"):
-            share = str(closed(own, values["naive"], values["true labels"]))
+            share = str(closed_share(own, values["naive"], values["true labels"]))
         print(f"| {line} | {np.nanmean(own):.4f} | {share} | {'' if line == 'naive' else f'{p[line]:.2g}'} |")
     sys.stdout.flush()
 
@@ -125,7 +125,7 @@ def by_query(
         for seed in range(1, seeds + 1):
             log = Clicks(sessions=sessions, seed=seed, **WORLDS[world]).log(parts[0])
             for line, scores in trained.items():
-                drawn[line].append(Judge(parts[2], *MEASURE).values(scores(parts, log)))
+                drawn[line].append(Objective(parts[2], *MEASURE).values(scores(parts, log)))
         for line, own in drawn.items():
             values[line].append(np.mean(own, axis=0))
     return {line: np.concatenate(own) for line, own in values.items()}
@@ -144,7 +144,7 @@ def show_propensities(folds: Sequence[Parts], seeds: int) -> None:
         for method in methods:
             errors = []
             for seed in range(1, seeds + 1):
-                log = Clicks(sessions=sessions, swaps=swaps, seed=seed).log(train)
+                log = Clicks(sessions=sessions, swap_rate=swaps, seed=seed).log(train)
                 clicks.append(int(log.clicks.sum()))
                 if swaps or method == "regression":
                     found = propensities(log, method, data=train if method == "regression" else None)
@@ -177,7 +177,7 @@ def lines_of(world: str, ranker: str) -> list[str]:
 def true_labels(folds: Sequence[Parts], ranker: str) -> F64:
     """The values of what learned from labels."""
     return np.concatenate([
-        Judge(test, *MEASURE).values(learned(ranker, train, vali).predict(test)) for train, vali, test in folds
+        Objective(test, *MEASURE).values(learned(ranker, train, vali).predict(test)) for train, vali, test in folds
     ])  # fmt: skip
 
 
@@ -201,10 +201,10 @@ def show_peers(folds: Sequence[Parts], options: argparse.Namespace) -> None:
         )
 
 
-def _peer(grow: Callable[..., Grown], debiased: bool, sessions: int) -> Callable[[Parts, ClickLog], F64]:
+def _peer(grow: Callable[..., Predict], debiased: bool, sessions: int) -> Callable[[Parts, ClickLog], F64]:
     def scores(parts: Parts, log: ClickLog) -> F64:
         train, vali, test = parts
-        return chosen_trees(train, vali, log, grow, debiased, sessions, MEASURE[0])(test)
+        return select_trees(train, vali, log, grow, debiased, sessions, MEASURE[0])(test)
 
     return scores
 
@@ -219,7 +219,7 @@ def show_interleaving(folds: Sequence[Parts]) -> None:
             scores[name].append(model.predict(test))
     whole = concatenate([test for _, _, test in folds])
     joined = {name: np.concatenate(parts) for name, parts in scores.items()}
-    values = {name: Judge(whole, *MEASURE).values(one) for name, one in joined.items()}
+    values = {name: Objective(whole, *MEASURE).values(one) for name, one in joined.items()}
     print("\n### Interleaving against NDCG@10, all test queries, 10 sessions each\n")
     print("| A | B | people | NDCG@10 of A - B (p) | team draft | p | probabilistic | p |")
     print("|---|---|---|--:|--:|--:|--:|--:|")
@@ -227,7 +227,7 @@ def show_interleaving(folds: Sequence[Parts]) -> None:
         for people in ("pbm", "cascade"):
             cells = []
             for method in ("team-draft", "probabilistic"):
-                found, _ = interleave(whole, joined[a], joined[b], method=method, people=people)
+                found, _ = interleave(whole, joined[a], joined[b], method=method, click_model=people)
                 cells.append(f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] | {found.p:.2g}")
             difference, p = np.nanmean(values[a] - values[b]), holm({a: values[a], b: values[b]}, b)[a]
             print(f"| {a} | {b} | {people} | {difference:+.4f} ({p:.2g}) | " + " | ".join(cells) + " |")

@@ -1,6 +1,6 @@
 """Which settings are the defaults? Judged on many data sets, and never by a label that a table of test figures shows.
 
-    python benchmarks/defaults.py judge NAME=DATA … --try "lambdamart" --try "lambdamart(leaves=31)" [--keep FILE]
+    python benchmarks/defaults.py judge NAME=DATA … --try "lambdamart" --try "lambdamart(num_leaves=31)" [--keep FILE]
     python benchmarks/defaults.py test NAME=DATA … [--try …] [--peers] [--keep FILE]
 
 DATA is what `pippin bench` takes; `synthetic`, `mslr-like` and the sets of `made.py` are made here. A data set has five
@@ -31,15 +31,15 @@ from made import heavy, letor_like
 from numpy.typing import NDArray
 from peers import PEERS
 
-from pippin.bench.inputs import find_inputs
+from pippin.benchmarks.inputs import resolve_inputs
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.folds import Folds, make_folds
-from pippin.data.synthetic import make
-from pippin.evaluation.objective import Judge
+from pippin.data.synthetic import make_dataset
+from pippin.display.tables import Table
+from pippin.evaluation.objective import Objective
 from pippin.rankers import ranker
-from pippin.rankers.selection import select
-from pippin.rankers.written import settings
-from pippin.tables import Table
+from pippin.rankers.chains import parse_parameters
+from pippin.rankers.training import select
 
 MEASURE, CONVENTION = "NDCG@10", "official"
 DRAWS = 2000  # of queries, for intervals
@@ -81,7 +81,7 @@ def identity(setting: str) -> str:
         return setting
     kind, _, name = setting.rpartition(":")
     cls = ranker(name)
-    given = json.dumps({**cls().get_params(), **settings(name)}, sort_keys=True, default=str)
+    given = json.dumps({**cls().get_params(), **parse_parameters(name)}, sort_keys=True, default=str)
     grid = json.dumps(cls.grid, sort_keys=True, default=str) if kind else ""
     return f"{kind}{cls.name} {given} {grid}"
 
@@ -98,7 +98,7 @@ def scores(setting: str, turn: Turn) -> tuple[F64, float]:
         scorer = PEERS[setting](turn.train, turn.valid)
         return scorer(turn.judged.features), processor() - start
     kind, _, name = setting.rpartition(":")
-    model = ranker(name)(**settings(name))
+    model = ranker(name)(**parse_parameters(name))
     if kind == "grid":
         model = select(model, turn.train, turn.valid, measure=MEASURE, convention=CONVENTION).ranker
     else:
@@ -124,7 +124,7 @@ class Kept:
         key = f"{data} | {turn.name} | {identity(setting)}"
         if key not in self.found:
             given, seconds = scores(setting, turn)
-            values = Judge(turn.judged, MEASURE, CONVENTION).values(given)
+            values = Objective(turn.judged, MEASURE, CONVENTION).values(given)
             self.found[key] = {"key": key, "seconds": seconds, "values": values[~np.isnan(values)].round(12).tolist()}
             if self.file is not None:
                 with self.file.open("a") as out:
@@ -201,7 +201,7 @@ def table_of(judged: Judged) -> Table:
 
 
 MADE: Mapping[str, Callable[[], Folds]] = {
-    "synthetic": lambda: make_folds(_filled(make(400, 40, 20, 5))),
+    "synthetic": lambda: make_folds(_filled(make_dataset(400, 40, 20, 5))),
     "mslr-like": lambda: make_folds(_mslr_like()),
     "heavy": lambda: make_folds(heavy(21)),
     "heavy-normalised": lambda: make_folds(heavy(22, normalised=True)),
@@ -228,7 +228,7 @@ def opened(arguments: Sequence[str]) -> Iterator[tuple[str, Folds]]:
         if text in MADE:
             yield text, MADE[text]()
         else:
-            yield from ((source.data, source.read()) for source in find_inputs([text]))
+            yield from ((source.data, source.read()) for source in resolve_inputs([text]))
 
 
 def main() -> None:

@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.collection import Collection, Query
-from pippin.collection.features import parse_features
-from pippin.collection.index import Index, build_index
-from pippin.collection.readers import read_collection
-from pippin.collection.retrieval import OTHER_NAMES, search
+from pippin.collections.collection import Collection, Query
+from pippin.collections.features import parse_features
+from pippin.collections.index.index import Index, build_index
+from pippin.collections.readers import read_collection
+from pippin.collections.search import MODEL_NAMES, search
 
-STREAM = "whole"
+FIELD = "whole"
 BM25 = {"bm25": (2.5, 0.8), "bm25(k1=1.2, b=0.75)": (1.2, 0.75), "bm25(k1=0, b=0.4)": (0.0, 0.4)}
 NAMES = ("cacm", "cran", "text/adi", "text/cisi", "text/lisa", "text/med", "text/npl", "text/time")
 
@@ -41,7 +41,7 @@ class Plain:
     """Counts of words in every document, from the texts alone."""
 
     def __init__(self, collection: Collection, index: Index) -> None:
-        said = [[word for text in document.streams.values() for word in index.analyse(text)] for document in collection]
+        said = [[word for text in document.fields.values() for word in index.analyse(text)] for document in collection]
         self.lengths = np.array([len(words) for words in said], np.float64)
         self.counts: dict[str, dict[int, int]] = {}
         for number, words in enumerate(said):
@@ -69,7 +69,7 @@ def best(scores: Floats, holds: Bools, ranks: NDArray[np.uint32], top: int) -> N
 
 def by_feature(index: Index, model: str, query: Query) -> Floats:
     """The score of every document by a feature."""
-    bound = parse_features(f"{OTHER_NAMES[model]}@{index.stream(STREAM)}")[0]
+    bound = parse_features(f"{MODEL_NAMES[model]}@{index.resolve_field(FIELD)}")[0]
     everything = np.arange(len(index))
     return bound.values(index.candidates(query, everything, np.zeros(len(index), np.int32)))
 
@@ -81,14 +81,14 @@ def compare(folder: Path, tops: Sequence[int]) -> tuple[int, int]:
         index = build_index(collection, Path(place) / "index", texts=False)
         plain, queries = Plain(collection, index), tuple(collection.queries)
         compared = tied = 0
-        for model in (*BM25, *OTHER_NAMES):
-            found = {top: search(index, queries, model=model, top=top, stream=STREAM) for top in tops}
+        for model in (*BM25, *MODEL_NAMES):
+            found = {top: search(index, queries, model=model, top=top, field=FIELD) for top in tops}
             for q, query in enumerate(queries):
                 words = index.analyse(query.text)
                 scores, holds = plain.bm25(words, *BM25.get(model, (1.2, 0.75)))
                 if model in BM25:
                     k1, b = BM25[model]
-                    exact = index.bm25(words, stream=STREAM, k1=k1, b=b)
+                    exact = index.bm25(words, field=FIELD, k1=k1, b=b)
                     np.testing.assert_allclose(exact, scores, rtol=1e-12, atol=1e-12)
                 else:
                     exact = by_feature(index, model, query)

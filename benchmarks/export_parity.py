@@ -21,19 +21,19 @@ import numpy as np
 import pippin
 from pippin.data.dataset import Dataset, concatenate
 from pippin.data.letor import read_letor
-from pippin.deploy.certificate import Certificate
-from pippin.deploy.exporting import export
-from pippin.deploy.target import targets
+from pippin.display.tables import Table
 from pippin.errors import ConventionError
+from pippin.models.certificate import Certificate
+from pippin.models.exporters.base import load_exporters
 from pippin.rankers.base import Ranker
-from pippin.tables import Table
+from pippin.rankers.export import export
 
 RANKERS = {
     "lambdamart": ("lambdamart", {"rounds": 300}),
-    "bags": ("lambdamart", {"rounds": 100, "bags": 3, "row_fraction": 0.5}),
+    "bags": ("lambdamart", {"rounds": 100, "n_bags": 3, "bagging_fraction": 0.5}),
     "mart": ("mart", {"rounds": 50}), "rankboost": ("rankboost", {"rounds": 100}), "frank": ("frank", {"rounds": 30}),
     "adarank": ("adarank", {"rounds": 100}), "ranksvm": ("ranksvm", {}), "regression": ("regression", {}),
-    "ranknet": ("ranknet", {"rounds": 20, "layers": 1}),
+    "ranknet": ("ranknet", {"rounds": 20, "hidden_layers": 1}),
 }  # fmt: skip
 HEADS = ["data", "ranker", "target", "checked by", "largest difference", "change sides", "queries", "reordered",
          "told apart", "NDCG@10", "after"]  # fmt: skip
@@ -53,20 +53,20 @@ class Row:
         ones = self.certificates
         difference = max(one.largest_difference for one in ones)
         by = ones[0].checked_by if ones[0].by_engine else "interpreter"
-        apart = sum(not query["equal_in_float32"] for one in ones for query in one.order)
+        apart = sum(not query["equal_in_float32"] for one in ones for query in one.reordered_queries)
         return [
-            by, "none" if all(one.equal_bits for one in ones) else f"{difference:.1e}",
-            str(sum(one.sides for one in ones)), str(sum(one.data["queries"] for one in ones)),
+            by, "none" if all(one.has_equal_scores for one in ones) else f"{difference:.1e}",
+            str(sum(one.branch_changes for one in ones)), str(sum(one.data["queries"] for one in ones)),
             str(sum(one.reordered for one in ones)), str(apart),
             *(f"{np.mean([one.ndcg[when] for one in ones]):.6f}" for when in ("before", "after")),
         ]  # fmt: skip
 
 
 def certify(model: Ranker, test: Dataset, rows: dict[str, Row], folder: str) -> None:
-    for target in sorted(targets().known):
+    for target in sorted(load_exporters().loaded):
         row = rows.setdefault(target, Row())
         try:
-            row.certificates.append(export(model, target, f"{folder}/model", check=test).certificate)
+            row.certificates.append(export(model, target, f"{folder}/model", check=test, force=True).certificate)
         except ConventionError as error:
             row.refused = str(error)
 
@@ -95,9 +95,9 @@ def main() -> None:
                 changed += [
                     f"{name}, {title}, {target}: query {query['query']} of {query['documents']} documents, "
                     + ("of one score in float32" if query["equal_in_float32"] else "told apart by float32")
-                    for one in row.certificates for query in one.order
+                    for one in row.certificates for query in one.reordered_queries
                 ]  # fmt: skip
-    print(Table(HEADS, table, names=4).render("markdown"))
+    print(Table(HEADS, table, text_columns=4).render("markdown"))
     print("\n" + "\n".join(changed or ["no query changed its order"]))
 
 

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pippin.collection.extracted_title import MOST_LINES, extract_title, read_lines
+from pippin.collections.text.title_extraction import extract_title
 
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 PARTS = re.compile(r"\s+[-–—|·:»]\s+|:\s+|\s+\(")
@@ -76,22 +76,12 @@ def real(folder: Path, most: int) -> Iterator[tuple[str, str]]:
             yield TITLE.sub("", text, count=1), " ".join(match[1].split())
 
 
-def shared_lines(pages: list[tuple[str, str]]) -> frozenset[str]:
-    """Headings and other first lines that many of the pages have."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    first = ({line.text for line in read_lines(LexborHTMLParser(page).body)[:MOST_LINES]} for page, _ in pages)
-    counts = Counter(text for lines in first for text in lines)
-    return frozenset(text for text, times in counts.items() if times > max(1, 0.2 * len(pages)))
-
-
 def show(name: str, pages: list[tuple[str, str]]) -> int:
-    shared = shared_lines(pages)
     start = time.perf_counter()
-    found = [extract_title(page, shared=shared) for page, _ in pages]
+    found = [extract_title(page) for page, _ in pages]
     seconds = time.perf_counter() - start
     right = sum(is_right(f.text, title) for f, (_, title) in zip(found, pages, strict=True))
-    ways = Counter(f.found for f in found)
+    ways = Counter(f.source for f in found)
     shares = ", ".join(f"{way} {100 * n / len(pages):.0f} %" for way, n in ways.most_common())
     print(f"{name:24}{len(pages):7,} pages{100 * right / len(pages):8.1f} % right   {shares}   "
           f"{1e3 * seconds / len(pages):.1f} ms a page")  # fmt: skip

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from pippin.data.dataset import Dataset
-from pippin.data.folders import load_folder
-from pippin.evaluation.objective import Judge
+from pippin.data.fold_files import read_folds
+from pippin.evaluation.objective import Objective
 from pippin.rankers import ranker
 
 GROUPS = {
@@ -37,10 +37,10 @@ def narrowed(data: Dataset, columns: list[int]) -> Dataset:
 
 def quality(folder: Path, columns: list[int]) -> float:
     values = []
-    for fold in load_folder(folder / "QueryLevelNorm"):
+    for fold in read_folds(folder / "QueryLevelNorm"):
         train, vali, test = (narrowed(part, columns) for part in (fold.train, fold.vali, fold.test))
         model = ranker("lambdamart")().fit(train, eval_set=vali)
-        values.append(Judge(test, "NDCG@10", "official").values(model.predict(test)))
+        values.append(Objective(test, "NDCG@10", "official").values(model.predict(test)))
     return float(np.nanmean(np.concatenate(values)))
 
 

@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.collection.features.drawing import draw_candidates
+from tests.collections.features.drawing import draw_candidates
 
-from pippin.collection.candidates import Candidates
-from pippin.collection.features import FEATURES, SETS, BoundFeature, extract_many, parse_features
+from pippin.collections.features import FEATURES, SETS, BoundFeature, extract_many, parse_features
+from pippin.collections.index.statistics import Candidates
 from pippin.kernels import threads
 
 REPEATS = 5
@@ -34,7 +34,7 @@ def sets() -> dict[str, tuple[BoundFeature, ...]]:
     found = {}
     for chosen in SETS.values():
         names = [text.partition("@")[0].partition("(")[0] for text in chosen.texts]
-        if all(name in FEATURES and FEATURES[name].needs_stream for name in names):
+        if all(name in FEATURES and FEATURES[name].needs_field for name in names):
             found[chosen.name] = parse_features(chosen.name)
     return found
 
@@ -62,9 +62,9 @@ def main() -> None:
     print("|---|--:|--:|--:|--:|--:|--:|")
     before = os.getloadavg()[0]
     for name, features in sets().items():
-        streams = sorted({bound.stream for bound in features if bound.stream})
+        fields = sorted({bound.field for bound in features if bound.field})
         queries = [
-            draw_candidates(options.documents, WORDS[: 3 + seed % 3], streams, seed=seed)
+            draw_candidates(options.documents, WORDS[: 3 + seed % 3], fields, seed=seed)
             for seed in range(options.queries)
         ]
         (one, cost, _), (several, costs, cores) = (rate(queries, features, workers) for workers in (1, threads()))

@@ -58,7 +58,7 @@ def contained(trials: int) -> None:
             first, second = (np.array(list(evaluate(truth, run, measure).per_query[measure].values())) for run in runs)
             for given, true in ((runs[:1], first), (runs, first - second)):
                 unseen = max(len(set(truth[q]) - set(left[q]) - {d for run in given for d in run[q]}) for q in truth)
-                found = bounds(left, *given, measure=measure, largest=3, beyond=unseen)
+                found = bounds(left, *given, measure=measure, max_label=3, extra_relevant=unseen)
                 missed[measure] += int(((true < found.lows - 1e-12) | (true > found.highs + 1e-12)).sum())
                 outer[measure] += sum(not one.exact for one in found.found)
                 widths[measure] += float((found.highs - found.lows).sum())
@@ -101,7 +101,7 @@ def shrinking(pairs: int) -> list[dict[str, object]]:
         for _ in range(pairs):
             truth, left, runs = hidden(rng, 25, 0.7)
             for i, judged in enumerate(JUDGED_ON):
-                found = bounds(left, *runs, measure="NDCG@10", largest=3)
+                found = bounds(left, *runs, measure="NDCG@10", max_label=3)
                 widths[i] += (found.high - found.low) / pairs
                 more = JUDGED_ON[i + 1] - judged if i + 1 < len(JUDGED_ON) else 0
                 for query, document in choose(found, left, runs, more):
@@ -112,7 +112,7 @@ def shrinking(pairs: int) -> list[dict[str, object]]:
 
 def draw(rows: list[dict[str, object]], path: str) -> None:
     """The widths as lines."""
-    from pippin.report.figure import Figure
+    from pippin.reports.figures import Figure
 
     Figure({
         "data": {"values": rows}, "mark": {"type": "line", "point": True}, "width": 420, "height": 240,

@@ -33,10 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from pippin.collection.analysis import Analysis
-from pippin.collection.collection import Collection, Document
-from pippin.collection.index import build_index
-from pippin.machine import parse_size
+from pippin.collections.collection import Collection, Document
+from pippin.collections.index.index import build_index
+from pippin.collections.text.analysis import Analyzer
+from pippin.system import parse_size
 
 WORDS_A_DOCUMENT, VOCABULARY, BEST = 60, 200_000, (10, 1000)
 K1, B = 2.5, 0.8
@@ -56,7 +56,7 @@ def vocabulary(generator: np.random.Generator) -> list[str]:
 
 
 def synthetic(documents: int) -> Iterator[str]:
-    """Texts whose words follow Zipf's law."""
+    """StringColumn whose words follow Zipf's law."""
     generator = np.random.default_rng(11)
     words = np.array(vocabulary(generator))
     ends = np.cumsum(1.0 / np.arange(1, VOCABULARY + 1))
@@ -146,7 +146,7 @@ def of_pippin(texts: list[str], folder: str, memory: int) -> Engine:
     built, index = spent(lambda: build_index(as_collection(texts), f"{folder}/bench.index", memory=memory))
 
     def search(queries: list[str], best: int) -> object:
-        return index.tops(index.analyse_many(queries), best, stream="text", k1=K1, b=B)
+        return index.search_many(index.analyse_many(queries), best, field="text", k1=K1, b=B)
 
     return Engine("pippin", built, index.bytes()[0], search)
 
@@ -155,7 +155,7 @@ def of_bm25s(texts: list[str], backend: str) -> Engine:
     import bm25s
     import Stemmer
 
-    stop = sorted(Analysis().stop_words)
+    stop = sorted(Analyzer().stop_words)
     stemmer = Stemmer.Stemmer("porter")
 
     def tokens(some: list[str]) -> object:
@@ -250,8 +250,8 @@ def engines(texts: list[str], folder: str, memory: int, peers: bool) -> Iterator
 CHILD = """
 import json, sys, time
 from pathlib import Path
-from pippin.collection.collection import Collection, Document
-from pippin.collection.index import build_index
+from pippin.collections.collection import Collection, Document
+from pippin.collections.index.index import build_index
 texts, folder, memory, most = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 def read():
     with open(texts) as lines:
@@ -278,7 +278,7 @@ def alone(file: Path, documents: int, folder: str, memory: int) -> None:
 
 
 def compare(name: str, texts: list[str], asked: dict[str, list[str]], folder: str, memory: int, peers: bool) -> None:
-    stop = Analysis().stop_words
+    stop = Analyzer().stop_words
     kept = [" ".join(word for word in text.split() if word.lower() not in stop) for text in texts]
     print(f"{name}: {len(texts):,} documents, {sum(map(len, texts)) / 1e6:,.1f} MB of text")
     found = list(engines(kept, folder, memory, peers))

@@ -20,17 +20,17 @@ from unittest import mock
 
 import numpy as np
 
-from pippin.collection.collection import Collection, Document
-from pippin.collection.index import build_index, open_index
-from pippin.data import columns, table_files
+from pippin.collections.collection import Collection, Document
+from pippin.collections.index.index import build_index, open_index
+from pippin.data import arrow_files, frames
 from pippin.data.dataset import Dataset
-from pippin.data.load import as_judged
+from pippin.data.inputs import coerce_judgements
 from pippin.data.partitions import read_partitions, write_partitions
 from pippin.data.store import read_store, write_store
 from pippin.evaluation.evaluate import evaluate
 from pippin.kernels.checksum import block_checksums
-from pippin.manifest import Blocks
 from pippin.rankers import ranker
+from pippin.storage.manifest import Blocks
 
 ROUNDS = 11
 
@@ -55,7 +55,7 @@ def unverified() -> Iterator[None]:
     """Believe every file."""
     with (
         mock.patch.object(Blocks, "_check_blocks", believe),
-        mock.patch.object(table_files, "verify", believe),
+        mock.patch.object(arrow_files, "verify", believe),
     ):
         yield
 
@@ -103,7 +103,7 @@ def commands(place: Path) -> dict[str, Callable[[], Any]]:
     write_store(data, place / "store")
     write_partitions(data, place / "parts", 100_000)
     for form in ("parquet", "arrow"):
-        columns.write(data, place / f"d.{form}")
+        frames.write_frame(data, place / f"d.{form}")
     build_index(pages(20_000), place / "index")
     model = ranker("regression")().fit(data.select(slice(0, 200)))
     queries = [[f"word{random.integers(0, 3000)}" for _ in range(3)] for _ in range(500)]
@@ -116,10 +116,12 @@ def commands(place: Path) -> dict[str, Callable[[], Any]]:
         "rank of a store": rank_store,
         "training on a store": lambda: ranker("regression")().fit(read_store(place / "store")),
         "reading partitions": lambda: read_partitions(place / "parts"),
-        "reading Parquet": lambda: as_judged(place / "d.parquet"),
-        "reading Arrow": lambda: as_judged(place / "d.arrow"),
-        "500 searches": lambda: open_index(place / "index").tops(queries, 10, stream="text"),
-        "opening an index for one search": lambda: open_index(place / "index").top(queries[0], 10, stream="text"),
+        "reading Parquet": lambda: coerce_judgements(place / "d.parquet"),
+        "reading Arrow": lambda: coerce_judgements(place / "d.arrow"),
+        "500 searches": lambda: open_index(place / "index").search_many(queries, 10, field="text"),
+        "opening an index for one search": lambda: open_index(place / "index").search_terms(
+            queries[0], 10, field="text"
+        ),
     }
 
 

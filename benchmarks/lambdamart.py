@@ -22,12 +22,12 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.kernels import threads
 from pippin.rankers.lambdamart import LambdaMART
-from pippin.rankers.parts.lambdas import Lambdas
+from pippin.rankers.lambdas import Lambdas
 
-ALIKE: dict[str, Any] = {"learning_rate": 0.1, "min_leaf": 20, "row_fraction": 1.0, "feature_fraction": 1.0}
+ALIKE: dict[str, Any] = {"learning_rate": 0.1, "min_data_in_leaf": 20, "bagging_fraction": 1.0, "feature_fraction": 1.0}
 RANKLIB = 3.74  # user seconds of RankLib 2.10.2 for MQ2008 fold 1, one core, in a calm hour
 
 
@@ -61,12 +61,12 @@ def built_in(data: Dataset, trees: int, leaves: int) -> lightgbm.Booster:
 
 
 def ours(data: Dataset, trees: int, leaves: int) -> LambdaMART:
-    return LambdaMART(rounds=trees, leaves=leaves, **ALIKE).fit(data)
+    return LambdaMART(rounds=trees, num_leaves=leaves, **ALIKE).fit(data)
 
 
 def against_built_in(data: Dataset, held: Dataset, trees: int, leaves: int) -> None:
     print(f"{data}: {trees} trees of {leaves} leaves, {threads()} threads; NDCG@10 on {held.queries:,} other queries")
-    judge = Judge(held, "NDCG@10", "official")
+    judge = Objective(held, "NDCG@10", "official")
     rows = {}
     for name, train in (("LightGBM lambdarank", built_in), ("pippin LambdaMART", ours)):
         wall, processor, model = seconds(lambda train=train: train(data, trees, leaves))
@@ -95,9 +95,11 @@ def show_curves(data: Dataset, held: Dataset, trees: int, leaves: int) -> None:
     print(f"{data}: NDCG@10 on {held.queries:,} other queries, trees of {leaves} leaves")
     shown = [count for count in AFTER if count <= trees]
     for given in VARIANTS:
-        model = LambdaMART(rounds=trees, patience=None, **ALIKE, leaves=leaves, **given).fit(data, eval_set=held)
+        model = LambdaMART(rounds=trees, early_stopping_rounds=None, **ALIKE, num_leaves=leaves, **given).fit(
+            data, eval_set=held
+        )
         _show_curve(f"pippin {given}", {count: model.curve_[count - 1] for count in shown})
-    judge, peer = Judge(held, "NDCG@10", "official"), built_in(data, trees, leaves)
+    judge, peer = Objective(held, "NDCG@10", "official"), built_in(data, trees, leaves)
     found = {n: judge.mean(np.asarray(peer.predict(held.features, num_iteration=n))) for n in shown}
     _show_curve("LightGBM lambdarank", found)
 
@@ -109,18 +111,26 @@ def _show_curve(name: str, found: Mapping[int, float]) -> None:
 def beside_ranklib(train: Dataset, valid: Dataset) -> None:
     model = LambdaMART(
         rounds=1000,
-        leaves=10,
+        num_leaves=10,
         learning_rate=0.1,
-        min_leaf=1,
-        bags=1,
-        row_fraction=1.0,
+        min_data_in_leaf=1,
+        n_bags=1,
+        bagging_fraction=1.0,
         feature_fraction=1.0,
-        patience=100,
+        early_stopping_rounds=100,
     )
     wall, processor, _ = seconds(lambda: model.fit(train, eval_set=valid))
     print(f"{train.name}: {len(model.curve_)} trees of 10 leaves in {wall:.2f} s, {processor:.2f} s processor")
     print(f"  RankLib {RANKLIB} s of user time for MQ2008 fold 1: {RANKLIB / processor:.1f} times as fast")
-    full = LambdaMART(rounds=1000, leaves=10, min_leaf=1, bags=1, row_fraction=1.0, feature_fraction=1.0, patience=None)
+    full = LambdaMART(
+        rounds=1000,
+        num_leaves=10,
+        min_data_in_leaf=1,
+        n_bags=1,
+        bagging_fraction=1.0,
+        feature_fraction=1.0,
+        early_stopping_rounds=None,
+    )
     wall, processor, _ = seconds(lambda: full.fit(train, eval_set=valid))
     print(f"  all 1000 trees: {wall:.2f} s, {processor:.2f} s processor")
 

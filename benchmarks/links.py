@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.collection.addresses import Addresses
-from pippin.collection.candidates import Candidates, StreamCounts
-from pippin.collection.collection import Query
-from pippin.collection.features import parse_features
-from pippin.collection.graph import Graph
-from pippin.collection.ranks import Pull, pagerank
-from pippin.collection.topical import Topics, topical_pagerank
-from pippin.collection.web import Web
+from pippin.collections.collection import Query
+from pippin.collections.features import parse_features
+from pippin.collections.index.statistics import Candidates, FieldStatistics
+from pippin.collections.links.graph import Graph
+from pippin.collections.links.link_analysis import Pull, pagerank
+from pippin.collections.links.link_index import LinkIndex
+from pippin.collections.links.topical import TopicDistributions, topical_pagerank
+from pippin.collections.links.urls import DocumentUrls
 
 LINK_FEATURES = (
     "sitemap_term", "sitemap_score", "score_in", "score_out", "score_uniform", "feature_in", "feature_out",
@@ -79,12 +79,12 @@ def show_pagerank(graph: Graph) -> None:
     one_pass = least(graph.in_sources.sum)
     product = least(lambda: matrix @ vector)
     moved = graph.links * 12 + graph.pages * 16
-    each = seconds / found.rounds
+    broadcast = seconds / found.rounds
     print(f"{graph}; {graph.nbytes / 1e6:.0f} MB by source and by target")
-    print(f"PageRank to 1e-8: {found.rounds} rounds in {seconds:.2f} s, {each * 1e3:.1f} ms a round")
-    print(f"  one pass over the links in memory {one_pass * 1e3:.1f} ms: a round takes {each / one_pass:.1f}×")
+    print(f"PageRank to 1e-8: {found.rounds} rounds in {seconds:.2f} s, {broadcast * 1e3:.1f} ms a round")
+    print(f"  one pass over the links in memory {one_pass * 1e3:.1f} ms: a round takes {broadcast / one_pass:.1f}×")
     print(f"  plain mat-vec of SciPy {product * 1e3:.1f} ms, {moved / product / 1e9:.2f} GB/s; "
-          f"ours {moved / each / 1e9:.2f} GB/s")  # fmt: skip
+          f"ours {moved / broadcast / 1e9:.2f} GB/s")  # fmt: skip
     print(f"  memory beyond the graph {taken / 1e6:.0f} MB: with it {1 + taken / graph.nbytes:.2f}× the graph")
 
 
@@ -147,38 +147,46 @@ class SyntheticIndex:
             for numbers in (np.sort(rng.choice(pages, max(1, pages // share), replace=False)),)
         }
 
-    def postings(self, stream: str, word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def postings(self, field: str, word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return self._postings[word]
 
-    def lengths(self, stream: str) -> NDArray[np.uint32]:
+    def lengths(self, field: str) -> NDArray[np.uint32]:
         return self._lengths
 
-    def average(self, stream: str) -> float:
+    def average_length(self, field: str) -> float:
         return float(self._lengths.mean())
 
 
-def candidates_of(index: SyntheticIndex, web: Web, count: int, words: Sequence[str]) -> Candidates:
+def candidates_of(index: SyntheticIndex, web: LinkIndex, count: int, words: Sequence[str]) -> Candidates:
     """The first `count` pages with the rarest word, and their counts (which link features do not look at)."""
     numbers = index.postings("whole", words[-1])[0][:count]
     empty = np.zeros((len(words), len(numbers)))
-    counts = StreamCounts(
-        index.documents, int(index.lengths("whole").sum()), index.average("whole"), empty[:, 0], empty[:, 0], empty,
-        np.ones(len(numbers)), np.ones(len(numbers)),
-    )  # fmt: skip
+    counts = FieldStatistics(
+        index.documents,
+        int(index.lengths("whole").sum()),
+        index.average_length("whole"),
+        empty[:, 0],
+        empty[:, 0],
+        empty,
+        np.ones(len(numbers)),
+        np.ones(len(numbers)),
+    )
     names = tuple(map(str, numbers))
     labels = np.zeros(len(numbers), np.int32)
     return Candidates(Query("q", " ".join(words)), tuple(words), names, labels, {"whole": counts}, numbers, index, web)
 
 
-def synthetic_web(graph: Graph) -> Web:
+def synthetic_web(graph: Graph) -> LinkIndex:
     """Pages on hosts of very different sizes, with topics."""
     rng = np.random.default_rng(3)
     hosts = (1000 * rng.random(graph.pages) ** 4).astype(int)
     urls = [f"h{h}.gov/{i % 97}/{i % 13}/{'' if i % 50 == 0 else f'{i}.html'}" for i, h in enumerate(hosts.tolist())]
     ids = list(map(str, range(graph.pages)))
     shares = rng.dirichlet(np.full(12, 0.3), graph.pages)
-    topics = Topics(tuple(f"t{i}" for i in range(12)), shares, np.full(graph.pages, -1, np.int32), np.ones(12))
-    return Web.build("synthetic", Addresses.given(ids, urls), graph, topics)
+    topics = TopicDistributions(
+        tuple(f"t{i}" for i in range(12)), shares, np.full(graph.pages, -1, np.int32), np.ones(12)
+    )
+    return LinkIndex.build("synthetic", DocumentUrls.from_urls(ids, urls), graph, topics)
 
 
 def show_features(graph: Graph, count: int) -> None:
@@ -190,8 +198,8 @@ def show_features(graph: Graph, count: int) -> None:
     times: dict[str, list[float]] = {name: [] for name in LINK_FEATURES}
     for _ in range(5):
         candidates = candidates_of(index, web, count, ("common", "middling", "rare"))
-        for each in bound:
-            times[each.text].append(least(functools.partial(each.values, candidates), 1))
+        for broadcast in bound:
+            times[broadcast.text].append(least(functools.partial(broadcast.values, candidates), 1))
     total = sum(min(seconds) for seconds in times.values())
     print(f"all {len(bound)} link features of {len(candidates):,} candidates: {total * 1e3:.1f} ms; of these")
     for name, seconds in times.items():

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import ranker
 from pippin.rankers.base import Ranker
 
@@ -39,7 +39,7 @@ def main() -> None:
         sys.exit(__doc__)
     train, valid, test = map(read_letor, sys.argv[1:])
     print(train)
-    judge = Judge(test, "NDCG@10", "official")
+    judge = Objective(test, "NDCG@10", "official")
     print(f"{'ranker':12} {'rounds':>7} {'fit s':>8} {'RankLib s':>10} {'ratio':>7}  NDCG@10 on test")
     for name, rounds in ROUNDS.items():
         for patience in (None, ranker(name)().patience):  # type: ignore[attr-defined]

@@ -18,15 +18,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from pippin.cli import links
-from pippin.collection import named, urls
-from pippin.collection.addresses import Addresses
-from pippin.collection.anchors import with_anchors
-from pippin.collection.graph import Graph
-from pippin.collection.index import build_index
-from pippin.collection.named import open_collection
-from pippin.collection.readers import read_collection
-from pippin.collection.web import Web
+from pippin.collections import sources as named
+from pippin.collections.index.index import build_index
+from pippin.collections.link_summary import load_links
+from pippin.collections.links import urls
+from pippin.collections.links.graph import Graph, add_anchor_texts
+from pippin.collections.links.link_index import LinkIndex
+from pippin.collections.links.urls import DocumentUrls
+from pippin.collections.readers import read_collection
+from pippin.collections.sources import open_collection
 
 
 def spent(work: Callable[[], object]) -> tuple[float, float]:
@@ -44,14 +44,14 @@ def spent(work: Callable[[], object]) -> tuple[float, float]:
 def links_before(folder: Path) -> None:
     """`links` with a parse for every pass: addresses and anchor texts, addresses and links."""
     with patch.object(urls, "_joined", urls._joined.__wrapped__):
-        collection = with_anchors(read_collection(folder, documents_only=True))
-        Graph.of_collection(collection, Addresses.of(collection))
+        collection = add_anchor_texts(read_collection(folder, documents_only=True))
+        Graph.of_collection(collection, DocumentUrls.of(collection))
 
 
 def build_now(folder: Path, target: Path, jobs: int) -> None:
     """What a build reads pages for: anchor texts, index, web."""
     collection = open_collection(folder, documents_only=True, jobs=jobs)
-    Web.of(collection, build_index(collection, target))
+    LinkIndex.of(collection, build_index(collection, target))
 
 
 def build_before(folder: Path, target: Path) -> None:
@@ -69,7 +69,7 @@ def main() -> None:
     folder, jobs = options.folder, options.jobs
     with TemporaryDirectory() as place:
         pairs = {
-            "links": (lambda: links_before(folder), lambda: links.load_web(str(folder), jobs=jobs)),
+            "links": (lambda: links_before(folder), lambda: load_links(str(folder), jobs=jobs)),
             "build, what pages are read for": (
                 lambda: build_before(folder, Path(place) / "before"),
                 lambda: build_now(folder, Path(place) / "now", jobs),

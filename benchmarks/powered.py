@@ -2,7 +2,7 @@
 
     python benchmarks/powered.py
 
-10,000 times, people label 40 queries, a generous and noisy model these and 200 more: values of NDCG's kind by lot, for
+10,000 times, people label 40 queries, a generous and noisy model these and 200 more: random values like NDCG, for
 the mean of a system and for the difference of two. Then people label the better half of 80 queries instead, where the
 model errs less: the intervals are as narrow, and wrong. `tests/evaluation/test_powered.py` holds these shares.
 """
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from pippin.evaluation.powered import METHODS, powered_rows
-from pippin.kernels.tails import t_point
+from pippin.evaluation.agreement import METHODS, ppi_rows
 
 DRAWS, HUMAN, FURTHER = 10_000, 40, 200
 MEAN = 2.0 / 3.5  # of the values below
@@ -32,14 +32,14 @@ def drawn(rng: np.random.Generator, noise: float, count: int) -> tuple[F64, F64]
 
 
 def mean_by_lot(noise: float) -> Sample:
-    """One system, people's queries by lot."""
+    """One system, people's queries at random."""
     rng = np.random.default_rng(7)
     (y, f), (_, more) = drawn(rng, noise, HUMAN), drawn(rng, noise, FURTHER)
     return y, f, more, MEAN
 
 
 def difference_by_lot(noise: float) -> Sample:
-    """Two systems, people's queries by lot."""
+    """Two systems, people's queries at random."""
     rng = np.random.default_rng(8)
     parts = []
     for count in (HUMAN, FURTHER):
@@ -73,16 +73,16 @@ def difference_of_easy() -> Sample:
 def covered(sample: Sample, method: str) -> float:
     """How often 95 % intervals contain the truth."""
     y, f, more, truth = sample
-    value, error, _, freedom = powered_rows(y, f, more, method)
-    return float((np.abs(value - truth) <= t_point(0.025, freedom) * error).mean())
+    value, error, _, freedom = ppi_rows(y, f, more, method)
+    return float((np.abs(value - truth) <= -stdtrit(freedom, 0.025) * error).mean())
 
 
 def shares() -> Iterator[tuple[str, str, list[float]]]:
     """What is estimated, how people's queries were chosen, and how often each method's interval holds."""
     for what, how, sample in (
-        ("mean, a model that errs little", "by lot", mean_by_lot(0.05)),
-        ("mean, a model that errs much", "by lot", mean_by_lot(0.3)),
-        ("difference", "by lot", difference_by_lot(0.1)),
+        ("mean, a model with few errors", "random", mean_by_lot(0.05)),
+        ("mean, a model with many errors", "random", mean_by_lot(0.3)),
+        ("difference", "random", difference_by_lot(0.1)),
         ("mean", "the easy half", mean_of_easy()),
         ("difference", "the half that favours the first", difference_of_easy()),
     ):

@@ -25,7 +25,7 @@ from pippin.rankers import names, ranker
 SHORT: dict[str, dict[str, Any]] = {
     "best-feature": {},
     "regression": {},
-    "coordinate-ascent": {"restarts": 2, "passes": 1, "steps": 4},
+    "coordinate-ascent": {"n_restarts": 2, "max_iter": 1, "line_steps": 4},
 }
 WARM = 20  # queries of the first, small fit
 

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.display.tables import Table
+from pippin.evaluation.objective import Objective
 from pippin.rankers import names, ranker
-from pippin.rankers.selection import points, select
-from pippin.tables import Table
+from pippin.rankers.training import points, select
 
 CONVENTIONS = {"OHSUMED": "letor3", "MQ2008": "letor4"}
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "MAP")
@@ -105,7 +105,7 @@ def run_peer(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
     """Another library's ranker: select on validation, judge on test."""
     train, valid, test = parts
     peer, objective = TRAINED[name]
-    judge = Judge(valid, "MAP", convention)
+    judge = Objective(valid, "MAP", convention)
     start = time.process_time()
     scorers = [peer(objective, train, valid, *SETTINGS[0])]
     once = time.process_time() - start
@@ -116,8 +116,8 @@ def run_peer(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
 
 
 def judged(scores: NDArray[np.float64], test: Dataset, convention: str) -> dict[str, float]:
-    row = {m: Judge(test, m, convention).mean(scores) for m in MEASURES}
-    return row | {"official": Judge(test, "NDCG@10", "official").mean(scores)}
+    row = {m: Objective(test, m, convention).mean(scores) for m in MEASURES}
+    return row | {"official": Objective(test, "NDCG@10", "official").mean(scores)}
 
 
 def run_fold(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor, write_letor
-from pippin.kernels.pairs import Pairs
+from pippin.kernels.losses import Pairs
 from pippin.rankers.ranksvm import RankSVM
 
 LIBLINEAR = {1e-5: 0.09, 1e-4: 0.10, 1e-3: 0.10, 1e-2: 0.13, 1e-1: 0.17, 1.0: 0.16, 10.0: 0.19, 100.0: 0.16}  # MQ2008
@@ -93,7 +93,7 @@ def growth() -> None:
         pairs = Pairs(data.labels, data.offsets, np.ones(1))
         scores = data.features[:, 0] * 4
         loss = cpu_seconds(lambda p=pairs, s=scores: p.loss(s, squared=True))  # type: ignore[misc]
-        model = RankSVM(C=1.0, pairs="query")
+        model = RankSVM(C=1.0, pair_weighting="query")
         fit = cpu_seconds(lambda m=model, d=data: m.fit(d), 1)  # type: ignore[misc]
         unit = 1e9 / (n * math.log2(n))
         print(f"{n:9,} {loss:9.4f} {loss * unit:17.2f} {fit:8.3f} {fit * unit:17.2f} {model.n_iter_:7}")

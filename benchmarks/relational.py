@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pippin.collection.relations import linked, similar
-from pippin.collection.web import Web
+from pippin.collections.links.link_index import LinkIndex
+from pippin.collections.links.relations import relations_by_links
 from pippin.data.dataset import Dataset
-from pippin.data.folders import load_folder
-from pippin.evaluation.objective import Judge
+from pippin.data.fold_files import read_folds
+from pippin.evaluation.objective import Objective
 from pippin.rankers import ranker
-from pippin.rankers.relational import Relational, Relations
+from pippin.rankers.relational import Relational, Relations, nearest_relations
 
 
 def sets(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -30,8 +30,8 @@ def sets(folder: Path) -> Iterator[tuple[str, Path]]:
     yield from ((f"{folder.name} {path.name}", path) for path in tasks) if tasks else [(folder.name, folder)]
 
 
-def relate(how: str, data: Dataset, place: Path, web: Web) -> Relations:
-    return similar(data, place / "similarity.txt") if how == "similarity" else linked(data, web)
+def relate(how: str, data: Dataset, place: Path, web: LinkIndex) -> Relations:
+    return nearest_relations(data, place / "similarity.txt") if how == "similarity" else relations_by_links(data, web)
 
 
 def p_value(difference: np.ndarray) -> float:
@@ -43,15 +43,15 @@ def p_value(difference: np.ndarray) -> float:
 def main(folders: list[Path]) -> None:
     print("| data | ranker | plain | similarity | p | links | p | weights |\n|---|---|--:|--:|--:|--:|--:|---|")
     for folder in folders:
-        web = Web.open(folder / "web")
+        web = LinkIndex.open(folder / "web")
         for name, place in sets(folder):
             for learner in ("ranksvm", "lambdamart"):
                 values: dict[str, list[np.ndarray]] = {"plain": [], "similarity": [], "links": []}
                 weights: dict[str, list[float]] = {"similarity": [], "links": []}
-                for fold in load_folder(place / "QueryLevelNorm"):
+                for fold in read_folds(place / "QueryLevelNorm"):
                     model = ranker(learner)().fit(fold.train, eval_set=fold.vali)
                     test = fold.test
-                    judge = Judge(test, "NDCG@10", "official")
+                    judge = Objective(test, "NDCG@10", "official")
                     values["plain"].append(judge.values(model.predict(test)))
                     for how, chosen in weights.items():
                         wrapper = Relational.around(model).choose(fold.vali, relate(how, fold.vali, place, web))

@@ -5,8 +5,8 @@ python benchmarks/scale.py [--quick] [--text]
 Every step is measured by itself on one thread, in processor time, on synthetic data of the shape of the real thing: 60
 words a passage; 136 features and about 120 documents a query. Bytes of a partition are those of MSLR's first 5,000
 documents, if PIPPIN_DATA or the folder beside the project has them. The second table multiplies counts by costs, and
-does nothing else; what is left out, or does not grow in proportion, stands in docs/scale.md. `--text` stops where a
-data set with features stands: what `pippin build` does, by one process and in shards on a cluster.
+does nothing else; docs/notes/scale.md says what is left out. `--text` stops where a data
+set with features exists: what `pippin build` does, by one process and on a cluster.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from dataclasses import dataclass, field, fields
 from math import ceil, prod
 from pathlib import Path
 from typing import Any
@@ -29,16 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy as np
 from index import BEST, WORDS_A_DOCUMENT, as_collection, queries_from, synthetic
 
-from pippin.collection.candidates import Candidates
-from pippin.collection.collection import Document, Query
-from pippin.collection.features import SETS, extract_many, parse_features
-from pippin.collection.index import Index, build_index
-from pippin.collection.sharded import deal
-from pippin.collection.shards import Shards, save_shards
-from pippin.data.letor import write_letor
+from pippin.collections.collection import Query
+from pippin.collections.features import SETS, extract_many, parse_features
+from pippin.collections.index.index import Index, build_index
+from pippin.collections.index.statistics import Candidates
+from pippin.data.letor import write_letor, write_scores
 from pippin.data.partitions import open_partitions, read_partitions, write_partitions
-from pippin.data.scores import write_scores
-from pippin.data.synthetic import make
+from pippin.data.synthetic import make_dataset
 from pippin.evaluation.evaluate import evaluate
 from pippin.rankers.lambdamart import LambdaMART
 
@@ -47,7 +43,7 @@ PAIR = 45  # features of a pair, as OHSUMED has them
 MEASURES = ("NDCG@10", "MAP")
 CORES, MEMORY = 16, 48e9  # of a machine in the second table; 48 of 64 GB for data
 TREES, LEAVES, BINS = 1000, 10, 255
-SHARDS, STRETCH = 4, 64
+STRETCH = 64
 MEMORY_STEP = "memory to train"
 
 
@@ -64,11 +60,6 @@ class Costs:
     index_bytes: float = cost("index on disk", "word", WORDS_A_DOCUMENT, "document of 60 words")
     search: float = cost("BM25, best 1,000", "query × document indexed", 100_000, "query of 100,000 documents")
     feature: float = cost("feature extraction", "pair × feature", PAIR, "pair with 45 features")
-    deal: float = cost("documents to pieces, for a cluster", "word", WORDS_A_DOCUMENT, "document of 60 words")
-    shard_search: float = cost(
-        "the same BM25 from shards", "query × document indexed", 100_000, "query of 100,000 documents"
-    )
-    shard_feature: float = cost("feature extraction from shards", "pair × feature", PAIR, "pair with 45 features")
     partition: float = cost("LETOR text to partitions", "value", FEATURES, "document of 136 features")
     parquet_bytes: float = cost("Parquet on disk (float32)", "value", FEATURES, "document of 136 features")
     load: float = cost("reading partitions", "value", FEATURES, "document of 136 features")
@@ -95,53 +86,37 @@ def of_text(documents: int, queries: int, folder: Path) -> dict[str, float]:
     size = sum(file.stat().st_size for file in (folder / "index").rglob("*") if file.is_file())
     asked = [Query(str(i), text) for i, text in enumerate(queries_from(texts, queries))]
     analysed = [index.analyse(query.text) for query in asked]
-    searched, found = processor(lambda: index.tops(analysed, BEST, stream="text"))
+    searched, found = processor(lambda: index.search_many(analysed, BEST, field="text"))
     chosen = [text.replace("@title", "@text") for text in SETS["ohsumed"].texts if text.endswith("@title")]
     features = parse_features(", ".join(chosen))
 
-    def extracted(source: Index | Shards) -> int:
+    def extracted(source: Index) -> int:
         for first in range(0, len(asked), STRETCH):
             some = zip(asked[first : first + STRETCH], found[first : first + STRETCH], strict=True)
             extract_many([candidates_of(source, query, rows) for query, (rows, _) in some], features)
         return sum(len(rows) for rows, _ in found)
 
     took, pairs = processor(lambda: extracted(index))
-    (folder / "pieces").mkdir()
-    dealt, _ = processor(lambda: deal(as_collection(texts), folder / "pieces", verbose=False))
-    shards = sharded(texts, folder / "shards")
-    from_shards, _ = processor(lambda: [shards.top(one, BEST, stream="text") for one in analysed])
-    took_again, _ = processor(lambda: extracted(shards))
     return {
         "index": built / words, "index_bytes": size / words, "search": searched / queries / documents,
-        "feature": took / pairs / len(features), "deal": dealt / words,
-        "shard_search": from_shards / queries / documents, "shard_feature": took_again / pairs / len(features),
+        "feature": took / pairs / len(features),
     }  # fmt: skip
 
 
-def candidates_of(source: Index | Shards, query: Query, rows: Any) -> Candidates:
+def candidates_of(source: Index, query: Query, rows: Any) -> Candidates:
     """The counts of a query's candidates."""
     return source.candidates(query, rows, np.zeros(len(rows), np.int32))
 
 
-def sharded(texts: list[str], folder: Path) -> Shards:
-    """The same documents in shards."""
-    size = ceil(len(texts) / SHARDS)
-    for i in range(SHARDS):
-        cut = [(f"d{n}", text) for n, text in enumerate(texts)][i * size : (i + 1) * size]
-        documents = [Document(name, {"text": text}) for name, text in cut]
-        build_index(replace(as_collection([]), read=partial(iter, documents)), folder / f"{i}")
-    return save_shards(folder, [str(i) for i in range(SHARDS)])
-
-
 def of_data(queries: int, trees: int, folder: Path) -> dict[str, float]:
     """Partitions, training, scoring and evaluation."""
-    data = make(queries, LIST, FEATURES, labels=5, dtype=np.float32)
+    data = make_dataset(queries, LIST, FEATURES, labels=5, dtype=np.float32)
     write_letor(data, folder / "data.txt")
     cut, _ = processor(lambda: write_partitions(folder / "data.txt", folder / "parts", 50_000, dtype="float32"))
     loaded, read = processor(lambda: read_partitions(folder / "parts"))
-    LambdaMART(rounds=1).fit(make(20, 20))  # what a process does once is not counted
-    first, model = processor(lambda: LambdaMART(rounds=1, patience=None).fit(read))
-    all_trees, model = processor(lambda: LambdaMART(rounds=1 + trees, patience=None).fit(read))
+    LambdaMART(rounds=1).fit(make_dataset(20, 20))  # what a process does once is not counted
+    first, model = processor(lambda: LambdaMART(rounds=1, early_stopping_rounds=None).fit(read))
+    all_trees, model = processor(lambda: LambdaMART(rounds=1 + trees, early_stopping_rounds=None).fit(read))
     scored, scores = processor(lambda: model.predict(read))
     write_scores(scores, folder / "scores.txt")
     judged = min(processor(lambda: evaluate(read, scores, MEASURES))[0] for _ in range(3))
@@ -271,11 +246,9 @@ def from_text(size: Size, c: Costs) -> list[Step]:
 def on_cluster(size: Size, c: Costs) -> list[Step]:
     """The same by `pippin build --dask`: what one process does, and what workers share."""
     return [
-        Step("one process: documents to pieces", (size.pages, size.words), c.deal),
-        Step("one worker: index of all", (size.pages, size.words), c.index),
-        Step("shared: indexes of the shards", (size.pages, size.words), c.index),
-        Step("shared: candidates", (size.queries, size.pages), c.shard_search),
-        Step("shared: features", (size.pairs, size.features), c.shard_feature),
+        Step("one process: index", (size.pages, size.words), c.index),
+        Step("shared: candidates", (size.queries, size.pages), c.search),
+        Step("shared: features", (size.pairs, size.features), c.feature),
     ]
 
 

@@ -216,7 +216,7 @@ def main() -> None:
     os.environ["PIPPIN_THREADS"] = "1"
     data = training(asked.features)
     for leaves in asked.leaves:
-        model = MART(rounds=asked.trees, leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
+        model = MART(rounds=asked.trees, num_leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
         print(f"\n{asked.trees:,} trees × {leaves} leaves, {asked.features} features, {asked.documents:,} documents\n")
         for engine in PEERS.values():
             engine.score, engine.seconds = None, []

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pippin.evaluation.significance import ValueTable, compare_systems
+from pippin.evaluation.significance import compare_systems
+from pippin.evaluation.value_table import ValueTable
 
 FloatArray = NDArray[np.float64]
 SAMPLES = 100_000
@@ -77,7 +78,7 @@ def main() -> None:
     print(f"{'SciPy permutation_test (scaled)':42} {scipy_seconds:9.2f} s")
     for test in ("randomization", "tukey-randomization"):
         for threads in (1, 2):
-            seconds = best(partial(compare_systems, scores, test, samples=SAMPLES, threads=threads))
+            seconds = best(partial(compare_systems, scores, test, resamples=SAMPLES, threads=threads))
             ratios = f"NumPy ÷ {numpy_seconds / seconds:.1f}, SciPy ÷ {scipy_seconds / seconds:.0f}"
             note = ratios if test == "randomization" else ""
             print(f"{f'pippin {test}, {threads} thread(s)':42} {seconds:9.2f} s   {note}")

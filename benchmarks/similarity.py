@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 import pippin
-from pippin.rankers.parts.alone import _similarity
+from pippin.rankers.steps.selectors import _similarity
 
 PAIRS, TURNS = 12, 3
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers.xendcg import XENDCG, CrossEntropy
 
 SEEDS = range(1, 21)
@@ -59,7 +59,7 @@ def show_folds(name: str, folder: Path) -> None:
     folds = [
         [read_letor(folder / f"Fold{k}" / f"{part}.txt") for part in ("train", "vali", "test")] for k in range(1, 6)
     ]
-    judges = [[Judge(fold[2], measure, "official") for measure in MEASURES] for fold in folds]
+    judges = [[Objective(fold[2], measure, "official") for measure in MEASURES] for fold in folds]
     for who, scores in (("LightGBM", built_in), ("pippin", ours)):
         means = np.empty((len(SEEDS), len(MEASURES)))
         for i, seed in enumerate(SEEDS):

@@ -81,7 +81,7 @@ def axe() -> Callable[[Any], list[Any]]:
     def look(page: Any) -> list[Any]:
         if not page.evaluate("'axe' in window"):
             page.evaluate(script)
-        found: list[Any] = page.evaluate(WRONG)
-        return found
+        result: list[Any] = page.evaluate(WRONG)
+        return result
 
     return look

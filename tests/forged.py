@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pippin.manifest import CHECKSUMS, Format
+from pippin.storage.manifest import CHECKSUMS, FolderFormat
 
 
-def forge(folder: Path, kind: Format, /, **changes: Any) -> None:
+def forge(folder: Path, kind: FolderFormat, /, **changes: Any) -> None:
     """Change what the manifest says, and make the checksums fit the files as they are now."""
     manifest = folder / kind.file
     record = json.loads(manifest.read_text(encoding="utf-8"))

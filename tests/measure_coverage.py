@@ -1,6 +1,6 @@
 """How much of Pippin do its tests run? Lines and branches, of the Python rooms and of the kernels in C++.
 
-    python -m tests.measure_coverage                     all tests, then docs/coverage.md
+    python -m tests.measure_coverage                     all tests, then docs/notes/coverage.md
     python -m tests.measure_coverage tests/evaluation    these tests, added to what was measured before
     python -m tests.measure_coverage --report --missing  no tests: the table again, and the lines that nothing runs
 
@@ -101,14 +101,14 @@ def python_files() -> dict[str, tuple[Counted, list[int]]]:
     settings = f"--rcfile={ROOT / 'pyproject.toml'}"
     sh(sys.executable, "-m", "coverage", "combine", settings, "--keep", "-q", f"--data-file={combined}", *files)
     sh(sys.executable, "-m", "coverage", "json", settings, "-q", f"--data-file={combined}", "-o", told)
-    found = {}
+    results = {}
     for name, file in json.loads(told.read_text())["files"].items():
         total = file["summary"]
         counted = Counted(
             total["num_statements"], total["covered_lines"], total["num_branches"], total["covered_branches"]
         )
-        found[str(Path(name).resolve().relative_to(SITE / "pippin"))] = (counted, file["missing_lines"])
-    return found
+        results[str(Path(name).resolve().relative_to(SITE / "pippin"))] = (counted, file["missing_lines"])
+    return results
 
 
 def native_files() -> dict[str, tuple[Counted, list[int]]]:
@@ -166,7 +166,7 @@ def table(files: Mapping[str, tuple[Counted, list[int]]]) -> list[str]:
 
 
 def write_page(files: Mapping[str, tuple[Counted, list[int]]]) -> None:
-    """docs/coverage.md."""
+    """docs/notes/coverage.md."""
     text = [
         "# What the tests run",
         "",
@@ -178,7 +178,7 @@ def write_page(files: Mapping[str, tuple[Counted, list[int]]]) -> None:
         *table(files),
         "",
     ]
-    (ROOT / "docs" / "coverage.md").write_text("\n".join(text))
+    (ROOT / "docs" / "notes" / "coverage.md").write_text("\n".join(text))
 
 
 def main(arguments: list[str]) -> int:

@@ -12,16 +12,16 @@ from tests.reference import near
 from tests.twins.query import Label
 from tests.twins.shelf import TWINS, value
 
-from pippin.data.trec import Judgements, Run
-from pippin.evaluation.axis import GainTable, UnitNumber, Whole
+from pippin.data.qrels import Qrels, Run
+from pippin.evaluation.axis import GainTable, Integer, UnitNumber
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.evaluate import evaluate_tool
-from pippin.evaluation.measures import KINDS, Kind
+from pippin.evaluation.evaluation import evaluate_tool
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
 from pippin.evaluation.tools import Tool
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Plottable:
     """A query as drawn: labels and scores of retrieved documents, and labels of documents that were not retrieved."""
 
     labels: tuple[Label, ...]
@@ -44,60 +44,60 @@ def labels(most: int = 4) -> st.SearchStrategy[Label]:
 
 
 @st.composite
-def queries(draw: st.DrawFn, longest: int = 12, tied: bool = False, most: int = 4) -> Drawn:
+def queries(draw: st.DrawFn, longest: int = 12, tied: bool = False, most: int = 4) -> Plottable:
     """One query; without ties every score is another."""
     listed = tuple(draw(st.lists(labels(most), max_size=longest)))
     if tied:
         scores = tuple(draw(st.lists(st.sampled_from([0.25, 1.0, 1.5]), min_size=len(listed), max_size=len(listed))))
     else:
         scores = tuple(map(float, draw(st.permutations(range(len(listed))))))
-    return Drawn(listed, scores, tuple(draw(st.lists(st.integers(-1, most), max_size=4))))
+    return Plottable(listed, scores, tuple(draw(st.lists(st.integers(-1, most), max_size=4))))
 
 
 GAINS: tuple[Any, ...] = ("label", "exp2", (0.0, 1.0, 3.0, 7.0, 15.0), (0.0, 0.0, 0.5, 2.0, 2.0))
 UNSORTED_GAIN = (0.0, 2.0, 1.0, 5.0, 3.0)
 # values to draw of an axis besides its named ones, by their form
 FREE: dict[type, tuple[Any, ...]] = {
-    Whole: (1, 2, 5),
+    Integer: (1, 2, 5),
     UnitNumber: (0.0, 0.5, 1.0),
     GainTable: (*GAINS[2:], UNSORTED_GAIN),
     type(None): (),
 }
 # what tests set themselves: all that looks at scores and ids, which definitions do not know
-SETTLED: dict[str, Any] = {"ties": "input", "order": "score", "score_floor": "none", "own_document": "keep",
-                           "ties_across": "query"}  # fmt: skip
+SETTLED: dict[str, Any] = {"ties": "input", "list_order": "score", "score_floor": "none", "self_retrieval": "keep",
+                           "tie_scope": "query"}  # fmt: skip
 
 
 def values_of(name: str) -> list[Any]:
     """Values of an axis, the named ones and some of the others; labels go up to 4, so ERR's top grade is no less."""
-    drawn = [*AXES[name].named.values(), *FREE[type(AXES[name].free)]]
-    if name == "held":  # a value that lies between two short decimals goes up or down by its last bit
+    drawn = [*AXES[name].values.values(), *FREE[type(AXES[name].value_type)]]
+    if name == "value_rounding":  # a value that lies between two short decimals goes up or down by its last bit
         return ["float64", "float32", 5]
-    if name == "unjudged":  # a label that no pool knows has no meaning where a measure counts the pool
+    if name == "unjudged_documents":  # a label that no pool knows has no meaning where a measure counts the pool
         return ["zero", "drop"]
-    return [value for value in drawn if name != "err_top" or value not in (1, 2)]
+    return [value for value in drawn if name != "err_max_grade" or value not in (1, 2)]
 
 
-def conventions(kind: Kind | None = None) -> st.SearchStrategy[Convention]:
+def conventions(kind: MeasureDefinition | None = None) -> st.SearchStrategy[Convention]:
     """Any value on any axis, or on those that a kind hears: the others do not change it, which has a law of its own."""
     return st.fixed_dictionaries(
         {
             name: st.just(SETTLED[name]) if name in SETTLED else st.sampled_from(values_of(name))
             for name in AXES
-            if kind is None or kind.hears(name)
+            if kind is None or kind.depends_on(name)
         }
     ).map(lambda drawn: Convention(**drawn))
 
 
 def judged_under(convention: Convention) -> int:
     """The largest label that may be drawn: ERR may take labels as probabilities."""
-    return 1 if convention.err_top == "probability" else 4
+    return 1 if convention.err_max_grade == "probability" else 4
 
 
 @st.composite
 def cases(
-    draw: st.DrawFn, longest: int = 12, tied: bool | None = False, most: int = 4, kind: Kind | None = None
-) -> tuple[list[Drawn], Convention]:
+    draw: st.DrawFn, longest: int = 12, tied: bool | None = False, most: int = 4, kind: MeasureDefinition | None = None
+) -> tuple[list[Plottable], Convention]:
     """Up to so many queries with labels that fit the convention; `tied` None: some with ties, some without."""
     convention = draw(conventions(kind))
     ties = st.booleans() if tied is None else st.just(tied)
@@ -105,7 +105,7 @@ def cases(
     return draw(st.lists(query, min_size=1, max_size=most)), convention
 
 
-def collection(drawn: Sequence[Drawn]) -> tuple[Judgements, Run]:
+def collection(drawn: Sequence[Plottable]) -> tuple[Qrels, Run]:
     """Queries q0, q1, … as judgements and a run."""
     judged: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
@@ -113,7 +113,7 @@ def collection(drawn: Sequence[Drawn]) -> tuple[Judgements, Run]:
         judged[f"q{q}"] = {f"q{q}d{i}": label for i, label in enumerate(query.labels) if label is not None}
         judged[f"q{q}"] |= {f"q{q}x{i}": label for i, label in enumerate(query.missed)}
         run[f"q{q}"] = {f"q{q}d{i}": score for i, score in enumerate(query.scores)}
-    return Judgements.of(judged), Run.of(run)
+    return Qrels.from_dict(judged), Run.from_dict(run)
 
 
 def as_tool(convention: Convention) -> Tool:
@@ -127,15 +127,19 @@ def rule_of(tool: Tool, text: str) -> tuple[Any, ...]:
     """
     measure = tool.measure(text)
     convention = tool.convention_for(measure)
-    heard = (name for name, axis in AXES.items() if axis.everywhere or KINDS[measure.kind].hears(name))
-    return (measure, *(getattr(convention, name) for name in heard), convention.average)
+    heard = (
+        name
+        for name, axis in AXES.items()
+        if axis.affects_all_measures or MEASURE_DEFINITIONS[measure.kind].depends_on(name)
+    )
+    return (measure, *(getattr(convention, name) for name in heard), convention.averaging)
 
 
 # every kind at cutoffs inside and beyond a list, with parameters of its own: text, kind, cutoff, parameters
 Asked = tuple[str, str, int | None, dict[str, float]]
 
 
-def asked_of(kind: Kind) -> list[Asked]:
+def asked_of(kind: MeasureDefinition) -> list[Asked]:
     """A kind as it may be asked for; its twin says which of its parameters are worth trying."""
     cutoffs: dict[str, tuple[int | None, ...]] = {"never": (None,), "required": (1, 3, 10)}
     asked = []
@@ -146,10 +150,10 @@ def asked_of(kind: Kind) -> list[Asked]:
     return asked
 
 
-ASKED = [asked for kind in KINDS.values() if kind.name in TWINS for asked in asked_of(kind)]
+ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS for asked in asked_of(kind)]
 
 
-def per_query(drawn: Sequence[Drawn], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:
+def per_query(drawn: Sequence[Plottable], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:
     """What Pippin says of these queries, by measure; NaN where a query is left out."""
     judgements, run = collection(drawn)
     found = evaluate_tool(judgements, run, asked, as_tool(convention), {}, "drawn").per_query
@@ -157,15 +161,15 @@ def per_query(drawn: Sequence[Drawn], convention: Convention, asked: Sequence[st
 
 
 def unlike_their_twins(
-    drawn: Sequence[Drawn], convention: Convention, asked: Sequence[Asked] = ASKED
+    drawn: Sequence[Plottable], convention: Convention, asked: Sequence[Asked] = ASKED
 ) -> dict[str, tuple[str, float, float]]:
     """Kinds whose value differs from their definition's, with an example: what was asked, ours, the twin's."""
     found = per_query(drawn, convention, [text for text, *_ in asked])
     top = max((label for query in drawn for label in query.judged), default=0)
     unlike = {}
     # Sums in another order differ in the last bit, which decides where a value stands half-way between two digits.
-    step = {"half-up-2": 0.01, "float32": 1e-7}.get(str(convention.held), 1e-12)
-    step = 10.0**-convention.held if isinstance(convention.held, int) else step
+    step = {"half-up-2": 0.01, "float32": 1e-7}.get(str(convention.value_rounding), 1e-12)
+    step = 10.0**-convention.value_rounding if isinstance(convention.value_rounding, int) else step
     for text, kind, cutoff, own in asked:
         for query, ours in zip(drawn, found[text], strict=True):
             theirs = value(kind, query.ranked, query.judged, convention, cutoff, max(top, 0), **own)

@@ -65,7 +65,7 @@ def test_a_line_is_kept_beside_what_others_have_measured(contest: ModuleType, tm
 
 def test_every_section_has_its_markers_in_the_page(contest: ModuleType) -> None:
     lines, tables = importlib.import_module("lines"), importlib.import_module("tables")
-    page = (FOLDER.parents[1] / "docs" / "performance.md").read_text()
+    page = (FOLDER.parents[1] / "docs" / "notes" / "performance.md").read_text()
     for section in {line.section for line in lines.LINES} | {"limits", "growth", "versions"}:
         assert tables.put(page, section, "x\n") != page
     with pytest.raises(SystemExit, match="no markers for other"):

@@ -32,4 +32,4 @@ def right() -> None:
     assert_type(pippin.evaluate([1], [1.0], qid=[1]).mean["NDCG@10"], float)
     pippin.read("x")
     assert_type(pippin.tools["a"].title, str)
-    pippin.rankers.LambdaMART(rounds=5, depth=None).fit([], qid=[]).predict([]).shape
+    pippin.rankers.LambdaMART(rounds=5, truncation_level=None).fit([], qid=[]).predict([]).shape

@@ -24,8 +24,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 Done = subprocess.CompletedProcess[str]
 # What the commands import when they begin; whatever looks for plug-ins is left to them.
-PACKAGES = ("pippin.cli", "pippin.rankers", "pippin.rankers.steps", "pippin.collection.features")
-MODULES = ("pippin.bench.runner", "pippin.collection.build", "pippin.collection.named", "pippin.evaluation.compare")
+PACKAGES = ("pippin.cli", "pippin.rankers", "pippin.rankers.steps", "pippin.collections.features")
+MODULES = (
+    "pippin.benchmarks.runner",
+    "pippin.collections.build",
+    "pippin.collections.sources",
+    "pippin.evaluation.compare",
+)
 
 
 def pippin(*arguments: str, cwd: Path, environment: Mapping[str, str]) -> Done:

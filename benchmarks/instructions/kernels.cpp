@@ -5,15 +5,15 @@
 #include <map>
 #include <string>
 
-#include "correlation.hpp"
-#include "forest.hpp"
-#include "lambda.hpp"
-#include "letor.hpp"
-#include "links.hpp"
-#include "measures.hpp"
-#include "rank.hpp"
-#include "run_ranks.hpp"
-#include "trec.hpp"
+#include "statistics/correlation.hpp"
+#include "scoring/forest.hpp"
+#include "training/lambdas.hpp"
+#include "text/letor.hpp"
+#include "graph/links.hpp"
+#include "measures/measures.hpp"
+#include "ranking/rank.hpp"
+#include "ranking/streaming_rank.hpp"
+#include "text/trec.hpp"
 
 using namespace pippin;
 

@@ -4,10 +4,10 @@ python benchmarks/side_by_side [--only LINE]… [--long] [--without NAME]… [--
                                [--limits] [--growth] [--docs] [--json FILE]
 
 What is measured is kept in a file of records (`--json`, benchmarks/measured.json) as soon as a line is done, so that
-lines can be measured one at a time; `--docs` makes the tables of docs/performance.md from that file. With `--quick` all
-sizes are about a tenth, and nothing is kept. Lines that take minutes are measured with `--long`, or by name. trec_eval
-takes part where TREC_EVAL names its binary, RankLib where RANKLIB_CLASSPATH names its classes; lines on MQ2008 need the
-folder of data sets that PIPPIN_DATA names.
+lines can be measured one at a time; `--docs` makes the tables of docs/notes/performance.md from that file. With
+`--quick` all sizes are about a tenth, and nothing is kept. Lines that take minutes are
+measured with `--long`, or by name. trec_eval takes part where TREC_EVAL names its binary, RankLib
+where RANKLIB_CLASSPATH names its classes; lines on MQ2008 need the folder of data sets that PIPPIN_DATA names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from records import keep
 from tables import markdown, physical, plain, put
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT, PAGE, FIGURE = ROOT / "benchmarks/measured.json", ROOT / "docs/performance.md", ROOT / "docs/images/growth.svg"
+KEPT = ROOT / "benchmarks/measured.json"
+PAGE, FIGURE = ROOT / "docs/notes/performance.md", ROOT / "docs/images/growth.svg"
 
 
 def stamp() -> dict[str, Any]:
@@ -83,7 +84,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--growth", action="store_true", help="also how the cost grows from a thousand rows to ten million"
     )
-    parser.add_argument("--docs", action="store_true", help="make the tables of docs/performance.md")
+    parser.add_argument("--docs", action="store_true", help="make the tables of docs/notes/performance.md")
     parser.add_argument("--json", type=Path, default=KEPT, help="where the records are kept")
     return parser.parse_args()
 

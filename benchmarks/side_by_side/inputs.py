@@ -138,7 +138,7 @@ def _forest(folder: Path, size: int, leaves: int) -> None:
     from pippin.rankers.mart import MART
 
     data = training(136)
-    model = MART(rounds=1000, leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
+    model = MART(rounds=1000, num_leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
     model.save(folder / "trees.json")
     (folder / "trees.txt").write_text(
         model.boosters_[0].replace("\nfeature_names=", "\nobjective=regression\nfeature_names=", 1)

@@ -46,12 +46,12 @@ def frame(folder: Path) -> Work:
 def _with_ids(folder: Path) -> tuple[Any, Any]:
     """The columns as a data set whose documents have ids, which some tools settle ties by."""
     from pippin.data.dataset import Dataset
-    from pippin.data.texts import Texts
+    from pippin.kernels.strings import StringColumn
 
     known = np.load(folder / "columns.npz")
     starts = np.flatnonzero(np.concatenate(([True], known["qid"][1:] != known["qid"][:-1])))
     offsets = np.append(starts, len(known["qid"])).astype(np.int64)
-    ids = Texts.of(f"d{i}" for i in range(len(known["qid"])))
+    ids = StringColumn.of(f"d{i}" for i in range(len(known["qid"])))
     queries = tuple(map(str, range(len(starts))))
     return Dataset(np.empty((len(ids), 0)), known["labels"], offsets, queries, ids), known["scores"]
 
@@ -77,8 +77,8 @@ def tau_ap(folder: Path) -> Work:
 
 
 def pagerank(folder: Path) -> Work:
-    from pippin.collection.graph import Graph
-    from pippin.collection.ranks import pagerank as ranks
+    from pippin.collections.links.graph import Graph
+    from pippin.collections.links.link_analysis import pagerank as ranks
 
     known = np.load(folder / "graph.npz")
     graph = Graph.of(int(known["pages"]), known["sources"].astype(np.int32), known["targets"].astype(np.int32))
@@ -93,7 +93,7 @@ def scored(folder: Path) -> Work:
 def _index(folder: Path) -> Any:
     from index import as_collection
 
-    from pippin.collection.index import build_index
+    from pippin.collections.index.index import build_index
 
     texts = (folder / "texts.txt").read_text().splitlines()
     shutil.rmtree(folder / "bench.index", ignore_errors=True)
@@ -113,7 +113,8 @@ def searched(folder: Path, best: int = 10) -> Work:
 
     index, queries = _index(folder), (folder / "queries.txt").read_text().splitlines()
     return lambda: [
-        scores[:1] for _, scores in index.tops([index.analyse(q) for q in queries], best, stream="text", k1=K1, b=B)
+        scores[:1]
+        for _, scores in index.search_many([index.analyse(q) for q in queries], best, field="text", k1=K1, b=B)
     ]
 
 
@@ -129,7 +130,7 @@ def _part(folder: Path, n: int) -> Any:
     return Dataset(known["features"], known["labels"], known["offsets"], ids)
 
 
-ALIKE = {"learning_rate": 0.1, "min_leaf": 20, "bags": 1, "row_fraction": 1.0, "feature_fraction": 1.0}
+ALIKE = {"learning_rate": 0.1, "min_data_in_leaf": 20, "n_bags": 1, "bagging_fraction": 1.0, "feature_fraction": 1.0}
 
 
 def lambdamart(folder: Path, trees: int = 30, leaves: int = 63) -> Work:
@@ -138,7 +139,7 @@ def lambdamart(folder: Path, trees: int = 30, leaves: int = 63) -> Work:
     data, held = _part(folder, 0), _part(folder, 1)
 
     def work() -> Work:
-        model = LambdaMART(rounds=trees, leaves=leaves, **ALIKE).fit(data)
+        model = LambdaMART(rounds=trees, num_leaves=leaves, **ALIKE).fit(data)
         return lambda: mean_ndcg(model.predict(held.features), held.labels, held.offsets)
 
     return work
@@ -152,11 +153,11 @@ def grid(folder: Path) -> Work:
     """Every point of a grid on every fold, with NDCG@10 on the validation part after each tree."""
     from pippin.data.dataset import concatenate
     from pippin.rankers.lambdamart import LambdaMART
-    from pippin.rankers.selection import select
+    from pippin.rankers.training import select
 
     parts = [_part(folder, n) for n in range(5)]
     folds = [(concatenate([parts[(n + i) % 5] for i in range(3)]), parts[(n + 3) % 5]) for n in range(5)]
-    ranker = LambdaMART(rounds=GRID_TREES, patience=GRID_TREES, **ALIKE)
+    ranker = LambdaMART(rounds=GRID_TREES, early_stopping_rounds=GRID_TREES, **ALIKE)
 
     def work() -> float:
         chosen = [select(ranker, train, valid, grid=GRID, measure="NDCG@10") for train, valid in folds]
@@ -169,8 +170,8 @@ def link_features(folder: Path) -> Work:
     """All link features of a thousand candidates in a web of pages, each time as of a new query."""
     from links import LINK_FEATURES, SyntheticIndex, candidates_of, synthetic_web
 
-    from pippin.collection.features import parse_features
-    from pippin.collection.graph import Graph
+    from pippin.collections.features import parse_features
+    from pippin.collections.links.graph import Graph
 
     known = np.load(folder / "graph.npz")
     graph = Graph.of(int(known["pages"]), known["sources"].astype(np.int32), known["targets"].astype(np.int32))

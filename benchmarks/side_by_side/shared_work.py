@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-GRID = {"leaves": (4, 10, 31), "min_leaf": (5, 20, 50)}
+GRID = {"num_leaves": (4, 10, 31), "min_data_in_leaf": (5, 20, 50)}
 GRID_TREES = 100
 
 

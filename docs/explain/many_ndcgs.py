@@ -2,16 +2,16 @@
 
 # %% [markdown]
 # # Why one ranking has many NDCGs
-# **In one sentence:** NDCG is a recipe with open places, every tool fills them in its own way, and Pippin writes down how.
+# **Summary:** the definition of NDCG leaves choices open, every tool makes them differently, and Pippin makes them explicit.
 #
 # ## By hand
-# One query, three documents, in the order in which a system put them, with the labels that people gave: 1, 2, 0.
-# DCG adds up what each document is worth, divided by how deep it stands; NDCG divides by the best DCG that was possible:
+# One query has three documents, ranked by a system, with the labels 1, 2, 0. DCG sums the gain of each document times the discount of its rank; NDCG
+# divides by the DCG of the ideal order:
 #
 # $$\mathrm{DCG@}k = \sum_{r=1}^{\min(k,n)} g(y_r)\, d(r), \qquad \mathrm{NDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{ideal\ DCG@}k}$$
 #
-# with *gain* $g$ and *discount* $d$. Two tools fill these places differently. The textbook (`official`) takes
-# $g(y) = 2^y - 1$ and $d(r) = 1/\log_2(1 + r)$; trec_eval takes the label itself, $g(y) = y$:
+# with *gain* $g$ and *discount* $d$. Two tools choose them differently. The textbook (`official`) uses
+# $g(y) = 2^y - 1$ and $d(r) = 1/\log_2(1 + r)$; trec_eval uses the label, $g(y) = y$:
 
 # %%
 from math import log2
@@ -37,35 +37,35 @@ found = pippin.evaluate(labels, scores, "NDCG@10", ["official", "trec_eval9"], q
 [found[tool].mean["NDCG@10"] for tool in found]
 
 # %% [markdown]
-# The same two numbers. Neither is wrong: the first says that a document of label 2 is worth three of label 1, the second that it is worth two.
+# Pippin gives the same numbers. Neither is wrong: in the first, a document of label 2 is worth three of label 1; in the second, two.
 #
-# ## The open places
-# | place | what tools do | what it does to the mean |
+# ## The choices
+# | choice | values | effect on the mean |
 # |---|---|---|
-# | what a label is worth (*gain*) | $2^y - 1$ · $y$ · relevant or not | some hundredths |
-# | how much a rank counts (*discount*) | $1/\log_2(1+r)$ · LETOR's, which treats ranks 1 and 2 alike | some hundredths |
-# | a query without a relevant document (*empty*) | 0 · 1 · left out | as much as the share of such queries |
-# | a list of fewer than $k$ documents (*short list*) | as it is · 0 | as much as the share of such queries |
-# | what is ideal | the best order of the list · of all that was judged | depends on what the run missed |
-# | equal scores (*ties*) | order of the file · name of the document · the mean over all orders | [much, with coarse scores](ties.md) |
-# | which queries count | judged · retrieved · both | depends on what the run missed |
+# | gain of a label | $2^y - 1$ · $y$ · relevant or not | a few hundredths |
+# | discount of a rank | $1/\log_2(1+r)$ · LETOR's, which treats ranks 1 and 2 alike | a few hundredths |
+# | a query without a relevant document (*empty*) | 0 · 1 · left out | up to the share of such queries |
+# | a list of fewer than $k$ documents (*short list*) | as it is · 0 | up to the share of such queries |
+# | what is ideal | the best order of the list · of all judged documents | depends on the documents that the run missed |
+# | equal scores (*ties*) | order of the file · document id · the mean over all orders | [much, with coarse scores](ties.md) |
+# | which queries count | judged · retrieved · both | depends on the run |
 #
-# These are the large ones. [Conventions](../conventions.md) has all the axes, and every tool's choice on each of them.
+# These are the most important ones. [Tools and conventions](../conventions.md) lists all axes.
 #
-# ## One place at a time
-# In Pippin every choice is an argument that can be laid over a tool's own. Two queries, of which the second has nothing relevant:
+# ## One choice at a time
+# In Pippin every choice is an argument that overrides the tool's. Of these two queries, the second is empty:
 
 # %%
 labels, scores, qid = [1, 2, 0, 0, 0], [3.0, 2.0, 1.0, 2.0, 1.0], [1, 1, 1, 2, 2]
-for changed in ({}, {"gain": "label"}, {"discount": "letor"}, {"empty": 1}, {"empty": None}, {"short": "zero"}):
+for changed in ({}, {"gain": "label"}, {"discount": "letor"}, {"empty": 1}, {"empty": None}, {"short_lists": "zero"}):
     print(f"{pippin.evaluate(labels, scores, 'NDCG@10', 'official', qid=qid, **changed)['NDCG@10']:.4f}", changed)
 
 # %% [markdown]
-# The two choices that look like footnotes, empty queries and short lists, move the number most. That is how LETOR's script comes to
-# 0.17 and LightGBM to 0.73 for one ranking of MQ2008: in LETOR's data half of the queries are short, and a third are empty.
+# The rules for empty queries and short lists change the number most. This is why LETOR's script gives 0.17 and LightGBM 0.73 for one ranking of MQ2008:
+# half of its queries are short, and a third are empty.
 #
-# ## What to do about it
-# - Say the tool with the number: “NDCG@10 (trec_eval 9)”.
-# - Compare numbers of one tool only, or [reconcile](sharing_out.md) them first.
-# - See whether the winner depends on it: `pippin compare … --tool all`.
-# - Ask `pippin audit DATA` whether the data has empty or short queries at all. Where it has none, most tools agree.
+# ## What to do
+# - State the tool with the number: “NDCG@10 (trec_eval 9)”.
+# - Compare only numbers of one tool, or [reconcile](sharing_out.md) them first.
+# - Check whether the winner depends on the tool: `pippin compare … --tool all`.
+# - Check with `pippin audit DATA` whether the data have empty or short queries. Without them, most tools agree.

@@ -2,11 +2,11 @@
 
 # %% [markdown]
 # # Evaluate your run
-# **You get:** the number that a given tool would print for your ranking, a look at the queries behind it, and a line for your
-# paper that others can check. Five minutes.
+# In five minutes you will compute the number that a given tool prints for your ranking, inspect the queries behind it, and get a line for your paper that
+# others can check.
 #
 # ## Two files
-# What people judged: a line says query, 0 (unused), document, label. The larger the label, the better the document.
+# Judgements (qrels): query, 0 (unused), document, label. A larger label is better.
 
 # %% [file qrels.txt]
 # q1 0 apple 2
@@ -17,8 +17,7 @@
 # q3 0 fig 1
 
 # %% [markdown]
-# What your system found: query, Q0 (unused), document, rank (unused, the score decides), score, name of the system. Every search
-# library writes this format; [others are read too](../data.md).
+# A run: query, Q0 (unused), document, rank (unused; the score decides), score, name of the system. [Other formats](../data.md) are supported, too.
 
 # %% [file run.txt]
 # q1 Q0 pear 1 3.0 mine
@@ -29,32 +28,31 @@
 # q2 Q0 plum 3 1.0 mine
 
 # %% [markdown]
-# ## One number, as one tool prints it
+# ## Evaluate as one tool
 
 # %%
 # !pippin eval qrels.txt run.txt --measure NDCG@10 --tool trec_eval9
 
 # %% [markdown]
-# 0.7149 is what trec_eval 9 prints, to the last digit. Read the line below the table before you believe it. **2 queries**: `q3` is
-# judged, but your system found nothing for it, and trec_eval leaves such a query out of the mean. **1 with ties**: `apple` and
-# `stone` have the same score, so their order is an accident; trec_eval sorts them by name, backwards, and so puts `stone` first.
+# trec_eval 9 prints the same number, 0.7149. Note the line below the table. **2 queries**: `q3` is judged, but the run lacks documents for it, and
+# trec_eval leaves such a query out of the mean. **1 with ties**: `apple` and `stone` have the same score; trec_eval orders them by descending document
+# id, so `stone` comes first.
 #
-# Which query is the weak one?
+# To find the weak query:
 
 # %%
 # !pippin eval qrels.txt run.txt --measure NDCG@10,RR --tool trec_eval9 --per-query
 
 # %% [markdown]
-# `q2` begins with `leaf`, which nobody judged, and which therefore counts as not relevant. RR, one over the rank of the first relevant
-# document, says it plainly: 1/2.
+# `q2` begins with `leaf`, which is unjudged and therefore counts as not relevant. RR, the reciprocal rank of the first relevant document, is 1/2.
 #
-# ## The same ranking in other tools
+# ## Evaluate as other tools
 
 # %%
 # !pippin eval qrels.txt run.txt --measure NDCG@10 --tool official,trec_eval9,sklearn,lightgbm,letor4
 
 # %% [markdown]
-# From 0 to 0.74, for six lines. The nineteen classic tools as a picture (`tool="all"` asks all 56):
+# The values range from 0 to 0.74. The nineteen classic tools as a figure (`tool="all"` has all 56):
 
 # %%
 import pippin
@@ -62,18 +60,17 @@ import pippin
 pippin.evaluate("qrels.txt", "run.txt", "NDCG@10", tool="classic").plot()
 
 # %% [markdown]
-# None of them computes wrongly. The tools make different choices, and rarely say so. `letor4` gives 0 to lists of fewer than ten documents;
-# `official`, the textbook's definition, counts `q3` as 0. Which choice is worth how much?
+# None of them is wrong; they make different choices. `letor4` gives 0 to lists of fewer than ten documents; `official`, the textbook definition,
+# counts `q3` as 0. `reconcile` shows the effect of each choice:
 
 # %%
 # !pippin reconcile qrels.txt run.txt --measure NDCG@10 --tool trec_eval9,official
 
 # %% [markdown]
-# The first sentence is the answer, the bars show it: leaving `q3` out of the mean is worth almost all of the difference.
-# [How the shares are computed](../explain/sharing_out.md).
+# Almost all of the difference comes from leaving `q3` out of the mean. [How the shares are computed](../explain/sharing_out.md).
 #
-# ## The same in Python
-# `pippin.evaluate` takes files, dicts, arrays with query ids, or frames: whatever you hold.
+# ## In Python
+# `pippin.evaluate` accepts files, dicts, arrays with query ids, and frames:
 
 # %%
 judged = {"q1": {"apple": 2, "pear": 1, "stone": 0}, "q2": {"plum": 1, "quince": 2}}
@@ -85,9 +82,9 @@ found
 found.per_query["NDCG@10"]
 
 # %% [markdown]
-# ## What to write into the paper
-# Write the tool with the measure: “NDCG@10 (trec_eval 9)”. A reader can then compute the same number, with `--tool trec_eval9`,
-# with trec_eval itself, or with `pippin as trec_eval`, which takes trec_eval's arguments and prints its bytes:
+# ## Report the number
+# State the tool with the measure: “NDCG@10 (trec_eval 9)”. Readers can then compute the same number with `--tool trec_eval9`, with trec_eval itself, or
+# with `pippin as trec_eval`, which accepts trec_eval's arguments and prints the same bytes:
 
 # %%
 # !pippin as trec_eval -m ndcg_cut.10 -m map qrels.txt run.txt

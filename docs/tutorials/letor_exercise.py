@@ -2,22 +2,21 @@
 
 # %% [markdown]
 # # A class exercise: LETOR in an afternoon
-# **You get:** the whole way of a benchmark, from raw documents to a defended leaderboard, with questions for a class and the means to answer
-# them. An afternoon; the commands take minutes.
+# In an afternoon a class goes from raw documents to a leaderboard with significance tests, with questions to answer. The commands take minutes.
 #
-# LETOR (2007) made learning to rank comparable: fixed documents, fixed features, five folds, published baselines. We walk its recipe on
-# data that every machine has, the documentation of Python's own standard library. Modules, classes and functions are the pages,
-# names are the queries, and who documents what is the judgement.
+# LETOR (2007) made learning to rank comparable: fixed documents, fixed features, five folds, published baselines. We follow its recipe with the
+# documentation of Python's standard library. Modules, classes and functions are the pages, names are the queries, and a page is relevant if it
+# documents the name.
 #
 # ## 1. Build
 # Three tasks like those of TREC's web track: *topic distillation* (TD: which pages are the entry points of a topic?), *homepage finding*
-# (HP) and *named page finding* (NP). LETOR took a thousand documents for each query; twelve keep it short here.
+# (HP) and *named page finding* (NP). LETOR sampled a thousand documents per query; we take twelve to save time.
 
 # %%
 # !pippin build stdlib --sample 12 -o letor --quiet
 
 # %% [markdown]
-# The last numbers of each task are the honest part: what the sample lost, no ranker can bring back.
+# Note the last numbers of each task: a ranker cannot recover the relevant documents that the sample lost.
 #
 # **Question 1.** What is the best NDCG@10 that any ranker can reach on NP? What would it be with `--sample 100`, and what would that cost?
 
@@ -26,29 +25,29 @@
 # !head -1 letor/NP/QueryLevelNorm/Fold1/test.txt | cut -c 1-100
 
 # %% [markdown]
-# A line is a document: its label, its query, its features by number. There are three versions of the features: with gaps
-# (`Feature-null`), with gaps filled by the query's minimum (`Feature-min`), and scaled to 0 … 1 within each query (`QueryLevelNorm`).
+# Each line is a document: label, query, features by number. There are three versions of the features: with missing values (`Feature-null`), with missing
+# values replaced by the query's minimum (`Feature-min`), and scaled to 0 … 1 within each query (`QueryLevelNorm`).
 #
-# **Question 2.** What does `Feature-null` know that `Feature-min` does not? When would a ranker want to know it?
+# **Question 2.** Which information is in `Feature-null` but not in `Feature-min`? When is it useful for a ranker?
 #
 # ## 2. Audit before you train
-# Is the data set fit for a comparison at all?
+# Check the data set for problems:
 
 # %%
 # !pippin audit letor/NP/QueryLevelNorm/Fold1/test.txt
 
 # %% [markdown]
-# **Question 3.** A third of the queries have no relevant document in the sample. What does a tool that counts them as 1 make of a ranker that is
-# wrong everywhere? (`--all` says it for each tool.)
+# **Question 3.** A third of the queries are empty: the sample contains none of their relevant documents. Which value does a tool that counts them as 1
+# give to the worst possible ranker? (`--all` shows it for each tool.)
 #
-# ## 3. Bench
-# Three rankers, the same folds for all. Settings are chosen on validation, never on test.
+# ## 3. Benchmark
+# Three rankers on the same folds. Parameters are selected on the validation parts, never on the test parts.
 
 # %%
 # !pippin bench letor/NP/QueryLevelNorm -o results --ranker best-feature,regression,ranksvm --quick --quiet
 
 # %% [markdown]
-# ## 4. Defend it
+# ## 4. Test the conclusions
 
 # %%
 import pippin
@@ -61,20 +60,20 @@ board
 board.plot("means")
 
 # %% [markdown]
-# **Question 4.** Who beats whom? Write the sentence that you could defend before a reviewer, and the one that you could not.
+# **Question 4.** Which differences are significant? Write one sentence that you could defend to a reviewer, and one that you could not.
 #
-# How many queries would it take to tell the first from the second?
+# The number of queries needed to distinguish the first from the second:
 
 # %%
-from pippin.evaluation.effects import queries_needed
+from pippin.evaluation.significance import queries_needed
 
 first, second = (standing.ranker for standing in board.standings[:2])
-pair = board.board.tested.pair(first, second)
+pair = board.board.tests.pair(first, second)
 print(f"{first} - {second}: {pair.difference:+.4f} on {pair.n} queries, p = {pair.p_adjusted:.2f}")
 print(f"queries needed to see such a difference four times in five: {queries_needed([pair.effect])[0]:,.0f}")
 
 # %% [markdown]
-# **Question 5.** Who wins depends on the tool that computes NDCG. Does it here?
+# **Question 5.** The winner can depend on the tool that computes NDCG. Does it here?
 
 # %%
 for tool in ("official", "letor4", "trec_eval9", "lightgbm"):
@@ -82,8 +81,8 @@ for tool in ("official", "letor4", "trec_eval9", "lightgbm"):
     print(f"{tool:11}", ", ".join(f"{standing.ranker} {standing.mean:.4f}" for standing in under.standings))
 
 # %% [markdown]
-# Look at the first and the last line: the same lists, and numbers that nobody would think the same. Which choice makes the difference? `pippin reconcile` needs one
-# ranking; we train one and ask.
+# Compare the first and the last line: the same rankings with very different numbers. To find the responsible choice, `pippin reconcile` needs one
+# ranking, so we train one ranker:
 
 # %%
 # !pippin train letor/NP/QueryLevelNorm/Fold1/train.txt --ranker ranksvm --out model.json --quiet
@@ -92,14 +91,14 @@ for tool in ("official", "letor4", "trec_eval9", "lightgbm"):
 
 # %% [markdown]
 # ## 5. Hand in
-# The page with the leaderboard, every pair and every query; and a check that nothing in the folder was changed since it was computed.
+# Write the page with leaderboard, pairwise tests and queries, and verify that the results have not changed:
 
 # %%
 # !pippin report results -o page.html
 # !pippin verify results
 
 # %% [markdown]
-# Hand in the folder `results`: anybody can recompute every number in it.
+# Hand in the folder `results`: others can recompute every number in it.
 #
-# **Further.** Bench all rankers (`--ranker all`) on the three tasks; train under another tool's choices (`--convention letor4`) and see
-# whether it matters ([a study of that](../study.md)); find out how many features are enough (`pippin select`).
+# **Further.** Benchmark all rankers (`--ranker all`) on the three tasks; train under another convention (`--convention letor4`) and check whether it
+# matters ([study](../study.md)); find out how many features are needed (`pippin study feature-curve`).

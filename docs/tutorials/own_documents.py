@@ -2,13 +2,13 @@
 
 # %% [markdown]
 # # Your own documents to a leaderboard
-# **You get:** from a folder of documents, some queries and judgements to a search index, a data set with features, trained rankers and
-# a leaderboard. Ten minutes, two commands.
+# In ten minutes and with two commands you will turn a folder of documents, queries and judgements into a search index, a data set with features,
+# trained rankers and a leaderboard.
 #
 # ## What you need
-# Three things in one folder: **documents**, **queries**, and **judgements** that say which document answers which query. Here the
-# documents are what `help()` says about Python's own syntax, which every Python brings along. Yours may be a folder of texts, JSONL, HTML,
-# an Elasticsearch dump, a TREC collection, an archive of them ([all forms](../collections.md#what-is-read)).
+# One folder with **documents**, **queries**, and **judgements** of which document is relevant for which query. Here the documents are the texts of
+# Python's `help()` about its syntax. Yours may be a folder of texts, JSONL, HTML,
+# an Elasticsearch dump, a TREC collection, an archive of them ([all formats](../collections.md#input-formats)).
 
 # %%
 import json
@@ -22,7 +22,7 @@ with open("python/documents.jsonl", "w", encoding="utf-8") as file:
 len(topics)
 
 # %% [markdown]
-# Fifteen questions, and for each the topics that answer it: 2 in full, 1 in part.
+# Fifteen queries with their relevant topics: label 2 answers it fully, 1 partly.
 
 # %%
 asked = {
@@ -52,15 +52,14 @@ with open("python/qrels.txt", "w", encoding="utf-8") as file:
 # !head -3 python/queries.tsv python/qrels.txt
 
 # %% [markdown]
-# ## What does Pippin see?
-# Before anything is computed, ask how the folder is understood:
+# ## Check what Pippin detects
+# Before you build, print how Pippin interprets the folder:
 
 # %%
 # !pippin build --explain python
 
 # %% [markdown]
-# Documents, queries and judgements were found, and each by the right name. If one were taken for something else, `--reader`, `--topics`
-# and `--judgements` say what is meant.
+# Documents, queries and judgements were detected correctly. Otherwise use `--input-format`, `--queries` and `--qrels`.
 #
 # ## First command: a data set
 
@@ -68,29 +67,27 @@ with open("python/qrels.txt", "w", encoding="utf-8") as file:
 # !pippin build python -o data --quiet
 
 # %% [markdown]
-# What happened: the documents were indexed; BM25 found candidates for each query; every candidate got its *features*, numbers such as
-# BM25 of the title or the length of the text; and the queries were dealt into five *folds*, so that rankers can be trained on some
-# queries and judged on others.
+# Pippin indexed the documents, retrieved candidates for each query by BM25, computed *features* such as BM25 of the title or the length of the text, and
+# split the queries into five *folds*, so that rankers are trained on some queries and tested on others.
 #
-# The second and third line are the honest ones. BM25 missed some relevant documents, and no ranker can bring them back: the NDCG@10 that
-# stands there is the ceiling.
+# Note the second and third line. BM25 missed some relevant documents, which a ranker cannot recover: the NDCG@10 in this line is the upper bound.
 #
-# The index answers queries already:
+# You can search the index now:
 
 # %%
 # !pippin search data/index "how do I catch an exception" -n 2
 
 # %% [markdown]
 # ## Second command: a leaderboard
-# Fifteen queries are few, so we take rankers that make do with few: the best single feature, and two linear ones.
+# Fifteen queries are few, so we use rankers that need few: the best single feature and two linear models.
 
 # %%
 # !pippin bench data -o results --ranker best-feature,ranksvm,listnet --quick --quiet
 
 # %% [markdown]
-# A *cell* is one ranker trained on one fold: 3 rankers × 5 folds. All are kept in `results`; the same command goes on where it was stopped.
+# A *cell* is one ranker trained on one fold: 3 rankers × 5 folds. All are stored in `results`; run the same command to resume after an interruption.
 #
-# ## Can the order be believed?
+# ## Is the order significant?
 
 # %%
 import pippin
@@ -102,8 +99,8 @@ board.plot("means")
 board
 
 # %% [markdown]
-# RankSVM is first, but the column *beats* is empty and the intervals overlap: fifteen queries cannot tell these rankers apart. With
-# fifty to a hundred judged queries the order begins to mean something.
+# RankSVM is first, but the column *better than* is empty and the intervals overlap: fifteen queries cannot distinguish these rankers.
+# Use at least fifty to a hundred judged queries.
 #
 # ## The page
 
@@ -111,7 +108,6 @@ board
 # !pippin report results -o page.html
 
 # %% [markdown]
-# `page.html` has everything: the leaderboard under every tool, every pair, each query with its two lists side by side.
+# `page.html` has the leaderboard under every tool, all pairwise tests, and for each query two ranked lists side by side.
 #
-# **Next:** [the benchmark in full](../bench.md); [features, links, sampling](../collections.md);
-# [put the winner into an engine](train_and_deploy.md).
+# **Next:** [benchmarks](../bench.md); [features, links, sampling](../collections.md); [deploy the winner](train_and_deploy.md).

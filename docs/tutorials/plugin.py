@@ -1,28 +1,28 @@
-"""A plug-in. Run cell by cell when the site is built; see tools/site/tutorials.py."""
+"""A plugin. Run cell by cell when the site is built; see tools/site/tutorials.py."""
 
 # %% [markdown]
 # # Bring your own measure and ranker
-# **You get:** a measure and a ranker of your own in every command, list, table and page, without a change of Pippin. One file, ten minutes.
+# In ten minutes you will write one file with a measure and a ranker, and use both in every command, list, table and page.
 #
 # ## The file
-# A **measure** turns a ranking into a number per query. Ours asks: is the first document as good as any? It gets the labels of all queries
-# in one array, each query's in rank order; `offsets` says where a query begins.
+# A **measure** maps a ranking to one number per query. Ours is 1 if the first document has the highest label. It receives the labels of all queries in
+# one array, in rank order within each query; `offsets` marks where a query begins.
 #
-# A **ranker** learns from a training set. Ours learns nothing: it adds up the features. `LinearRanker` brings the rest (scoring,
-# saving, exporting), and a parameter is one line with its default and its meaning.
+# A **ranker** learns from a training set. Ours only sums the features. `LinearRanker` implements scoring, saving and exporting; a parameter is one line
+# with default and description.
 
 # %% [file mine.py]
 # """A measure and a ranker of my own."""
 #
 # import numpy as np
 #
-# from pippin.evaluation.measures import Kind, register as register_measure
+# from pippin.evaluation.measures import MeasureDefinition, register as register_measure
 # from pippin.rankers import parameter, register
-# from pippin.rankers.parts.linear import LinearRanker
+# from pippin.rankers.linear import LinearRanker
 #
 #
 # def best_first(ranking, convention, measure):
-#     """1 where the first document has the query's highest label, else 0; NaN for a query without documents."""
+#     """Return 1 if the first document has the query's highest label, else 0; NaN for a query without documents."""
 #     values = np.full(len(ranking.query_ids), np.nan)
 #     for query, (start, end) in enumerate(zip(ranking.offsets[:-1], ranking.offsets[1:])):
 #         if end > start:
@@ -30,8 +30,8 @@
 #     return values
 #
 #
-# register_measure(Kind(
-#     "BestFirst", meaning="whether the first document is as good as any", formula="[label of rank 1 = highest label]",
+# register_measure(MeasureDefinition(
+#     "BestFirst", description="whether the first document is as good as any", formula="[label of rank 1 = highest label]",
 #     source="this tutorial", function=best_first, axes=("empty",), cutoff="never",
 # ))
 #
@@ -42,21 +42,21 @@
 #
 #     source = "this tutorial"
 #
-#     share: float = parameter(1.0, "what each feature counts")
+#     share: float = parameter(1.0, "weight of each feature")
 #
 #     def _fit(self, train, valid):
 #         self.coef_ = np.full(train.features.shape[1], self.share)
 
 # %% [markdown]
-# ## Is it known?
-# `--import` brings the file into any command. The description and the table of parameters come from the class.
+# ## Load the file
+# `--import` loads the file in any command. The description and the table of parameters come from the class.
 
 # %%
 # !pippin rankers sum --import ./mine.py
 
 # %% [markdown]
 # ## Use the measure
-# Two documents a query, one ranking that is right once and wrong once:
+# Two queries with two documents each, ranked correctly once:
 
 # %% [file qrels.txt]
 # q1 0 apple 2
@@ -74,8 +74,8 @@
 # !pippin eval qrels.txt run.txt --measure BestFirst,RR --per-query --import ./mine.py
 
 # %% [markdown]
-# ## Bench the ranker
-# A data set with three folds, in which the first feature counts most, and the sum against two rankers that learn:
+# ## Benchmark the ranker
+# Create a data set with three folds in which the first feature matters most, and compare the sum with two rankers that learn:
 
 # %%
 from pathlib import Path
@@ -100,14 +100,14 @@ for fold in range(1, 4):
 # !pippin leaderboard results --measure BestFirst --tool official --import ./mine.py | grep -A 4 interval
 
 # %% [markdown]
-# Your measure orders the table, your ranker stands in it with an interval and a test. RankSVM learned that the last two features are noise;
-# the sum counts them like the others.
+# Your measure orders the table, and your ranker is in it with an interval and a test. RankSVM learned that the last two features are noise; the sum uses
+# them like the others.
 #
-# Change `mine.py` and run the same command again: its cells, and no others, are computed anew, because the source of a plug-in
-# belongs to the identity of its results.
+# If you change `mine.py` and run the same command again, only its cells are recomputed, because the source of a plugin is part of the identity of its
+# results.
 #
-# ## Hand it to others
-# Copy `examples/pippin-plugin` from the repository: a package with one of each kind of thing (measure, tool, ranker, feature, reader,
-# drop-in, data set) and a test for each. Installed beside Pippin, its names are known without `--import`.
+# ## Share it
+# Copy `examples/pippin-plugin` from the repository: a package with a measure, tool, ranker, feature, reader, emulator and data set, and a test for each.
+# Once it is installed, its names are available without `--import`.
 #
-# **Next:** [Plug-ins](../plugins.md) lists everything that can be brought, and what is checked.
+# **Next:** [Plugins](../plugins.md) lists everything that you can add.

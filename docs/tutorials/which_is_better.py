@@ -2,11 +2,11 @@
 
 # %% [markdown]
 # # Which of my two rankers is better?
-# **You get:** an answer with its certainty, from arrays or files, and a feeling for how many queries an answer needs. Ten minutes.
+# In ten minutes you will compare two rankers with a significance test, from arrays or files, and learn how many queries a conclusion needs.
 #
-# ## Two rankers whose truth we know
-# We make up a search engine's log: forty queries, ten documents each, labels 0 to 2. Two rankers see the labels through noise. “new”
-# sees them through *less* noise, so we know the truth: it is the better one.
+# ## Two rankers with known quality
+# We generate forty queries with ten documents each and labels 0 to 2. Two rankers score the labels plus noise. “new” has *less* noise, so we know that
+# it is better.
 
 # %%
 import numpy as np
@@ -25,33 +25,32 @@ comparison = pippin.compare(labels, systems, "NDCG@10", tools, qid=qid)
 comparison
 
 # %% [markdown]
-# How to read it, from the top:
+# From the top:
 #
-# - The first sentence sums up. Every tool puts **the worse system first**, and none is sure of it.
-# - *95% interval*: where the mean would lie with other queries of the same kind. Both intervals are wide, and overlap.
-# - *beats* has a letter where a system is significantly better than another. Nobody beats anybody here.
-# - *ties alone*: how far equal scores could move the number. These scores have no ties, so it is the number itself.
+# - The first sentence is the summary. Every tool puts **the worse system first**, and for none the difference is significant.
+# - *95% interval*: the range of the mean for other queries of the same kind. Both intervals are wide and overlap.
+# - *better than* lists the systems that a system beats significantly: none here.
+# - *tie range*: the effect of tied scores. All scores differ here, so the range is the value itself.
 #
-# Nothing is broken. Forty queries are few, and chance has put “old” ahead. A table with two means and no test would have
-# sent the better ranker home.
+# Forty queries are few, and “old” is ahead by chance. A table of two means without a test would have led to the wrong decision.
 
 # %%
 comparison.plot("means")
 
 # %% [markdown]
-# ## How many queries would it take?
-# Each pair of systems has its test. Both answered the same queries, so the test looks at the difference *query by query*:
+# ## How many queries are needed?
+# Each pair of systems has a test. Both answered the same queries, so the test uses the difference *per query*:
 
 # %%
-pair = comparison.first.tested.pair("new", "old")
+pair = comparison.first.tests.pair("new", "old")
 print(f"new - old = {pair.difference:+.3f}, between {pair.low:+.3f} and {pair.high:+.3f}, p = {pair.p:.2f}")
 print(f"a difference of this size needs {pair.queries_needed} queries to be seen four times in five")
 
 # %% [markdown]
-# The interval of the difference has 0 inside: either system may be the better one. We have a tenth of the queries that it takes.
+# The interval of the difference contains 0: either system may be better. We have a tenth of the queries needed.
 #
-# ## Ask more queries
-# Intervals shrink with the square root of the number of queries: four times the queries, half the width. With a thousand:
+# ## More queries
+# Intervals shrink with the square root of the number of queries: four times the queries, half the width. With a thousand queries:
 
 # %%
 qid_more = np.repeat(np.arange(1000), 10)
@@ -67,11 +66,10 @@ certain
 certain.plot("means")
 
 # %% [markdown]
-# Now “new” beats “old” (the letter b in the column *beats*), as it should, and all tools agree on it.
+# Now “new” beats “old” (the letter b in the column *better than*), and all tools agree.
 #
-# ## One more system
-# With several systems each pair is a test of its own, and the more tests, the more winners by chance. The p-values are
-# corrected for that (Holm's way unless you say otherwise).
+# ## Several systems
+# With several systems every pair is tested, and more tests give more winners by chance. So the p-values are corrected (Holm's method by default).
 
 # %%
 systems["random"] = generator.normal(size=400)
@@ -82,13 +80,12 @@ three.sentence()
 three.plot("pairs")
 
 # %% [markdown]
-# Both are far from “random”, and that is no chance; “new” against “old” is as open as before.
+# Both differ significantly from “random”; “new” against “old” remains undecided.
 #
-# ## The same with files, and as a page
+# ## From files, as a page
 
 # %%
-from pippin.data.letor import write_letor
-from pippin.data.scores import write_scores
+from pippin.data.letor import write_letor, write_scores
 
 write_letor(pippin.Dataset.from_arrays(np.zeros((400, 1)), labels, qid), "judged.txt")
 for name, scores in systems.items():
@@ -98,6 +95,6 @@ for name, scores in systems.items():
 # !pippin compare judged.txt new.scores old.scores random.scores --measure NDCG@10 --tool classic -o page.html
 
 # %% [markdown]
-# `page.html` is one file to send round. Runs in TREC's format go in the same way: `pippin compare qrels.txt new.run old.run`.
+# `page.html` is one file that you can share. TREC runs work in the same way: `pippin compare qrels.txt new.run old.run`.
 #
-# **Next:** [what the test does, and when it lies](../explain/significance.md); [all tests and corrections](../compare.md).
+# **Next:** [statistical significance](../explain/significance.md); [all tests and corrections](../compare.md).

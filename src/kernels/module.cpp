@@ -24,7 +24,6 @@ NB_MODULE(_native, m) {
     pippin::bind_neighbourhood(m);
     pippin::bind_decimals(m);
     pippin::bind_checksum(m);
-    pippin::bind_tails(m);
     pippin::bind_forest(m);
     pippin::bind_linear(m);
 }

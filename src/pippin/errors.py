@@ -1,11 +1,14 @@
-"""What can go wrong, as types. Each carries one sentence that a user can act on.
+"""Exceptions. Every message says what is wrong, where, and what to do.
 
 PippinError
-├── DataError         a file or an array is not what it should be (with file and line where there is one)
-├── ConventionError   choices that have no meaning together, or that this data cannot answer
-├── UnknownName       no tool, measure, ranker … of that name (with “did you mean”)
-├── MissingExtra      an optional package is needed (with the line to type)
-└── PluginError       what somebody else brought cannot be used (with the plug-in and its package)
+├── DataError         invalid file or array (with file and line)
+├── ConventionError   options that contradict each other or the data
+│   └── RequirementNotMet      an exported model changes more than allowed
+├── UnknownName       unknown tool, measure, ranker … (with "did you mean")
+├── MissingDependency an optional package is not installed (with the pip command)
+└── PluginError       a plugin cannot be used (with its package)
+
+PippinWarning         a valid result that is probably not intended
 """
 
 from __future__ import annotations
@@ -16,36 +19,64 @@ from typing import Any
 
 
 class PippinError(Exception):
-    """Any error that Pippin raises on purpose."""
+    """Base class of all errors that Pippin raises."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not through __init__, whose arguments are not the sentence: errors must come home from other processes.
-        return _again, (type(self), self.args, self.__dict__)
+        # Not through __init__, whose arguments differ from `args`; errors are pickled between processes.
+        return _restore, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[PippinError], arguments: tuple[Any, ...], state: dict[str, Any]) -> PippinError:
-    error = kind.__new__(kind, *arguments)
+def _restore(cls: type[PippinError], arguments: tuple[Any, ...], state: dict[str, Any]) -> PippinError:
+    error = cls.__new__(cls, *arguments)
     error.__dict__.update(state)
     return error
 
 
 class DataError(PippinError, ValueError):
-    """Input that is not what it should be: `file:line: sentence`."""
+    """Invalid input; the message is `file:line: message`.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    file : path, optional
+        The file.
+    line : int, optional
+        The line, from 1.
+    """
 
     def __init__(self, message: str, file: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
         self.message = message
         self.file = None if file is None else os.fspath(file)
         self.line = line
-        place = "" if self.file is None else self.file + (f":{line}" if line is not None else "") + ": "
-        super().__init__(place + message)
+        location = "" if self.file is None else self.file + (f":{line}" if line is not None else "") + ": "
+        super().__init__(location + message)
 
 
 class ConventionError(PippinError, ValueError):
-    """Choices that have no meaning together, or that this data cannot answer."""
+    """Options that contradict each other or the data."""
+
+
+class RequirementNotMet(ConventionError):
+    """An engine's scoring changes more than an export allows; `certificate` states what it changes."""
+
+    certificate: Any
 
 
 class UnknownName(PippinError):
-    """A name that nothing is registered under."""
+    """An unknown name.
+
+    Parameters
+    ----------
+    kind : str
+        What the name stands for, such as "tool".
+    name : str
+        The unknown name.
+    known : iterable of str
+        All valid names.
+    ending : str
+        A suffix of `name` to ignore when similar names are searched, such as "@10".
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], ending: str = "") -> None:
         import difflib
@@ -53,7 +84,7 @@ class UnknownName(PippinError):
         self.kind, self.name = kind, name
         known = sorted(known)
         lowered = {k.lower(): k for k in reversed(known)}
-        word = name.lower().removesuffix(ending)  # what follows it, such as @10, is given back with what was meant
+        word = name.lower().removesuffix(ending)  # the suffix is appended to the suggestions
         close = [lowered[c] + ending for c in difflib.get_close_matches(word, list(lowered), n=3, cutoff=0.5)]
         if len(known) == 1:
             close = [known[0] + ending]
@@ -62,12 +93,16 @@ class UnknownName(PippinError):
         super().__init__(f"no {kind} is called {name!r}; {hint}")
 
 
-class MissingExtra(PippinError):
-    """An optional package that is not installed; `pippin.extras` knows which are."""
+class MissingDependency(PippinError):
+    """An optional package that is not installed (see `pippin.dependencies`)."""
 
-    def __init__(self, package: str, purpose: str, install: str) -> None:
-        super().__init__(f"{purpose} needs {package}: pip install {install!r}")
+    def __init__(self, package: str, purpose: str, *install: str) -> None:
+        super().__init__(f"{purpose} needs {package}: pip install {' '.join(map(repr, install))}")
+
+
+class PippinWarning(UserWarning):
+    """A valid result that is probably not intended; the command line prints it to standard error."""
 
 
 class PluginError(PippinError, ValueError):
-    """Something that is not Pippin's own and cannot be used: a module, an entry point, a thing under a taken name."""
+    """A plugin that cannot be used: a module, an entry point, or an item whose name is taken."""

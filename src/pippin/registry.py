@@ -1,18 +1,21 @@
-"""Names for things that are registered where they are defined.
+"""Registries: items by name, registered where they are defined.
 
-A shelf (measures, tools, rankers …) is one `Registry`. It refuses a second thing under a taken name, and an unknown
-name gets “did you mean”. A shelf with a `group` is also filled by installed packages that promise names in their entry
-points: they are looked for when a name is not known or all names are asked for, and not before.
+A `Registry` holds one kind of item (measures, tools, rankers …). A name can be registered once; an unknown name gets
+"did you mean". A registry with an entry point group also loads plugins of installed packages: when a name is unknown or
+all names are listed, never at import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pippin.errors import PluginError, UnknownName
-from pippin.plugins import caller, digest_of, promises
+from pippin.plugins import calling_plugin, digest_of, plugin_entry_points
 
 if TYPE_CHECKING:
     from pippin.plugins.origin import Origin
@@ -22,8 +25,21 @@ C = TypeVar("C", bound=type)
 
 
 class Registry(Generic[T]):
-    """An ordered mapping from name to thing, for one kind of thing.
+    """An ordered mapping from name to item.
 
+    Parameters
+    ----------
+    kind : str
+        What errors call an item.
+    group : str
+        Entry point group of plugins; empty if there are none.
+    of : type, optional
+        Type of all items.
+    modules : iterable of str
+        Modules of Pippin that register the built-in items; imported at the first lookup.
+
+    Examples
+    --------
     >>> fruits = Registry[int]("fruit")
     >>> fruits.register("pippin", 1)
     1
@@ -32,113 +48,158 @@ class Registry(Generic[T]):
     pippin.errors.UnknownName: no fruit is called 'pipin'; did you mean pippin?
     """
 
-    def __init__(self, kind: str, group: str = "", of: type | None = None) -> None:
+    def __init__(self, kind: str, group: str = "", of: type | None = None, modules: Iterable[str] = ()) -> None:
         self.kind, self.group, self.of = kind, group, of
-        self._things: dict[str, T] = {}
+        self._modules = list(modules)
+        self._items: dict[str, T] = {}
         self._origins: dict[str, Origin] = {}
         self._digests: dict[str, str] = {}
-        self._loaded: set[str] = set()  # names whose promises were kept
-        self.registered = 0  # how often something was: what is made from the things here is made again when it grows
+        self._loaded_entry_points: set[str] = set()
+        self.generation = 0  # grows with every registration, so that caches of the items can be renewed
 
-    def register(self, name: str, thing: T) -> T:
-        """Put `thing` on the shelf under `name`. A module that is executed again puts its things there again."""
-        origin = caller()
-        if self.of is not None and not isinstance(thing, self.of):
-            raise PluginError(f"the {self.kind} {name!r} must be a {self.of.__name__}, not {thing!r}")
-        if name in self._things and (origin is None or not origin.repeats(self._origins.get(name))):
-            who = [str(one) for one in (self._origins.get(name), origin) if one is not None]
-            raise PluginError(
-                f"the {self.kind} {name!r} is registered twice" + (f": by {', '.join(who)}" if who else "")
-            )
-        self._things[name] = thing
-        self.registered += 1
+    def register(self, name: str, item: T) -> T:
+        """Register an item.
+
+        Parameters
+        ----------
+        name : str
+            A new name; a module that is executed again may register its names again.
+        item : object
+            The item.
+
+        Returns
+        -------
+        object
+            The item.
+
+        Raises
+        ------
+        PluginError
+            If the name is taken or the item has the wrong type.
+        """
+        origin = calling_plugin()
+        if origin is not None:
+            self._import_modules()
+        if self.of is not None and not isinstance(item, self.of):
+            raise PluginError(f"the {self.kind} {name!r} must be a {self.of.__name__}, not {item!r}")
+        if name in self._items and (origin is None or not origin.is_reload_of(self._origins.get(name))):
+            sources = [str(source) for source in (self._origins.get(name), origin) if source is not None]
+            suffix = f": by {', '.join(sources)}" if sources else ""
+            raise PluginError(f"the {self.kind} {name!r} is registered twice{suffix}")
+        self._items[name] = item
+        self.generation += 1
         self._digests.pop(name, None)
         if origin is not None:
             self._origins[name] = origin
-        return thing
+        return item
 
     @property
-    def known(self) -> Mapping[str, T]:
-        """What stands here already, without a look at what installed packages promise."""
-        return MappingProxyType(self._things)
+    def loaded(self) -> Mapping[str, T]:
+        """The items registered so far, without loading plugins."""
+        self._import_modules()
+        return MappingProxyType(self._items)
+
+    def _import_modules(self) -> None:
+        while self._modules:
+            importlib.import_module(self._modules.pop(0))
 
     def load(self) -> None:
-        """Have all that installed packages promise."""
+        """Load the built-in items and all plugins of installed packages."""
+        self._import_modules()
         if self.group:
-            for name in promises(self.group):
-                self._load(name)
+            for name in plugin_entry_points(self.group):
+                self._load_entry_point(name)
 
-    def _load(self, name: str) -> None:
-        """Have what an installed package promises under a name, if one does."""
-        promise = promises(self.group).get(name) if self.group else None
-        if promise is None or name in self._loaded:
+    def _load_entry_point(self, name: str) -> None:
+        """Import the plugin that registers a name, if an installed package has one."""
+        entry_point = plugin_entry_points(self.group).get(name) if self.group else None
+        if entry_point is None or name in self._loaded_entry_points:
             return
-        if name in self._things and name not in self._origins:
-            raise PluginError(f"{promise} has the name of a {self.kind} that Pippin has itself")
-        self._loaded.add(name)  # before, because a plug-in may itself look around here while it is loaded
+        if name in self._items and name not in self._origins:
+            raise PluginError(f"{entry_point} has the name of a built-in {self.kind}; rename it")
+        self._loaded_entry_points.add(name)  # first, because a plugin may use this registry while it is imported
         try:
-            promise.load()
-            if name not in self._things:
-                raise PluginError(f"{promise} registers no {self.kind} of that name")
+            entry_point.load()
+            if name not in self._items:
+                raise PluginError(f"{entry_point} does not register a {self.kind} of that name")
         except PluginError:
-            self._loaded.discard(name)
+            self._loaded_entry_points.discard(name)
             raise
 
     def origin(self, name: str) -> Origin | None:
-        """Which stranger's module registered the thing of that name; None where it is Pippin's own."""
+        """Return the plugin module that registered an item, or None for a built-in item."""
         self[name]
         return self._origins.get(name)
 
     def digest(self, name: str) -> str | None:
-        """The digest of a stranger's thing; None where it is Pippin's own, which is known by Pippin's version."""
+        """Return the digest of a plugin's item; None for a built-in item, which Pippin's version identifies."""
         origin = self.origin(name)
         if origin is not None and name not in self._digests:
-            self._digests[name] = digest_of(self._things[name], origin)
+            self._digests[name] = digest_of(self._items[name], origin)
         return self._digests.get(name)
 
     def __getitem__(self, name: str) -> T:
         if name in self or name in list(self):
-            return self._things[name]
-        raise UnknownName(self.kind, name, self._things)
+            return self._items[name]
+        raise UnknownName(self.kind, name, self._items)
 
     def __contains__(self, name: object) -> bool:
-        if isinstance(name, str) and name not in self._things:
-            self._load(name)
-        return name in self._things
+        self._import_modules()
+        if isinstance(name, str) and name not in self._items:
+            self._load_entry_point(name)
+        return name in self._items
 
     def __iter__(self) -> Iterator[str]:
         self.load()
-        return iter(self._things)
+        return iter(self._items)
 
     def __len__(self) -> int:
         self.load()
-        return len(self._things)
+        return len(self._items)
 
     def values(self) -> list[T]:
-        """All things, in the order of registration."""
+        """Return all items in the order of registration."""
         self.load()
-        return list(self._things.values())
+        return list(self._items.values())
 
 
-def register_class(shelf: Registry[Any], name: str, base: type, cls: C) -> C:
-    """Put a class on a shelf of subclasses of `base`, and its name on it."""
+@cache
+def import_submodules(package: str) -> None:
+    """Import every module of a package, so that each registers its items."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        importlib.import_module(f"{package}.{module.name}")
+
+
+def lazy_attributes(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a package that imports the module of a name when the name is first used."""
+
+    def get(name: str) -> Any:
+        if name in modules:
+            return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get
+
+
+def register_class(registry: Registry[Any], name: str, base: type, cls: C) -> C:
+    """Register a subclass of `base` and set its attribute `name`."""
     if not (isinstance(cls, type) and issubclass(cls, base)):
-        raise PluginError(f"the {shelf.kind} {name!r} must be a subclass of {base.__name__}, and {cls!r} is none")
-    shelf.register(name, cls)
+        raise PluginError(f"the {registry.kind} {name!r} must be a subclass of {base.__name__}, not {cls!r}")
+    registry.register(name, cls)
     cls.name = name  # type: ignore[attr-defined]
     return cls
 
 
-def digests_of(things: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
-    """Those of the things, by shelf and name, that are not Pippin's own, each with its digest."""
-    digests = {f"{shelf.kind} {name}": shelf.digest(name) for shelf, name in things}
+def plugin_digests(items: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
+    """Return the digests of those items that come from plugins."""
+    digests = {f"{registry.kind} {name}": registry.digest(name) for registry, name in items}
     return {name: digest for name, digest in digests.items() if digest is not None}
 
 
-def between_commas(text: str) -> list[str]:
-    """Names joined by commas; commas in brackets belong to a name.
+def split_names(text: str) -> list[str]:
+    """Split names at commas outside brackets.
 
-    >>> between_commas("NDCG@10, P(rel=2,gain=exp2)@5")
+    >>> split_names("NDCG@10, P(rel=2,gain=exp2)@5")
     ['NDCG@10', 'P(rel=2,gain=exp2)@5']
     """
     names, depth, start = [], 0, 0

@@ -1,4 +1,4 @@
-"""A small board, its labels for the tests to cheat with, and accounts that send."""
+"""A site with a small board, its labels, and accounts that submit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import pytest
 from numpy.typing import NDArray
 from tests.boards import postgres
 
-from pippin.boards import accounts, sending, standing
+from pippin.boards import accounts, leaderboard, queue
 from pippin.boards.accounts import Account
-from pippin.boards.board import Board, Hidden
+from pippin.boards.board import Board, HiddenLabels
+from pippin.boards.database import Row
 from pippin.boards.scorer import Scorer
+from pippin.boards.scoring import create_board
 from pippin.boards.site import Site
-from pippin.boards.store import Row
-from pippin.boards.submission import make_card
+from pippin.boards.submissions import make_card
 from pippin.data import synthetic
 
 
 @dataclass
-class Fair:
-    """A site with the board `cup`, and what its hidden part says."""
+class BoardSite:
+    """A site with the board `cup` and accounts."""
 
     site: Site
-    people: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -35,38 +36,42 @@ class Fair:
         return self.site.board("cup")
 
     @property
-    def hidden(self) -> Hidden:
-        return Hidden.open(self.board, self.site.hidden("cup"))
+    def labels(self) -> HiddenLabels:
+        return HiddenLabels.open(self.board, self.site.hidden_folder("cup"))
 
-    def person(self, name: str, role: str = "participant") -> Account:
-        if name not in self.people:
-            self.people[name], self.tokens[name] = accounts.make_account(self.site.store, name, role)
-        return self.people[name]
+    def account(self, name: str, role: str = "participant") -> Account:
+        if name not in self.accounts:
+            self.accounts[name], self.tokens[name] = accounts.make_account(self.site.store, name, role)
+        return self.accounts[name]
 
     def scores(self, noise: float, seed: int = 0) -> NDArray[np.float64]:
-        """The labels with noise: the less, the better."""
-        labels = self.hidden.judged.labels
+        """Return the labels with random noise; less noise ranks better."""
+        labels = self.labels.data.labels
         return labels + np.random.default_rng(seed).normal(0, noise, len(labels))
 
-    def send(self, name: str, content: Any, called: str = "a", kind: str = "auto") -> str:
-        file = self.site.folder / "incoming" / "sent"
-        text = content if isinstance(content, str) else "".join(f"{one!r}\n" for one in np.asarray(content).tolist())
+    def submit(self, account: str, content: Any, name: str = "a", kind: str = "auto") -> str:
+        file = self.site.folder / "incoming" / "received"
+        text = (
+            content if isinstance(content, str) else "".join(f"{score!r}\n" for score in np.asarray(content).tolist())
+        )
         file.write_text(text)
-        return sending.accept(self.site, self.person(name), "cup", file, "s.txt", make_card({"name": called}), kind)
+        return queue.accept(self.site, self.account(account), "cup", file, "s.txt", make_card({"name": name}), kind)
 
     def score(self) -> None:
-        with self.site.alone("scorer"):
+        with self.site.lock("scorer"):
             Scorer(self.site, 2).drain()
 
-    def sent(self, name: str) -> dict[str, Row]:
-        return {row["id"]: row for row in standing.submissions_of(self.site, "cup", self.person(name).id)}
+    def submissions(self, name: str) -> dict[str, Row]:
+        return {row["id"]: row for row in leaderboard.submissions_of(self.site, "cup", self.account(name).id)}
 
 
-def fair(folder: Path, address: str | None = None, **asked: Any) -> Fair:
-    """A site with one board of sixty synthetic queries, half of them test queries."""
+def make_site(folder: Path, address: str | None = None, **options: Any) -> BoardSite:
+    """Create a site with a board of sixty synthetic test queries."""
     site = Site.create(folder, address)
-    site.new_board("cup", synthetic.make(queries=80, seed=5), **{"test": 0.75, "seed": 7, **asked})
-    return Fair(site)
+    create_board(
+        site, "cup", synthetic.make_dataset(queries=80, seed=5), **{"test_fraction": 0.75, "seed": 7, **options}
+    )
+    return BoardSite(site)
 
 
 @pytest.fixture(scope="session")
@@ -76,17 +81,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Clust
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def cup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fair]:
-    """The board on each kind of store."""
+def cup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BoardSite]:
+    """The board on each kind of database."""
     address = request.getfixturevalue("cluster").database() if request.param == "postgresql" else None
-    made = fair(tmp_path / "boards", address)
-    yield made
-    made.site.store.close()
+    board_site = make_site(tmp_path / "boards", address)
+    yield board_site
+    board_site.site.store.close()
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Iterator[Fair]:
-    """The board on SQLite, for what looks into its file or is asked for by commands that name no store."""
-    made = fair(tmp_path / "boards")
-    yield made
-    made.site.store.close()
+def sqlite_cup(tmp_path: Path) -> Iterator[BoardSite]:
+    """The board on SQLite, for commands that take no database address."""
+    board_site = make_site(tmp_path / "boards")
+    yield board_site
+    board_site.site.store.close()

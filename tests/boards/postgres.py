@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster of the tests' own: in a temporary folder, on a socket, as a user who is not root."""
+"""A temporary PostgreSQL cluster on a Unix socket, run by a user other than root."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETTINGS = ("listen_addresses=", "fsync=off", "unix_socket_permissions=0777", "
 
 @dataclass
 class Cluster:
-    """A running cluster; every test has a database of its own."""
+    """A running cluster; every test creates its own database."""
 
     socket: Path
     binaries: Path
@@ -28,13 +28,13 @@ class Cluster:
     count: int = 0
 
     def start(self) -> None:
-        """Start it; after a kill it takes a moment until the old one is gone."""
+        """Start the cluster; retry while a killed one shuts down."""
         settings = f"-k {self.socket} " + " ".join(f"-c {setting}" for setting in _SETTINGS)
         command = [*self.user, str(self.binaries / "pg_ctl"), "-D", str(self.socket / "data"), "-l",
                    str(self.socket / "log"), "-o", settings, "-w", "start"]  # fmt: skip
         for last in range(20, -1, -1):
             try:
-                _quietly(command)
+                _run(command)
                 return
             except subprocess.CalledProcessError:
                 if not last:
@@ -42,29 +42,29 @@ class Cluster:
                 time.sleep(0.5)
 
     def kill(self) -> None:
-        """Kill it as a machine that loses its power would."""
+        """Kill the cluster, as a power failure would."""
         os.kill(int((self.socket / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
     def database(self) -> str:
         self.count += 1
         name = f"boards{self.count}"
-        where = ["-h", str(self.socket), "-U", "pippin"]
-        subprocess.run([*self.user, str(self.binaries / "createdb"), *where, name], check=True, cwd="/")
+        connection = ["-h", str(self.socket), "-U", "pippin"]
+        subprocess.run([*self.user, str(self.binaries / "createdb"), *connection, name], check=True, cwd="/")
         return f"postgresql://pippin@/{name}?host={self.socket}"
 
 
 @contextmanager
 def started(folder: Path) -> Iterator[Cluster]:
-    """A cluster, or a skip where PostgreSQL is not installed."""
+    """Start a cluster; skip the test if PostgreSQL is not installed."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if Path("/usr/lib/postgresql").is_dir() else []
-    named = shutil.which("initdb")
-    binaries = found[-1] if found else Path(named).parent if named else None
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    initdb = shutil.which("initdb")
+    binaries = folders[-1] if folders else Path(initdb).parent if initdb else None
     if binaries is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     user: list[str] = []
-    home = Path(tempfile.mkdtemp(prefix="pippin-pg-", dir="/tmp"))  # a socket's name may have 107 letters
-    home.chmod(0o755)  # and others must reach it
+    home = Path(tempfile.mkdtemp(prefix="pippin-pg-", dir="/tmp"))  # the path of a socket has at most 107 characters
+    home.chmod(0o755)  # accessible to other users
     if os.getuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("PostgreSQL does not run as root, and setpriv is not installed")
@@ -73,14 +73,14 @@ def started(folder: Path) -> Iterator[Cluster]:
     data = home / "data"
     control = str(binaries / "pg_ctl")
     try:
-        _quietly([*user, str(binaries / "initdb"), "-D", str(data), "-U", "pippin", "-A", "trust", "-N"])
+        _run([*user, str(binaries / "initdb"), "-D", str(data), "-U", "pippin", "-A", "trust", "-N"])
         cluster = Cluster(home, binaries, user)
         cluster.start()
         yield cluster
-        _quietly([*user, control, "-D", str(data), "-m", "immediate", "stop"])
+        _run([*user, control, "-D", str(data), "-m", "immediate", "stop"])
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _quietly(command: list[str]) -> None:
+def _run(command: list[str]) -> None:
     subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

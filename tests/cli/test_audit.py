@@ -47,7 +47,7 @@ def test_several_files_are_one_data_set_and_a_last_score_file_is_recognised(caps
     found = record(capsys, "data.txt", "scores.txt")
     assert found[""]["basis"] == "the scores given"
     assert found["tied"]["number"] == 1
-    assert record(capsys, "data.txt", "--scored", "scores.txt") == found
+    assert record(capsys, "data.txt", "--run", "scores.txt") == found
 
 
 @pytest.mark.usefixtures("folder")
@@ -85,12 +85,12 @@ def test_output_goes_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str])
     ("arguments", "sentence"),
     [
         (["nothing.txt"], "nothing.txt"),
-        (["run.txt"], "judgements or LETOR text are expected"),
+        (["run.txt"], "expected judgements or LETOR text"),
         (["qrels.txt", "scores.txt"], "judgements, which need a run"),
         (["data.txt", "qrels.txt"], "holds judgements"),
-        (["data.txt", "--cutoffs", "1,x"], "cutoffs are whole numbers"),
+        (["data.txt", "--cutoffs", "1,x"], "invalid cutoffs"),
         (["data.txt", "-m", "NDGC@10"], "did you mean"),
-        (["-", "--scored", "-"], "only one file can come from standard input"),
+        (["-", "--run", "-"], "only one file can come from standard input"),
         (["data.txt", "more.txt", "scores.txt"], "3 scores"),
     ],
 )
@@ -146,7 +146,7 @@ def test_the_page_of_an_audit(folder: Path) -> None:
     assert main(["audit", "data.txt", "-o", "audit.html"]) == 0
     text = (folder / "audit.html").read_text()
     assert text.startswith("<!doctype html>")
-    assert "Is data.txt fit for a comparison?" in text
+    assert "Audit of data.txt" in text
     assert "1 of 2 queries (50.0 %) has no relevant document" in text
     assert main(["audit", "data.txt", "--format", "html", "-o", "same"]) == 0
     assert (folder / "same").read_text() == text

@@ -11,10 +11,9 @@ from tests.rankers.test_estimators import planted
 
 import pippin
 from pippin.cli.main import main
-from pippin.clicks.files import read
+from pippin.clicks.logs import read
 from pippin.data.dataset import Dataset
-from pippin.data.letor import write_letor
-from pippin.data.scores import write_scores
+from pippin.data.letor import write_letor, write_scores
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Dataset(data.features, np.zeros(len(data), np.int32), data.offsets, data.query_ids), place / "blind.txt"
     )
     write_scores(np.random.default_rng(1).random(len(data)), place / "scores.txt")
-    words = ["--sessions", "50", "--shown", "4", "--swaps", "0.5", "--eta", "0.5"]
+    words = ["--sessions", "50", "--depth", "4", "--swap-rate", "0.5", "--eta", "0.5"]
     assert main(["simulate", f"{place}/train.txt", f"{place}/scores.txt", *words, "--out", f"{place}/log.tsv"]) == 0
     return place
 
@@ -41,24 +40,24 @@ def test_a_model_learns_from_a_log_without_labels(folder: Path, capsys: pytest.C
     assert np.array_equal(pippin.load(folder / "b.json").predict(planted(5, 8)), by_hand.predict(planted(5, 8)))
     names = [f"{folder}/{name}" for name in ("train.txt", "a.json", "scores.txt")]
     assert main(["interleave", *names, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verdict"].startswith("People prefer a to scores")
+    assert json.loads(capsys.readouterr().out)["verdict"].startswith("Users prefer a to scores")
 
 
 def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["propensities", f"{folder}/log.tsv", "--samples", "10", "--format", "json"]) == 0
+    assert main(["propensities", f"{folder}/log.tsv", "--resamples", "10", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["rank"] for row in told["ranks"]] == [1, 2, 3, 4]
     assert told["ranks"][1]["low"] <= told["ranks"][1]["propensity"] <= told["ranks"][1]["high"]
-    assert main(["propensities", f"{folder}/log.tsv", "--samples", "0"]) == 0
+    assert main(["propensities", f"{folder}/log.tsv", "--resamples", "0"]) == 0
     given = ",".join(f"{row['propensity']:.4g}" for row in told["ranks"])
     assert given in capsys.readouterr().out.replace("\n", "")
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
-    (["interleave", "a", "b"], "give DATA A B, or one LOG; 2 files are neither"),
-    (["interleave", "{}/log.tsv"], "the log does not say whose the documents were"),
+    (["interleave", "a", "b"], "expected DATA A B, or one LOG, got 2 files"),
+    (["interleave", "{}/log.tsv"], "the log has no column"),
     (["propensities", "{}/train.txt"], "train.txt:1: the column session is missing"),
-    (["train", "{}/train.txt", "-r", "mart", "--clicks", "{}/log.tsv", "-o", "{}/m"], "mart learns from labels"),
+    (["train", "{}/train.txt", "-r", "mart", "--clicks", "{}/log.tsv", "-o", "{}/m"], "does not support preference"),
     (["train", "{}/train.txt", "-r", "ranksvm", "--clicks", "{}/log.tsv", "--propensities", "guess", "-o", "{}/m"],
      "no method for propensities is called 'guess'"),
     (["simulate", "{}/train.txt", "{}/none.txt", "-o", "{}/m.tsv"], "none.txt: there is no such file"),

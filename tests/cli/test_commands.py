@@ -62,7 +62,7 @@ def test_what_tools_and_files_share_is_said_once(files: Path, capsys: pytest.Cap
     every = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "classic")
     assert "trec_eval9, trec_eval9.0.8, trec_eval10" in every  # of many tools, the names alone
     changed = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "classic", "--ties", "worst")
-    assert "\nunder all of them ties=worst\n" in changed
+    assert "\nall with ties=worst\n" in changed
 
 
 def test_eval_ranks_infinite_scores_if_it_is_told_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,15 +96,15 @@ def test_eval_ties_range_brackets_the_number(files: Path, capsys: pytest.Capture
 
 def test_eval_writes_every_format(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ("eval", "letor.txt", "scores", "better", "-m", "NDCG@1", "-t", "letor4")
-    assert output(capsys, *common, "-f", "csv").startswith("scored,tool,NDCG@1\n")
-    assert "| scored | tool | NDCG@1 |" in output(capsys, *common, "-f", "markdown")
+    assert output(capsys, *common, "-f", "csv").startswith("run,tool,NDCG@1\n")
+    assert "| run | tool | NDCG@1 |" in output(capsys, *common, "-f", "markdown")
     assert r"\toprule" in output(capsys, *common, "-f", "latex")
-    assert "query" in output(capsys, *common, "-q")
+    assert "query" in output(capsys, *common, "--per-query")
     assert output(capsys, *common, "-f", "parquet", "-o", "out.parquet") == ""
     import polars
 
     frame = polars.read_parquet("out.parquet")
-    assert frame.columns == ["scored", "tool", "measure", "query", "value"]
+    assert frame.columns == ["run", "tool", "measure", "query", "value"]
     assert len(frame) == 4
     assert output(capsys, *common, "-f", "json", "-o", "out.json") == ""
     assert len(json.loads(Path("out.json").read_text())) == 2
@@ -131,15 +131,15 @@ def test_a_run_is_judged_by_a_letor_file(files: Path, capsys: pytest.CaptureFixt
         (("as", "trec_evil", "x"), "did you mean trec_eval"),
         (("reconcile", "qrels", "run"), "--tool A,B"),
         (("reconcile", "qrels", "run", "-t", "nobody"), "no tool is called"),
-        (("compare", "qrels", "run"), "at least two scored files"),
+        (("compare", "qrels", "run"), "at least two systems"),
         (("compare", "qrels", "run", "other", "--test", "z"), "is called 'z'"),
-        (("compare", "qrels", "run", "other", "--missing", "maybe"), "--missing is"),
+        (("compare", "qrels", "run", "other", "--missing", "maybe"), "invalid --missing"),
         (("compare", "qrels", "run", "other", "--baseline", "who"), "no system is called"),
         (("compare", "--scores", "qrels"), ""),
         (("correlate", "left.csv", "matrix.csv"), "columns of numbers"),
         (("correlate", "left.csv", "right.csv", "-c", "tao"), "did you mean"),
         (("train", "letor.txt", "-r", "best-featur", "-o", "m.json"), "did you mean"),
-        (("rank", "qrels", "letor.txt"), "no model file"),
+        (("rank", "qrels", "letor.txt"), "not a model file"),
     ],
 )
 def test_what_is_wrong_gets_one_sentence(
@@ -185,7 +185,7 @@ def test_compare_names_the_first_and_tests(files: Path, capsys: pytest.CaptureFi
     assert "b leads with 0.6750" in matrix
     records = json.loads(output(capsys, "compare", "--scores", "matrix.csv", "-f", "json"))
     assert records[0]["boards"][0]["means"]["c"] == pytest.approx(0.3)
-    assert output(capsys, "compare", "--scores", "matrix.csv", "-f", "csv").startswith("measure,tool,system,place")
+    assert output(capsys, "compare", "--scores", "matrix.csv", "-f", "csv").startswith("measure,tool,system,rank")
     assert r"\begin{tabular}" in output(capsys, "compare", "--scores", "matrix.csv", "-f", "latex")
 
 
@@ -199,7 +199,7 @@ def test_correlate_matches_by_name(files: Path, capsys: pytest.CaptureFixture[st
     record = json.loads(output(capsys, "correlate", "left.csv", "right.csv", "-f", "json"))
     # x 0.3 0.2 0.1 against 0.3 0.1 0.2: one of three pairs is turned round
     assert record["coefficients"]["tau"]["value"] == pytest.approx(1 / 3)
-    assert "top = high" in output(capsys, "correlate", "left.csv", "right.csv")
+    assert "best = high" in output(capsys, "correlate", "left.csv", "right.csv")
 
 
 def test_every_command_helps_and_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,19 +220,21 @@ def test_a_closed_pipe_is_no_traceback() -> None:
 def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"{i % 3} qid:{i // 12} 1:{i % 3 + i / 100} 2:{i * 7 % 5} #docid = d{i}" for i in range(240)]
     (files / "train.txt").write_text("\n".join(lines) + "\n")
+    (files / "vali.txt").write_text("\n".join(lines[:120]) + "\n")
     trained = output(
-        capsys, "train", "train.txt", "--ranker", "lambdamart", "--valid", "train.txt", "--measure", "NDCG@10",
-        "--convention", "official", "--set", "trees=5", "-q", "-o", "model.json",
+        capsys, "train", "train.txt", "--ranker", "lambdamart", "--valid", "vali.txt", "--measure", "NDCG@10",
+        "--convention", "official", "--set", "rounds=5", "-q", "-o", "model.json",
     )  # fmt: skip
-    *_, first, second = trained.splitlines()
+    *_, rounds, first, second = trained.splitlines()
+    assert re.fullmatch(r"kept (all|\d of) 5 rounds: .*", rounds)
     assert first == "model.json: lambdamart, trained on train.txt (20 queries, 240 documents, 2 features)"
-    assert re.fullmatch(r"NDCG@10 under official: (0\.99\d\d) on train.txt, \1 on train.txt", second)
+    assert re.fullmatch(r"NDCG@10 under official: 0\.99\d\d on train.txt, 1\.0000 on vali.txt", second)
     assert json.loads(Path("model.json").read_text())["parameters"]["rounds"] == 5
     assert output(capsys, "rank", "model.json", "train.txt", "-o", "scores.txt") == ""
     assert "official   0.99" in output(capsys, "eval", "train.txt", "scores.txt", "-m", "NDCG@10")
     assert "importance" in output(capsys, "rankers", "model.json")
-    assert "selected C=" in output(
-        capsys, "train", "train.txt", "-r", "ranksvm", "--valid", "train.txt", "--select", "MAP", "-q", "-o", "svm.json"
+    assert "selected pair_weighting=" in output(
+        capsys, "train", "train.txt", "-r", "ranksvm", "--valid", "vali.txt", "--select", "MAP", "-q", "-o", "svm.json"
     )
     assert "lacks" in refusal(capsys, "rank", "model.json", "letor.txt")
     assert "no parameter of lambdamart is called" in refusal(
@@ -250,12 +252,12 @@ def test_tools_are_listed_by_group_and_every_other_one_is_named(capsys: pytest.C
     assert output(capsys, "tools", "all").count("\nletor4 ") == 1
 
 
-def test_a_tool_begins_with_what_it_does_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
-    own, _, rest = output(capsys, "tools", "beir").partition("As the definition")
-    assert re.search(r"^own_document +drop", own, re.M)
-    assert not re.search(r"^discount ", own, re.M)
-    assert re.search(r"^discount +log2", rest, re.M)
-    assert "Other than the definition" not in output(capsys, "tools", "official")
+def test_a_tool_begins_with_what_differs_from_official(capsys: pytest.CaptureFixture[str]) -> None:
+    differing, _, same = output(capsys, "tools", "beir").partition("Same as official")
+    assert re.search(r"^self_retrieval +drop", differing, re.M)
+    assert not re.search(r"^discount ", differing, re.M)
+    assert re.search(r"^discount +log2", same, re.M)
+    assert "Different from official" not in output(capsys, "tools", "official")
 
 
 def test_a_comparison_of_two_systems_says_by_how_much_and_p(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,8 +265,8 @@ def test_a_comparison_of_two_systems_says_by_how_much_and_p(files: Path, capsys:
     line = ["compare", "qrels", "run", "other", "-m", "RR", "-t", "official", "--missing", "drop"]
     text = output(capsys, *line)
     tested = json.loads(output(capsys, *line, "-f", "json"))[0]["boards"][0]["tests"][0]
-    assert "ties alone" in text
+    assert "tie range" in text
     (files / "other").write_text((files / "other").read_text().replace("d3 1 1", "d3 1 3"))
     (files / "run").write_text("q1 Q0 d1 1 1 x\nq1 Q0 d2 2 2 x\nq2 Q0 d3 1 1 x\nq2 Q0 d4 2 2 x\n")
-    assert "ties alone" not in output(capsys, *line)  # a column that would say nothing
+    assert "tie range" not in output(capsys, *line)  # a column that would say nothing
     assert re.search(rf"^run +other +[+−]{abs(tested['difference']):.4f} .* {tested['p']:.4f} ", text, re.M)

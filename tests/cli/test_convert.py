@@ -33,7 +33,7 @@ def test_says_what_was_written(
 
 def test_options(letor: Path) -> None:
     store = letor.parent / "set"
-    assert main(["convert", str(letor), f"{store}/", "--absent", "null", "--dtype", "float32"]) == 0
+    assert main(["convert", str(letor), f"{store}/", "--missing-value", "null", "--dtype", "float32"]) == 0
     assert main(["convert", str(store), str(letor.parent / "d.csv")]) == 0
     assert (letor.parent / "d.csv").read_text().splitlines()[:2] == [
         "query,document,label,comment,1,2",
@@ -49,16 +49,16 @@ def test_through_pipes(letor: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out))
     assert main(["convert", "-", "-", "--to", "qrels"]) == 0
     assert out.getvalue() == b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"
-    assert b"-: qrels, Judgements(" in capfdbinary.readouterr().err
+    assert b"-: qrels, Qrels(" in capfdbinary.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["d.txt", "out.run"], "d.txt has 2 features and no scores; name the feature to score by"),
-        (["d.txt", "-", "--to", "store"], "a store is a folder, and standard output is none"),
+        (["d.txt", "out.run"], "d.txt has 2 features; name the one to use as score"),
+        (["d.txt", "-", "--to", "store"], "a store is a folder and cannot be written to standard output"),
         (["none.txt", "out.csv"], "none.txt: there is no such file"),
-        (["d.txt", "out.csv", "--to", "exel"], "no form is called 'exel'"),
+        (["d.txt", "out.csv", "--to", "exel"], "no format is called 'exel'"),
     ],
 )
 def test_errors_are_one_sentence(
@@ -74,9 +74,9 @@ def test_errors_are_one_sentence(
 
 
 def test_help_names_every_form(capsys: pytest.CaptureFixture[str]) -> None:
-    from pippin.data.convert import FORMS
+    from pippin.data.read import OUTPUT_FORMATS
 
     with pytest.raises(SystemExit):
         main(["convert", "--help"])
     printed = capsys.readouterr().out
-    assert all(form in printed for form in FORMS)
+    assert all(form in printed for form in OUTPUT_FORMATS)

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from pippin.cli.main import main
-from pippin.collection.readers import READERS
-from pippin.data.sources import SOURCES
+from pippin.collections.readers import READERS
+from pippin.data.published import PUBLISHED_DATASETS
 
 
 def test_the_list_has_every_data_set_and_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets"]) == 0
     first = {line.split(" ")[0] for line in capsys.readouterr().out.splitlines()}
-    assert set(SOURCES) | set(READERS) <= first
+    assert set(PUBLISHED_DATASETS) | set(READERS) <= first
 
 
 def test_one_tells_what_its_parts_hold(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import io
 import json
 import re
@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from tests.cli.workshop import furnish, make_things
 
-from pippin.cli.main import COMMANDS, main, parser_of
-from pippin.terminal import width
+from pippin.cli.main import COMMANDS, build_parser, load_command, main
+from pippin.display.terminal import display_width
 
 # What a program can rely on in the JSON of each command: the keys at the top, or those of every element of a list.
 KEYS = {
-    "eval": {"tool", "version", "scored", "overrides", "convention", "departures", "counts", "mean", "per_query"},
+    "eval": {"tool", "version", "run", "overrides", "convention", "departures", "counts", "mean", "per_query"},
     "compare": {"measure", "verdict", "boards", "intervals", "pairs", "agreement"},
     "reconcile": {"measure", "from", "to", "before", "after", "difference", "sentence", "parts"},
-    "correlate": {"items", "top", "coefficients"},
+    "correlate": {"items", "best", "coefficients"},
     "bounds": {"measure", "tool", "runs", "unjudged", "value", "low", "high", "exact", "verdict", "per_query",
                "judge_next"},
     "agree": {"labels", "documents", "alone", "grades", "confusion", "kappa", "alpha", "by_grade", "per_query",
@@ -34,35 +34,39 @@ KEYS = {
     "audit": {"name", "about", "basis", "findings", "clean"},
     "bench": {"results", "cells", "done", "computed", "tool", "measures", "rankers", "failures", "ceilings"},
     "leaderboard": {"boards", "tools", "winning", "published", "ceilings", "missing"},
-    "select": {"data", "step", "ranker", "measure", "features", "folds", "all", "points", "smallest"},
-    "curve": {"data", "measure", "queries", "curves", "overtakings"},
     "study": {"data", "rankers", "conventions", "tools", "alike", "conclusions", "points"},
-    "search": {"index", "stream", "words", "hits"},
+    "search": {"index", "field", "words", "hits"},
     "links": {"name", "sizes", "convergence", "degrees", "hosts", "pages"},
     "synthetic": {"data", "counts", "results"},
-    "tools": {"name", "title", "version", "source", "measures", "convention", "departures", "traps"},
-    "measures": {"name", "aliases", "meaning", "formula", "source", "cutoff", "aggregate", "expected", "parameters",
+    "tools": {"name", "title", "version", "source", "measures", "convention", "departures", "caveats"},
+    "measures": {"name", "aliases", "description", "formula", "source", "cutoff", "aggregate", "expected", "parameters",
                  "changed_by", "tools"},
-    "rankers": {"name", "kind", "class", "about", "source", "looks_at_measure", "takes_null", "parameters", "grid"},
+    "rankers": {"name", "kind", "class", "about", "source", "uses_measure", "allow_nan", "parameters", "grid"},
     "features": {"features", "sets"},
     "datasets": {"datasets", "collections"},
     "export": {"name", "title", "takes", "scoring", "source", "checked_by", "options"},
     "demo": {"results", "page", "boards"},
-    "submit": {"id", "board", "name", "state", "released", "value", "low", "high", "fault"},
     "board": {"name", "title", "state", "measure", "tool", "rows"},
-    "verify": {"path", "what", "files", "bytes", "state", "damage"},
+    "verify": {"path", "files", "bytes", "state", "damage"},
 }  # fmt: skip
 DATA = ("as", "convert", "diversify", "rank", "rerank", "completion")  # what they print is for programs
-SLOW = ("demo", "serve", "submit")  # their examples are run by test_demo, and in tests/serve
+SLOW = ("demo", "serve")  # their examples are run by test_demo, and in tests/boards/web
 
 
 def examples(name: str) -> list[str]:
-    found: list[str] = list(importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}").EXAMPLES)
-    return found
+    return list(load_command(name).examples)
 
 
-EXAMPLES = [(name, line) for name in COMMANDS if name not in SLOW for line in examples(name)]
-PRINTING = [n for n in COMMANDS if n != "as" and any(a.dest == "format" for a in parser_of(n)[0]._actions)]
+EXAMPLES = [(name, line) for name in COMMANDS if name not in SLOW and name != "engine" for line in examples(name)]
+
+
+def has_format(parser: argparse.ArgumentParser) -> bool:
+    """Tell whether a command, or an action of it, takes --format."""
+    below = [p for a in parser._actions if isinstance(a, argparse._SubParsersAction) for p in a.choices.values()]
+    return any(a.dest == "format" for a in parser._actions) or any(map(has_format, below))
+
+
+PRINTING = [name for name in COMMANDS if name != "as" and has_format(build_parser(name)[0])]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +105,7 @@ def test_an_example_does_what_it_says(
         assert name in PRINTING, f"{name} prints a table and takes no --format"
     if name not in DATA and not {"--format", "-f"} & set(arguments(line)):
         paths = str(workshop.parent)  # which no screen can break
-        assert max(map(width, captured.out.splitlines()), default=0) <= 60 or paths in captured.out
+        assert max(map(display_width, captured.out.splitlines()), default=0) <= 60 or paths in captured.out
 
 
 def said(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> str:

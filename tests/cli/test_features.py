@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pippin.cli.main import main
-from pippin.collection.features import FEATURES, SETS
+from pippin.collections.features import FEATURES, SETS
 
 
 def test_the_list_has_every_feature_and_every_set(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,9 +25,9 @@ def test_a_set_shows_its_features_by_number(capsys: pytest.CaptureFixture[str]) 
 def test_one_feature_tells_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "bm25(k1=0.9)@title"]) == 0
     shown = capsys.readouterr().out
-    assert "bm25(k1=0.9)@title — Okapi BM25" in shown
-    assert "where the stream holds no word of the query" in shown
-    assert "Feature-min puts 0 there" in shown
+    assert "bm25(k1=0.9)@title — Compute Okapi BM25" in shown
+    assert "where the field contains no word of the query" in shown
+    assert "Feature-min writes 0 there" in shown
     assert ["k1", "0.9", "2.5", "[0,", "inf)"] in [line.split() for line in shown.splitlines()]
 
 

@@ -32,7 +32,7 @@ def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_sizes_and_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, str(folder), "--top", "2", "-f", "csv")
-    for line in ("pages,4", "links between them,5", '"links of a page to itself, left out",1', "links outside,1",
+    for line in ("pages,4", "links between them,5", '"self-links, ignored",1', "links to other pages,1",
                  "depth of the sitemap,2", "hosts,1", "pages without out-links,1"):  # fmt: skip
         assert line in text
     # in-links: apples 2; the index, pippin and pears 1
@@ -65,6 +65,6 @@ def test_files_and_kept_webs(folder: Path, tmp_path: Path, capsys: pytest.Captur
 
 def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["links", str(folder), "--around", "plums"]) == 2
-    assert capsys.readouterr().err == "pippin: no page has the id or url 'plums'\n"
+    assert capsys.readouterr().err == "pippin: no page has the id or URL 'plums'\n"
     assert main(["links", str(folder / "nowhere")]) == 2
     assert "no such file or folder" in capsys.readouterr().err

@@ -32,31 +32,38 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-ORDER = "the judged file comes first, then what was scored"
+ORDER = "pass the judged file first, then the scores or run"
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("eval run qrels", f"run: judgements or LETOR text are expected, and this is a run; {ORDER}"),
-        ("eval qrels letor", f"letor: scores or a run are expected, and this is LETOR text; {ORDER}"),
-        ("eval qrels", "qrels: nothing was scored: pippin eval qrels SCORED, a run or scores"),
-        ("eval letor", "letor: nothing was scored: pippin eval letor SCORED, a run or scores"),
-        ("eval qrels binary", "binary: this is no text, and LETOR (label qid:…), judgements"),
-        ("eval words run", "words:1: 'hello' stands here: neither LETOR"),
-        ("eval qrels folder", "folder: this is a folder, and neither a store nor partitions; name a file"),
-        ("train folds -r mart -o m", "name a file of it, such as folds/Fold1/test.txt"),
-        ("eval qrels other", "qrels and other have no query in common: 1, 2 there, q1, q2 here"),
-        ("eval qrels other --stream", "qrels and other have no query in common: 1, 2 there, q1, q2 here"),
-        ("eval qrels run -t ,", "no tool was asked for"),
+        ("eval run qrels", f"run: expected judgements or LETOR text, but this is a run; {ORDER}"),
+        ("eval qrels letor", f"letor: expected scores or a run, but this is LETOR text; {ORDER}"),
+        ("eval qrels", "qrels: the file has labels only; name a run"),
+        ("eval letor", "letor: the file has labels only; name a run"),
+        ("eval qrels binary", "binary: this is not a text file; expected LETOR text"),
+        ("eval words run", "words:1: found 'hello'; expected LETOR"),
+        ("eval qrels folder", "folder: this folder is neither a store nor partitions; name a file"),
+        (
+            "train folds -r mart -o m",
+            "this folder holds folds; name a file, such as folds/Fold1/train.txt (vali.txt or test.txt)",
+        ),
+        ("eval qrels run -o x.xlsx", "x.xlsx: cannot write .xlsx files; use table, json"),
+        ("eval qrels run --metrics MAP", "unknown option --metrics; did you mean --measure?"),
+        ("train letor -r mart -o m --random-state 1", "unknown option --random-state"),
+        ("compare qrels a=run a=run", "two systems have the same name, a"),
+        ("eval qrels other", "qrels and other have no query in common: qrels has 1, 2, other has q1, q2"),
+        ("eval qrels other --stream", "qrels and other have no query in common: qrels has 1, 2, other has q1, q2"),
+        ("eval qrels run -t ,", "no tool was selected"),
         ("eval qrels run -m NDGC@10", "no measure is called 'NDGC@10'; did you mean NDCG@10 or "),
         ("eval qrels run -m ndcg10", "no measure is called 'ndcg10'; did you mean NDCG@10?"),
-        ("eval qrels run -m NDCG@ten", "NDCG@ten: a cutoff is a whole number, as in NDCG@10"),
-        ("compare qrels run run", "run: this is given twice, and would be compared with itself"),
+        ("eval qrels run -m NDCG@ten", "NDCG@ten: the cutoff must be a whole number, as in NDCG@10"),
+        ("compare qrels run run", "two systems have the same name, run"),
         ("leaderboard nowhere", "nowhere: no folder of results: there is no such folder"),
         ("rank nowhere letor", "nowhere: there is no such file"),
-        ("eval answer.json request.json", "answer.json: an answer of _rank_eval has the hits; the request, with its"),
-        ("eval qrels request.json", "request.json: a request of _rank_eval has the ratings, and comes first"),
+        ("eval answer.json request.json", "answer.json: a _rank_eval response holds hits; pass the request"),
+        ("eval qrels request.json", "request.json: a _rank_eval request holds ratings; pass it first"),
     ],
 )
 def test_a_mistake_gets_a_sentence_that_helps(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +76,7 @@ def test_a_mistake_gets_a_sentence_that_helps(line: str, sentence: str, capsys: 
 
 def test_a_run_of_which_nothing_was_judged_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "qrels", "strange"]) == 0
-    assert capsys.readouterr().err.startswith("pippin: strange: none of its documents was judged; do both files call")
+    assert capsys.readouterr().err.startswith("pippin: strange: no retrieved document is judged")
     assert main(["eval", "qrels", "run"]) == 0
     assert not capsys.readouterr().err
 
@@ -92,9 +99,16 @@ def test_the_ending_of_a_file_names_its_form(file: str, begins: str, files: Path
     assert (files / file).read_text().startswith("tool,")
 
 
+def test_systems_are_renamed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "qrels", "bm25=run", "run", "-t", "official", "-f", "csv"]) == 0
+    assert {line.split(",")[2] for line in capsys.readouterr().out.splitlines()[1:]} == {"bm25", "run"}
+    assert main(["eval", "qrels", "bm25=run", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"] == "bm25"
+
+
 def test_a_form_that_a_command_does_not_have_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "qrels", "run", "-o", "x.html"]) == 2
-    assert "x.html: no page is made of this; the forms are table, json" in capsys.readouterr().err
+    assert "x.html: this command does not write html; use table, json" in capsys.readouterr().err
     assert main(["bounds", "qrels", "run", "-o", "x.parquet"]) == 2
-    assert "x.parquet: this is not written as parquet" in capsys.readouterr().err
+    assert "x.parquet: this command does not write parquet" in capsys.readouterr().err
     assert not [*files.glob("x.*")]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pippin.cli.output import as_json
+from pippin.cli.output import format_json
 
 RECORDS: list[Any] = [
     {}, [], "x", 1.5, None, [[]], {"a": {}}, {"a": [], "b": [1, [2, {"c": None}]]},
@@ -18,16 +18,16 @@ RECORDS: list[Any] = [
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_the_text_is_that_of_the_standard_library(record: Any) -> None:
-    assert as_json(record) == json.dumps(record, indent=1, ensure_ascii=False)
+    assert format_json(record) == json.dumps(record, indent=1, ensure_ascii=False)
 
 
 def test_values_that_json_does_not_have() -> None:
     record = {1: np.float64(0.5), "nan": float("nan"), "set": {2}, "array": np.arange(3), "pair": (np.int64(4), np.inf)}
-    assert json.loads(as_json(record)) == {"1": 0.5, "nan": None, "set": [2], "array": [0, 1, 2], "pair": [4, None]}
+    assert json.loads(format_json(record)) == {"1": 0.5, "nan": None, "set": [2], "array": [0, 1, 2], "pair": [4, None]}
 
 
 @pytest.mark.parametrize("character", ["\x7f", "\u200b", "é\u2028"])
 def test_what_cannot_be_seen_is_written_by_its_code(character: str) -> None:
-    text = as_json({"a": [character], "b": 1})
+    text = format_json({"a": [character], "b": 1})
     assert f"\\u{ord(character[-1]):04x}" in text
     assert json.loads(text) == {"a": [character], "b": 1}

@@ -15,9 +15,20 @@ from typing import Any
 import pytest
 
 from pippin.cli.main import main
-from pippin.report.export import file_name, unique
-from pippin.tables import FORMATS, Facts, Heading, Part, Prose, Remarks, Table, latex, spreadsheet, together
-from pippin.terminal import Screen, shown_on, width
+from pippin.display.tables import (
+    FORMATS,
+    BulletList,
+    Heading,
+    KeyValues,
+    Paragraph,
+    Renderable,
+    Table,
+    latex,
+    render_all,
+    spreadsheet,
+)
+from pippin.display.terminal import Terminal, display_width, use_terminal
+from pippin.reports.paper import file_name, unique
 
 EVIL = "a\x1b]0;x\x07\u202eb\x9b2J\r\nc\\input{x} %<script>|=1"
 EVIL_NAME = "evil\x1b[31m.csv"
@@ -26,7 +37,7 @@ PIPPIN = [sys.executable, "-m", "pippin"]
 
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Judgements and runs whose ids and file names are full of control characters."""
+    """Qrels and runs whose ids and file names are full of control characters."""
     monkeypatch.chdir(tmp_path)
     query, document = "q\x1b[2J", "d\x9b\u202e\r\nx"
     (tmp_path / "judged.csv").write_text(
@@ -46,7 +57,7 @@ GOOD = (
     ("compare", "judged.csv", EVIL_NAME, "=1+1.csv", "-t", "letor4", "--test", "sign"),
     ("compare", "judged.csv", EVIL_NAME, "=1+1.csv", "-t", "letor4", "--test", "sign", "--per-query"),
     ("reconcile", "judged.csv", EVIL_NAME, "-t", "yahoo,letor4", "--per-query"),
-    ("audit", "judged.csv", "--scored", EVIL_NAME),
+    ("audit", "judged.csv", "--run", EVIL_NAME),
 )
 BAD = (
     ("eval", "judged.csv", "nowhere\x1b[2J"),
@@ -110,20 +121,20 @@ def test_numbers_and_names_stay(cell: str) -> None:
 
 
 def test_every_part_of_a_page_for_people_is_escaped() -> None:
-    parts: list[Part] = [
+    parts: list[Renderable] = [
         Heading(EVIL),
-        Prose(EVIL),
-        Facts([(EVIL, EVIL)]),
-        Remarks([EVIL]),
+        Paragraph(EVIL),
+        KeyValues([(EVIL, EVIL)]),
+        BulletList([EVIL]),
         Table([EVIL], [[EVIL]], notes=[EVIL]),
     ]
     for form in ("table", "markdown", "latex"):
-        text = together(parts, form)
+        text = render_all(parts, form)
         assert not set(text) & {"\x1b", "\x9b", "\u202e", "\r", "\x07"}
         # a newline in a name never starts a line
         assert not any(line.startswith(("c\\", "c%")) for line in text.splitlines())
-    assert "<script" not in together(parts, "markdown")
-    body = [line for line in together(parts, "latex").splitlines() if not line.startswith("%")]
+    assert "<script" not in render_all(parts, "markdown")
+    body = [line for line in render_all(parts, "latex").splitlines() if not line.startswith("%")]
     assert r"\input" not in "\n".join(body)
     assert not any("%" in line.replace(r"\%", "") for line in body)
 
@@ -148,10 +159,15 @@ def test_exported_files_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("columns", [20, 40, 60, 80, 120])
 def test_no_table_is_wider_than_the_screen(columns: int) -> None:
     rows = [["a name that is long" * 3, "0.123456", "words and more words " * 5, "語" * 40], ["b", "1", "", ""]]
-    table = Table(["name", "number", "a long heading of many words", "remark"], rows, remarks=2, notes=["note " * 40])
-    with shown_on(Screen(columns=columns, colour=False)):
+    table = Table(
+        ["name", "number", "a long heading of many words", "remark"],
+        rows,
+        trailing_text=2,
+        notes=["note " * 40],
+    )
+    with use_terminal(Terminal(columns=columns, colour=False)):
         lines = table.render().splitlines()
-    assert max(map(width, lines)) <= columns
+    assert max(map(display_width, lines)) <= columns
     joined = "".join("".join(lines).split())
     assert joined.count("語") == 40
     assert "0.123456" in joined
@@ -159,7 +175,7 @@ def test_no_table_is_wider_than_the_screen(columns: int) -> None:
 
 def test_a_wide_table_is_cut_into_bands_under_its_names() -> None:
     table = Table(["ranker", *(f"NDCG@{k}" for k in range(1, 11))], [["ranksvm", *["0.1234"] * 10]])
-    with shown_on(Screen(columns=50)):
+    with use_terminal(Terminal(columns=50)):
         text = table.render()
     assert text.count("ranksvm") == text.count("ranker") == 2
     assert text.count("0.1234") == 10
@@ -167,18 +183,18 @@ def test_a_wide_table_is_cut_into_bands_under_its_names() -> None:
 
 def test_plain_tables_stay_aligned() -> None:
     table = Table(["τ", "≥"], [["–", "0.5"], ["語", "1×"]])
-    with shown_on(Screen(encoding="ascii")):
+    with use_terminal(Terminal(encoding="ascii")):
         lines = table.render().splitlines()
     assert lines == ["tau      >=", "------  ---", "-       0.5", "\\u8a9e   1x"]
 
 
 def test_colours_mark_headings_and_the_best() -> None:
-    with shown_on(Screen(colour=True)):
-        text = Table(["ranker", "MAP"], [["a", "0.5"]], best={(0, 1)}, notes=["n"]).render()
+    with use_terminal(Terminal(colour=True)):
+        text = Table(["ranker", "MAP"], [["a", "0.5"]], highlighted={(0, 1)}, notes=["n"]).render()
     assert "\x1b[1mranker\x1b[0m" in text
     assert "\x1b[1;32m0.5\x1b[0m" in text
     assert "\x1b[2mn\x1b[0m" in text
-    assert "\x1b" not in Table(["ranker"], [["a"]], best={(0, 0)}).render()
+    assert "\x1b" not in Table(["ranker"], [["a"]], highlighted={(0, 0)}).render()
 
 
 def shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -9,18 +9,18 @@ from typing import Any
 import pyarrow
 import pytest
 from pyarrow import parquet
-from tests.bench.small import bench, write_folds
-from tests.collection.micro import micro_web
+from tests.benchmarks.small import bench, write_folds
+from tests.collections.micro import micro_web
 
 from pippin.cli.main import main
-from pippin.collection.collection import Collection, Document
-from pippin.collection.index import build_index
-from pippin.data import columns, synthetic
+from pippin.collections.collection import Collection, Document
+from pippin.collections.index.index import build_index
+from pippin.data import frames, synthetic
 from pippin.data.partitions import write_partitions
 from pippin.data.store import write_store
 from pippin.rankers import models, ranker
 
-DATA = synthetic.make(12, documents=6, features=6)
+DATA = synthetic.make_dataset(12, documents=6, features=6)
 NEEDED = ("store", "partitions", "index", "web", "table.parquet", "table.arrow", "model.json", "results")
 
 
@@ -33,7 +33,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build_index(Collection("fruit", ("body",), lambda: iter(pages)), place / "index")
     micro_web().save(place / "web")
     for form in ("parquet", "arrow"):
-        columns.write(DATA, place / f"table.{form}")
+        frames.write_frame(DATA, place / f"table.{form}")
     models.save(ranker("best-feature")().fit(DATA), place / "model.json")
     bench(write_folds(place / "text"), place / "results", rankers=("best-feature",))
     return place

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-from tests.bench.small import whole, write_folds
+from tests.benchmarks.small import whole, write_folds
 
 from pippin.cli.main import main
-from pippin.data.letor import write_letor
-from pippin.data.scores import write_scores
-from pippin.data.synthetic import scorers
-from pippin.deploy.targets.lightgbm import text as lightgbm_text
-from pippin.forms.form import tree
+from pippin.data.letor import write_letor, write_scores
+from pippin.data.synthetic import make_scores
+from pippin.models.exporters.lightgbm import model_text
+from pippin.models.model import make_tree
 
 WORDS = ["time", "sharing", "operating", "systems", "compress", "files", "sort", "lists", "tree", "search", "disk"]
 PAGES = {
@@ -27,9 +26,10 @@ PLAN = 'data = ["all.txt"]\nrankers = ["lambdamart"]\nfolds = 3\nquick = true\nm
 def furnish(folder: Path) -> Path:
     """Write everything but what the commands make themselves."""
     data = whole(30)
-    for name in ("all.txt", "train.txt", "vali.txt", "test.txt"):
+    for name in ("all.txt", "train.txt", "test.txt"):
         write_letor(data, folder / name)
-    found = list(scorers(data, seed=1).values())
+    write_letor(whole(30, seed=5), folder / "vali.txt")
+    found = list(make_scores(data, seed=1).values())
     for name, scores in {"scores.txt": found[0], "a.txt": found[0], "b.txt": found[1], "a.scores": found[0],
                          "b.scores": found[1]}.items():  # fmt: skip
         write_scores(scores, folder / name)
@@ -38,8 +38,8 @@ def furnish(folder: Path) -> Path:
     write_folds(folder / "mine", data, 3)
     (folder / "plan.toml").write_text(PLAN)
     names = tuple(f"f{i}" for i in range(1, data.features.shape[1] + 1))
-    stump = tree([0], [0.5], [-1], [-2], [True], [0.0, 1.0])
-    (folder / "lightgbm.txt").write_text(lightgbm_text(data.feature_names, [stump], []))
+    stump = make_tree([0], [0.5], [-1], [-2], [True], [0.0, 1.0])
+    (folder / "lightgbm.txt").write_text(model_text(data.feature_names, [stump], []))
     (folder / "names.txt").write_text("\n".join(names) + "\n")
     _judged(folder)
     _matrices(folder)
@@ -98,9 +98,9 @@ def _collections(folder: Path) -> None:
 MAKING = (
     "convert train.txt parts/ --partitions 1000",
     "train train.txt --ranker best-feature --out model.json --quiet",
-    "simulate train.txt scores.txt --sessions 20 --shown 4 --swaps 0.5 --out clicks.tsv",
+    "simulate train.txt scores.txt --sessions 20 --depth 4 --swap-rate 0.5 --out clicks.tsv",
     "index cacm/ --out cacm.index --quiet",
-    "search cacm.index --topics topics.tsv --out bm25.run --top 20",
+    "search cacm.index --queries topics.tsv --out bm25.run --top 20",
     "build cacm/ --out cacm-letor --sample 20 --folds 3 --quiet",
     "train cacm-letor/QueryLevelNorm/Fold1/train.txt --ranker best-feature --out built.json --quiet",
     "board new cup --data mine --seed 1",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pippin.clicks.files import read, write
-from pippin.clicks.interleaving import interleave, judge_log, probabilistic, team_draft
-from pippin.clicks.log import ClickLog
+from pippin.clicks.interleaving import compare_log, interleave, probabilistic, team_draft
+from pippin.clicks.logs import ClickLog, read, write
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 
@@ -32,7 +31,7 @@ def test_team_draft_takes_turns_and_the_best_that_is_left() -> None:
             left.remove(document)
 
 
-def test_probabilistic_lists_draw_by_one_over_the_cube_of_the_rank() -> None:
+def test_probabilistic_lists_sample_by_inverse_cubed_rank() -> None:
     rng = np.random.default_rng(3)
     first = [probabilistic(A, B, 1, rng) for _ in range(8_000)]
     soft = np.array([1.0, 1 / 8, 1 / 27, 1 / 64, 1 / 125])
@@ -45,7 +44,7 @@ def test_probabilistic_lists_draw_by_one_over_the_cube_of_the_rank() -> None:
         assert one.credit[0] == pytest.approx(by_a[document] / (by_a[document] + by_b[document]))
 
 
-def test_probabilistic_credit_of_later_ranks_looks_at_what_is_left() -> None:
+def test_probabilistic_credit_excludes_used_documents() -> None:
     rng = np.random.default_rng(4)
     soft = 1.0 / np.arange(1, 6) ** 3
     by = np.stack((soft[np.argsort(A)], soft[np.argsort(B)]))
@@ -60,14 +59,14 @@ def test_probabilistic_credit_of_later_ranks_looks_at_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
-def test_the_better_ranking_is_preferred_and_the_other_way_round(data: Dataset, method: str) -> None:
+def test_the_better_ranking_is_preferred_in_both_orders(data: Dataset, method: str) -> None:
     good, bad = data.labels.astype(float), np.random.default_rng(5).random(600)
     found, _ = interleave(data, good, bad, method=method, names=("good", "bad"), sessions=20)
     assert found.p < 0.01
     assert found.low > 0
-    assert found.verdict.startswith("People prefer good to bad: ")
+    assert found.verdict.startswith("Users prefer good to bad: ")
     turned, _ = interleave(data, bad, good, method=method, names=("bad", "good"), sessions=20)
-    assert turned.verdict.startswith("People prefer good to bad: ")
+    assert turned.verdict.startswith("Users prefer good to bad: ")
     assert turned.high < 0
 
 
@@ -76,10 +75,10 @@ def test_a_ranking_ties_with_itself(data: Dataset, method: str) -> None:
     scores = np.random.default_rng(6).random(600)
     found, _ = interleave(data, scores, scores, method=method, sessions=30)
     assert found.low <= 0 <= found.high
-    assert found.verdict.startswith("Neither is preferred for sure")
+    assert found.verdict.startswith("No significant preference")
 
 
-def test_the_log_says_the_same(data: Dataset, tmp_path: object) -> None:
+def test_the_log_gives_the_same_result(data: Dataset, tmp_path: object) -> None:
     good, bad = data.labels.astype(float), np.random.default_rng(5).random(600)
     found, log = interleave(data, good, bad, sessions=5)
     again, same = interleave(data, good, bad, sessions=5)
@@ -87,7 +86,7 @@ def test_the_log_says_the_same(data: Dataset, tmp_path: object) -> None:
     assert (found.difference, found.p) == (again.difference, again.p)
     file = f"{tmp_path}/log.jsonl"
     write(log, file)
-    judged = judge_log(read(file))
+    judged = compare_log(read(file))
     assert (judged.difference, judged.wins) == (found.difference, found.wins)
 
 
@@ -96,18 +95,18 @@ def test_outcomes_by_hand() -> None:
                          ("r", ["a", "b"], [False, False]), ("r", ["b", "a"], [True, False])])  # fmt: skip
     log = ClickLog(plain.query_ids, plain.item_queries, plain.item_documents, plain.offsets, plain.items, plain.ranks,
                    plain.clicks, np.array([1, 2, 1, 2, 1, 2, 1, 2], np.int8))  # fmt: skip
-    found = judge_log(log)
+    found = compare_log(log)
     assert found.values.tolist() == [0.5, 0.5]  # A and a tie; a tie and A
     assert found.wins == (2, 0)
 
 
-def test_what_makes_no_sense_is_refused(data: Dataset) -> None:
+def test_invalid_arguments_are_refused(data: Dataset) -> None:
     scores = np.zeros(600)
     with pytest.raises(UnknownName, match="did you mean team-draft"):
         interleave(data, scores, scores, method="team")
-    with pytest.raises(ConventionError, match="tell them apart"):
+    with pytest.raises(ConventionError, match="give them different names"):
         interleave(data, scores, scores, names=("x", "x"))
     with pytest.raises(DataError, match="one query is not enough"):
         interleave(data.select([0]), scores[:10], scores[:10])
-    with pytest.raises(DataError, match="does not say whose"):
-        judge_log(ClickLog.of([("q", ["a"], [True])]))
+    with pytest.raises(DataError, match="has no column"):
+        compare_log(ClickLog.of([("q", ["a"], [True])]))

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.clicks.files import read, write
-from pippin.clicks.log import ClickLog
+from pippin.clicks.logs import ClickLog, read, write
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 
@@ -42,7 +41,7 @@ def test_counts_are_those_of_a_loop() -> None:
         cell[0] += 1
         cell[1] += click
     counts = log.counts()
-    found = zip(counts.items, counts.ranks, counts.shown, counts.clicked, strict=True)
+    found = zip(counts.items, counts.ranks, counts.views, counts.clicks, strict=True)
     assert {(int(i), int(r)): [n, c] for i, r, n, c in found} == seen
 
 
@@ -79,17 +78,17 @@ def test_a_log_survives_its_file(tmp_path: Path, name: str, teams: list[int] | N
     ("content", "sentence"),
     [
         ("session\tquery\trank\tdocument\n", ":1: the column click is missing"),
-        (HEADER, "the log shows nothing"),
-        (HEADER + "1\tq\t1\ta\n", ":2: 4 fields stand here, and the header has 5; they are parted by tabs"),
-        (HEADER + "1\tq\t0\ta\t1\n", ":2: a rank is a whole number from 1 on, not '0'"),
-        (HEADER + "1\tq\t1\ta\tyes\n", ":2: a click is 1 or 0, not 'yes'"),
-        (HEADER + "1\tq\t1\ta\t1\n1\tr\t2\ta\t1\n", ":3: session 1 is of query q, and here of r"),
+        (HEADER, "the log is empty"),
+        (HEADER + "1\tq\t1\ta\n", ":2: the line has 4 fields, the header 5. Separate them by tabs"),
+        (HEADER + "1\tq\t0\ta\t1\n", ":2: rank must be a whole number from 1, got '0'"),
+        (HEADER + "1\tq\t1\ta\tyes\n", ":2: click must be 1 or 0, got 'yes'"),
+        (HEADER + "1\tq\t1\ta\t1\n1\tr\t2\ta\t1\n", ":3: session 1 has two queries: q and r"),
         (HEADER + "1\tq\t2\ta\t1\n1\tq\t2\tb\t1\n", ":3: rank 2 follows rank 2 in session 1"),
-        (HEADER + "1\tq\t1\ta\t1\n2\tq\t1\ta\t1\n1\tq\t2\tb\t1\n", ":4: session 1 comes again"),
-        (HEADER + "1\t\t1\ta\t1\n", ":2: a query and a document are needed"),
+        (HEADER + "1\tq\t1\ta\t1\n2\tq\t1\ta\t1\n1\tq\t2\tb\t1\n", ":4: rows of session 1 are not consecutive"),
+        (HEADER + "1\t\t1\ta\t1\n", ":2: the query or the document is empty"),
     ],
 )
-def test_bad_text_is_told_with_its_line(tmp_path: Path, content: str, sentence: str) -> None:
+def test_invalid_text_is_refused_with_its_line(tmp_path: Path, content: str, sentence: str) -> None:
     file = tmp_path / "log.tsv"
     file.write_text(content)
     with pytest.raises(DataError) as error:
@@ -100,15 +99,15 @@ def test_bad_text_is_told_with_its_line(tmp_path: Path, content: str, sentence: 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("[1]", 'a session is an object with "query"'),
-        ("{", "this line is no JSON"),
-        ('{"query": "q", "documents": []}', '"documents" is a list of one text or more'),
-        ('{"query": "q", "documents": ["a"], "clicks": [1, 0]}', '"clicks" is a list with a place for each of the 1'),
-        ('{"query": "q", "documents": ["a"], "clicks": [2]}', "a click is 1 or 0, not '2'"),
-        ('{"query": "q", "documents": ["a"], "clicks": [1], "teams": ["C"]}', "a team is A or B, or empty, not 'C'"),
+        ("[1]", 'a session must be an object with "query"'),
+        ("{", "the line is not JSON"),
+        ('{"query": "q", "documents": []}', '"documents" must be a list of at least one string'),
+        ('{"query": "q", "documents": ["a"], "clicks": [1, 0]}', '"clicks" must be a list with 1 entries'),
+        ('{"query": "q", "documents": ["a"], "clicks": [2]}', "click must be 1 or 0, got '2'"),
+        ('{"query": "q", "documents": ["a"], "clicks": [1], "teams": ["C"]}', "team must be A, B or empty, got 'C'"),
     ],
 )
-def test_bad_json_is_told_with_its_line(tmp_path: Path, line: str, sentence: str) -> None:
+def test_invalid_json_is_refused_with_its_line(tmp_path: Path, line: str, sentence: str) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text('{"query": "q", "documents": ["a"], "clicks": [true]}\n' + line + "\n")
     with pytest.raises(DataError) as error:
@@ -116,14 +115,14 @@ def test_bad_json_is_told_with_its_line(tmp_path: Path, line: str, sentence: str
     assert f"{file}:2: {sentence}" in str(error.value)
 
 
-def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     file.write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match=r"log\.parquet"):
         read(file)
 
 
-def test_text_refuses_what_it_would_lose(tmp_path: Path) -> None:
+def test_text_refuses_lossy_ids(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="write the log as"):
         write(ClickLog.of([("q", ["a\tb"], [True])]), tmp_path / "log.tsv")
     assert not (tmp_path / "log.tsv").exists()

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pippin.clicks.log import ClickLog, Counts
-from pippin.clicks.models import Habits, examination
-from pippin.clicks.preference import preferences
-from pippin.clicks.propensity import Propensities, by_em, by_regression, by_swaps, propensities
-from pippin.clicks.simulation import simulate
+from pippin.clicks.logs import ClickLog, Counts
+from pippin.clicks.propensity import Propensities, by_em, by_regression, by_swaps, preferences, propensities
+from pippin.clicks.simulation import ClickModelParameters, examination, simulate
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 
@@ -35,11 +33,11 @@ ATTRACTION = np.random.default_rng(4).uniform(0.05, 0.9, (30, 5))
 SWAPPED = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [2, 1, 0, 3, 4], [3, 1, 2, 0, 4], [4, 1, 2, 3, 0]]
 
 
-def test_swaps_are_exact_where_counts_are() -> None:
+def test_swaps_are_exact_on_exact_counts() -> None:
     assert by_swaps(expected(ATTRACTION, SWAPPED)) == pytest.approx(TRUE, rel=1e-9)
 
 
-def test_em_finds_the_truth_where_counts_are_exact() -> None:
+def test_em_is_exact_on_exact_counts() -> None:
     assert by_em(expected(ATTRACTION, SWAPPED), tolerance=1e-9) == pytest.approx(TRUE, rel=0.01)
 
 
@@ -53,12 +51,12 @@ def test_regression_finds_the_truth_of_logistic_attraction_though_nothing_moved(
 def test_a_round_of_em_is_that_of_a_loop() -> None:
     counts = expected(ATTRACTION[:3], SWAPPED[:2])
     rates = np.array([
-        sum(c for r, c in zip(counts.ranks, counts.clicked, strict=True) if r == rank)
-        / sum(n for r, n in zip(counts.ranks, counts.shown, strict=True) if r == rank)
+        sum(c for r, c in zip(counts.ranks, counts.clicks, strict=True) if r == rank)
+        / sum(n for r, n in zip(counts.ranks, counts.views, strict=True) if r == rank)
         for rank in range(1, 6)
     ])  # fmt: skip
     seen, looked, shown = np.sqrt(rates), np.zeros(5), np.zeros(5)
-    for rank, n, c in zip(counts.ranks.tolist(), counts.shown, counts.clicked, strict=True):
+    for rank, n, c in zip(counts.ranks.tolist(), counts.views, counts.clicks, strict=True):
         a, b = seen[rank - 1], 0.5
         looked[rank - 1] += c + (n - c) * a * (1 - b) / (1 - a * b)
         shown[rank - 1] += n
@@ -86,15 +84,15 @@ def by_feature(data: Dataset) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("method", ["em", "swaps"])
-def test_within_five_percent_of_the_truth_on_drawn_clicks(data: Dataset, method: str) -> None:
-    log = simulate(data, by_feature(data), sessions=400, depth=5, swaps=1.0, seed=3)
+def test_estimates_of_simulated_clicks_are_within_five_percent(data: Dataset, method: str) -> None:
+    log = simulate(data, by_feature(data), sessions=400, depth=5, swap_rate=1.0, seed=3)
     found = propensities(log, method)
     assert np.abs(found.values / TRUE - 1).max() < 0.05
 
 
 def test_intervals_hold_the_truth_and_come_again_with_the_seed(data: Dataset) -> None:
-    log = simulate(data, by_feature(data), sessions=50, depth=3, swaps=0.5, seed=3)
-    one, two = (propensities(log, "swaps", samples=40, seed=7) for _ in range(2))
+    log = simulate(data, by_feature(data), sessions=50, depth=3, swap_rate=0.5, seed=3)
+    one, two = (propensities(log, "swaps", resamples=40, seed=7) for _ in range(2))
     assert one.low is not None
     assert one.high is not None
     assert one.low.tobytes() == two.low.tobytes()  # type: ignore[union-attr]
@@ -103,24 +101,24 @@ def test_intervals_hold_the_truth_and_come_again_with_the_seed(data: Dataset) ->
     assert (one.high[1:] > one.low[1:]).all()
 
 
-def test_what_cannot_be_told_is_refused(data: Dataset) -> None:
+def test_unidentified_propensities_are_refused(data: Dataset) -> None:
     log = simulate(data, by_feature(data), sessions=5, depth=3)
     for method in ("em", "swaps"):
-        with pytest.raises(DataError, match="documents stood at the same ranks all the time"):
+        with pytest.raises(DataError, match="documents are shown at the same ranks all the time"):
             propensities(log, method)
     apart = [("q", list(order), [True] * 4) for order in ("abcd", "badc")]  # nothing leads from ranks 1, 2 to 3, 4
-    with pytest.raises(DataError, match="documents stood at the same ranks"):
+    with pytest.raises(DataError, match="documents are shown at the same ranks"):
         propensities(ClickLog.of(apart), "em")
-    with pytest.raises(ConventionError, match="regression looks at the features"):
+    with pytest.raises(ConventionError, match="regression needs data"):
         propensities(log, "regression")
     with pytest.raises(UnknownName, match="did you mean swaps"):
         propensities(log, "swap")
-    with pytest.raises(DataError, match="nobody clicked at rank 2"):
+    with pytest.raises(DataError, match="no click at rank 2"):
         propensities(ClickLog.of([("q", ["a", "b"], [True, False])]), "em")
     shown = [("q", "abc"), ("q", "bac"), ("r", "abc"), ("r", "cba"), *((str(i), "abc") for i in range(9))]
     few = [(query, list(order), [True, query == "q", query == "r"]) for query, order in shown]
-    with pytest.raises(DataError, match="clicks are too few for intervals"):
-        propensities(ClickLog.of(few), "em", samples=30)
+    with pytest.raises(DataError, match="too few clicks for intervals"):
+        propensities(ClickLog.of(few), "em", resamples=30)
 
 
 def test_regression_needs_no_swaps(data: Dataset) -> None:
@@ -132,7 +130,7 @@ def test_regression_needs_no_swaps(data: Dataset) -> None:
 
 def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
     part = data.select(range(4))
-    log = simulate(part, by_feature(part), sessions=9, depth=4, swaps=0.5)
+    log = simulate(part, by_feature(part), sessions=9, depth=4, swap_rate=0.5)
     given = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
     for debias in ("naive", "ips", "pairwise"):
         weights: dict[tuple[int, ...], float] = {}
@@ -151,17 +149,17 @@ def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
         assert dict(zip(keys, found.weights, strict=True)) == pytest.approx(weights)
 
 
-def test_preferences_refuse_what_has_no_meaning(data: Dataset) -> None:
+def test_invalid_preferences_are_refused(data: Dataset) -> None:
     log = ClickLog.of([("elsewhere", ["1", "2"], [True, False])])
-    with pytest.raises(DataError, match="are queries and documents called alike"):
+    with pytest.raises(DataError, match="check that the ids are the same"):
         preferences(log, data, "naive")
-    with pytest.raises(ConventionError, match="clicks are debiased by ips or pairwise or naive"):
+    with pytest.raises(ConventionError, match="debias must be ips, pairwise, naive"):
         preferences(log, data, "magic")
     with pytest.raises(DataError, match="numbers above 0"):
         Propensities(np.array([1.0, 0.0]), "given")
 
 
-def test_habits_of_one_rank_deep_logs() -> None:
+def test_logs_of_depth_one() -> None:
     data = Dataset.from_arrays(np.zeros((2, 1)), [1, 0], ["a", "b"])
-    log = simulate(data, np.zeros(2), sessions=50, habits=Habits(eta=0.5))
+    log = simulate(data, np.zeros(2), sessions=50, parameters=ClickModelParameters(eta=0.5))
     assert propensities(log, "swaps").values.tolist() == [1.0]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pippin.clicks.models import MODELS, Habits, attraction
-from pippin.clicks.simulation import simulate
+from pippin.clicks.simulation import MODELS, ClickModelParameters, attraction, simulate
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, UnknownName
 
@@ -16,13 +15,13 @@ ATTRACTION = np.array([0.2, 1.0, 0.5])
 MANY = np.tile(ATTRACTION, (40_000, 1))
 
 
-def rates(model: str, **habits: float) -> list[float]:
-    clicks = MODELS[model](MANY, Habits(**habits), np.random.default_rng(1))
+def rates(model: str, **parameters: float) -> list[float]:
+    clicks = MODELS[model](MANY, ClickModelParameters(**parameters), np.random.default_rng(1))
     return clicks.mean(axis=0).tolist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
-    ("model", "habits", "expected"),
+    ("model", "parameters", "expected"),
     [
         ("pbm", {"eta": 1.0}, [0.2, 1.0 / 2, 0.5 / 3]),
         ("pbm", {"eta": 0.0}, [0.2, 1.0, 0.5]),
@@ -35,12 +34,12 @@ def rates(model: str, **habits: float) -> list[float]:
         ("trust", {"eta": 1.0, "trust": 0.3}, [0.2 + 0.8 * 0.3, 1.0 / 2, (0.5 + 0.5 * 0.1) / 3]),
     ],
 )
-def test_models_click_as_often_as_they_say(model: str, habits: dict[str, float], expected: list[float]) -> None:
-    assert rates(model, **habits) == pytest.approx(expected, abs=0.01)
+def test_click_rates_follow_the_model(model: str, parameters: dict[str, float], expected: list[float]) -> None:
+    assert rates(model, **parameters) == pytest.approx(expected, abs=0.01)
 
 
 def test_cascades_click_once_at_most() -> None:
-    clicks = MODELS["cascade"](MANY, Habits(), np.random.default_rng(1))
+    clicks = MODELS["cascade"](MANY, ClickModelParameters(), np.random.default_rng(1))
     assert clicks.sum(axis=1).max() == 1
 
 
@@ -68,23 +67,23 @@ def test_lists_are_the_best_by_score(data: Dataset) -> None:
         assert log.items[log.offsets[session] : log.offsets[session + 1]].tolist() == best.tolist()
 
 
-def test_the_same_seed_gives_the_same_clicks_and_another_gives_others(data: Dataset) -> None:
+def test_the_seed_determines_the_clicks(data: Dataset) -> None:
     scores = np.zeros(24)
-    one, two, other = (simulate(data, scores, sessions=50, swaps=0.5, seed=seed) for seed in (1, 1, 2))
+    one, two, other = (simulate(data, scores, sessions=50, swap_rate=0.5, seed=seed) for seed in (1, 1, 2))
     assert one.items.tobytes() == two.items.tobytes()
     assert one.clicks.tobytes() == two.clicks.tobytes()
     assert one.clicks.tobytes() != other.clicks.tobytes()
 
 
-def test_a_part_is_clicked_as_it_is_in_the_whole(data: Dataset) -> None:
+def test_a_part_has_the_same_clicks_as_in_the_whole(data: Dataset) -> None:
     scores = np.random.default_rng(3).random(24)
-    whole = simulate(data, scores, sessions=20, swaps=0.3, top=2)
-    part = simulate(data.select([2, 3]), scores[5:], sessions=20, swaps=0.3, top=2)
+    whole = simulate(data, scores, sessions=20, swap_rate=0.3, top=2)
+    part = simulate(data.select([2, 3]), scores[5:], sessions=20, swap_rate=0.3, top=2)
     assert whole.clicks[whole.offsets[40] :].tobytes() == part.clicks.tobytes()
 
 
-def test_swaps_change_the_first_with_one_other(data: Dataset) -> None:
-    log = simulate(data.select([2]), -np.arange(12.0), sessions=400, depth=4, swaps=0.5)
+def test_swaps_exchange_the_first_document_with_another(data: Dataset) -> None:
+    log = simulate(data.select([2]), -np.arange(12.0), sessions=400, depth=4, swap_rate=0.5)
     lists = log.items.reshape(400, 4)
     swapped = lists[:, 0] != 0
     assert swapped.mean() == pytest.approx(0.5, abs=0.08)
@@ -104,33 +103,34 @@ def test_of_several_rankings_each_session_draws_one(data: Dataset) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"sessions": 0}, "a session at least"),
-        ({"swaps": 1.5}, "swaps is a share"),
-        ({"noise": 1.0}, "noise is a chance"),
-        ({"scores": np.zeros(3)}, "a finite score is needed for each of the 24"),
-        ({"scores": np.full(24, np.nan)}, "a finite score is needed"),
-        ({"scores": []}, "a ranking at least is needed"),
+        ({"sessions": 0}, "must be at least 1"),
+        ({"swap_rate": 1.5}, "swap_rate must be between"),
+        ({"noise": 1.0}, "noise must be at least 0"),
+        ({"scores": np.zeros(3)}, "scores must be 24 finite numbers"),
+        ({"scores": np.full(24, np.nan)}, "scores must be"),
+        ({"scores": []}, "at least one ranking is needed"),
     ],
 )
-def test_what_makes_no_sense_is_refused(data: Dataset, changes: dict[str, object], sentence: str) -> None:
+def test_invalid_arguments_are_refused(data: Dataset, changes: dict[str, object], sentence: str) -> None:
     given: dict[str, Any] = {"scores": np.zeros(24), **changes}
     with pytest.raises(DataError, match=sentence):
         simulate(data, **given)
 
 
 @pytest.mark.parametrize(
-    ("habits", "sentence"), [({"eta": -1.0}, "eta is a number from 0 on"), ({"trust": 2.0}, "trust is a chance")]
+    ("parameters", "sentence"),
+    [({"eta": -1.0}, "eta must be at least 0"), ({"trust": 2.0}, "trust must be between 0 and 1")],
 )
-def test_habits_are_chances(habits: dict[str, float], sentence: str) -> None:
+def test_parameters_are_probabilities(parameters: dict[str, float], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        Habits(**habits)
+        ClickModelParameters(**parameters)
 
 
-def test_an_unknown_model_is_named(data: Dataset) -> None:
+def test_an_unknown_click_model_is_refused(data: Dataset) -> None:
     with pytest.raises(UnknownName, match="did you mean cascade"):
-        simulate(data, np.zeros(24), people="cascad")
+        simulate(data, np.zeros(24), click_model="cascad")
 
 
-def test_without_relevance_nobody_clicks_for_a_reason() -> None:
+def test_data_without_relevant_documents_is_refused() -> None:
     with pytest.raises(DataError, match="no document of data is relevant"):
         simulate(Dataset.from_arrays(np.zeros((2, 1)), [0, 0], [1, 1]), np.zeros(2))

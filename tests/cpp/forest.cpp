@@ -1,5 +1,5 @@
 // Trees of every size, at every length of a block, under sanitizers: each set of instructions against a walk.
-#include "forest.hpp"
+#include "scoring/forest.hpp"
 
 #include <cmath>
 #include <limits>

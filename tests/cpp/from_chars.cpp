@@ -1,5 +1,5 @@
 // Numbers by a stream, as on systems whose library has no std::from_chars for them, are those of std::from_chars.
-#include "from_chars.hpp"
+#include "text/from_chars.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "letor.hpp"
-#include "text.hpp"
-#include "trec.hpp"
+#include "text/letor.hpp"
+#include "text/text.hpp"
+#include "text/trec.hpp"
 
 using namespace pippin;
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "index_build.hpp"
-#include "index_search.hpp"
+#include "index/builder.hpp"
+#include "index/search.hpp"
 
 using namespace pippin;
 
@@ -123,7 +123,7 @@ void test_counts_and_search() {
         std::vector<std::uint32_t> query;
         for (std::uint32_t term = 0; term < terms; ++term)
             if (random.below(15) == 0) query.push_back(term);
-        std::vector<Asked> words(1);
+        std::vector<QueryTerm> words(1);
         std::vector<std::vector<std::uint8_t>> known(query.size());
         for (std::size_t i = 0; i < query.size(); ++i) {
             if (random.below(2)) known[i] = frequent_counts(postings[query[i]], lengths.size());
@@ -132,7 +132,8 @@ void test_counts_and_search() {
         std::vector<double> scores(lengths.size());
         bm25_scores(stream, words, {2.5, 0.8}, scores);
         const std::size_t n = 1 + random.below(random.below(2) ? 5 : 300);
-        const auto hits = bm25_top(stream, words, {2.5, 0.8}, n, ranks);
+        AccumulatorPool pool;
+        const auto hits = bm25_top(stream, words, {2.5, 0.8}, n, ranks, pool);
         std::vector<Hit> all;
         for (std::uint32_t d = 0; d < lengths.size(); ++d)
             if (std::any_of(query.begin(), query.end(), [&](std::uint32_t term) { return expected.contains({term, d}); }))
@@ -201,8 +202,9 @@ void test_damage() {
             for (std::size_t i = 0; i < lengths.size(); i += 1 + random.below(50))
                 numbers.push_back(static_cast<std::int64_t>(i));
             std::vector<double> table(numbers.size());
-            const std::vector<Asked> asked = {{words[0]}};
-            bm25_top({lengths, 100}, asked, {2.5, 0.8}, 1 + random.below(20), ranks);
+            const std::vector<QueryTerm> asked = {{words[0]}};
+            AccumulatorPool pool;
+            bm25_top({lengths, 100}, asked, {2.5, 0.8}, 1 + random.below(20), ranks, pool);
             count_in(asked, numbers, table);
             bm25_scores({lengths, 100}, asked, {2.5, 0.8}, scores);
             subtract_postings(words[0], words, lengths);

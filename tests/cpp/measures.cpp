@@ -1,5 +1,5 @@
 // Measures and rank order from C++: empty lists, one document, all tied, and lists of 100,000 documents.
-#include "measures.hpp"
+#include "measures/measures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@
 
 #include "check.hpp"
 #include "parallel.hpp"
-#include "rank.hpp"
-#include "settle.hpp"
+#include "ranking/rank.hpp"
+#include "measures/query_value.hpp"
 
 using namespace pippin;
 using check::near;

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
+from pippin.kernels.strings import StringColumn
 
 # Ids that every form can hold: no blanks, nothing a line of text takes for something else.
 plain_ids = st.text(st.characters(categories=["L", "N"], include_characters="-_.:"), min_size=1, max_size=8)
@@ -32,7 +32,7 @@ def datasets(draw: st.DrawFn, ids: st.SearchStrategy[str] = plain_ids, lowest: i
     cells = draw(st.lists(values, min_size=rows * width, max_size=rows * width))
     features: NDArray[Any] = np.array(cells, "f4" if single else "f8").reshape(rows, width)
     labels = draw(st.lists(st.integers(lowest, 4), min_size=rows, max_size=rows))
-    documents = draw(st.none() | st.lists(ids, min_size=rows, max_size=rows, unique=True).map(Texts.of))
+    documents = draw(st.none() | st.lists(ids, min_size=rows, max_size=rows, unique=True).map(StringColumn.of))
     return Dataset(features, np.array(labels, np.int32), offsets_of(sizes), tuple(query_ids), documents)
 
 
@@ -41,12 +41,12 @@ def nested(draw: st.DrawFn, values: st.SearchStrategy[Any], ids: st.SearchStrate
     return draw(st.dictionaries(ids, st.dictionaries(ids, values, min_size=1, max_size=4), min_size=1, max_size=4))
 
 
-def judgements(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Judgements]:
-    return nested(st.integers(-2, 4), ids).map(Judgements.of)
+def judgements(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Qrels]:
+    return nested(st.integers(-2, 4), ids).map(Qrels.from_dict)
 
 
 def runs(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Run]:
-    return nested(st.floats(allow_nan=False, allow_infinity=False), ids).map(Run.of)
+    return nested(st.floats(allow_nan=False, allow_infinity=False), ids).map(Run.from_dict)
 
 
 def same(one: object, other: object) -> bool:
@@ -57,7 +57,7 @@ def same(one: object, other: object) -> bool:
         return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     assert dataclasses.is_dataclass(one)
     for field in dataclasses.fields(one):
-        if field.name in {"name", "tag", "file", "lines"}:
+        if field.name in {"name", "tag", "file", "lines", "version"}:
             continue
         a, b = getattr(one, field.name), getattr(other, field.name)
         if not (same(np.asarray(a), np.asarray(b)) if isinstance(a, np.ndarray) else a == b):

@@ -44,13 +44,13 @@ def test_a_frame_names_its_features(frame: type) -> None:
     ("arguments", "sentence"),
     [
         ((X, [0, 1], [1, 1, 1]), r"3 labels are needed in one column, and y has the shape \(2,\)"),
-        ((X, [0, 1, 2], [1, 2, 1]), "query 1 comes back"),
+        ((X, [0, 1, 2], [1, 2, 1]), "the rows of query 1 are not contiguous"),
         ((X, [0, 1, 2], [1, 1]), "3 query ids are needed"),
         ((X, [0, 1, 0.5], [1, 1, 1]), "labels are whole numbers, and y holds 0.5"),
         ((X, [0, 1, np.nan], [1, 1, 1]), "labels are whole numbers, and y holds nan"),
-        ((X, ["a", "b", "c"], [1, 1, 1]), "labels are whole numbers"),
-        ((X[0], [0, 1], [1, 1]), "X is a table"),
-        (([["a"]], [0], [1]), "features are numbers"),
+        ((X, ["a", "b", "c"], [1, 1, 1]), "y must hold whole numbers only"),
+        ((X[0], [0, 1], [1, 1]), "X must be a table"),
+        (([["a"]], [0], [1]), "X must hold numbers only"),
         ((X, [0, 1, 2]), "qid is missing"),
     ],
 )
@@ -60,5 +60,5 @@ def test_what_is_wrong_is_said(arguments: tuple[object, ...], sentence: str) -> 
 
 
 def test_a_document_stands_once_in_a_query() -> None:
-    with pytest.raises(DataError, match="document a stands twice in query 1"):
+    with pytest.raises(DataError, match="document a is listed twice in query 1"):
         Dataset.from_arrays(X, [0, 1, 2], [1, 1, 1], document_ids=["a", "b", "a"])

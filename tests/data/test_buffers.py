@@ -12,7 +12,7 @@ import pytest
 
 from pippin.data.buffers import Buffer, open_buffer
 from pippin.errors import DataError
-from pippin.files import atomic_write
+from pippin.storage.files import atomic_write
 
 
 def test_plain_gzip_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.test_folders import lay, small
+from tests.data.test_fold_files import lay, small
 
-from pippin.data import fold_text
+from pippin.data import fold_files
 from pippin.data.dataset import Dataset
-from pippin.data.fold_store import open_fold_store, write_fold_store
-from pippin.data.fold_text import index_texts
-from pippin.data.folders import load_folder
+from pippin.data.digest import digest
+from pippin.data.fold_files import index_texts, read_folds
 from pippin.data.letor import read_letor, write_letor
-from pippin.data.packing import digest
+from pippin.data.store import open_fold_store, write_fold_store
 from pippin.errors import DataError
 from pippin.kernels import text as kernel
-from pippin.manifest import read_sealed, seal
+from pippin.storage.manifest import dump_with_checksum, read_with_checksum
 
 
 @pytest.fixture
@@ -62,13 +61,13 @@ def test_each_line_of_published_folds_is_parsed_once(
     shared: Path, tmp_path: Path, parsed: list[int], name: str, lines: int
 ) -> None:
     folder = lay(shared, name, tmp_path / "folds")
-    folds = load_folder(folder, check=False, absent="null" if "null" in name else "zero")
+    folds = read_folds(folder, check=False, missing_value="null" if "null" in name else "zero")
     assert parsed == [lines]
     write_fold_store(folds, tmp_path / "store")
     stored = open_fold_store(tmp_path / "store")
     for fold, files in files_of(folder).items():
         for part, file in files.items():
-            alone = read_letor(file, absent="null" if "null" in name else "zero")
+            alone = read_letor(file, missing_value="null" if "null" in name else "zero")
             assert_same(folds[fold][part], alone)
             assert_same(stored[fold][part], alone)
             assert stored.digest(fold, part) == digest(alone)
@@ -104,7 +103,7 @@ def test_odd_files_come_out_as_by_themselves(tmp_path: Path, parsed: list[int]) 
 
 def test_folds_of_different_widths_keep_them(tmp_path: Path) -> None:
     wide = {name: text.replace("2:8", "2:8 4:1") if name == "Fold2/train.txt" else text for name, text in ODD.items()}
-    folds = load_folder(small(tmp_path, wide))
+    folds = read_folds(small(tmp_path, wide))
     assert [fold.train.features.shape[1] for fold in folds] == [2, 4]
     assert folds["Fold1"].train.feature_names == ("1", "2")
     assert folds["Fold2"].vali.features[0].tolist() == [1, 2, 0, 0]
@@ -112,37 +111,37 @@ def test_folds_of_different_widths_keep_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("at", "line", "sentence"), [
     ("Fold1/vali.txt", "x qid:c 1:1\n", r"vali.txt:3: the label 'x' is not a number"),
-    ("Fold2/test.txt", "1 qid:b 1:1\n", r"test.txt:3: query b comes back here after others; it began in line 1"),
-    ("Fold2/vali.txt", "1 qid:a 1:1 #docid = x\n", r"vali.txt:3: document x stands twice in query a"),
+    ("Fold2/test.txt", "1 qid:b 1:1\n", r"test.txt:3: the rows of query b are not contiguous; it began in line 1"),
+    ("Fold2/vali.txt", "1 qid:a 1:1 #docid = x\n", r"vali.txt:3: document x is listed twice in query a"),
     ("Fold1/test.txt", "1 1:1\n", r"test.txt:2: qid: and a query id are expected"),
-    ("Fold2/train.txt", "1 qid:z 2:1 1:1\n", r"train.txt:4: feature 1 stands after feature 2"),
+    ("Fold2/train.txt", "1 qid:z 2:1 1:1\n", r"train.txt:4: feature 1 follows feature 2"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_of_the_right_line(tmp_path: Path, at: str, line: str, sentence: str) -> None:
     folder = small(tmp_path, {**ODD, at: ODD[at].rstrip("\n") + "\n" + line})
     with pytest.raises(DataError, match=sentence):
-        load_folder(folder)
+        read_folds(folder)
 
 
 def test_an_empty_part_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"vali.txt: the file has no line of data"):
-        load_folder(small(tmp_path, {**ODD, "Fold1/vali.txt": "# nothing\n"}))
+        read_folds(small(tmp_path, {**ODD, "Fold1/vali.txt": "# nothing\n"}))
 
 
 def test_merged_queries_and_packed_files(tmp_path: Path) -> None:
     folder = small(tmp_path, {**ODD, "Fold1/train.txt": "1 qid:a 1:1\n0 qid:b 1:2\n2 qid:a 1:3\n"})
     (folder / "Fold1" / "test.txt.gz").write_bytes(gzip.compress((folder / "Fold1" / "test.txt").read_bytes()))
     (folder / "Fold1" / "test.txt").unlink()
-    folds = load_folder(folder, merge_queries=True)
+    folds = read_folds(folder, merge_queries=True)
     assert folds["Fold1"].train.labels.tolist() == [1, 2, 0]
     assert folds["Fold1"].test.labels.tolist() == [3]
-    with pytest.raises(DataError, match="query a comes back here"):
-        load_folder(folder)
+    with pytest.raises(DataError, match="the rows of query a are not contiguous"):
+        read_folds(folder)
 
 
 def test_many_lines_are_brought_together_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small(tmp_path, ODD)
-    monkeypatch.setattr(fold_text, "_IN_MEMORY", 10)
-    assert_same(load_folder(folder)["Fold2"].train, read_letor(folder / "Fold2" / "train.txt"))
+    monkeypatch.setattr(fold_files, "_MAX_BYTES_IN_MEMORY", 10)
+    assert_same(read_folds(folder)["Fold2"].train, read_letor(folder / "Fold2" / "train.txt"))
 
 
 def test_the_digest_is_of_what_the_files_say(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_the_digest_is_of_what_the_files_say(tmp_path: Path) -> None:
     other = {**ODD, "Fold2/test.txt": ODD["Fold2/test.txt"].replace("1:5", "1:6")}
     three = index_texts(files_of(small(tmp_path / "three", other)))
     assert one.digest() == two.digest() != three.digest()
-    assert one.digest() != one.digest(absent="null")
+    assert one.digest() != one.digest(missing_value="null")
 
 
 LINES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1:1", "2:2 #docid = x", "1:NULL # c", "3:0.5"])),
@@ -195,7 +194,7 @@ def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFa
 ])  # fmt: skip
 def test_a_forged_store_of_folds_is_one_sentence(tmp_path: Path, forged: dict[str, Any]) -> None:
     write_fold_store(index_texts(files_of(small(tmp_path / "odd", ODD))).parse(), tmp_path / "store")
-    record = read_sealed(tmp_path / "store" / "folds.json")
-    (tmp_path / "store" / "folds.json").write_bytes(seal({**record, **forged}))
+    record = read_with_checksum(tmp_path / "store" / "folds.json")
+    (tmp_path / "store" / "folds.json").write_bytes(dump_with_checksum({**record, **forged}))
     with pytest.raises(DataError, match=r"store: this store of folds is damaged"):
         open_fold_store(tmp_path / "store")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.data.folders import load_folder
+from pippin.data.fold_files import read_folds
 from pippin.data.folds import cut_queries, make_folds, write_folds
-from pippin.data.synthetic import make
-from pippin.data.versions import VERSIONS
+from pippin.data.normalisation import LETOR_VERSIONS
+from pippin.data.synthetic import make_dataset
 from pippin.errors import ConventionError, DataError, PippinError, UnknownName
 
 TABLE_4 = {
@@ -25,7 +25,7 @@ TABLE_4 = {
 
 @pytest.mark.parametrize("name", TABLE_4)
 def test_folds_rotate_as_in_table_4(name: str) -> None:
-    data = make(queries=10, documents=4)
+    data = make_dataset(queries=10, documents=4)
     fold = make_folds(data)[name]
     assert fold.name == name
     for part, numbers in zip((fold.train, fold.vali, fold.test), TABLE_4[name], strict=True):
@@ -69,7 +69,7 @@ def test_every_part_has_its_share_of_every_task(seed: int | None) -> None:
 
 
 def test_more_or_fewer_parts_than_five() -> None:
-    folds = make_folds(make(queries=7, documents=3), k=3)
+    folds = make_folds(make_dataset(queries=7, documents=3), k=3)
     assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold3"]
     assert len(folds) == 3
     for fold in folds:
@@ -81,9 +81,9 @@ def test_more_or_fewer_parts_than_five() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"queries": 4}, "5 folds need a query each at least, and there are 4 queries"),
+        ({"queries": 4}, "4 queries cannot be cut into 5 folds"),
         ({"queries": 9, "k": 2}, "folds need at least 3 parts"),
-        ({"queries": 6, "cut": "ceil"}, "6 queries in parts of 2 do not give 5 parts; cut them 'even'"),
+        ({"queries": 6, "cut": "ceil"}, "6 queries in parts of 2 give fewer than 5 parts; use cut='even'"),
         ({"queries": 6, "cut": "flor"}, "no cut is called 'flor'; did you mean floor"),
         ({"queries": 6, "tasks": ["a"]}, "1 tasks for 6 queries"),
     ],
@@ -95,8 +95,8 @@ def test_what_cannot_be_cut_gets_one_sentence(options: dict[str, object], senten
 
 
 def test_an_unknown_fold_or_part_is_named() -> None:
-    folds = make_folds(make(queries=5, documents=3))
-    with pytest.raises(DataError, match="there is no fold 'Fold6'; there are Fold1"):
+    folds = make_folds(make_dataset(queries=5, documents=3))
+    with pytest.raises(DataError, match="no fold 'Fold6'; the folds are Fold1"):
         folds["Fold6"]
     with pytest.raises(DataError, match="has no part 'dev'; it has train, vali, test"):
         folds[0]["dev"]
@@ -104,11 +104,11 @@ def test_an_unknown_fold_or_part_is_named() -> None:
 
 @pytest.mark.parametrize("version", ["Feature-min", "QueryLevelNorm"])
 def test_written_folds_load_as_published_ones(tmp_path: Path, version: str) -> None:
-    folds = make_folds(make(queries=8, documents=5), seed=3)
+    folds = make_folds(make_dataset(queries=8, documents=5), seed=3)
     files = write_folds(folds, tmp_path / "made", version)
     assert len(files) == 15
     assert all(file.is_file() for file in files)
-    loaded = load_folder(tmp_path / "made")
+    loaded = read_folds(tmp_path / "made")
     for made in folds:
         for part in ("train", "vali", "test"):
             again = loaded[made.name][part]
@@ -119,13 +119,13 @@ def test_written_folds_load_as_published_ones(tmp_path: Path, version: str) -> N
 
 def test_an_unknown_version_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no version is called 'norm'"):
-        write_folds(make_folds(make(queries=5, documents=2)), tmp_path, "norm")
+        write_folds(make_folds(make_dataset(queries=5, documents=2)), tmp_path, "norm")
 
 
 def test_a_constant_column_prints_as_in_either_letor(tmp_path: Path) -> None:
-    data = make(queries=5, documents=2)
+    data = make_dataset(queries=5, documents=2)
     folds = make_folds(replace(data, features=np.zeros((len(data), 1)), feature_names=()))
     write_folds(folds, tmp_path / "3")
-    write_folds(folds, tmp_path / "4", replace(VERSIONS["QueryLevelNorm"], constant=None))
+    write_folds(folds, tmp_path / "4", replace(LETOR_VERSIONS["QueryLevelNorm"], constant=None))
     printed = [(tmp_path / letor / "Fold1" / "test.txt").read_text().split("\n")[0].split()[2] for letor in "34"]
     assert printed == ["1:0", "1:0.000000"]

@@ -1,4 +1,4 @@
-"""Judgements and rankings as evaluators of retrieval for language models hold them."""
+"""Qrels and rankings as evaluators of retrieval for language models hold them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import pippin
 from pippin.errors import DataError
-from pippin.evaluation.reported import report_of
+from pippin.evaluation.reported import check_reported
 
 
 @dataclass
@@ -70,7 +70,7 @@ def test_documents_are_known_by_their_text() -> None:
 def test_a_frame_without_users_is_told_what_they_may_be_called() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"who": [1], "item": [10], "rating": [5]})
-    with pytest.raises(DataError, match=r"no column for the query \(it may be called query_id, .*, user, .*'who'"):
+    with pytest.raises(DataError, match=r"no query column \(known names: query_id, .*, user, .*'who'"):
         pippin.evaluate(frame, frame, "NDCG@10")
 
 
@@ -103,7 +103,7 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
     judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
     results = {"task_name": "T", "scores": {"test": [{"ndcg_at_10": 0.63093, "mrr_at_10": 1.0, "main_score": 0.63093}]}}
     (tmp_path / "T.json").write_text(json.dumps(results))
-    found = {one.name: one for one in report_of(judged, run, tmp_path)}
+    found = {one.name: one for one in check_reported(judged, run, tmp_path)}
     assert found["ndcg_at_10"].same
     assert not found["mrr_at_10"].same  # a constant scorer has 0.5 today
     assert {"mteb-2.26.23", "beir"} <= set(found["mrr_at_10"].tools)
@@ -112,15 +112,15 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
 
 def test_a_number_that_nobody_gives_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": [{"ndcg_at_10": 0.123}]}}))
-    (found,) = report_of({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
-    assert found.sentence().endswith("recomputed 0.63093: not the same, and what no other tool would give, either.")
+    (found,) = check_reported({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
+    assert found.sentence().endswith("recomputed 0.63093: not the same; no other tool gives it, either.")
 
 
 def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
     """MTEB's nAUC of a run that finds all."""
     judged, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}
     (tmp_path / "T.json").write_text('{"scores": {"test": [{"nauc_ndcg_at_10_max": NaN, "ndcg_at_10": NaN}]}}')
-    (nauc, ndcg) = report_of(judged, run, tmp_path)
+    (nauc, ndcg) = check_reported(judged, run, tmp_path)
     assert nauc.same
     assert not ndcg.same
 
@@ -128,8 +128,8 @@ def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scores", [{"ndcg_at_10": 1.0}, ["default"], 1.0])
 def test_scores_of_another_shape_are_told(scores: object, tmp_path: Path) -> None:
     (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": scores}}))
-    with pytest.raises(DataError, match="scores of split 'test' are no list"):
-        report_of({"q": {"a": 1}}, {"q": {"a": 1.0}}, tmp_path)
+    with pytest.raises(DataError, match="scores of split 'test' must be a list"):
+        check_reported({"q": {"a": 1}}, {"q": {"a": 1.0}}, tmp_path)
 
 
 def test_splits_of_mteb_go_with_those_of_its_predictions(tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_splits_of_mteb_go_with_those_of_its_predictions(tmp_path: Path) -> None
     (tmp_path / "T_predictions.json").write_text(json.dumps({"mteb_model_meta": {}, "default": runs}))
     scores = {"test": [{"hf_subset": "default", "mrr_at_10": 0.5}], "dev": [{"hf_subset": "default", "mrr_at_10": 1.0}]}
     (tmp_path / "T.json").write_text(json.dumps({"scores": scores}))
-    found = report_of(judged, tmp_path / "T_predictions.json", tmp_path)
+    found = check_reported(judged, tmp_path / "T_predictions.json", tmp_path)
     assert [(one.name, one.same) for one in found] == [
         ("test, default: mrr_at_10", True), ("dev, default: mrr_at_10", True),
     ]  # fmt: skip
     with pytest.raises(DataError, match="the run does not say which is its own"):
-        report_of(judged, runs["test"], tmp_path / "T.json")
-    with pytest.raises(DataError, match="2 parts stand in this JSON"):
+        check_reported(judged, runs["test"], tmp_path / "T.json")
+    with pytest.raises(DataError, match="this JSON holds 2 parts"):
         pippin.evaluate(judged, tmp_path / "T_predictions.json", "RR")
 
 
@@ -163,11 +163,11 @@ def test_an_answer_of_rank_eval_is_computed_again(
     detail = {"metric_score": score, "hits": [{"hit": {"_id": document}} for document in "abcd"]}
     answer = {"metric_score": score, "details": {"q": detail}, "failures": {}}
     (tmp_path / "answer.json").write_text(json.dumps(answer))
-    total, of_query = report_of(request, answer, tmp_path / "answer.json")
+    total, of_query = check_reported(request, answer, tmp_path / "answer.json")
     assert total.same, total.sentence()
     assert of_query.same
     (tmp_path / "answer.json").write_text(json.dumps(answer | {"metric_score": score / 2}))
-    assert not report_of(request, answer, tmp_path / "answer.json")[0].same
+    assert not check_reported(request, answer, tmp_path / "answer.json")[0].same
 
 
 @pytest.mark.parametrize("text", ["no json", '["a"]', '{"a": 1}'])
@@ -175,13 +175,13 @@ def test_other_json_is_refused_with_its_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(DataError, match=r"x\.json"):
         pippin.evaluate({"q": {"a": 1}}, tmp_path / "x.json", "RR")
-    with pytest.raises(DataError, match="a request of _rank_eval has an id"):
+    with pytest.raises(DataError, match="lacks an id, or ratings"):
         pippin.evaluate({"requests": [{"ratings": []}]}, ANSWER, "RR")
 
 
 def test_a_bad_request_is_named_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}))
-    with pytest.raises(DataError, match=r"r\.json: a request of _rank_eval .* which request 1 lacks"):
+    with pytest.raises(DataError, match=r"r\.json: request 1 of _rank_eval lacks an id"):
         pippin.evaluate(tmp_path / "r.json", ANSWER, "RR")
 
 
@@ -211,5 +211,5 @@ def test_the_lists_of_one_query_need_no_list_around_them() -> None:
 def test_requests_and_answers_in_the_wrong_order_are_told_apart() -> None:
     request = {"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": 1}]}]}
     answer = {"details": {"q": {"hits": [{"hit": {"_id": "a"}}]}}}
-    with pytest.raises(DataError, match="an answer of _rank_eval has the hits; the request, with its rat"):
+    with pytest.raises(DataError, match="a _rank_eval response holds hits; pass the request with its rat"):
         pippin.evaluate(answer, request)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pippin.data.buffers import Buffer
-from pippin.data.letor import read_letor
-from pippin.data.load import as_judged, kind_of_text
-from pippin.data.scores import read_scores
-from pippin.data.trec_text import read_judgements, read_run
+from pippin.data.inputs import coerce_judgements
+from pippin.data.letor import read_letor, read_scores
+from pippin.data.qrels import parse_qrels, parse_run
+from pippin.data.read import detect_text_format
 from pippin.errors import DataError
 
 SEEDS = (
@@ -30,15 +30,15 @@ TOKENS = (
 )  # fmt: skip
 READERS: tuple[Callable[[Buffer], Any], ...] = (
     read_letor,
-    lambda b: read_letor(b, absent="null", merge_queries=True, dtype=np.float32),
-    read_judgements,
-    lambda b: read_judgements(b, lenient=True),
-    read_run,
-    lambda b: read_run(b, lenient=True),
+    lambda b: read_letor(b, missing_value="null", merge_queries=True, dtype=np.float32),
+    parse_qrels,
+    lambda b: parse_qrels(b, lenient=True),
+    parse_run,
+    lambda b: parse_run(b, lenient=True),
     read_scores,
     lambda b: read_scores(b, lenient=True),
-    kind_of_text,
-    as_judged,
+    detect_text_format,
+    coerce_judgements,
 )
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.bench.small import whole
+from tests.benchmarks.small import whole
 
 import pippin
+from pippin.benchmarks.store import Results
 from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
@@ -77,7 +78,7 @@ def test_weights_beside_a_file_count_in_training(folder: Path) -> None:
     given = pippin.rankers.RankSVM().fit(plain, sample_weight=weights)
     np.testing.assert_array_equal(pippin.train(folder / "rank.train", "ranksvm").coef_, given.coef_)  # type: ignore[attr-defined]
     assert not np.array_equal(pippin.rankers.RankSVM().fit(plain).coef_, given.coef_)
-    with pytest.raises(DataError, match="select weighs all queries alike"):
+    with pytest.raises(DataError, match="select ignores query weights"):
         pippin.train(folder / "rank.train", "ranksvm", valid=folder / "rank.test", select="MAP")
     assert main(["train", str(folder / "rank.train"), "-r", "ranksvm", "-o", str(folder / "model.json")]) == 0
     np.testing.assert_array_equal(pippin.load(folder / "model.json").coef_, given.coef_)  # type: ignore[attr-defined]
@@ -91,17 +92,17 @@ def test_a_folder_of_such_files_is_a_fold(folder: Path) -> None:
 def test_a_bench_offers_to_cut_a_validation_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["bench", str(folder), "-r", "regression", "--quick", "--allow-one-fold", "--tool", "official", "-q"]
     assert main([*command, "-o", str(folder / "none")]) == 2
-    assert "--vali 0.25 takes a quarter of the training queries" in capsys.readouterr().err
+    assert "takes a quarter of the training queries" in capsys.readouterr().err
     assert main([*command, "--vali", "0.25", "-o", str(folder / "cut")]) == 0
     assert main([*command, "--vali", "0.5", "-o", str(folder / "half")]) == 0
-    cut, half = (pippin.bench.store.Results.open(folder / name) for name in ("cut", "half"))  # type: ignore[attr-defined]
-    assert cut.datasets()["vali_queries"].tolist() == [8]
-    assert cut.datasets()["train_queries"].tolist() == [22]
+    cut, half = (Results.open(folder / name) for name in ("cut", "half"))
+    assert cut.datasets()["vali_queries"].to_pylist() == [8]
+    assert cut.datasets()["train_queries"].to_pylist() == [22]
     assert cut.plan()["plans"][0]["vali"] == 0.25
     assert cut.cells[0].address != half.cells[0].address
     (folder / "rank.train.weight").write_text("1\n" * len(whole(30)))
     assert main([*command, "--vali", "0.25", "-o", str(folder / "weights")]) == 2
-    assert "a bench weighs all queries alike" in capsys.readouterr().err
+    assert "benchmarks do not support query weights" in capsys.readouterr().err
 
 
 def test_audit_counts_all_documents_of_files_that_share_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,31 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pippin.data.grouping import offsets_of
+from pippin.data.dataset import offsets_from_groups
 from pippin.errors import DataError
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8))
 def test_ids_and_sizes_say_the_same(sizes: list[int]) -> None:
     qid = np.repeat(np.arange(len(sizes)) + 1, sizes)
-    by_ids, by_sizes = offsets_of(len(qid), qid=qid), offsets_of(len(qid), group=sizes)
+    by_ids, by_sizes = offsets_from_groups(len(qid), qid=qid), offsets_from_groups(len(qid), group=sizes)
     assert by_ids[0].tolist() == by_sizes[0].tolist() == [0, *np.cumsum(sizes)]
     assert by_ids[1] == by_sizes[1]
 
 
 def test_a_group_may_be_empty_and_so_may_be_all() -> None:
-    assert offsets_of(2, group=[0, 2])[0].tolist() == [0, 0, 2]
-    assert offsets_of(0, qid=[])[0].tolist() == [0]
+    assert offsets_from_groups(2, group=[0, 2])[0].tolist() == [0, 0, 2]
+    assert offsets_from_groups(0, qid=[])[0].tolist() == [0]
 
 
 @pytest.mark.parametrize(
     ("given_", "sentence"),
     [
         ({}, "qid is missing"),
-        ({"qid": [1, 1, 2], "group": [2, 1]}, "give one of them"),
-        ({"qid": [1, 2, 1]}, "query 1 comes back after another one"),
+        ({"qid": [1, 1, 2], "group": [2, 1]}, "pass only one of them"),
+        ({"qid": [1, 2, 1]}, "the rows of query 1 are not contiguous"),
         ({"qid": [1, 2]}, "3 query ids are needed"),
-        ({"group": [1, 1]}, "add up to 2 documents, and there are 3"),
+        ({"group": [1, 1]}, "add up to 2, but there are 3"),
         ({"group": [4, -1]}, "a list of sizes"),
         ({"group": [1.5, 1.5]}, "a list of sizes"),
         ({"group": ["a", "b"]}, "a list of sizes"),
@@ -43,4 +43,4 @@ def test_a_group_may_be_empty_and_so_may_be_all() -> None:
 )
 def test_what_is_neither_gets_a_sentence(given_: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        offsets_of(3, **given_)
+        offsets_from_groups(3, **given_)

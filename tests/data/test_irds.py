@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 from tests.data.drawing import same
 
-from pippin.data import irds
-from pippin.data.trec import Judgements, Run
-from pippin.errors import DataError, MissingExtra
+from pippin.data import adapters
+from pippin.data.qrels import Qrels, Run
+from pippin.errors import DataError, MissingDependency
 
 
 class Qrel(NamedTuple):
@@ -66,34 +66,34 @@ def package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_judgements_and_run() -> None:
-    judged = irds.read_judged("irds:apples")
-    assert same(judged, Judgements.of({"1": {"a": 2, "b": -1}, "2": {"a": 0}}))
-    assert judged.name == irds.read_judged("apples").name == "irds:apples"
-    assert same(irds.read_scored("irds:apples"), Run.of({"1": {"a": 0.5}}))
+    judged = adapters.read_irds_qrels("irds:apples")
+    assert same(judged, Qrels.from_dict({"1": {"a": 2, "b": -1}, "2": {"a": 0}}))
+    assert judged.name == adapters.read_irds_qrels("apples").name == "irds:apples"
+    assert same(adapters.read_irds_run("irds:apples"), Run.from_dict({"1": {"a": 0.5}}))
 
 
 @pytest.mark.usefixtures("package")
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("irds:pears", "irds:pears: ir_datasets knows no data set of that id"),
+        ("irds:pears", "irds:pears: ir_datasets has no data set with this id"),
         ("irds:apples/docs", "irds:apples/docs: this data set of ir_datasets has no judgements"),
-        ("irds:apples/twice", "document a stands twice in query 1"),
+        ("irds:apples/twice", "document a is listed twice in query 1"),
         ("irds:apples/half", "the label 0.5 of a is not a whole number"),
     ],
 )
 def test_what_cannot_be_read(name: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        irds.read_judged(name)
+        adapters.read_irds_qrels(name)
 
 
 @pytest.mark.usefixtures("package")
 def test_failing_download() -> None:
     with pytest.raises(DataError, match=r"could not read it \(ConnectionError: no route to host\)"):
-        irds.read_scored("irds:apples/half")
+        adapters.read_irds_run("irds:apples/half")
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pippin\[datasets\]'"):
-        irds.read_judged("irds:apples")
+    with pytest.raises(MissingDependency, match=r"pip install 'pippin\[datasets\]'"):
+        adapters.read_irds_qrels("irds:apples")

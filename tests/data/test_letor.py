@@ -12,9 +12,9 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor, write_letor
-from pippin.data.texts import Texts
 from pippin.errors import DataError
-from pippin.limits import set_max_bytes
+from pippin.kernels.strings import StringColumn
+from pippin.storage.compression import set_max_bytes
 
 NAN = float("nan")
 Write = Callable[[bytes | str], Path]
@@ -52,9 +52,11 @@ def test_labels_queries_features_and_comments(write: Write) -> None:
 def test_absent_features_are_zero_or_null(write: Write) -> None:
     path = write("0 qid:1 2:5\n1 qid:1 4:1\n")
     np.testing.assert_array_equal(read_letor(path).features, [[0, 5, 0, 0], [0, 0, 0, 1]])
-    np.testing.assert_array_equal(read_letor(path, absent="null").features, [[NAN, 5, NAN, NAN], [NAN, NAN, NAN, 1]])
+    np.testing.assert_array_equal(
+        read_letor(path, missing_value="null").features, [[NAN, 5, NAN, NAN], [NAN, NAN, NAN, 1]]
+    )
     assert read_letor(path, features=6).features.shape == (2, 6)
-    assert read_letor(path, features=6, absent="null").features[0, 5:].tolist() != [0.0]
+    assert read_letor(path, features=6, missing_value="null").features[0, 5:].tolist() != [0.0]
 
 
 def test_white_space_comments_and_line_ends(write: Write) -> None:
@@ -108,7 +110,7 @@ LARGE = ", the widest table that is read; number the features from 1 without lar
     [
         ("1", "the line ends after the label, where qid: and a query id are expected"),
         ("1 1:2", "qid: and a query id are expected after the label, not '1:2'"),
-        ("1 qid: 1:2", "no query id stands after qid:"),
+        ("1 qid: 1:2", "query id is missing after qid:"),
         ("x qid:1 1:2", "the label 'x' is not a number"),
         ("nan qid:1 1:2", "the label 'nan' is not a number"),
         ("-1 qid:1 1:2", "the label '-1' is negative; LETOR labels begin with 0"),
@@ -126,10 +128,10 @@ LARGE = ", the widest table that is read; number the features from 1 without lar
         ("1 qid:1 :2", "':2' is not a feature id:value"),
         ("1 qid:1 -1:2", "'-1:2' is not a feature id:value"),
         ("1 qid:1 99:1 x", "'x' is not a feature id:value"),
-        ("1 qid:1 0:2", "feature id 0 stands here; feature ids begin with 1"),
-        ("1 qid:1 2:1 1:1", "feature 1 stands after feature 2; feature ids must ascend"),
-        ("1 qid:1 70:1 7:1", "feature 7 stands after feature 70; feature ids must ascend"),
-        ("1 qid:1 3:1 3:1", "feature 3 stands after feature 3; feature ids must ascend"),
+        ("1 qid:1 0:2", "feature id 0 is not allowed; feature ids begin with 1"),
+        ("1 qid:1 2:1 1:1", "feature 1 follows feature 2; feature ids must ascend"),
+        ("1 qid:1 70:1 7:1", "feature 7 follows feature 70; feature ids must ascend"),
+        ("1 qid:1 3:1 3:1", "feature 3 follows feature 3; feature ids must ascend"),
         ("1 qid:1 999999999999:1", "feature id 999999999999 is above 1000000" + LARGE),
         ("1 qid:1 99999999999999999999999:1 1:1", "feature id 99999999999999999999999 is above 1000000" + LARGE),
         ("1 qid:1 1:" + "9" * 50 + "z", "the value '" + "9" * 40 + "…' of feature 1 is not a number"),
@@ -146,11 +148,11 @@ def test_a_bad_line_is_named(write: Write, line: str, sentence: str, ending: str
 def test_bytes_that_are_no_text(write: Write) -> None:
     good = b"1 qid:1 1:1\n"
     for bad, sentence in [
-        (b"1 qid:2 1:1 #\xe4\n", "a byte stands here that is not UTF-8; convert the file to UTF-8"),
-        (b"1 qid:\xc0\xaf 1:1\n", "a byte stands here that is not UTF-8; convert the file to UTF-8"),
-        (b"1 qid:2 1:1 #\xed\xa0\x80", "a byte stands here that is not UTF-8; convert the file to UTF-8"),
-        (b"1 qid:2 1:1 #\xf0\x9f", "a byte stands here that is not UTF-8; convert the file to UTF-8"),
-        (b"1 qid:2 1:\0\n", "a NUL byte stands here, so this is not text in UTF-8"),
+        (b"1 qid:2 1:1 #\xe4\n", "byte is not valid UTF-8; convert the file to UTF-8"),
+        (b"1 qid:\xc0\xaf 1:1\n", "byte is not valid UTF-8; convert the file to UTF-8"),
+        (b"1 qid:2 1:1 #\xed\xa0\x80", "byte is not valid UTF-8; convert the file to UTF-8"),
+        (b"1 qid:2 1:1 #\xf0\x9f", "byte is not valid UTF-8; convert the file to UTF-8"),
+        (b"1 qid:2 1:\0\n", "NUL byte; the file is not UTF-8 text"),
     ]:
         path = write(good * 2 + bad)
         with pytest.raises(DataError) as caught:
@@ -166,15 +168,15 @@ def test_no_data_and_wrong_options(write: Write) -> None:
         read_letor(path, features=1)
     with pytest.raises(DataError, match="float32 or float64"):
         read_letor(path, dtype=np.int32)
-    with pytest.raises(DataError, match="absent must be"):
-        read_letor(path, absent="none")
+    with pytest.raises(DataError, match="missing_value must be"):
+        read_letor(path, missing_value="none")
     with pytest.raises(DataError, match="not a finite 32-bit number"):
         read_letor(write("1 qid:1 1:1e39\n"), dtype=np.float32)
 
 
 def test_a_table_larger_than_the_machine_is_refused_before_it_is_made(write: Write) -> None:
     path = write("1 qid:1 1:1\n" * 200_000 + "1 qid:1 1000000:1\n")
-    with pytest.raises(DataError, match=r"200,001 documents × 1,000,000 features take 1.6 TB, and a file of 2.4 MB"):
+    with pytest.raises(DataError, match=r"200,001 documents × 1,000,000 features take 1.5 TiB, but a file of 2.3 MiB"):
         read_letor(path)
     set_max_bytes(1 << 50)
     try:
@@ -190,8 +192,8 @@ def test_a_query_that_comes_back(write: Write) -> None:
         read_letor(path)
     assert caught.value.line == 5
     assert str(caught.value) == (
-        f"{path}:5: query a comes back here after others; it began in line 2 "
-        "(--merge-queries, in Python merge_queries=True, joins it)"
+        f"{path}:5: the rows of query a are not contiguous; it began in line 2 "
+        "(--merge-queries, in Python merge_queries=True, joins them)"
     )
     data = read_letor(path, merge_queries=True)
     assert data.query_ids == ("a", "b")
@@ -206,7 +208,7 @@ def test_a_document_twice_in_a_query(write: Write) -> None:
     path = write("1 qid:a 1:1 #docid = X\n\n0 qid:a 1:2 #docid = Y\n2 qid:a 1:3 #docid = X\n")
     with pytest.raises(DataError) as caught:
         read_letor(path)
-    assert str(caught.value) == f"{path}:4: document X stands twice in query a; the first time in line 1"
+    assert str(caught.value) == f"{path}:4: document X is listed twice in query a, first in line 1"
     assert len(read_letor(write("1 qid:a 1:1 #docid = X\n1 qid:b 1:1 #docid = X\n"))) == 2
 
 
@@ -229,7 +231,7 @@ def test_threads_and_pieces_change_nothing(write: Write, monkeypatch: pytest.Mon
     assert path.with_name("again").read_bytes() == path.read_bytes()
     lines[50_000] = lines[50_000].replace("7:", "2:")
     lines[55_000] = "x\n"
-    with pytest.raises(DataError, match=":50001: feature 2 stands after feature 3"):
+    with pytest.raises(DataError, match=":50001: feature 2 follows feature 3"):
         read_letor(write("".join(lines)))
 
 
@@ -287,7 +289,7 @@ def test_skipped_lines_and_a_missing_newline_survive_the_round_trip(write: Write
 
 def test_data_made_here_are_written_in_the_shortest_text(tmp_path: Path) -> None:
     values = np.array([[0.1, NAN, 1e30], [-0.0, 3.0, 1 / 3]])
-    ids, labels, offsets = Texts.of(["x", "y"]), np.array([2, 0], np.int32), np.array([0, 1, 2])
+    ids, labels, offsets = StringColumn.of(["x", "y"]), np.array([2, 0], np.int32), np.array([0, 1, 2])
     out = tmp_path / "out.txt"
     write_letor(Dataset(values, labels, offsets, ("a", "b"), ids), out)
     assert out.read_text() == (
@@ -295,7 +297,7 @@ def test_data_made_here_are_written_in_the_shortest_text(tmp_path: Path) -> None
     )
     again = read_letor(out)
     assert again.features.tobytes() == values.tobytes()
-    comments = Texts.of(["docid = x inc = 1", ""])
+    comments = StringColumn.of(["docid = x inc = 1", ""])
     write_letor(Dataset(values.astype(np.float32), labels, offsets, ("a", "b"), ids, (), comments), out)
     assert out.read_text().splitlines()[1] == "0 qid:b 1:-0 2:3 3:0.33333334"
     assert read_letor(out, dtype=np.float32).features[1, 2] == np.float32(1 / 3)
@@ -307,8 +309,8 @@ def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
     for data in (
         Dataset(values, labels, offsets, ("a b",)),
         Dataset(values, labels, offsets, ("",)),
-        Dataset(values, labels, offsets, ("a",), Texts.of(["x y"])),
-        Dataset(values, labels, offsets, ("a",), None, (), Texts.of(["x\ny"])),
+        Dataset(values, labels, offsets, ("a",), StringColumn.of(["x y"])),
+        Dataset(values, labels, offsets, ("a",), None, (), StringColumn.of(["x\ny"])),
     ):
         with pytest.raises(DataError, match="cannot be written as text"):
             write_letor(data, out)

@@ -43,12 +43,12 @@ def test_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("m.csv", b"a,b\n1,2\n3\n", r"m\.csv:3: 1 columns, where the first line has 2"),
-        ("m.csv", b"a,b\n", r"m\.csv:1: there is a row of names and nothing below it"),
+        ("m.csv", b"a,b\n1,2\n3\n", r"m\.csv:3: 1 columns, but the first line has 2"),
+        ("m.csv", b"a,b\n", r"m\.csv:1: the file has a header but no rows"),
         ("m.csv", b"\n \n", r"m\.csv: the file is empty"),
-        ("m.csv", b"a,b\n1,2\n\xff,3\n", r"m\.csv:3: not UTF-8 text"),
-        ("m.csv", b"a,b\n1,2\n3,x\n", r"m\.csv:3: 'x' is no number"),
-        ("m.parquet", b"no such thing", r"m\.parquet: not a Parquet file"),
+        ("m.csv", b"a,b\n1,2\n\xff,3\n", r"m\.csv:3: invalid UTF-8"),
+        ("m.csv", b"a,b\n1,2\n3,x\n", r"m\.csv:3: 'x' is not a number"),
+        ("m.parquet", b"no such thing", r"m\.parquet: invalid Parquet file"),
         ("m.parquet", None, r"m\.parquet: there is no such file"),
     ],
 )

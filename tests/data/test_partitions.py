@@ -12,8 +12,8 @@ from pyarrow import parquet
 from tests.forged import forge
 
 from pippin.data.dataset import Dataset
+from pippin.data.inputs import coerce_judgements
 from pippin.data.letor import write_letor
-from pippin.data.load import as_judged
 from pippin.data.partitions import (
     FORMAT,
     check_partitions,
@@ -22,13 +22,13 @@ from pippin.data.partitions import (
     read_partitions,
     write_partitions,
 )
-from pippin.data.synthetic import make
+from pippin.data.synthetic import make_dataset
 from pippin.errors import DataError
 
 
 @pytest.fixture
 def letor(tmp_path: Path) -> Path:
-    write_letor(make(30, documents=8, features=5, seed=2), tmp_path / "d.txt")
+    write_letor(make_dataset(30, documents=8, features=5, seed=2), tmp_path / "d.txt")
     return tmp_path / "d.txt"
 
 
@@ -45,22 +45,22 @@ def same(one: Dataset, other: Dataset) -> bool:
 
 @pytest.mark.parametrize("rows", [1, 50, 10_000])
 def test_what_is_written_is_read(letor: Path, tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pippin.data.partitions.letor_stretches", small_stretches)
+    monkeypatch.setattr("pippin.data.partitions.iter_letor_chunks", small_stretches)
     written = write_partitions(letor, tmp_path / "parts", rows)
-    data = as_judged(letor)
+    data = coerce_judgements(letor)
     assert isinstance(data, Dataset)
     assert same(read_partitions(tmp_path / "parts"), data)
     assert (written.queries, len(written), written.labels) == (30, len(data), (0, int(data.labels.max())))
     if rows == 1:
         assert [part.queries for part in written.parts] == [1] * 30
     assert all(part.documents <= max(rows, int(np.diff(data.offsets).max())) for part in written.parts)
-    whole = as_judged(tmp_path / "parts")
+    whole = coerce_judgements(tmp_path / "parts")
     assert isinstance(whole, Dataset)
     assert same(whole, data)
 
 
 def test_data_in_memory_and_its_precision(letor: Path, tmp_path: Path) -> None:
-    data = as_judged(letor)
+    data = coerce_judgements(letor)
     assert isinstance(data, Dataset)
     written = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
     assert (written.dtype, written.read(written.parts[0]).features.dtype.name) == ("float32", "float32")
@@ -87,7 +87,7 @@ def rewrite(folder: Path, number: int, change: object) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: pyarrow.concat_tables([t, t[:1]]), "part-00001.parquet: the rows of query .* do not stand together"),
+        (lambda t: pyarrow.concat_tables([t, t[:1]]), "part-00001.parquet: the rows of query .* are not contiguous"),
         (lambda t: t.drop_columns(["2"]), "part-00001.parquet: the columns differ from those of part-00000.parquet"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_cut_through_a_query(letor: Path, tmp_path: Path) -> None:
     rewrite(folder, 1, lambda table: pyarrow.concat_tables([last, table]))
     query = last.column("query")[0].as_py()
     with pytest.raises(
-        DataError, match=f"part-00001.parquet: query {query} stands here and in part-00000.parquet: the cut goes"
+        DataError, match=f"part-00001.parquet: query {query} is also in part-00000.parquet; a query must be"
     ):
         read_partitions(folder)
 
@@ -118,14 +118,14 @@ def test_files_that_are_gone_or_others(letor: Path, tmp_path: Path) -> None:
     for place in (50, len(whole) - 40):
         first.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
         for opened in (check_partitions, read_partitions):
-            with pytest.raises(DataError, match=r"part-00000.parquet: it is not what was written"):
+            with pytest.raises(DataError, match=r"part-00000.parquet: bytes .* differ from what was written"):
                 opened(folder)
     first.write_bytes(whole)
     second.write_bytes(b"PAR1")
-    with pytest.raises(DataError, match=r"part-00001.parquet has 4 bytes where"):
+    with pytest.raises(DataError, match=r"part-00001.parquet has 4 bytes, but"):
         check_partitions(folder)
     forge(folder, FORMAT)
-    with pytest.raises(DataError, match="damaged, or no Parquet file"):
+    with pytest.raises(DataError, match="damaged, or not a Parquet file"):
         check_partitions(folder)
     second.unlink()
     with pytest.raises(DataError, match=r"part-00001.parquet is missing"):
@@ -138,24 +138,24 @@ def test_pages_have_checksums_of_their_own(letor: Path, tmp_path: Path) -> None:
     content = bytearray((tmp_path / "parts" / "part-00000.parquet").read_bytes())
     content[len(content) // 3] ^= 1
     (tmp_path / "alone.parquet").write_bytes(content)
-    with pytest.raises(DataError, match=r"alone.parquet: not a readable parquet file \(.*CRC"):
-        as_judged(tmp_path / "alone.parquet")
+    with pytest.raises(DataError, match=r"alone.parquet: invalid parquet file \(.*CRC"):
+        coerce_judgements(tmp_path / "alone.parquet")
 
 
 def test_folders_that_are_no_partitions(letor: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine").write_text("mine")
-    with pytest.raises(DataError, match="is not replaced"):
+    with pytest.raises(DataError, match="choose another name"):
         write_partitions(letor, other)
     with pytest.raises(DataError, match="no folder of partitions"):
         open_partitions(other)
     for content, sentence in (
         ("{", "cannot be read"),
-        ('{"format": "x"}', "of something else"),
+        ('{"format": "x"}', "has another format"),
         ('{"format": "pippin partitions", "version": 9}', "of version 9"),
         ('{"format": "pippin partitions", "version": 1}', "of an earlier version, which cannot be verified"),
-        ('{"format": "pippin partitions", "version": 2}', "is not what was written"),
+        ('{"format": "pippin partitions", "version": 2}', "the checksum of manifest.json does not match"),
     ):
         (other / "manifest.json").write_text(content)
         with pytest.raises(DataError, match=sentence):
@@ -168,13 +168,13 @@ def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = b\n0 qid:3 1:1\n")
     with pytest.raises(DataError, match="at least one document"):
         write_partitions(path, tmp_path / "parts", 0)
-    monkeypatch.setattr("pippin.data.partitions.letor_stretches", small_stretches)
-    with pytest.raises(DataError, match="query 3 or one after it has a document without a name"):
+    monkeypatch.setattr("pippin.data.partitions.iter_letor_chunks", small_stretches)
+    with pytest.raises(DataError, match="a document of query 3 or a later one has no id"):
         write_partitions(path, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
 
 
 def small_stretches(path: Path, places: object, **options: object) -> object:
-    from pippin.data.stretches import letor_stretches
+    from pippin.data.streaming import iter_letor_chunks
 
-    return letor_stretches(path, places, 1, **options)  # type: ignore[arg-type]
+    return iter_letor_chunks(path, places, 1, **options)  # type: ignore[arg-type]

@@ -7,23 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.data.audit_files import load_audited
 from pippin.data.dataset import Dataset
 from pippin.data.folds import Folds
 from pippin.data.letor import write_letor
 from pippin.data.partitions import write_partitions
-from pippin.data.read import read
-from pippin.data.run_file import Order, ranked_stretches
+from pippin.data.qrels import Qrels, Run
+from pippin.data.quality import read_for_audit
+from pippin.data.read import read, read_run
 from pippin.data.store import write_store
-from pippin.data.stretches import Places, letor_stretches
-from pippin.data.synthetic import make
-from pippin.data.trec import Judgements, Run
+from pippin.data.streaming import LineOffsets, SortRule, iter_letor_chunks, iter_ranked_chunks
+from pippin.data.synthetic import make_dataset
 from pippin.errors import DataError
 
 
 def lay_out(folder: Path) -> Dataset:
     """A folder with one fold of train.txt, vali.txt and test.txt."""
-    data = make(9, documents=4, seed=2)
+    data = make_dataset(9, documents=4, seed=2)
     (folder / "Fold1").mkdir(parents=True)
     for part, queries in (("train", slice(0, 3)), ("vali", slice(3, 6)), ("test", slice(6, 9))):
         write_letor(data.select(queries), folder / "Fold1" / f"{part}.txt")
@@ -54,9 +53,9 @@ def test_a_folder_of_several_data_sets_asks_which(tmp_path: Path) -> None:
 
 
 def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
-    data = make(3, documents=4)
+    data = make_dataset(3, documents=4)
     write_store(data, tmp_path / "s.pippin")
-    audited, layout = load_audited([str(tmp_path / "s.pippin")])
+    audited, layout = read_for_audit([str(tmp_path / "s.pippin")])
     assert layout is None
     np.testing.assert_array_equal(audited.labels, data.labels)
 
@@ -64,16 +63,20 @@ def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
 def test_stretches_of_nothing(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("# a comment\n\n")
     with pytest.raises(DataError, match="the file has no line of data"):
-        list(letor_stretches(tmp_path / "x", Places()))
+        list(iter_letor_chunks(tmp_path / "x", LineOffsets()))
     with pytest.raises(DataError, match="the file has no line of data"):
-        list(ranked_stretches(tmp_path / "x", Judgements.of({"a": {"x": 1}}), Order("input", False), Places()))
-    with pytest.raises(DataError, match="what is read in stretches is a file on a disk"):
-        list(letor_stretches(tmp_path, Places()))
+        list(
+            iter_ranked_chunks(
+                tmp_path / "x", Qrels.from_dict({"a": {"x": 1}}), SortRule("input", False), LineOffsets()
+            )
+        )
+    with pytest.raises(DataError, match="only a regular file can be read in chunks"):
+        list(iter_letor_chunks(tmp_path, LineOffsets()))
 
 
 def test_json_is_judgements_or_a_run_by_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "qrels.json").write_text('{"q": {"a": 1, "b": 0}}')
     (tmp_path / "run.json").write_text('{"q": {"a": 1.5, "b": -1}}')
-    assert isinstance(read(tmp_path / "qrels.json"), Judgements)
+    assert isinstance(read(tmp_path / "qrels.json"), Qrels)
     assert isinstance(read(tmp_path / "run.json"), Run)
-    assert isinstance(read(tmp_path / "qrels.json", scored=True), Run)
+    assert isinstance(read_run(tmp_path / "qrels.json"), Run)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pippin.data.scores import read_scores, write_scores
+from pippin.data.letor import read_scores, write_scores
 from pippin.errors import DataError
 
 Write = Callable[[bytes | str], Path]
@@ -35,8 +35,8 @@ def test_numbers(write: Write, ending: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("1\n2\n", 2, "the file ends after 2 scores, and the data have 3 documents"),
-        ("1\n2\n3\n4\n5\n", 4, "a score too many: the data have 3 documents, the file 5 scores"),
+        ("1\n2\n", 2, "the file ends after 2 scores, but the data have 3 documents"),
+        ("1\n2\n3\n4\n5\n", 4, "the data have 3 documents, but the file has 5 scores"),
         ("1\nx\n3\n", 2, "the score 'x' is not a number"),
         ("1\n2 3\n3\n", 2, "one score a line is expected, and this line has more"),
         ("1\nnan\n3\n", 2, "the score 'nan' is not a finite number"),
@@ -45,10 +45,10 @@ def test_numbers(write: Write, ending: str) -> None:
             3,
             "the score '-inf' is not a finite number (--allow-infinite, in Python allow_infinite=True, ranks it)",
         ),
-        ("1\n\n2\n3\n", 2, "a blank line stands among the scores"),
-        ("\n1\n2\n3\n", 1, "a blank line stands among the scores"),
-        (b"1\n\xff\n3\n", 2, "a byte stands here that is not UTF-8; convert the file to UTF-8"),
-        (b"1\n2\n\0\n", 3, "a NUL byte stands here, so this is not text in UTF-8"),
+        ("1\n\n2\n3\n", 2, "blank line among the scores"),
+        ("\n1\n2\n3\n", 1, "blank line among the scores"),
+        (b"1\n\xff\n3\n", 2, "byte is not valid UTF-8; convert the file to UTF-8"),
+        (b"1\n2\n\0\n", 3, "NUL byte; the file is not UTF-8 text"),
     ],
 )
 def test_a_bad_line_is_named(write: Write, text: bytes | str, line: int, sentence: str) -> None:
@@ -77,7 +77,7 @@ def test_many_lines_and_a_blank_one_far_from_the_next_number(write: Write, monke
     values = [i / 7 for i in range(150_000)]
     lines = [f"{v!r}\n" for v in values]
     assert read_scores(write("".join(lines)), len(values)).tolist() == values
-    with pytest.raises(DataError, match=":100001: a blank line"):
+    with pytest.raises(DataError, match=":100001: blank line"):
         read_scores(write("".join([*lines[:100_000], "\n" * 2_000_000, *lines[100_000:]])))
 
 

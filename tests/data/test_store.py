@@ -18,13 +18,13 @@ from tests.forged import forge
 
 from pippin.data import store, synthetic
 from pippin.data.dataset import Dataset
-from pippin.data.packing import Data, digest, pack
+from pippin.data.digest import digest
+from pippin.data.qrels import Data, Qrels, Run
 from pippin.data.store import FORMAT, read_store, write_store
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
 from pippin.kernels.checksum import BLOCK
+from pippin.kernels.strings import StringColumn
 
 anything = st.one_of(datasets(any_ids), judgements(any_ids), runs(any_ids))
 dataset = Dataset.from_arrays
@@ -45,7 +45,7 @@ def test_round_trip(data: Data, tmp_path: Path) -> None:
 def test_everything_survives_and_columns_are_mapped(tmp_path: Path) -> None:
     data = Dataset(
         np.array([[1, np.nan], [3, 4]], np.float32), np.array([1, 0], np.int32), np.array([0, 0, 2]), ("empty", "q"),
-        Texts.of(["a", ""]), ("u", "ü"), Texts.of(["inc = 1", ""]), "my set",
+        StringColumn.of(["a", ""]), ("u", "ü"), StringColumn.of(["inc = 1", ""]), "my set",
     )  # fmt: skip
     write_store(data, tmp_path / "s")
     read = read_store(tmp_path / "s")
@@ -53,7 +53,7 @@ def test_everything_survives_and_columns_are_mapped(tmp_path: Path) -> None:
     assert same(read, data)
     assert not read.features.flags.owndata
     assert not read.features.flags.writeable
-    run = Run.of({"q": {"d": 0.5}}, "mine")
+    run = Run.from_dict({"q": {"d": 0.5}}, "mine")
     write_store(run, tmp_path / "r")
     again = read_store(tmp_path / "r")
     assert isinstance(again, Run)
@@ -61,7 +61,7 @@ def test_everything_survives_and_columns_are_mapped(tmp_path: Path) -> None:
 
 
 def test_manifest_says_what_is_inside(tmp_path: Path) -> None:
-    data = synthetic.make(queries=20)
+    data = synthetic.make_dataset(queries=20)
     write_store(data, tmp_path / "s/")
     manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
     assert manifest["counts"] == {"queries": 20, "documents": len(data), "features": 12}
@@ -120,7 +120,7 @@ def test_what_is_no_store_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("more of it")
     for name in ("folder", "file"):
-        with pytest.raises(DataError, match="something that is no store of Pippin's stands here"):
+        with pytest.raises(DataError, match="this exists and is not a store of Pippin"):
             write_store(dataset([[1.0]], [1], ["q"]), tmp_path / name)
     assert (tmp_path / "folder" / "thesis.tex").read_text() == "years of work"
     (tmp_path / "empty").mkdir()
@@ -130,7 +130,7 @@ def test_what_is_no_store_is_not_replaced(tmp_path: Path) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    write_store(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), tmp_path / "s")
+    write_store(Qrels.from_dict({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), tmp_path / "s")
     return tmp_path / "s"
 
 
@@ -142,7 +142,7 @@ def refused(path: Path, match: str, verify: bool = False) -> None:
 def test_no_store(tmp_path: Path) -> None:
     refused(tmp_path, "there is no manifest.json")
     (tmp_path / "manifest.json").write_text('{"name": "an extension of a browser"}')
-    refused(tmp_path, "is of something else")
+    refused(tmp_path, "has another format")
 
 
 def test_other_versions(path: Path) -> None:
@@ -157,7 +157,7 @@ def test_damaged_manifest(path: Path) -> None:
     (path / "manifest.json").write_text(whole[: len(whole) // 2])
     refused(path, "manifest.json cannot be read")
     (path / "manifest.json").write_text(whole.replace('"name": "judgements"', '"name": "judgement5"'))
-    refused(path, "manifest.json is not what was written")
+    refused(path, "the checksum of manifest.json does not match")
     (path / "manifest.json").write_text(whole)
     forge(path, FORMAT, columns={"offsets": 3})
     refused(path, "manifest.json does not describe it")
@@ -170,15 +170,15 @@ def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     whole = labels.read_bytes()
     for size in (len(whole) - 2, 20, 0):
         labels.write_bytes(whole[:size])
-        refused(path, f"labels.npy has {size} bytes where manifest.json says {len(whole)}")
+        refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(whole)}")
     labels.unlink()
     refused(path, "labels.npy is missing")
     labels.write_bytes(whole[:-2])
     forge(path, FORMAT)
-    refused(path, "labels.npy is cut short")
+    refused(path, "labels.npy is truncated")
     np.save(labels, np.array([1, 0, 2, 3], np.int32))
     forge(path, FORMAT)
-    refused(path, r"labels.npy holds int32\[4\] where the manifest says int32\[3\]")
+    refused(path, r"labels.npy holds int32\[4\], but the manifest says int32\[3\]")
     np.save(labels, np.array([1.0, 0, 2]))
     forge(path, FORMAT)
     refused(path, r"labels.npy holds float64\[3\]")
@@ -196,8 +196,8 @@ def test_changed_bytes_are_seen_when_a_store_is_opened(path: Path) -> None:
     whole = bytearray(labels.read_bytes())
     whole[-4] ^= 1
     labels.write_bytes(whole)
-    refused(path, "labels.npy: it is not what was written between its bytes 0 and 140")
-    refused(path, "labels.npy: it is not what was written", verify=True)
+    refused(path, "labels.npy: bytes 0 to 140 differ from what was written")
+    refused(path, "labels.npy: bytes .* differ from what was written", verify=True)
 
 
 def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_are(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_
     assert np.array_equal(read.labels, data.labels)
     front = read.select(slice(0, 100))
     assert np.array_equal(front.features, data.features[:1600]), "what is whole can be used"
-    message = "features.npy: it is not what was written between its bytes 196,608 and 262,144"
+    message = "features.npy: bytes 196,608 to 262,144 differ from what was written"
     for part in (read, read.select(slice(rows // 16 - 8, rows // 16)), replace(front, name="copied")):
         if part.name == "copied":
             assert len(part.features) == 1600
@@ -237,7 +237,7 @@ def test_texts_never_point_outside(path: Path, name: str, values: list[int]) -> 
 def test_offsets_are_checked(path: Path) -> None:
     np.save(path / "offsets.npy", np.array([0, 5, 3]))
     forge(path, FORMAT)
-    refused(path, "damaged: offsets do not cut 3 rows into 2 queries")
+    refused(path, "damaged: the offsets do not divide 3 rows into 2 queries")
 
 
 def test_digest_knows_values_not_names() -> None:
@@ -260,12 +260,12 @@ def test_digest_knows_values_not_names() -> None:
 @given(st.lists(any_ids, max_size=20), st.data())
 @settings(max_examples=50, deadline=None)
 def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None:
-    texts = Texts.of(items)
+    texts = StringColumn.of(items)
     rows = np.array(
         drawn.draw(st.lists(st.integers(0, len(items) - 1), max_size=30) if items else st.just([])), np.int64
     )
     chosen = texts.take(rows)
-    packed = pack(chosen)
+    packed = chosen.pack()
     assert list(packed) == [items[row] for row in rows]
     assert len(packed.buffer) == sum(len(items[row].encode()) for row in rows)
 
@@ -275,7 +275,7 @@ def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None
 def test_any_damage_is_told(drawing: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "s"
     shutil.rmtree(path, ignore_errors=True)
-    write_store(Judgements.of({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
+    write_store(Qrels.from_dict({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
     file = drawing.draw(st.sampled_from(sorted(path.iterdir())))
     whole = file.read_bytes()
     position = drawing.draw(st.integers(0, len(whole) - 1))

@@ -11,32 +11,32 @@ import pytest
 from numpy.typing import NDArray
 
 from pippin.data import synthetic
-from pippin.data.packing import digest
+from pippin.data.digest import digest
 from pippin.errors import DataError
 
 
 def test_same_seed_same_bytes_on_every_machine() -> None:
-    data = synthetic.make(queries=40, documents=20, features=8, seed=3)
-    assert digest(data) == digest(synthetic.make(queries=40, documents=20, features=8, seed=3))
+    data = synthetic.make_dataset(queries=40, documents=20, features=8, seed=3)
+    assert digest(data) == digest(synthetic.make_dataset(queries=40, documents=20, features=8, seed=3))
     assert digest(data) == "c542fd43dc6578766f52dd2f61fea3d3d4b6328adadde40933f0c7f11f230699"
-    assert digest(data) != digest(synthetic.make(queries=40, documents=20, features=8, seed=4))
-    scores = synthetic.scorers(data, seed=3)
+    assert digest(data) != digest(synthetic.make_dataset(queries=40, documents=20, features=8, seed=4))
+    scores = synthetic.make_scores(data, seed=3)
     assert (
         hashlib.sha256(scores["fine"].tobytes() + scores["coarse"].tobytes()).hexdigest()
         == "edac4796c0604890e15425dd055542920f47ceabae691669910f979b007caa7f"
     )
-    assert not np.array_equal(scores["fine"], synthetic.scorers(data, seed=4)["fine"])
+    assert not np.array_equal(scores["fine"], synthetic.make_scores(data, seed=4)["fine"])
 
 
 def test_it_has_everything_tools_disagree_about() -> None:
-    data = synthetic.make(queries=200, seed=1)
+    data = synthetic.make_dataset(queries=200, seed=1)
     sizes = np.diff(data.offsets)
     best = np.maximum.reduceat(data.labels, data.offsets[:-1])
     assert (sizes == 1).sum() == 20
     assert ((sizes > 1) & (sizes < 10)).sum() >= 40
     assert 20 <= (best == 0).sum() < 60
     assert set(data.labels) == {0, 1, 2, 3, 4}
-    assert set(synthetic.make(labels=3).labels) == {0, 1, 2}
+    assert set(synthetic.make_dataset(labels=3).labels) == {0, 1, 2}
     assert np.isnan(data.features).any(axis=0).tolist() == [False] * 4 + [True] + [False] * 7
     assert data.document_ids is not None
     ids = list(data.document_ids)
@@ -50,7 +50,7 @@ def correlation(a: NDArray[Any], b: NDArray[Any]) -> float:
 
 
 def test_relevance_is_planted_where_no_linear_model_sees_it() -> None:
-    data = synthetic.make(queries=2000, documents=20, seed=5)
+    data = synthetic.make_dataset(queries=2000, documents=20, seed=5)
     labels = data.labels.astype(float)
     a, b, c = data.features[:, :3].T
     assert abs(correlation(a, labels)) < 0.03
@@ -63,14 +63,14 @@ def test_relevance_is_planted_where_no_linear_model_sees_it() -> None:
 
 
 def test_feature_four_is_of_the_query() -> None:
-    data = synthetic.make(queries=30)
+    data = synthetic.make_dataset(queries=30)
     for first, last in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         assert len(set(data.features[first:last, 3])) == 1
 
 
 def test_scorers_are_tied_and_some_in_float32_alone() -> None:
-    data = synthetic.make()
-    scores = synthetic.scorers(data)
+    data = synthetic.make_dataset()
+    scores = synthetic.make_scores(data)
     assert list(scores) == ["fine", "coarse"]
     for values in scores.values():
         assert values.dtype == np.float64
@@ -83,21 +83,21 @@ def test_scorers_are_tied_and_some_in_float32_alone() -> None:
     assert ties(scores["fine"]) == 0
     coarse = scores["coarse"]
     assert len(data) / 3 < ties(coarse) < ties(coarse.astype(np.float32))
-    ideal = synthetic.planted(data.features.astype(float))
+    ideal = synthetic.true_relevance(data.features.astype(float))
     assert all(correlation(values, ideal) > 0.5 for values in scores.values())
 
 
 @pytest.mark.parametrize("wrong", [{"queries": 0}, {"documents": 0}, {"features": 4}, {"labels": 4}])
 def test_impossible_sets_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="a synthetic set has"):
-        synthetic.make(**wrong)
+    with pytest.raises(DataError, match="a synthetic data set needs"):
+        synthetic.make_dataset(**wrong)
 
 
 def test_a_seed_is_not_negative() -> None:
-    with pytest.raises(DataError, match="a seed is 0 or above, not -1"):
-        synthetic.make(seed=-1)
+    with pytest.raises(DataError, match="the seed must not be negative: -1"):
+        synthetic.make_dataset(seed=-1)
 
 
 def test_smallest_sets() -> None:
-    assert len(synthetic.make(queries=1, documents=1, features=5)) == 1
-    assert synthetic.make(dtype=np.float32).features.dtype == np.float32
+    assert len(synthetic.make_dataset(queries=1, documents=1, features=5)) == 1
+    assert synthetic.make_dataset(dtype=np.float32).features.dtype == np.float32

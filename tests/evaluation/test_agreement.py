@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from pippin.errors import DataError, UnknownName
-from pippin.evaluation.agreement import agreement, cohen_kappa, krippendorff_alpha
-from pippin.evaluation.judges import agree, favours
+from pippin.evaluation.agreement import agree, agreement, cohen_kappa, krippendorff_alpha, measure_system_bias
 
 HUMAN, MODEL = [0, 1, 2, 2, 1, 0, 3, 1], [0, 1, 1, 2, 2, 0, 3, 0]
 
@@ -101,10 +100,10 @@ def test_a_judge_who_lifts_one_system_is_found() -> None:
     rng = np.random.default_rng(4)
     first = rng.random((40, 4))
     second = first + rng.normal(0, 0.02, first.shape) + 0.1  # generous to all alike
-    alike = favours(first, second, ("a", "b", "c", "d"))
+    alike = measure_system_bias(first, second, ("a", "b", "c", "d"))
     assert all(system.p_adjusted > 0.05 for system in alike)
     second[:, 2] += 0.05
-    found = favours(first, second, ("a", "b", "c", "d"))
+    found = measure_system_bias(first, second, ("a", "b", "c", "d"))
     assert found[2].p_adjusted < 0.001
     assert found[2].lift == pytest.approx(0.05, abs=0.02)
     assert found[2].p_adjusted >= found[2].p
@@ -116,7 +115,7 @@ def test_tests_of_favour_reject_no_more_than_they_say() -> None:
     for _ in range(400):
         first = rng.random((20, 3))
         second = first + rng.normal(0, 0.05, first.shape)
-        wrong += any(system.p_adjusted <= 0.05 for system in favours(first, second, ("a", "b", "c")))
+        wrong += any(system.p_adjusted <= 0.05 for system in measure_system_bias(first, second, ("a", "b", "c")))
     assert wrong / 400 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
 
 
@@ -130,7 +129,7 @@ def test_leaderboards_under_both_labels() -> None:
         name: {q: {d: label + noise * rng.normal() for d, label in labels.items()} for q, labels in model.items()}
         for name, noise in (("good", 0.2), ("fair", 1.0), ("poor", 5.0))
     }
-    found = agree(people, model, runs, samples=50)
+    found = agree(people, model, runs, resamples=50)
     assert [c.name for c in found.correlations] == ["tau_b", "tau_ap_b"]
     assert all(c.value == c.low == c.high == 1.0 for c in found.correlations)
     assert len(found.queries) == 12
@@ -140,10 +139,10 @@ def test_leaderboards_under_both_labels() -> None:
     assert ppi.weight == 1.0
     assert 0 < plus.weight <= 1
     assert plus.low > 0
-    assert agree(people, people, runs, samples=5).estimates == {}
+    assert agree(people, people, runs, resamples=5).estimates == {}
     with pytest.raises(DataError, match="2 or more are needed"):
         agree({"q1": people["q1"]}, model, runs)
 
 
 def test_judges_without_names_are_the_first_and_the_second() -> None:
-    assert "0 by the first alone, 1 by the second alone" in repr(agree({"q": {"a": 1}}, {"q": {"a": 1, "b": 0}}))
+    assert "only by the first: 0; only by the second: 1" in repr(agree({"q": {"a": 1}}, {"q": {"a": 1, "b": 0}}))

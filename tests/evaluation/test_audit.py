@@ -9,21 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.data.audit_files import AuditedFile
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
+from pippin.data.quality import AuditedFile
+from pippin.display.tables import render_all
 from pippin.errors import DataError
 from pippin.evaluation.audit import audit
-from pippin.evaluation.audits.effects import SAYS
-from pippin.evaluation.audits.finding import SEVERITIES, Effect, Finding
-from pippin.evaluation.audits.scores import condense
+from pippin.evaluation.audit.base import AXIS_BEHAVIOUR, SEVERITIES, Effect, Finding
+from pippin.evaluation.audit.scores import condense
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.ranking import UNJUDGED, rank
-from pippin.evaluation.tools import TOOLS
-from pippin.evaluation.tools import named as named_group
-from pippin.report.audit import audit_csv, audit_parts, audit_record, audit_text
-from pippin.tables import together
+from pippin.evaluation.rank import rank
+from pippin.evaluation.tools import TOOLS, tools_in_group
+from pippin.kernels.measures import UNJUDGED
+from pippin.kernels.strings import StringColumn
+from pippin.reports.audit import audit_csv, audit_parts, audit_record, audit_text
 
 
 def dataset(queries: list[list[int]], features: object = None, ids: bool = True) -> Dataset:
@@ -31,7 +30,7 @@ def dataset(queries: list[list[int]], features: object = None, ids: bool = True)
     labels = [label for query in queries for label in query]
     table = np.arange(len(labels), dtype=np.float64)[:, None] if features is None else np.array(features, np.float64)
     offsets = np.concatenate(([0], np.cumsum([len(q) for q in queries]))).astype(np.int64)
-    names = Texts.of(f"d{i:03d}" for i in range(len(labels))) if ids else None
+    names = StringColumn.of(f"d{i:03d}" for i in range(len(labels))) if ids else None
     return Dataset(table, np.array(labels, np.int32), offsets, tuple(f"q{i}" for i in range(len(queries))), names)
 
 
@@ -41,7 +40,7 @@ def effect(finding: Finding, measure: str, tool: str) -> Effect:
 
 
 def test_empty_queries_count_0_1_or_nothing_by_the_tools_convention() -> None:
-    found = audit(dataset([[1, 0], [0, 0], [0, 2], [2, 1]]), measures=["NDCG@2"])["empty"]
+    found = audit(dataset([[1, 0], [0, 0], [0, 2], [2, 1]]), measure=["NDCG@2"])["empty"]
     assert (found.severity, found.number, found.total, found.share) == ("warning", 1, 4, 1 / 4)
     assert found.examples == ("q1",)
     assert effect(found, "NDCG@2", "yahoo").amount == pytest.approx(1 / 4)
@@ -52,20 +51,20 @@ def test_empty_queries_count_0_1_or_nothing_by_the_tools_convention() -> None:
 
 
 def test_every_tool_that_has_the_measure_is_in_exactly_one_group() -> None:
-    found = audit(dataset([[1, 0], [0, 0]]), measures=["NDCG@2", "AP"])["empty"]
+    found = audit(dataset([[1, 0], [0, 0]]), measure=["NDCG@2", "AP"])["empty"]
     for measure, kind in (("NDCG@2", "NDCG"), ("AP", "AP")):
         named = [tool for e in found.effects if e.measure == measure for tool in e.tools]
-        assert sorted(named) == sorted(tool.name for tool in named_group("classic") if kind in tool.prints)
+        assert sorted(named) == sorted(tool.name for tool in tools_in_group("classic") if kind in tool.measures)
 
 
-@pytest.mark.parametrize("axis", SAYS)
+@pytest.mark.parametrize("axis", AXIS_BEHAVIOUR)
 def test_every_value_of_an_axis_has_words(axis: str) -> None:
-    words = [SAYS[axis](value) for value in AXES[axis].named.values()]
+    words = [AXIS_BEHAVIOUR[axis](value) for value in AXES[axis].values.values()]
     assert len(set(words)) == len(words)
 
 
 def test_a_data_set_without_any_relevant_document_is_an_error() -> None:
-    found = audit(dataset([[0, 0], [0]]), measures=["NDCG@2"])["empty"]
+    found = audit(dataset([[0, 0], [0]]), measure=["NDCG@2"])["empty"]
     assert (found.severity, found.number) == ("error", 2)
     assert effect(found, "NDCG@2", "gdeval").amount is None
     json.dumps(audit_record(audit(dataset([[0, 0], [0]]))), allow_nan=False)
@@ -73,7 +72,7 @@ def test_a_data_set_without_any_relevant_document_is_an_error() -> None:
 
 def test_short_lists_are_counted_at_each_cutoff_and_zeroed_by_some_tools() -> None:
     data = dataset([[1, 0, 0], [1], [2, 0]])
-    found = audit(data, measures=["NDCG@3", "P@3"], cutoffs=[1, 2, 3])["short"]
+    found = audit(data, measure=["NDCG@3", "P@3"], cutoffs=[1, 2, 3])["short"]
     assert (found.number, found.total) == (2, 3)
     assert found.parts == (("< 1", 0), ("< 2", 1), ("< 3", 2))
     assert effect(found, "NDCG@3", "letor4").amount == pytest.approx(-2 / 3)
@@ -85,14 +84,14 @@ def test_short_lists_are_counted_at_each_cutoff_and_zeroed_by_some_tools() -> No
 
 def test_amounts_are_taken_on_the_scores_where_there_are_some() -> None:
     data = dataset([[0, 1], [0, 0]])
-    found = audit(data, np.array([2.0, 1.0, 2.0, 1.0]), measures=["NDCG@2"])
+    found = audit(data, np.array([2.0, 1.0, 2.0, 1.0]), measure=["NDCG@2"])
     value = 1 / math.log2(3)  # the relevant document stands second
     assert found.basis == "the scores given"
     assert effect(found["empty"], "NDCG@2", "gdeval").amount == pytest.approx(value - value / 2)
 
 
 def test_queries_that_every_system_ranks_alike() -> None:
-    found = audit(dataset([[1], [2, 2], [1, 0], [0, 0]]), measures=["NDCG@2"])
+    found = audit(dataset([[1], [2, 2], [1, 0], [0, 0]]), measure=["NDCG@2"])
     assert found["single"].examples == ("q0",)
     constant = found["constant_labels"]
     assert (constant.number, constant.examples) == (2, ("q0", "q1"))
@@ -102,7 +101,7 @@ def test_queries_that_every_system_ranks_alike() -> None:
 
 
 def test_labels_histogram_and_labels_beyond_a_tool() -> None:
-    found = audit(dataset([[4, 0], [3, 1], [5, 0]]), measures=["NDCG@1", "AP", "ERR@2"])
+    found = audit(dataset([[4, 0], [3, 1], [5, 0]]), measure=["NDCG@1", "AP", "ERR@2"])
     assert found["labels"].parts == (("label 0", 2), ("label 1", 1), ("label 3", 1), ("label 4", 1), ("label 5", 1))
     high = found["high_labels"]
     assert (high.number, high.total) == (3, 6)
@@ -115,29 +114,31 @@ def test_labels_histogram_and_labels_beyond_a_tool() -> None:
 
 
 def test_label_1_is_not_relevant_to_every_tool() -> None:
-    found = audit(dataset([[1, 0], [2, 0]]), measures=["P@1"])["weak_labels"]
+    found = audit(dataset([[1, 0], [2, 0]]), measure=["P@1"])["weak_labels"]
     assert effect(found, "P@1", "mslr").amount == pytest.approx(1 / 2 - 1)
-    assert "weak_labels" not in audit(dataset([[2, 0]]), measures=["P@1"])
-    assert "weak_labels" not in audit(dataset([[1, 0]]), measures=["NDCG@1"])
+    assert "weak_labels" not in audit(dataset([[2, 0]]), measure=["P@1"])
+    assert "weak_labels" not in audit(dataset([[1, 0]]), measure=["NDCG@1"])
 
 
 def test_gain_matters_once_labels_are_graded_and_something_is_scored() -> None:
     data = dataset([[1, 2]])
-    found = audit(data, np.array([2.0, 1.0]), measures=["NDCG@1"])["labels"]
+    found = audit(data, np.array([2.0, 1.0]), measure=["NDCG@1"])["labels"]
     assert effect(found, "NDCG@1", "trec_eval9").amount == pytest.approx(1 / 2 - 1 / 3)
 
 
 def test_repeated_documents_are_an_error() -> None:
     data = dataset([[1, 0, 0], [1, 0]])
-    twice = Dataset(data.features, data.labels, data.offsets, data.query_ids, Texts.of(["a", "b", "a", "a", "b"]))
-    found = audit(twice, measures=["NDCG@2"])["repeated"]
+    twice = Dataset(
+        data.features, data.labels, data.offsets, data.query_ids, StringColumn.of(["a", "b", "a", "a", "b"])
+    )
+    found = audit(twice, measure=["NDCG@2"])["repeated"]
     assert (found.severity, found.number, found.examples) == ("error", 1, ("query q0, a",))
-    assert "repeated" not in audit(data, measures=["NDCG@2"])
+    assert "repeated" not in audit(data, measure=["NDCG@2"])
 
 
 def test_identical_features_with_different_labels_lower_the_ceiling_of_every_model() -> None:
     data = dataset([[1, 0, 0], [1, 0]], features=[[1.0], [1.0], [0.0], [1.0], [0.0]])
-    found = audit(data, measures=["NDCG@1"])["twins"]
+    found = audit(data, measure=["NDCG@1"])["twins"]
     assert (found.number, found.total) == (2, 5)
     assert effect(found, "NDCG@1", "official").amount == pytest.approx((1 / 2 - 1) / 2)
     assert effect(found, "NDCG@1", "ranklib").amount == 0  # the file has the relevant one first
@@ -150,7 +151,7 @@ def test_the_ceiling_is_what_the_best_order_of_vectors_reaches(tool: str) -> Non
     """No score by vector does better, over all orders of the three distinct vectors."""
     from itertools import permutations
 
-    from pippin.evaluation.evaluate import evaluate_tool
+    from pippin.evaluation.evaluation import evaluate_tool
 
     rows = np.array([0, 0, 1, 1, 1, 2, 2])
     data = dataset([[2, 0, 1, 1, 0, 2, 1]], features=rows[:, None])
@@ -158,14 +159,14 @@ def test_the_ceiling_is_what_the_best_order_of_vectors_reaches(tool: str) -> Non
         evaluate_tool(data, np.array(order, np.float64)[rows], ["NDCG@3"], TOOLS[tool], {}, "").mean["NDCG@3"]
         for order in permutations(range(3))
     )
-    found = audit(data, measures=["NDCG@3"])["twins"]
+    found = audit(data, measure=["NDCG@3"])["twins"]
     assert effect(found, "NDCG@3", tool).amount == pytest.approx(best - 1)
 
 
 def test_features_and_nulls() -> None:
     null = float("nan")
     table = [[1.0, 5.0, 0.0, null], [1.0, 5.0, 1.0, 2.0], [1.0, 6.0, 0.0, null], [1.0, 6.0, 2.0, 3.0]]
-    found = audit(dataset([[1, 0], [1, 0]], features=table), measures=["NDCG@1"])
+    found = audit(dataset([[1, 0], [1, 0]], features=table), measure=["NDCG@1"])
     assert found["constant_features"].examples == ("1",)
     assert found["query_features"].examples == ("2",)
     assert "linear model" in found["query_features"].sentence
@@ -176,14 +177,14 @@ def test_features_and_nulls() -> None:
 def test_features_that_copy_others() -> None:
     nan = float("nan")
     table = [[1.0, 1.0, 5.0, 2.0], [2.0, 2.0, 5.0, nan], [nan, nan, 5.0, 1.0], [0.0, -0.0, 5.0, 0.0]]
-    found = audit(dataset([[1, 0], [0, 1]], table), measures=["NDCG@2"])
+    found = audit(dataset([[1, 0], [0, 1]], table), measure=["NDCG@2"])
     assert found["copied_features"].examples == ("2 = 1",)
     assert found["constant_features"].examples == ("3",)
 
 
 def test_ties_by_each_tools_rule_and_the_range_they_allow() -> None:
     data = dataset([[1, 0], [1, 0], [0, 0]])
-    found = audit(data, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0]), measures=["P@1"])["tied"]
+    found = audit(data, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0]), measure=["P@1"])["tied"]
     assert (found.severity, found.number, found.examples) == ("warning", 2, ("q0",))
     assert dict(found.parts)["queries where labels differ"] == 1
     assert dict(found.parts)["P@1 with the worst order"] == pytest.approx(1 / 3)
@@ -195,14 +196,14 @@ def test_ties_by_each_tools_rule_and_the_range_they_allow() -> None:
 
 
 def test_ties_of_equal_labels_are_only_told() -> None:
-    found = audit(dataset([[1, 0, 0]]), np.array([2.0, 1.0, 1.0]), measures=["P@1"])["tied"]
+    found = audit(dataset([[1, 0, 0]]), np.array([2.0, 1.0, 1.0]), measure=["P@1"])["tied"]
     assert (found.severity, found.effects) == ("info", ())
 
 
 def test_scores_tied_in_single_precision_only() -> None:
     scores = np.array([1.0, 1.0 + 1e-9, 2.0, 1.0])
     assert np.float32(scores[0]) == np.float32(scores[1])
-    found = audit(dataset([[0, 1], [1, 0]]), scores, measures=["P@1"])["tied_float32"]
+    found = audit(dataset([[0, 1], [1, 0]]), scores, measure=["P@1"])["tied_float32"]
     assert (found.number, found.examples) == (1, ("q0",))
     assert effect(found, "P@1", "xgboost").amount == pytest.approx(-1 / 2)  # input order puts d000 first
     assert effect(found, "P@1", "trec_eval9").amount == 0  # d001 is first by id as well as by score
@@ -210,18 +211,18 @@ def test_scores_tied_in_single_precision_only() -> None:
 
 
 def test_ties_that_need_ids_are_refused_where_there_are_none() -> None:
-    found = audit(dataset([[1, 0]], ids=False), np.array([1.0, 1.0]), measures=["P@1"])
+    found = audit(dataset([[1, 0]], ids=False), np.array([1.0, 1.0]), measure=["P@1"])
     assert "needs document ids" in effect(found["tied"], "P@1", "trec_eval9").does
     assert "repeated" not in found
-    assert audit(dataset([[1, 0]], ids=False), measures=["P@1"])["labels"].number == 1
+    assert audit(dataset([[1, 0]], ids=False), measure=["P@1"])["labels"].number == 1
 
 
-QRELS = Judgements.of({"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"d": 1}, "q3": {"e": 1}})
-RUN = Run.of({"q1": {"x": 3.0, "a": 2.0}, "q2": {"d": 2.0, "y": 1.0}, "q9": {"z": 1.0}})
+QRELS = Qrels.from_dict({"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"d": 1}, "q3": {"e": 1}})
+RUN = Run.from_dict({"q1": {"x": 3.0, "a": 2.0}, "q2": {"d": 2.0, "y": 1.0}, "q9": {"z": 1.0}})
 
 
 def test_unjudged_documents_against_the_run_without_them() -> None:
-    found = audit(QRELS, RUN, measures=["P@1", "RR"], cutoffs=[1, 2])["unjudged"]
+    found = audit(QRELS, RUN, measure=["P@1", "RR"], cutoffs=[1, 2])["unjudged"]
     assert (found.number, found.total) == (1, 2)  # the first of q1 and q2
     assert found.parts == (("of the first 1", 1 / 2), ("of the first 2", 2 / 4))
     assert effect(found, "RR", "trec_eval9").amount == pytest.approx((1 / 2 - 1) / 2)
@@ -229,7 +230,7 @@ def test_unjudged_documents_against_the_run_without_them() -> None:
 
 
 def test_relevant_documents_not_retrieved_and_who_forgets_them() -> None:
-    found = audit(QRELS, RUN, measures=["AP", "NDCG@2"])["unretrieved"]
+    found = audit(QRELS, RUN, measure=["AP", "NDCG@2"])["unretrieved"]
     assert (found.number, found.total, found.examples) == (1, 3, ("q1",))
     assert effect(found, "AP", "ranklib").amount == pytest.approx((1 / 2 - 1 / 4) / 2)
     assert effect(found, "AP", "trec_eval9").amount == 0
@@ -239,7 +240,7 @@ def test_relevant_documents_not_retrieved_and_who_forgets_them() -> None:
 
 
 def test_queries_missing_on_either_side() -> None:
-    found = audit(QRELS, RUN, measures=["RR"])
+    found = audit(QRELS, RUN, measure=["RR"])
     assert (found["missing"].examples, found["surplus"].examples) == (("q3",), ("q9",))
     both, judged = (1 / 2 + 1) / 2, (1 / 2 + 1) / 3
     assert effect(found["missing"], "RR", "trec_eval9").amount == pytest.approx(both - judged)
@@ -248,12 +249,12 @@ def test_queries_missing_on_either_side() -> None:
 
 def test_a_run_without_a_common_query_is_refused() -> None:
     with pytest.raises(DataError, match="no query in common"):
-        audit(QRELS, Run.of({"q7": {"a": 1.0}}))
+        audit(QRELS, Run.from_dict({"q7": {"a": 1.0}}))
 
 
 def test_condense_keeps_ties_across_a_removed_document() -> None:
-    qrels = Judgements.of({"q": {"a": 1, "c": 0, "d": 0}, "r": {"a": 1}})
-    run = Run.of({"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, "r": {"b": 1.0, "a": 1.0}})
+    qrels = Qrels.from_dict({"q": {"a": 1, "c": 0, "d": 0}, "r": {"a": 1}})
+    run = Run.from_dict({"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, "r": {"b": 1.0, "a": 1.0}})
     whole = rank(qrels, run, Convention(ties="input"))
     assert (whole.labels == UNJUDGED).sum() == 2
     short = condense(whole)
@@ -282,14 +283,14 @@ FIVE = dataset([[1, 0]] * 5)
 
 
 def test_letors_rotation_is_clean() -> None:
-    found = audit(FIVE, layout=rotated(), measures=["P@1"])
+    found = audit(FIVE, layout=rotated(), measure=["P@1"])
     assert not {"leak", "rotation", "feature_numbers"} & {f.key for f in found.findings}
 
 
 def test_a_query_in_training_and_test_is_a_leak() -> None:
     folds = rotated()
     folds["Fold2"]["train"] = AuditedFile((*folds["Fold2"]["train"].query_ids, "q0"), 3)  # fold 2 tests on q0
-    found = audit(FIVE, layout=folds, measures=["P@1"])
+    found = audit(FIVE, layout=folds, measure=["P@1"])
     assert (found["leak"].severity, found["leak"].number, found["leak"].examples) == ("error", 1, ("q0",))
     assert found["leak"].parts == (("Fold2 train and test", 1),)
     assert "Fold2 does not train on all the other parts" in found["rotation"].sentence
@@ -299,9 +300,9 @@ def test_a_query_in_training_and_test_is_a_leak() -> None:
 def test_folds_in_another_order_are_not_a_rotation() -> None:
     folds = rotated()
     swapped = folds | {"Fold1": folds["Fold2"], "Fold2": folds["Fold1"]}
-    found = audit(FIVE, layout=swapped, measures=["P@1"])["rotation"]
+    found = audit(FIVE, layout=swapped, measure=["P@1"])["rotation"]
     assert "Fold1 does not validate on the test part of Fold5" in found.sentence
-    same = audit(FIVE, layout=folds | {"Fold2": folds["Fold1"]}, measures=["P@1"])["rotation"]
+    same = audit(FIVE, layout=folds | {"Fold2": folds["Fold1"]}, measure=["P@1"])["rotation"]
     assert "Fold1 and Fold2 test on 1 common queries" in same.sentence
     assert "1 queries are never tested" in same.sentence
 
@@ -309,14 +310,14 @@ def test_folds_in_another_order_are_not_a_rotation() -> None:
 def test_parts_of_different_width() -> None:
     folds = rotated()
     folds["Fold3"]["vali"] = AuditedFile(folds["Fold3"]["vali"].query_ids, 2)
-    found = audit(FIVE, layout=folds, measures=["P@1"])["feature_numbers"]
+    found = audit(FIVE, layout=folds, measure=["P@1"])["feature_numbers"]
     assert (found.number, found.total, found.examples) == (1, 15, ("Fold3 vali",))
 
 
 def test_drawings_hold_every_finding() -> None:
-    found = audit(QRELS, RUN, measures=["NDCG@2", "AP"])
+    found = audit(QRELS, RUN, measure=["NDCG@2", "AP"])
     assert [f.severity for f in found.findings] == sorted((f.severity for f in found.findings), key=SEVERITIES.index)
-    text, markdown = audit_text(found), together(audit_parts(found), "markdown")
+    text, markdown = audit_text(found), render_all(audit_parts(found), "markdown")
     assert max(map(len, text.splitlines())) <= 110
     assert repr(found) == text
     for finding in found.findings:
@@ -331,9 +332,9 @@ def test_drawings_hold_every_finding() -> None:
 @pytest.mark.parametrize(("name", "queries", "empty", "short"),
                          [("MQ2008", 784, 220, 403), ("OHSUMED/QueryLevelNorm", 106, 1, 0)])  # fmt: skip
 def test_real_data(shared: Path, name: str, queries: int, empty: int, short: int) -> None:
-    from pippin.data.audit_files import load_audited
+    from pippin.data.quality import read_for_audit
 
-    data, parts = load_audited([str(shared / "data" / name)])
+    data, parts = read_for_audit([str(shared / "data" / name)])
     found = audit(data, layout=parts)
     assert (found["empty"].number, found["empty"].total) == (empty, queries)
     assert (found["short"].number if "short" in found else 0) == short
@@ -362,8 +363,8 @@ def test_labels_of_mslr_are_beyond_letor(shared: Path) -> None:
 
 
 def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> None:
-    judged, run = Judgements.of({"q": {"a": 1, "b": 0}}), Run.of({"q": {"a": 2.0, "b": 1.0}})
-    audited = audit(judged, run, measures=["NDCG@2"])
+    judged, run = Qrels.from_dict({"q": {"a": 1, "b": 0}}), Run.from_dict({"q": {"a": 2.0, "b": 1.0}})
+    audited = audit(judged, run, measure=["NDCG@2"])
     for key in ("unjudged", "unretrieved", "missing", "surplus"):
         assert key not in audited
         with pytest.raises(KeyError, match=key):
@@ -373,29 +374,29 @@ def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> N
 def test_unjudged_documents_that_could_turn_two_runs_round() -> None:
     judged = {"q": {"a": 1, "b": 0}}
     first, second = {"q": {"a": 3.0, "b": 2.0}}, {"q": {"x": 3.0, "y": 2.0, "b": 1.0}}
-    found = audit(judged, first, measures=["P@2", "RR", "Bpref"], against=second)["undecided"]
+    found = audit(judged, first, measure=["P@2", "RR", "Bpref"], second_run=second)["undecided"]
     assert (found.number, found.total, found.severity) == (2, 2, "warning")
     assert dict(found.parts)["P@2, least"] == -0.5  # both x and y relevant: 1 of 2 against 2 of 2
     assert set(found.examples) == {"q x", "q y"}
-    sure = audit(judged, first, measures=["P@2"], against={"q": {"b": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}})
+    sure = audit(judged, first, measure=["P@2"], second_run={"q": {"b": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}})
     assert sure["undecided"].sentence.endswith("P@2 (+0.0000 to +0.5000)")  # y and z stand below the cutoff
-    assert "undecided" not in audit(judged, first, measures=["RR"], against={"q": {"b": 2.0, "x": 1.0}})
-    assert "undecided" not in audit(judged, first, measures=["P@2"])
-    with pytest.raises(DataError, match="two runs are held against one another"):
-        audit(dataset([[1, 0]]), np.array([1.0, 2.0]), against=np.array([2.0, 1.0]))
+    assert "undecided" not in audit(judged, first, measure=["RR"], second_run={"q": {"b": 2.0, "x": 1.0}})
+    assert "undecided" not in audit(judged, first, measure=["P@2"])
+    with pytest.raises(DataError, match="needs two runs"):
+        audit(dataset([[1, 0]]), np.array([1.0, 2.0]), second_run=np.array([2.0, 1.0]))
 
 
 def test_judgements_without_a_document_are_an_error() -> None:
-    found = audit(Judgements.of({"q": {}}), measures=["NDCG@2"])["labels"]
+    found = audit(Qrels.from_dict({"q": {}}), measure=["NDCG@2"])["labels"]
     assert (found.severity, found.sentence) == ("error", "no document is judged")
 
 
 def test_tools_that_refuse_labels_are_left_out_of_what_is_fixed() -> None:
     data = dataset([[5, 5], [0, 1]])
-    found = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measures=["ERR@2"])
+    found = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measure=["ERR@2"])
     assert "tied" in found  # without a range: ERR refuses label 5 in every order
     assert not any(name.startswith("ERR") for name, _ in found["tied"].parts)
-    fixed = audit(data, measures=["ERR@2"])["constant_labels"]
+    fixed = audit(data, measure=["ERR@2"])["constant_labels"]
     named = {tool for effect in fixed.effects for tool in effect.tools}
     assert "gdeval" not in named
     assert "rankeval" in named

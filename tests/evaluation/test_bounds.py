@@ -16,8 +16,8 @@ from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.evaluation.bounds import bounds
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.extremes import TRIED
 from pippin.evaluation.tools import TOOLS
+from pippin.evaluation.unjudged import MAX_ENUMERATED
 
 Labels = dict[str, int]
 
@@ -50,11 +50,11 @@ def p3(ranked: list[str], labels: Labels) -> float:
 
 
 def err(ranked: list[str], labels: Labels) -> float:
-    going_on, total = 1.0, 0.0
+    persistence, total = 1.0, 0.0
     for r, document in enumerate(ranked, 1):
         stop = (2 ** labels.get(document, 0) - 1) / 16
-        total += going_on * stop / r
-        going_on *= 1 - stop
+        total += persistence * stop / r
+        persistence *= 1 - stop
     return total
 
 
@@ -69,7 +69,7 @@ TWINS: dict[str, Callable[[list[str], Labels], float]] = {
 
 
 def small(rng: np.random.Generator, systems: int) -> tuple[Labels, list[list[str]], list[str]]:
-    """Judgements, lists of some systems, and the documents of the lists that are not judged."""
+    """Qrels, lists of some systems, and the documents of the lists that are not judged."""
     documents = [f"d{i}" for i in range(rng.integers(3, 7))]
     lists = [list(rng.permutation(documents)[: rng.integers(2, len(documents) + 1)]) for _ in range(systems)]
     judged = {d: int(rng.integers(0, 3)) for d in [*documents, "far"] if rng.random() < 0.4}
@@ -93,7 +93,7 @@ def test_bounds_are_the_extremes_over_all_labels(measure: str, systems: int) -> 
             known = {**judged, **dict(zip(holes, labels, strict=True))}
             values = [twin(one, known) for one in lists]
             every.append(values[0] - values[1] if systems == 2 else values[0])
-        found = bounds({"q": judged}, *({"q": scores(one)} for one in lists), measure=measure, largest=2)
+        found = bounds({"q": judged}, *({"q": scores(one)} for one in lists), measure=measure, max_label=2)
         assert found.exact
         assert found.value == pytest.approx(every[0], abs=1e-12)
         assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
@@ -111,13 +111,13 @@ def test_bounds_under_a_tool_are_the_extremes_of_what_the_tool_says(systems: int
     tried = set()
     for tool, measure in product(TOOLS, ("NDCG@3", "AP", "RR", "P@3", "ERR@3", "RBP", "DCG@3")):
         try:
-            found = bounds({"q": judged, "r": {"z": 1}}, *runs, measure=measure, tool=tool, largest=2)
+            found = bounds({"q": judged, "r": {"z": 1}}, *runs, measure=measure, tool=tool, max_label=2)
         except ConventionError:
             continue
         every = []
         for labels in product(range(3), repeat=len(holes)):
             known = {"q": {**judged, **dict(zip(holes, labels, strict=True))}, "r": {"z": 1}}
-            said = [evaluate(known, run, measure, tool, held="float64", mean_digits=None) for run in runs]
+            said = [evaluate(known, run, measure, tool, value_rounding="float64", mean_digits=None) for run in runs]
             values = [one.per_query[measure]["q"] for one in said]
             every.append(values[0] - values[1] if systems == 2 else values[0])
         at = found.query_ids.index("q")
@@ -132,7 +132,7 @@ def test_one_tool_at_a_time() -> None:
 
 
 def test_a_document_low_in_the_list_lowers_ndcg() -> None:
-    found = bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, measure="NDCG@2", largest=3)
+    found = bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, measure="NDCG@2", max_label=3)
     assert found.value == found.high == 1.0
     assert found.low == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
 
@@ -140,10 +140,10 @@ def test_a_document_low_in_the_list_lowers_ndcg() -> None:
 @pytest.mark.parametrize("measure", ["AP", "ERR"])
 def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
     rng = np.random.default_rng(5)
-    documents = [f"d{i}" for i in range(TRIED + 4)]
+    documents = [f"d{i}" for i in range(MAX_ENUMERATED + 4)]
     first, second = (list(rng.permutation(documents)) for _ in range(2))
     judged = {"d0": 1, "d1": 0}
-    found = bounds({"q": judged}, {"q": scores(first)}, {"q": scores(second)}, measure=measure, largest=1)
+    found = bounds({"q": judged}, {"q": scores(first)}, {"q": scores(second)}, measure=measure, max_label=1)
     assert not found.exact
     holes = documents[2:]
     every = []
@@ -152,7 +152,7 @@ def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
         every.append(TWINS[measure](first, known) - TWINS[measure](second, known))
     assert found.low <= min(every) + 1e-12
     assert found.high >= max(every) - 1e-12
-    free = [bounds({"q": judged}, {"q": scores(one)}, measure=measure, largest=1) for one in (first, second)]
+    free = [bounds({"q": judged}, {"q": scores(one)}, measure=measure, max_label=1) for one in (first, second)]
     assert found.high - found.low <= free[0].high - free[1].low - (free[0].low - free[1].high) + 1e-12
 
 
@@ -178,8 +178,8 @@ def test_bounds_contain_the_truth_of_hidden_judgements(measure: str) -> None:
     for _ in range(40):
         truth, left, runs = hidden(rng)
         known = [evaluate(truth, run, measure) for run in runs]
-        one = bounds(left, runs[0], measure=measure, largest=3)
-        two = bounds(left, *runs, measure=measure, largest=3)
+        one = bounds(left, runs[0], measure=measure, max_label=3)
+        two = bounds(left, *runs, measure=measure, max_label=3)
         values = [np.array(list(each.per_query[measure].values())) for each in known]
         for found, true in ((one, values[0]), (two, values[0] - values[1])):
             assert (found.lows <= true + 1e-12).all()
@@ -192,7 +192,7 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
     widths = np.zeros(2)
     for _ in range(10):
         truth, left, runs = hidden(rng)
-        found = bounds(left, *runs, measure="NDCG@10", largest=3)
+        found = bounds(left, *runs, measure="NDCG@10", max_label=3)
         listed = [(one.query, one.document) for one in found.judge_next(8)]
         pooled = [
             (q, d)
@@ -204,7 +204,7 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
         ]
         for i, chosen in enumerate((listed, list(dict.fromkeys(pooled))[:8])):
             more = {q: {**labels, **{d: truth[q][d] for at, d in chosen if at == q}} for q, labels in left.items()}
-            after = bounds(more, *runs, measure="NDCG@10", largest=3)
+            after = bounds(more, *runs, measure="NDCG@10", max_label=3)
             assert after.low >= found.low - 1e-12
             assert after.high <= found.high + 1e-12
             widths[i] += after.high - after.low
@@ -223,7 +223,7 @@ def test_depth_leaves_what_is_below_as_it_is() -> None:
     judged, run = {"q": {"a": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
     assert bounds(judged, run, measure="NDCG@1", depth=1).low == 1.0
     assert bounds(judged, run, measure="P@3", depth=2).high == pytest.approx(2 / 3)
-    with pytest.raises(ConventionError, match="depth is a number"):
+    with pytest.raises(ConventionError, match="depth must be"):
         bounds(judged, run, depth=0)
 
 
@@ -240,14 +240,14 @@ def test_documents_that_no_run_has_count_where_they_are_asked_for(measure: str, 
             known = {**judged, **dict(zip([*holes, "n1", "n2"], labels, strict=True))}
             values = [TWINS[measure](one, known) for one in lists]
             every.append(values[0] - values[1] if systems == 2 else values[0])
-        found = bounds({"q": judged}, *runs, measure=measure, largest=2, beyond=2)
+        found = bounds({"q": judged}, *runs, measure=measure, max_label=2, extra_relevant=2)
         assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
-        assert found.holes == len(holes)
+        assert found.n_unjudged == len(holes)
         assert {one.document for one in found.judge_next(100)} <= set(holes)
-        narrower += bounds({"q": judged}, *runs, measure=measure, largest=2).low > found.low + 1e-9
+        narrower += bounds({"q": judged}, *runs, measure=measure, max_label=2).low > found.low + 1e-9
     assert (narrower > 0) == (measure != "P@3")
-    with pytest.raises(ConventionError, match="beyond is a number"):
-        bounds({"q": judged}, *runs, beyond=-1)
+    with pytest.raises(ConventionError, match="extra_relevant must be"):
+        bounds({"q": judged}, *runs, extra_relevant=-1)
 
 
 def test_the_same_document_has_one_label_in_both_runs() -> None:
@@ -271,30 +271,30 @@ def test_who_wins_is_said_in_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("measure", "axes", "sentence"),
     [
-        ("Bpref", {}, "bounds are known for AP, DCG"),
-        ("NDCG@5", {"ideal": "list"}, "not known for ideal=list"),
-        ("NDCG@5", {"unjudged": "drop"}, "not known for unjudged=drop"),
-        ("NDCG@5", {"empty": None}, "counts under some labels"),
-        ("AP", {"ap_denominator": "found"}, "not known for ap_denominator=found"),
-        ("ERR", {"err_top": "query"}, "need a top grade"),
-        ("NDCG@5", {"gain": (0.0, 3.0, 1.0)}, "gains that grow"),
+        ("Bpref", {}, "bounds support AP, DCG"),
+        ("NDCG@5", {"ideal_source": "list"}, "do not support ideal_source=list"),
+        ("NDCG@5", {"unjudged_documents": "drop"}, "do not support unjudged_documents=drop"),
+        ("NDCG@5", {"empty": None}, "only under some labels"),
+        ("AP", {"ap_denominator": "found"}, "do not support ap_denominator=found"),
+        ("ERR", {"err_max_grade": "query"}, "need a top grade"),
+        ("NDCG@5", {"gain": (0.0, 3.0, 1.0)}, "gains that start at 0"),
     ],
 )
 def test_what_is_not_known_is_refused(measure: str, axes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConventionError, match=sentence):
-        bounds({"q": {"a": 0}}, {"q": {"x": 2.0, "a": 1.0}}, measure=measure, largest=2, **axes)
+        bounds({"q": {"a": 0}}, {"q": {"x": 2.0, "a": 1.0}}, measure=measure, max_label=2, **axes)
 
 
 def test_tied_documents_need_an_order() -> None:
     judged, run = {"q": {"a": 1}}, {"q": {"x": 1.0, "a": 1.0}}
-    with pytest.raises(ConventionError, match="gives them no order"):
+    with pytest.raises(ConventionError, match="has tied documents"):
         bounds(judged, run)
     assert bounds(judged, run, measure="RR", tool="trec_eval9").value == 1 / 2  # x before a: by id, descending
 
 
 def test_a_data_set_has_no_holes() -> None:
     data = Dataset.from_arrays(np.ones((1, 1)), [1], [1])
-    with pytest.raises(DataError, match="every document is judged"):
+    with pytest.raises(DataError, match="every document of a data set is judged"):
         bounds(data, [1.0])
 
 
@@ -306,12 +306,19 @@ def test_documents_that_are_the_query_are_dropped_before() -> None:
 
 
 @pytest.mark.parametrize(
-    "axis", ["relevance=percentile", "ties=topk-of-all", "pool=list", "score_floor=zero", "missed=append"]
+    "axis",
+    [
+        "relevance_rule=percentile",
+        "ties=topk-of-all",
+        "pool_source=list",
+        "score_floor=zero",
+        "unretrieved_relevant=append",
+    ],
 )
 def test_a_refusal_says_why(axis: str) -> None:
     name, value = axis.split("=")
     chosen: dict[str, Any] = {name: value}
-    with pytest.raises(ConventionError, match=rf"not known for {axis}: \w+"):
+    with pytest.raises(ConventionError, match=rf"do not support {axis}: \w+"):
         bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **chosen)
 
 

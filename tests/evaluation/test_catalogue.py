@@ -6,21 +6,23 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.ranking import UNJUDGED, Ranking, rank
-from pippin.evaluation.stream import join
-from pippin.kernels.rank import order_lists
+from pippin.evaluation.rank import rank
+from pippin.evaluation.ranking import Ranking
+from pippin.evaluation.streaming import join
+from pippin.kernels.measures import UNJUDGED
+from pippin.kernels.ranking import order_lists
+from pippin.kernels.strings import StringColumn
 
-OF_ALL = Convention(ties="topk-of-all", ties_depth=10, precision="float32", queries="both")
+OF_ALL = Convention(ties="topk-of-all", partial_sort_depth=10, score_precision="float32", query_selection="both")
 PYTORCH_30 = [23, 16, 17, 18, 19, 20, 21, 22, 28, 27]
 PYTORCH_700 = [8, 9, 4, 7, 5, 3, 1, 0, 2, 6]
 
 
-def made(queries: int, documents: int, catalogue: int) -> tuple[Judgements, Run]:
+def made(queries: int, documents: int, catalogue: int) -> tuple[Qrels, Run]:
     """Tied scores, documents that several queries have, and relevant ones that were not retrieved."""
     random = np.random.default_rng(catalogue)
     judged: dict[str, dict[str, int]] = {}
@@ -29,10 +31,10 @@ def made(queries: int, documents: int, catalogue: int) -> tuple[Judgements, Run]
         taken = [f"d{i}" for i in random.choice(catalogue, documents, replace=False)]
         judged[f"q{q}"] = {d: int(random.integers(0, 3)) for d in taken[::2]} | {taken[-1]: 1}
         run[f"q{q}"] = {d: float(random.integers(0, 4)) for d in taken[: documents // (1 + q % 2) - q % 3]}
-    return Judgements.of(judged), Run.of(run)
+    return Qrels.from_dict(judged), Run.from_dict(run)
 
 
-def whole_rows(judged: Judgements, run: Run, depth: int) -> list[list[str]]:
+def whole_rows(judged: Qrels, run: Run, depth: int) -> list[list[str]]:
     """The definition: every document of the data in a row for each query, and the first of it."""
     lists = {q: list(run.document_ids.slice(*run.offsets[i : i + 2].tolist())) for i, q in enumerate(run.query_ids)}
     labelled = {
@@ -91,7 +93,7 @@ def test_scores_and_documents_go_with_the_list() -> None:
 
 def test_a_data_set_without_ids_has_another_document_in_every_row() -> None:
     labels, offsets = np.array([0, 1, 1, 0, 0, 0], np.int32), np.array([0, 2, 4, 6])
-    named = Texts.of(["a", "b", "c", "d", "e", "f"])
+    named = StringColumn.of(["a", "b", "c", "d", "e", "f"])
     scores = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
     lists = [
         rank(Dataset(np.zeros((6, 1)), labels, offsets, ("p", "q", "r"), ids), scores, OF_ALL).labels.tolist()
@@ -111,13 +113,13 @@ def test_lists_that_no_other_document_can_change_stay_as_they_are() -> None:
 
 
 def test_all_of_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pippin.evaluation.catalogue._MOST_CELLS", 100)
+    monkeypatch.setattr("pippin.evaluation.full_sort._MAX_CELLS", 100)
     judged, run = made(6, 12, 60)
-    with pytest.raises(ConventionError, match="ties_depth how many come first"):
-        rank(judged, run, OF_ALL.replace(ties_depth=0))
+    with pytest.raises(ConventionError, match="limit the depth with partial_sort_depth"):
+        rank(judged, run, OF_ALL.replace(partial_sort_depth=0))
 
 
 def test_parts_do_not_know_all_documents() -> None:
     part = evaluate({"u": {"a": 1}}, {"u": {"a": 1.0}}, "ndcg@10", tool="recbole")
-    with pytest.raises(ConventionError, match="which a part does not know"):
+    with pytest.raises(ConventionError, match="which an evaluation in parts does not have"):
         join([part, part])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.letor import read_letor
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.compare import TestPlan as Plan
+from pippin.evaluation.compare import TestSettings as Plan
 from pippin.evaluation.compare import compare, compare_rankings, compare_table
-from pippin.evaluation.evaluate import Rankings, evaluate_tool
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluation import RankingCache, evaluate_tool
+from pippin.evaluation.reported import check_reported
 from pippin.evaluation.tools import TOOLS
 from pippin.evaluation.value_table import ValueTable
+from pippin.kernels.strings import StringColumn
 
 
-def flipping() -> dict[str, Rankings]:
+def flipping() -> dict[str, RankingCache]:
     """`short` is right on short lists, `long` on long ones: letor4, which zeroes short lists, flips the pair."""
     labels, good_on_short, good_on_long, sizes = [], [], [], []
     for query in range(9):
@@ -28,13 +33,13 @@ def flipping() -> dict[str, Rankings]:
         good_on_long += right if size == 12 else wrong
         sizes.append(size)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    ids = Texts.of(f"d{i:03}" for i in range(len(labels)))
+    ids = StringColumn.of(f"d{i:03}" for i in range(len(labels)))
     data = Dataset(
         np.zeros((len(labels), 1)), np.array(labels, np.int32), offsets, tuple(f"q{i}" for i in range(9)), ids
     )
     return {
-        "short": Rankings(data, np.array(good_on_short, float)),
-        "long": Rankings(data, np.array(good_on_long, float)),
+        "short": RankingCache(data, np.array(good_on_short, float)),
+        "long": RankingCache(data, np.array(good_on_long, float)),
     }
 
 
@@ -43,7 +48,7 @@ def test_a_pair_that_flips_is_found_with_its_cause() -> None:
     (verdict,) = found.verdicts
     assert (verdict.a, verdict.b) == ("short", "long")
     assert verdict.flips
-    assert (verdict.for_a, verdict.for_b) == (("official",), ("letor4",))
+    assert (verdict.tools_preferring_a, verdict.tools_preferring_b) == (("official",), ("letor4",))
     ((tool, choice, moved),) = verdict.causes
     assert (tool, choice) == ("letor4", "short lists")
     assert moved < 0
@@ -56,13 +61,13 @@ def test_means_are_those_of_evaluate() -> None:
     found = compare_rankings(systems, "MAP", list(TOOLS.values()), Plan(), {})
     for board in found.boards:
         for name, rankings in systems.items():
-            alone = evaluate_tool(rankings.judged, rankings.scored, ["MAP"], TOOLS[board.name], {}, name)
+            alone = evaluate_tool(rankings.qrels, rankings.run, ["MAP"], TOOLS[board.name], {}, name)
             assert board.means[name] == alone.mean["MAP"]
 
 
 def test_ties_alone_bound_the_mean() -> None:
     systems = flipping()
-    tied = Rankings(systems["short"].judged, np.zeros(len(systems["short"].judged.labels)))
+    tied = RankingCache(systems["short"].qrels, np.zeros(len(systems["short"].qrels.labels)))
     found = compare_rankings({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
     worst, best = found.first.ties["tied"]
     assert worst < found.first.means["tied"] < best == pytest.approx(1.0)
@@ -70,10 +75,10 @@ def test_ties_alone_bound_the_mean() -> None:
 
 
 def test_runs_with_different_queries_are_an_error_or_counted() -> None:
-    judged = Judgements.of({q: {"a": 1, "b": 0} for q in ("1", "2", "3")})
-    whole = Run.of({q: {"a": 2.0, "b": 1.0} for q in ("1", "2", "3")})
-    part = Run.of({q: {"a": 1.0, "b": 2.0} for q in ("1", "2")})
-    systems = {"whole": Rankings(judged, whole), "part": Rankings(judged, part)}
+    judged = Qrels.from_dict({q: {"a": 1, "b": 0} for q in ("1", "2", "3")})
+    whole = Run.from_dict({q: {"a": 2.0, "b": 1.0} for q in ("1", "2", "3")})
+    part = Run.from_dict({q: {"a": 1.0, "b": 2.0} for q in ("1", "2")})
+    systems = {"whole": RankingCache(judged, whole), "part": RankingCache(judged, part)}
     with pytest.raises(DataError, match=r"under trec_eval9 the systems have different queries.*'3'"):
         compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
     counted = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
@@ -107,3 +112,36 @@ def test_tools_that_need_what_the_data_lack_are_left_out_and_named() -> None:
     assert "Left out: " in comparison.sentence()
     with pytest.raises(ConventionError, match="needs document ids"):
         compare(data, {"a": [2.0, 1.0, 2.0, 1.0], "b": [1.0, 1.0, 1.0, 2.0]}, "NDCG@10", ["official", "trec_eval9"])
+
+
+def test_a_reported_number_names_the_tools_that_give_it(shared: Path) -> None:
+    path = shared / "data" / "MQ2008" / "S5.txt"
+    data = read_letor(path)
+    scores = np.ascontiguousarray(data.features[:, 24])
+    for tool in ("official", "letor4", "trec_eval9"):
+        printed = f"{evaluate(data, scores, 'NDCG@10', tool).mean['NDCG@10']:.4f}"
+        matches = check_reported(data, scores, printed)
+        assert tool in [match.note for match in matches]
+        assert all(match.same and abs(match.recomputed - float(printed)) <= 0.5e-4 + 1e-12 for match in matches)
+        distances = [abs(match.recomputed - float(printed)) for match in matches if "with" not in match.note]
+        assert distances == sorted(distances)
+        assert [m.note for m in check_reported(data, scores, printed, "all")] == [m.note for m in matches]
+
+
+def test_a_reported_number_is_found_one_choice_away() -> None:
+    qrels, run = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0}}, {"q1": {"a": 0.5, "b": 0.6}, "q2": {"a": 1.0}}
+    value = evaluate(qrels, run, "NDCG@10", "trec_eval9", empty=1.0).mean["NDCG@10"]
+    matches = check_reported(qrels, run, f"{value:.4f}", "trec_eval9")
+    assert "trec_eval9 with empty=1" in [match.note for match in matches]
+    nearest = check_reported(qrels, run, "0.1234", "trec_eval9")
+    assert nearest
+    assert not any(match.same for match in nearest)
+    assert nearest[0].sentence().endswith("(no match).")
+
+
+def test_the_sentence_counts_tested_pairs_and_says_no_difference() -> None:
+    base = {f"q{i}": i / 30 for i in range(30)}
+    better = {query: value + 0.1 + 0.01 * (i % 3) for i, (query, value) in enumerate(base.items())}
+    systems = {"base": base, **{f"s{i}": {q: v + i for q, v in better.items()} for i in range(4)}}
+    assert "; 4 of 4 differences are significant" in compare(systems, baseline="base").sentence()
+    assert compare({"a": base, "b": dict(base)}).sentence().startswith("No difference: every system has the mean")

@@ -11,32 +11,36 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pippin.cli.tools import describe, overview
+from pippin.display.tables import render_all
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole
+from pippin.evaluation.axis import Axis, GainTable, Integer, UnitNumber
 from pippin.evaluation.convention import AXES, Convention, exponential_gains, parse_overrides
-from pippin.evaluation.notation import parse
+from pippin.evaluation.measures.notation import parse
 from pippin.evaluation.tools import TOOLS
-from pippin.tables import together
+from pippin.reports.catalogue import tool_parts, tools_table
 
 INVALID: list[tuple[str, Any]] = [
     ("gain", "exp"), ("gain", ()), ("gain", (1.0, 2.0)), ("gain", (0.0, -1.0)), ("gain", (0.0, math.inf)),
     ("gain", (0.0, math.nan)), ("gain", 3), ("gain", ("a",)), ("gain", None),
-    ("top_label", -1), ("top_label", 2.5), ("top_label", "none"),
-    ("gain_at", -1), ("gain_at", 1.5), ("gain_at", "2"),
-    ("discount", "ln"), ("discount", None), ("ideal", "pool"), ("short", "skip"), ("short_precision", "k"),
+    ("max_valid_label", -1), ("max_valid_label", 2.5), ("max_valid_label", "none"),
+    ("gain_threshold", -1), ("gain_threshold", 1.5), ("gain_threshold", "2"),
+    ("discount", "ln"), ("discount", None), ("ideal_source", "pool"), ("short_lists", "skip"), ("precision_denominator",
+    "k"),
     ("empty", -0.1), ("empty", 1.1), ("empty", math.nan), ("empty", "skip"), ("empty", True),
-    ("queries", "all"), ("ties", "random"), ("ties", "id"), ("precision", "float16"), ("precision", 32),
-    ("relevant_at", 0), ("relevant_at", -1), ("relevant_at", 1.5), ("relevant_at", "1"), ("relevant_at", None),
+    ("query_selection", "all"), ("ties", "random"), ("ties", "id"), ("score_precision", "float16"), ("score_precision",
+    32),
+    ("relevance_threshold", 0), ("relevance_threshold", -1), ("relevance_threshold", 1.5), ("relevance_threshold", "1"),
+    ("relevance_threshold", None),
     ("ap_denominator", "R"), ("ap_undefined", "list"),
-    ("err_top", "max"), ("err_top", -1), ("err_top", 4.5), ("err_top", None),
-    ("cut", "no"), ("cut", 0), ("held", "float16"), ("held", -1), ("held", 2.5), ("held", None),
-    ("digits", -1), ("digits", "4"), ("digits", None),
+    ("err_max_grade", "max"), ("err_max_grade", -1), ("err_max_grade", 4.5), ("err_max_grade", None),
+    ("apply_cutoff", "no"), ("apply_cutoff", 0), ("value_rounding", "float16"), ("value_rounding", -1),
+    ("value_rounding", 2.5), ("value_rounding", None),
+    ("printed_digits", -1), ("printed_digits", "4"), ("printed_digits", None),
 ]  # fmt: skip
 
 # what is typed for values that are not named, by their form
 TYPED: dict[type, dict[str, Any]] = {
-    Whole: {"2": 2, "15": 15},
+    Integer: {"2": 2, "15": 15},
     UnitNumber: {"0.25": 0.25, "1": 1.0},
     GainTable: {"0,1,2.5": (0.0, 1.0, 2.5)},
     type(None): {},
@@ -45,7 +49,7 @@ TYPED: dict[type, dict[str, Any]] = {
 
 def typed_values(name: str) -> dict[str, Any]:
     """What can be typed for an axis, with the value it stands for."""
-    return {**AXES[name].named, **TYPED[type(AXES[name].free)]}
+    return {**AXES[name].values, **TYPED[type(AXES[name].value_type)]}
 
 
 def another(name: str) -> tuple[Any, str]:
@@ -70,10 +74,10 @@ def test_the_sentence_names_the_choices() -> None:
         Convention(empty=2)
     with pytest.raises(ConventionError, match=r"^empty is skip or a number from 0 to 1, not '2'$"):
         AXES["empty"].parse("2")
-    with pytest.raises(ConventionError, match=r"^relevant_at is a whole number, at least 1, not '0'$"):
-        AXES["relevant_at"].parse("0")
-    with pytest.raises(ConventionError, match=r"^ideal is one of list, judged, not 'pool'$"):
-        Convention(ideal="pool")
+    with pytest.raises(ConventionError, match=r"^relevance_threshold is a whole number, at least 1, not '0'$"):
+        AXES["relevance_threshold"].parse("0")
+    with pytest.raises(ConventionError, match=r"^ideal_source is one of list, judged, not 'pool'$"):
+        Convention(ideal_source="pool")
 
 
 @pytest.mark.parametrize("ties", ["best", "worst"])
@@ -108,19 +112,19 @@ def test_what_can_be_typed_has_a_meaning(axis: str) -> None:
 
 @pytest.mark.parametrize("axis", AXES.values(), ids=list(AXES))
 def test_an_axis_says_what_it_is(axis: Axis) -> None:
-    assert axis.words
-    assert axis.decides
-    assert axis.named or axis.free
-    assert axis.placeholder.split("|")[: len(axis.named)] == list(axis.named)
+    assert axis.label
+    assert axis.description
+    assert axis.values or axis.value_type
+    assert axis.placeholder.split("|")[: len(axis.values)] == list(axis.values)
 
 
 def test_an_axis_is_one_declaration() -> None:
     """What the command line, the notation and the page need of a new axis comes from its field alone."""
     names = [name for name, axis in AXES.items() if axis.heading]
-    printed = list(overview(TOOLS.values()).headers)
+    printed = list(tools_table(TOOLS.values()).headers)
     assert printed == ["tool", "version", *(AXES[name].heading for name in names)]
     for name, axis in AXES.items():
-        assert axis.decides in together(describe(TOOLS["official"]))
+        assert axis.description in render_all(tool_parts(TOOLS["official"]))
         for argument in (name, *axis.arguments):
             assert parse(f"P({argument}={OTHER[name][1]})@5").overrides == ((name, OTHER[name][0]),)
 
@@ -128,19 +132,24 @@ def test_an_axis_is_one_declaration() -> None:
 def test_the_docs_tell_every_axis() -> None:
     page = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
     table = page.partition("## The axes\n")[2].partition("\n\n")[0].splitlines()[2:]
-    assert table == [f"| {name} | {a.placeholder.replace('|', ', ')} | {a.decides} |" for name, a in AXES.items()]
+    assert table == [f"| {name} | {a.placeholder.replace('|', ', ')} | {a.description} |" for name, a in AXES.items()]
 
 
 def test_numbers_of_any_type_become_plain_ones() -> None:
-    convention = Convention(relevant_at=np.int64(2), empty=np.float32(0.5), gain=np.array([0, 1]))  # type: ignore[arg-type]
-    assert json.loads(json.dumps(convention.as_dict()))["relevant_at"] == 2
-    assert [type(value) for value in (convention.relevant_at, convention.empty, convention.gain)] == [int, float, tuple]
+    convention = Convention(relevance_threshold=np.int64(2), empty=np.float32(0.5), gain=np.array([0, 1]))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(convention.as_dict()))["relevance_threshold"] == 2
+    assert [type(value) for value in (convention.relevance_threshold, convention.empty, convention.gain)] == [
+        int,
+        float,
+        tuple,
+    ]
 
 
 @pytest.mark.parametrize(
     ("axis", "text"),
-    [("empty", "none"), ("empty", ""), ("gain", "exp"), ("gain", "0,,1"), ("relevant_at", "1.0"), ("gain_at", "x"),
-     ("digits", ""), ("top_label", "skip"), ("cut", "true")],
+    [("empty", "none"), ("empty", ""), ("gain", "exp"), ("gain", "0,,1"), ("relevance_threshold", "1.0"),
+    ("gain_threshold", "x"),
+     ("printed_digits", ""), ("max_valid_label", "skip"), ("apply_cutoff", "true")],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(axis: str, text: str) -> None:
     with pytest.raises(ConventionError, match=f"^{axis} is "):
@@ -148,11 +157,11 @@ def test_what_cannot_be_read_is_refused(axis: str, text: str) -> None:
 
 
 def test_parse_other_values() -> None:
-    assert AXES["top_label"].parse("none") is None
+    assert AXES["max_valid_label"].parse("none") is None
     assert AXES["gain"].parse("exp2") == "exp2"
-    assert AXES["err_top"].parse("3") == 3
-    assert AXES["held"].parse("float32") == "float32"
-    assert AXES["cut"].parse("yes") is True
+    assert AXES["err_max_grade"].parse("3") == 3
+    assert AXES["value_rounding"].parse("float32") == "float32"
+    assert AXES["apply_cutoff"].parse("yes") is True
     assert parse_overrides({"empty": "0.5", "ties": None, "gain": "label"}) == {"empty": 0.5, "gain": "label"}
 
 
@@ -180,15 +189,15 @@ def test_gains() -> None:
     assert Convention(gain="label").gains(3).tolist() == [0, 1, 2, 3]
     assert Convention(gain="exp2").gains(4).tolist() == [2**label - 1 for label in range(5)]
     assert Convention(gain=(0.0, 1.0, 3.0)).gains(1).tolist() == [0, 1]
-    assert Convention(gain_at=2).gains(3).tolist() == [0, 0, 3, 7]
-    assert Convention(gain_at=0).gains(1).tolist() == [0, 1]
+    assert Convention(gain_threshold=2).gains(3).tolist() == [0, 0, 3, 7]
+    assert Convention(gain_threshold=0).gains(1).tolist() == [0, 1]
     assert Convention().gains(-1).tolist() == [0]
 
 
 def test_gains_beyond_reason_are_refused() -> None:
     with pytest.raises(ConventionError, match="label 3 is beyond the gain table of 3 labels"):
         Convention(gain=(0.0, 1.0, 3.0)).gains(3)
-    with pytest.raises(ConventionError, match="2\\^1001 is no gain"):
+    with pytest.raises(ConventionError, match="2\\^1001 is too large"):
         Convention().gains(1001)
     with pytest.raises(ConventionError, match="too large"):
         Convention(gain="label").gains(2**30)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pippin.errors import DataError, UnknownName
-from pippin.evaluation.corrections import CORRECTIONS, adjust
+from pippin.evaluation.paired_tests import CORRECTIONS, adjust
 
 P = [0.01, 0.04, 0.03, 0.005]
 families = st.lists(st.floats(0, 1), min_size=1, max_size=30)

@@ -31,37 +31,37 @@ def same(value: float, expected: float) -> bool:
 
 def test_paper_without_ties() -> None:
     # Discordant: (A, C), (B, C), (E, F) of 15 pairs. Y = C A B D F E.
-    assert c.tau(TRUTH, OBSERVED, top="low") == pytest.approx((12 - 3) / 15, abs=1e-15) == 0.6
+    assert c.tau(TRUTH, OBSERVED, best="low") == pytest.approx((12 - 3) / 15, abs=1e-15) == 0.6
     expected = 2 / 5 * (0 / 1 + 1 / 2 + 3 / 3 + 4 / 4 + 4 / 5) - 1
-    assert c.tau_ap(TRUTH, OBSERVED, top="low") == pytest.approx(expected, abs=1e-15)
+    assert c.tau_ap(TRUTH, OBSERVED, best="low") == pytest.approx(expected, abs=1e-15)
     assert round(expected, 2) == 0.32
 
 
 def test_paper_accuracy() -> None:
     # B, D, F are tied: 3 of 15 pairs; (A, C), (B, C) and (E, F) are discordant.
-    assert c.tau_a(TRUTH, TIED, top="low") == pytest.approx((9 - 3) / 15, abs=1e-15) == 0.4
+    assert c.tau_a(TRUTH, TIED, best="low") == pytest.approx((9 - 3) / 15, abs=1e-15) == 0.4
     permuted = [0.6, 7 / 15, 7 / 15, 1 / 3, 1 / 3, 0.2]
-    assert c.tau_a(TRUTH, TIED, top="low") == pytest.approx(np.mean(permuted), abs=1e-15)
+    assert c.tau_a(TRUTH, TIED, best="low") == pytest.approx(np.mean(permuted), abs=1e-15)
     orders = ([2, 3, 1, 4, 6, 5], [2, 3, 1, 5, 6, 4], [2, 4, 1, 3, 6, 5],
               [2, 4, 1, 5, 6, 3], [2, 5, 1, 3, 6, 4], [2, 5, 1, 4, 6, 3])  # fmt: skip
-    each = [c.tau_ap(TRUTH, order, top="low") for order in orders]
+    each = [c.tau_ap(TRUTH, order, best="low") for order in orders]
     assert [round(value, 3) for value in each] == [0.32, 0.22, 0.253, 0.153, 0.22, 0.087]
-    assert c.tau_ap_a(TRUTH, TIED, top="low") == pytest.approx(np.mean(each), abs=1e-15)
-    assert round(c.tau_ap_a(TRUTH, TIED, top="low"), 3) == 0.209
+    assert c.tau_ap_a(TRUTH, TIED, best="low") == pytest.approx(np.mean(each), abs=1e-15)
+    assert round(c.tau_ap_a(TRUTH, TIED, best="low"), 3) == 0.209
 
 
 def test_paper_agreement() -> None:
     expected = (8 - 3) / math.sqrt((15 - 1) * (15 - 3))
-    assert c.tau_b(TRUTH_TIED, TIED, top="low") == pytest.approx(expected, abs=1e-15)
+    assert c.tau_b(TRUTH_TIED, TIED, best="low") == pytest.approx(expected, abs=1e-15)
     assert round(expected, 3) == 0.386
     # Y = C A (B D F) E: above A none of 1; above B 1 of 2, D 1 of 2, F 2 of 2; above E 4 of 5.
     forth = 2 / 5 * (0 / 1 + 1 / 2 + 1 / 2 + 2 / 2 + 4 / 5) - 1
-    assert c.tau_ap_ties(TRUTH_TIED, TIED, top="low") == pytest.approx(forth, abs=1e-15)
+    assert c.tau_ap_ties(TRUTH_TIED, TIED, best="low") == pytest.approx(forth, abs=1e-15)
     # X = A B (C D) E F: above B 1 of 1; C 0 of 2, D 1 of 2; E 4 of 4; F 2 of 5.
     back = 2 / 5 * (1 / 1 + 0 / 2 + 1 / 2 + 4 / 4 + 2 / 5) - 1
-    assert c.tau_ap_ties(TIED, TRUTH_TIED, top="low") == pytest.approx(back, abs=1e-15)
+    assert c.tau_ap_ties(TIED, TRUTH_TIED, best="low") == pytest.approx(back, abs=1e-15)
     assert (round(forth, 2), round(back, 2)) == (0.12, 0.16)
-    assert c.tau_ap_b(TRUTH_TIED, TIED, top="low") == pytest.approx((forth + back) / 2, abs=1e-15)
+    assert c.tau_ap_b(TRUTH_TIED, TIED, best="low") == pytest.approx((forth + back) / 2, abs=1e-15)
     assert round((forth + back) / 2, 2) == 0.14
 
 
@@ -79,9 +79,9 @@ COLUMNS: dict[str, tuple[str, dict[str, Any]]] = {
     "tau_a": ("tau_a", {}),
     "tau_b": ("tau_b", {}),
     **{
-        f"{theirs}.decreasing={flag}": (ours, {"top": top})
+        f"{theirs}.decreasing={flag}": (ours, {"best": best})
         for theirs, ours in (("tauAP", "tau_ap"), ("tauAP_a", "tau_ap_a"), ("tauAP_b", "tau_ap_b"))
-        for flag, top in (("TRUE", "high"), ("FALSE", "low"))
+        for flag, best in (("TRUE", "high"), ("FALSE", "low"))
     },
 }
 
@@ -134,7 +134,7 @@ def test_tolerance_is_closer_than() -> None:
     assert c.correlate([1.0, 1.5], [1, 2], "tau_b", tolerance=0.5).ties_x == 0
     assert c.correlate([1.0, 1.25], [1, 2], "tau_b", tolerance=0.5).ties_x == 1
     assert c.clusters([1.0, 1.5, 1.75], 0.5).tolist() == [2, 1, 1]
-    assert c.clusters([1.0, 1.5, 1.75], 0.5, top="low").tolist() == [1, 2, 2]
+    assert c.clusters([1.0, 1.5, 1.75], 0.5, best="low").tolist() == [1, 2, 2]
     assert c.clusters([1.0, 1.0, math.inf, math.inf], 0.0).tolist() == [2, 2, 1, 1]
 
 
@@ -144,8 +144,8 @@ def test_tolerance_is_closer_than() -> None:
 @pytest.mark.parametrize(
     ("name", "x", "y", "sentence"),
     [
-        ("tau", [1, 1, 2], [1, 2, 3], r"x contains ties \(1.0\), which tau refuses; tau_a allows ties in y"),
-        ("tau", [1, 2, 3], [1, 2, 2], r"y contains ties \(2.0\), which tau refuses; tau_a allows ties in y"),
+        ("tau", [1, 1, 2], [1, 2, 3], r"x contains ties \(1.0\), which tau does not allow; tau_a allows ties in y"),
+        ("tau", [1, 2, 3], [1, 2, 2], r"y contains ties \(2.0\), which tau does not allow; tau_a allows ties in y"),
         ("tau_ap", [1, 2, 3], [1, 2, 2], "tau_ap_a allows ties in y, tau_ap_b in both"),
         ("tau_a", [1, 1, 2], [1, 2, 3], "tau_b allows ties in both"),
         ("tau_ap_a", [1, 1, 2], [1, 2, 3], "tau_ap_b allows ties in both"),
@@ -172,7 +172,7 @@ def test_undefined_with_its_reason(name: str) -> None:
     assert c.correlate([5, 5, 5], [1, 2, 3], name).reason == "x ties all items"
     assert c.correlate([5, 5], [1, 1], name).reason == "x and y tie all items"
     text = str(c.correlate([1, 2, 3], [5, 5, 5], name))
-    assert f"{name} = NaN, because y ties all items (3 items, top = high" in text
+    assert f"{name} = NaN, because y ties all items (3 items, best = high" in text
 
 
 def test_an_observer_who_ties_all_is_no_better_than_chance() -> None:
@@ -203,8 +203,8 @@ def test_bad_input(name: str, x: Any, y: Any, sentence: str) -> None:
 
 
 def test_bad_choices() -> None:
-    with pytest.raises(ConventionError, match="top must be 'high'"):
-        c.tau([1, 2], [1, 2], top="up")  # type: ignore[arg-type]
+    with pytest.raises(ConventionError, match="best must be 'high'"):
+        c.tau([1, 2], [1, 2], best="up")  # type: ignore[arg-type]
     with pytest.raises(ConventionError, match="tau_ap_a takes no tolerance"):
         c.correlate([1, 2], [1, 2], "tau_ap_a", tolerance=0.1)
     with pytest.raises(ConventionError, match="tau_b takes no p"):
@@ -235,14 +235,14 @@ def scores(seed: int, queries: int = 20, systems: int = 8) -> F64:
 
 def test_bootstrap_is_a_function_of_its_seed() -> None:
     a, b = scores(1), scores(2)
-    first = c.bootstrap(a, b, "tau_ap_b", samples=100, seed=5)
-    assert first == c.bootstrap(a, b, "tau_ap_b", samples=100, seed=5)
-    assert first != c.bootstrap(a, b, "tau_ap_b", samples=100, seed=6)
+    first = c.bootstrap(a, b, "tau_ap_b", resamples=100, seed=5)
+    assert first == c.bootstrap(a, b, "tau_ap_b", resamples=100, seed=5)
+    assert first != c.bootstrap(a, b, "tau_ap_b", resamples=100, seed=6)
     assert first.value == c.tau_ap_b(a.mean(0), b.mean(0))
     assert -1 <= first.low <= first.high <= 1
     assert "tau_ap_b = " in str(first)
     assert "95% interval" in str(first)
-    assert "top = high, 100 samples, seed 5" in str(first)
+    assert "best = high, 100 samples, seed 5" in str(first)
 
 
 def test_bootstrap_equals_its_definition() -> None:
@@ -250,7 +250,7 @@ def test_bootstrap_equals_its_definition() -> None:
     generator = np.random.default_rng(9)
     draws = [generator.integers(0, 20, 20) for _ in range(60)]
     values = [c.tau_b(a[d].mean(0), b[d].mean(0)) for d in draws]
-    interval = c.bootstrap(a, b, "tau_b", samples=60, seed=9, level=0.9)
+    interval = c.bootstrap(a, b, "tau_b", resamples=60, seed=9, level=0.9)
     assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])), abs=1e-12)
 
 
@@ -262,13 +262,13 @@ def test_bootstrap_keeps_equal_columns_tied_and_counts_the_undefined() -> None:
         assert c.correlate(means, means, "tau_b").ties_x == 1
     # The two systems differ on one query only: without it a resample ties them.
     lone = np.array([[0.5, 0.1], [0.3, 0.3], [0.2, 0.2]])
-    interval = c.bootstrap(lone, lone, "tau_b", samples=200, seed=1)
+    interval = c.bootstrap(lone, lone, "tau_b", resamples=200, seed=1)
     assert 0 < interval.undefined < 200
     assert (interval.low, interval.high) == (1.0, 1.0)
     assert f"{interval.undefined} undefined" in str(interval)
     with pytest.raises(ConventionError, match=r"resample .* contains ties"):
-        c.bootstrap(lone, lone, "tau", samples=200, seed=1)
-    never = c.bootstrap(np.ones((3, 2)), lone, "tau_b", samples=10)
+        c.bootstrap(lone, lone, "tau", resamples=200, seed=1)
+    never = c.bootstrap(np.ones((3, 2)), lone, "tau_b", resamples=10)
     assert math.isnan(never.low)
     assert never.undefined == 10
     assert never.reason == "x ties all items"
@@ -291,6 +291,6 @@ def test_bootstrap_refuses(a: Any, b: Any, sentence: str) -> None:
 
 def test_bootstrap_refuses_choices() -> None:
     with pytest.raises(ConventionError, match="samples"):
-        c.bootstrap(scores(1), scores(2), "tau_b", samples=0)
+        c.bootstrap(scores(1), scores(2), "tau_b", resamples=0)
     with pytest.raises(ConventionError, match="level"):
         c.bootstrap(scores(1), scores(2), "tau_b", level=1.0)

@@ -152,7 +152,7 @@ def test_equals_definition_pair_by_pair(name: str, pair: tuple[F64, F64], tolera
     x, y = pair
     sign, top = (-1.0, "low") if low else (1.0, "high")
     expected = PAIRWISE[name](sign * x, sign * y, tolerance)
-    assert same(getattr(c, name)(x, y, top=top, tolerance=tolerance), expected)
+    assert same(getattr(c, name)(x, y, best=top, tolerance=tolerance), expected)
 
 
 @given(pair=truth_and_observer(), tolerance=st.sampled_from([0.0, 0.5, 1.0]))
@@ -160,7 +160,7 @@ def test_accuracy_equals_definition(pair: tuple[F64, F64], tolerance: float) -> 
     x, y = pair
     assert same(c.tau_a(x, y, tolerance=tolerance), slow_tau_a(x, y, tolerance))
     assert same(c.tau_ap_a(x, y), slow_tau_ap_a(x, y))
-    assert same(c.tau_ap_a(x, y, top="low"), slow_tau_ap_a(-x, -y))
+    assert same(c.tau_ap_a(x, y, best="low"), slow_tau_ap_a(-x, -y))
 
 
 @settings(deadline=None, max_examples=40)
@@ -198,7 +198,7 @@ def test_rbo_a_is_the_mean_over_orders(pair: tuple[F64, F64]) -> None:
         return [order.index(i) for i in range(len(order))]
 
     orders = itertools.islice(itertools.product(*(orders_of_ties(v) for v in pair)), 5000)
-    values = [c.rbo(ranks(a), ranks(b), p=0.8, top="low") for a, b in orders]
+    values = [c.rbo(ranks(a), ranks(b), p=0.8, best="low") for a, b in orders]
     if len(values) < 5000:
         assert c.rbo(*pair, p=0.8, ties="a") == pytest.approx(np.mean(values), abs=1e-12)
 
@@ -225,7 +225,7 @@ def test_without_ties(name: str, n: int, seed: int) -> None:
     x, y = (generator.permutation(n).astype(np.float64) for _ in "xy")
     value = getattr(c, name)
     assert value(x, x) == 1.0
-    assert value(x, y) == value(-x, -y, top="low") == value(np.exp(x / 9), 3 * y + 1)
+    assert value(x, y) == value(-x, -y, best="low") == value(np.exp(x / 9), 3 * y + 1)
     shuffled = generator.permutation(n)
     assert value(x[shuffled], y[shuffled]) == pytest.approx(value(x, y), abs=1e-14)
     if name != "rbo":

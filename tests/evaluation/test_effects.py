@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pippin.errors import DataError
-from pippin.evaluation.effects import cohen_dz, hedges_factor, power_of_t, queries_needed
+from pippin.evaluation.significance import cohen_dz, hedges_factor, power_of_t, queries_needed
 
 
 def test_cohen_dz_is_mean_over_deviation() -> None:

@@ -24,7 +24,9 @@ def of(tool: str, measure: str, judged: Judged, run: dict[str, dict[str, float]]
 def test_elasticsearch_cuts_the_ideal_at_the_hits_returned() -> None:
     ideal = 7 + 7 / LOG3 + 3 / 2
     assert of("elasticsearch", "NDCG@10", JUDGED, HITS) == pytest.approx((7 + 3 / 2) / ideal)
-    assert of("elasticsearch", "NDCG@10", JUDGED, HITS, unjudged=1) == pytest.approx((7 + 1 / LOG3 + 3 / 2) / ideal)
+    assert of("elasticsearch", "NDCG@10", JUDGED, HITS, unjudged_documents=1) == pytest.approx(
+        (7 + 1 / LOG3 + 3 / 2) / ideal
+    )
     five = {"q": {f"d{i}": 3 for i in range(5)}}
     assert of("elasticsearch", "NDCG@10", five, {"q": {"d0": 1.0}}) == 1.0
     assert of("quepid-cut", "NDCG@10", five, {"q": {"d0": 1.0}}) == pytest.approx(
@@ -35,9 +37,9 @@ def test_elasticsearch_cuts_the_ideal_at_the_hits_returned() -> None:
 def test_elasticsearch_precision_with_and_without_unrated_documents() -> None:
     judged, hits = {"q": {"a": 1, "c": 0, "d": 2}}, {"q": {"a": 4.0, "u": 3.0, "c": 2.0, "d": 1.0}}
     assert of("elasticsearch", "precision", judged, hits) == 2 / 4
-    assert of("elasticsearch", "precision", judged, hits, unjudged="drop") == 2 / 3
+    assert of("elasticsearch", "precision", judged, hits, unjudged_documents="drop") == 2 / 3
     err = {"q": {"a": 2, "c": 3}}
-    assert of("elasticsearch", "ERR(err_top=3)@10", err, {"q": {"a": 3.0, "u": 2.0, "c": 1.0}}) == pytest.approx(
+    assert of("elasticsearch", "ERR(err_max_grade=3)@10", err, {"q": {"a": 3.0, "u": 2.0, "c": 1.0}}) == pytest.approx(
         3 / 8 + 5 / 8 * 7 / 8 / 3
     )
 
@@ -66,6 +68,6 @@ def test_quepid_takes_all_ratings_as_the_ideal() -> None:
     assert of("quepid", "AP@10", four, hits) == pytest.approx((1 + 2 / 3) / 4)
     assert of("quepid", "P@10", four, hits) == 2 / 4
     graded = {"q": {"a": 3, "b": 0, "c": 1}}
-    assert of("quepid", "ERR(err_top=3)@10", graded, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}) == pytest.approx(
+    assert of("quepid", "ERR(err_max_grade=3)@10", graded, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}) == pytest.approx(
         7 / 8 + 1 / 8 * 1 / 8 / 3
     )

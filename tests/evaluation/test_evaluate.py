@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pippin.data import streaming
 from pippin.data.dataset import Dataset
-from pippin.data.load import as_judged
-from pippin.data.trec import Judgements, Run
+from pippin.data.inputs import coerce_judgements
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import ConventionError, PippinError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.evaluate import Evaluation, aggregate, evaluate, evaluate_tool
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluation import Evaluation, aggregate, evaluate_tool
+from pippin.evaluation.objective import Objective
 from pippin.evaluation.tools import TOOLS
-from pippin.kernels.measures import Settling, settle_values
+from pippin.kernels.measures import ValueRules, finish_values
 
-JUDGED = Judgements.of({"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 2}})
-RUN = Run.of({"1": {"a": 1.0, "b": 2.0}, "2": {"c": 1.0}})
+JUDGED = Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 2}})
+RUN = Run.from_dict({"1": {"a": 1.0, "b": 2.0}, "2": {"c": 1.0}})
 
 
 def run(*measures: str, tool: str = "official", **overrides: Any) -> Evaluation:
@@ -31,9 +34,9 @@ def run(*measures: str, tool: str = "official", **overrides: Any) -> Evaluation:
 def test_the_mean_takes_every_query_that_counts() -> None:
     assert run("RR").per_query == {"RR": {"1": 1 / 2, "2": 0.0, "3": 0.0}}
     assert run("RR").mean["RR"] == (1 / 2 + 0 + 0) / 3
-    assert run("RR", queries="both").mean["RR"] == (1 / 2 + 0) / 2
-    assert run("RR", queries="relevant").mean["RR"] == (1 / 2 + 0) / 2
-    assert list(run("RR", queries="relevant").per_query["RR"]) == ["1", "3"]
+    assert run("RR", query_selection="both").mean["RR"] == (1 / 2 + 0) / 2
+    assert run("RR", query_selection="relevant").mean["RR"] == (1 / 2 + 0) / 2
+    assert list(run("RR", query_selection="relevant").per_query["RR"]) == ["1", "3"]
 
 
 @pytest.mark.parametrize(("empty", "mean"), [(0.0, 1 / 6), (1.0, 1 / 2), (0.5, 1 / 3), (None, 1 / 4)])
@@ -50,7 +53,7 @@ def test_left_out_queries_are_left_out_of_every_measure() -> None:
 
 
 def test_nothing_counts() -> None:
-    lone = Judgements.of({"2": {"c": 0}})
+    lone = Qrels.from_dict({"2": {"c": 0}})
     assert math.isnan(evaluate_tool(lone, RUN, ["AP"], TOOLS["official"], {"empty": None}, "x").mean["AP"])
 
 
@@ -74,8 +77,8 @@ def test_overrides_win_over_the_tool_and_arguments_over_both() -> None:
 
 
 def test_the_summary_counts_queries() -> None:
-    judged = Judgements.of({"1": {"a": 1}, "2": {"a": 0, "b": 0}, "3": {"a": 1}})
-    scored = Run.of({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 2.0}, "3": {"a": 1.0}})
+    judged = Qrels.from_dict({"1": {"a": 1}, "2": {"a": 0, "b": 0}, "3": {"a": 1}})
+    scored = Run.from_dict({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 2.0}, "3": {"a": 1.0}})
     counts = evaluate_tool(judged, scored, ["RR", "P@2", "P@1"], TOOLS["official"], {}, "x").counts
     assert counts == {"queries": 3, "empty": 1, "short": 1, "tied": 1, "cutoff": 2}
 
@@ -97,7 +100,7 @@ def test_aggregates() -> None:
 def settled(values: list[float], held: str | int, empty: float = math.nan) -> list[float]:
     """Values of queries that each have a relevant document."""
     pool, offsets = np.ones(len(values), np.int32), np.arange(len(values) + 1, dtype=np.int64)
-    return list(settle_values(np.array(values), pool, offsets, 1, Settling(empty, True, held)))
+    return list(finish_values(np.array(values), pool, offsets, 1, ValueRules(empty, True, held)))
 
 
 def test_what_values_are_held_in() -> None:
@@ -117,12 +120,12 @@ def test_digits_are_rounded_as_python_prints_them(value: float, digits: int) -> 
 
 def test_queries_with_nothing_relevant_are_left_out_of_every_measure() -> None:
     pool, offsets = np.array([2, 0, 1, 0], np.int32), np.array([0, 2, 3, 4, 4])
-    values = settle_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, Settling(0.0, True, "float64"))
+    values = finish_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, ValueRules(0.0, True, "float64"))
     assert np.isnan(values).tolist() == [False, True, True, True]
-    values = settle_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, Settling(0.0, False, "float64"))
+    values = finish_values(np.array([0.5, 0.25, 1.0, np.nan]), pool, offsets, 2, ValueRules(0.0, False, "float64"))
     assert values.tolist() == [0.5, 0.25, 1.0, 0.0]
     with pytest.raises(ValueError, match="3 values for 4 queries"):
-        settle_values(np.zeros(3), pool, offsets, 1, Settling(0.0, False, "float64"))
+        finish_values(np.zeros(3), pool, offsets, 1, ValueRules(0.0, False, "float64"))
 
 
 def test_conventions_are_stamped_on_the_columns() -> None:
@@ -131,7 +134,7 @@ def test_conventions_are_stamped_on_the_columns() -> None:
 
 
 def test_measures_of_one_call_may_rank_by_different_rules() -> None:
-    judged, scored = Judgements.of({"1": {"a": 1, "b": 0}}), Run.of({"1": {"a": 1.0, "b": 1.0}})
+    judged, scored = Qrels.from_dict({"1": {"a": 1, "b": 0}}), Run.from_dict({"1": {"a": 1.0, "b": 1.0}})
     found = evaluate_tool(judged, scored, ["RR", "RR@10", "RR(ties=worst)"], TOOLS["ir_measures"], {}, "x").mean
     assert found == {"RR": 1 / 2, "RR@10": 1.0, "RR(ties=worst)": 1 / 2}
 
@@ -143,7 +146,7 @@ def test_no_measure_is_one_sentence() -> None:
 
 def test_the_persistence_of_rbp_is_a_probability() -> None:
     assert run("RBP(p=1)").mean["RBP(p=1)"] == 0
-    with pytest.raises(ConventionError, match=r"^RBP\(p=5\): p is the probability to go on, from 0 to 1$"):
+    with pytest.raises(ConventionError, match=r"^RBP\(p=5\): p is the probability to continue, from 0 to 1$"):
         run("RBP(p=5)")
 
 
@@ -163,7 +166,7 @@ def test_a_table_of_values() -> None:
 def test_the_public_function_takes_what_people_have() -> None:
     qrels, scored = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 2.0}}
     assert evaluate(qrels, scored, "RR").mean == {"RR": 1 / 2}
-    assert evaluate(Judgements.of(qrels), Run.of(scored), ["RR"], TOOLS["yahoo"]).tool.name == "yahoo"
+    assert evaluate(Qrels.from_dict(qrels), Run.from_dict(scored), ["RR"], TOOLS["yahoo"]).tool.name == "yahoo"
     data = Dataset(np.zeros((2, 1)), np.array([1, 0], np.int32), np.array([0, 2]), ("1",))
     assert evaluate(data, np.array([1.0, 2.0]), "RR", tool="ranklib", ties="worst").mean == {"RR": 1 / 2}
     with pytest.raises(UnknownName, match="no tool is called 'trec_evil'; did you mean trec_eval"):
@@ -174,35 +177,59 @@ def test_the_default_is_the_official_convention() -> None:
     assert TOOLS["official"].convention == Convention()
 
 
-@pytest.mark.parametrize("average", AXES["average"].named)
-def test_a_judge_takes_the_mean_that_evaluation_takes(average: str) -> None:
-    data = as_judged([1, 0, 2, 0, 0, 0, 0, 1], qid=[1, 1, 1, 1, 2, 2, 3, 3])
+@pytest.mark.parametrize("averaging", AXES["averaging"].values)
+def test_a_judge_takes_the_mean_that_evaluation_takes(averaging: str) -> None:
+    data = coerce_judgements([1, 0, 2, 0, 0, 0, 0, 1], qid=[1, 1, 1, 1, 2, 2, 3, 3])
     assert isinstance(data, Dataset)
     scores = np.array([0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.2, 0.1])
-    axes: dict[str, Any] = {"average": average, "empty": None, "ties": "input"}
-    judge = Judge(data, "Recall@2", Convention(**axes))
+    axes: dict[str, Any] = {"averaging": averaging, "empty": None, "ties": "input"}
+    judge = Objective(data, "Recall@2", Convention(**axes))
     found = evaluate(data, scores, "Recall@2", tool="official", **axes).mean["Recall@2"]
     assert judge.mean(scores) == pytest.approx(found, nan_ok=True)
 
 
 def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_so() -> None:
-    assert math.isnan(run("AP", empty=None, average="all-or-none").mean["AP"])
-    assert run("AP", empty=None, average="all-or-none", queries="relevant").mean["AP"] == 1 / 4
-    assert math.isnan(run("AP", average="judged-or-none", queries="both").mean["AP"])  # query 3 was not retrieved
-    assert run("RR", average="counted-or-none", empty=None).mean["RR"] == (1 / 2 + 0 + 0) / 3
-    assert math.isnan(run("P@1", average="counted-or-none").mean["P@1"])  # no query has a hit there
+    assert math.isnan(run("AP", empty=None, averaging="all-or-none").mean["AP"])
+    assert run("AP", empty=None, averaging="all-or-none", query_selection="relevant").mean["AP"] == 1 / 4
+    assert math.isnan(
+        run("AP", averaging="judged-or-none", query_selection="both").mean["AP"]
+    )  # query 3 was not retrieved
+    assert run("RR", averaging="counted-or-none", empty=None).mean["RR"] == (1 / 2 + 0 + 0) / 3
+    assert math.isnan(run("P@1", averaging="counted-or-none").mean["P@1"])  # no query has a hit there
 
 
 def test_what_was_judged_or_missed_can_count() -> None:
-    assert run("P@1", queries="both", relevance="judged").per_query["P@1"] == {"1": 1.0, "2": 1.0}
-    judged, listed = Judgements.of({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
+    assert run("P@1", query_selection="both", relevance_rule="judged").per_query["P@1"] == {"1": 1.0, "2": 1.0}
+    judged, listed = Qrels.from_dict({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
     found = evaluate_tool(
-        judged, Run.of(listed | {"2": {"b": 1}}), ["AP"], TOOLS["official"], {"missed": "append"}, "test"
+        judged,
+        Run.from_dict(listed | {"2": {"b": 1}}),
+        ["AP"],
+        TOOLS["official"],
+        {"unretrieved_relevant": "append"},
+        "test",
     )
     assert found.per_query["AP"] == {"1": (1 / 2 + 2 / 3 + 3 / 4) / 3, "2": 0.0}  # 2 has no hit to append to
 
 
 def test_documents_below_the_floor_of_scores_can_be_dropped() -> None:
-    listed = Run.of({"1": {"b": 1.0, "a": -1.0}, "2": {"c": 0.0}})
+    listed = Run.from_dict({"1": {"b": 1.0, "a": -1.0}, "2": {"c": 0.0}})
     found = evaluate_tool(JUDGED, listed, ["num_ret"], TOOLS["official"], {"score_floor": "drop"}, "test")
     assert found.per_query["num_ret"] == {"1": 1, "2": 1, "3": 0}
+
+
+def test_a_large_run_is_parsed_once_for_any_number_of_orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "MIN_LAZY_BYTES", 1)
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("1 0 a 1\n1 0 b 0\n")
+    run.write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 2.0 r\n")
+    parsed = []
+
+    def ranked(file: streaming.LazyRun, *rest: Any) -> None:
+        parsed.append(file.name)
+
+    monkeypatch.setattr(streaming.LazyRun, "rank", ranked)
+    evaluate(qrels, run, "RR", tool=["trec_eval9", "official"])
+    assert not parsed
+    evaluate(qrels, run, ["RR", "AP"], tool="trec_eval9")
+    assert parsed == ["run"]

@@ -8,8 +8,8 @@ import pytest
 
 import pippin
 from pippin.errors import ConventionError
-from pippin.evaluation.stream import join
-from pippin.report.evaluation import per_query_table
+from pippin.evaluation.streaming import join
+from pippin.reports.evaluation import per_query_table
 
 
 def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> None:
@@ -34,7 +34,7 @@ def test_what_has_no_negative_is_left_out_where_the_original_leaves_it_out() -> 
     fallout = pippin.evaluate(judged, run, "RetrievalFallOut@1(empty_target_action=skip)", tool="torchmetrics")
     assert list(fallout.mean.values()) == [0.75]
     parted = pippin.reconcile(judged, run, "AP", "sentence-transformers-ce", "sentence-transformers-rerank").sentence()
-    assert "relevant documents alone −0.250 (1 of 3 lists have none but relevant documents)" in parted
+    assert "relevant documents only −0.250 (1 of 3 lists have only relevant documents)" in parted
 
 
 def test_reranked_candidates_are_sorted_as_numpy_does() -> None:
@@ -52,7 +52,7 @@ def test_trectools_drops_the_zeros_before_a_topic() -> None:
     found = pippin.evaluate(judged, run, ["P@5", "RBP(p=0.5)"], tool="trectools").per_query
     assert found["P@5"] == {"2": 0.2, "10": 0.2}
     assert found["RBP(p=0.5)"] == {"2": 0.375, "10": 0.5}  # d and a share the mean of a quarter and a half
-    kept = pippin.evaluate(judged, run, ["P@5", "RBP(p=0.5)"], tool="trectools", topic_ids="given").per_query
+    kept = pippin.evaluate(judged, run, ["P@5", "RBP(p=0.5)"], tool="trectools", query_id_format="given").per_query
     assert kept["RBP(p=0.5)"] == {"002": 0.5, "010": 0.5}
     words = {"q02": judged["002"]}
     assert list(pippin.evaluate(words, {"q02": run["002"]}, "P@5", tool="trectools").per_query["P@5"]) == ["q02"]
@@ -94,10 +94,12 @@ def test_allrank_moves_ties_once_more_where_a_batch_fills_up_a_list() -> None:
     assert found.per_query["mrr"] == {"long": 1.0, "tied": 1.0}
     assert found.mean == {"ndcg@1": 0.5, "mrr": pytest.approx((1 + 1 / 10) / 2)}
     assert pippin.evaluate({"tied": judged["tied"]}, {"tied": run["tied"]}, "mrr", tool="allrank").mean["mrr"] == 1.0
-    shares = {share.axis: share.value for share in pippin.reconcile(judged, run, "NDCG@1", "rax", "allrank").shares}
-    assert shares["average"] + shares["ties"] == pytest.approx(-0.5)
+    shares = {
+        share.axis: share.value for share in pippin.reconcile(judged, run, "NDCG@1", "rax", "allrank").contributions
+    }
+    assert shares["averaging"] + shares["ties"] == pytest.approx(-0.5)
     halves = [pippin.evaluate({q: judged[q]}, {q: run[q]}, "ndcg@1", tool="allrank") for q in judged]
-    with pytest.raises(ConventionError, match="average=batch look at the documents of all queries"):
+    with pytest.raises(ConventionError, match="averaging=batch need the documents of all queries"):
         join(halves)
 
 

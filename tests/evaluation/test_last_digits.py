@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pippin
-from pippin.evaluation.stream import evaluate_stream
+from pippin.evaluation.streaming import evaluate_stream
 from pippin.evaluation.tools import TOOLS
 
 HITS = [1, 7, 7, 7, 7, *[0] * 27]  # relevant documents among ten, by query: (0.1 + 4 · 0.7) / 32 is 0.090625
@@ -79,5 +79,5 @@ def test_a_deviation_adds_scores_as_they_were_given() -> None:
 def test_lists_that_were_made_longer_have_no_given_scores() -> None:
     """What was missed is appended, and the deviation is of the scores in the order of their ranks."""
     judged, run = {"q": {"a": 1, "b": 1, "c": 0}, "r": {"d": 1}}, {"q": {"a": 1.0, "c": 2.0}, "r": {"d": 1.0}}
-    found = pippin.evaluate(judged, run, "nauc_mrr_at_10_std", tool="mteb", missed="append")
+    found = pippin.evaluate(judged, run, "nauc_mrr_at_10_std", tool="mteb", unretrieved_relevant="append")
     assert list(found.per_query["nauc_mrr_at_10_std"]) == ["q", "r"]

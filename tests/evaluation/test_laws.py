@@ -15,21 +15,21 @@ from tests.strategies import asked_of, rule_of, values_of
 from tests.twins.shelf import value
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import ConventionError
-from pippin.evaluation.convention import AXES, UNSTABLE_TIES, Convention
-from pippin.evaluation.evaluate import Evaluation, evaluate_tool
-from pippin.evaluation.measures import KINDS, Kind
-from pippin.evaluation.notation import names, parse
+from pippin.evaluation.convention import AXES, SORT_DEPENDENT_TIES, Convention
+from pippin.evaluation.evaluation import Evaluation, evaluate_tool
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
+from pippin.evaluation.measures.notation import names, parse
 from pippin.evaluation.tools import TOOLS, Tool
+from pippin.kernels.strings import StringColumn
 
 Scores = NDArray[np.float64]
 CUTOFFS = (1, 3, 10)
 # trec_eval's geometric mean of AP and the like aggregate in another way, but are measures per query as any other
 TEXTS = tuple(
     text
-    for kind in KINDS.values()
+    for kind in MEASURE_DEFINITIONS.values()
     for text in (
         *([] if kind.cutoff == "required" else [kind.name]),
         *([] if kind.cutoff == "never" else [f"{kind.name}@{k}" for k in CUTOFFS]),
@@ -48,13 +48,13 @@ def made(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
     labels = random.integers(0, most + 1, rows) * (random.random(rows) < 0.6)
     labels[offsets[4] : offsets[6]] = 0  # two queries with nothing relevant
     scores = random.integers(-8, 9, rows) + random.integers(0, 2, rows) * 2.0**-30
-    ids = Texts.of(f"d{i}" for i in random.permutation(rows))
+    ids = StringColumn.of(f"d{i}" for i in random.permutation(rows))
     names = tuple(f"q{i}" for i in range(queries))
     return Dataset(np.zeros((rows, 1)), labels.astype(np.int32), offsets, names, ids), scores
 
 
 @cache
-def retrieved() -> tuple[Judgements, Run]:
+def retrieved() -> tuple[Qrels, Run]:
     """The same documents as judgements and a run, each without some of the other's documents and queries."""
     data, scores = made()
     judged: dict[str, dict[str, int]] = {}
@@ -66,16 +66,16 @@ def retrieved() -> tuple[Judgements, Run]:
             judged[data.query_ids[q]] = {d: int(data.labels[i]) - (i % 13 == 0) for i, d in rows if i % 5}
         if q % 9 != 8:
             run[data.query_ids[q]] = {d: float(scores[i]) for i, d in rows if i % 4}
-    return Judgements.of(judged), Run.of(run)
+    return Qrels.from_dict(judged), Run.from_dict(run)
 
 
 def fits(tool: Tool, text: str) -> bool:
     """Whether a measure has a value under a tool's rule for ties."""
     measure = parse(text)
-    kind, ties = KINDS[measure.kind], tool.convention_for(measure).ties
+    kind, ties = MEASURE_DEFINITIONS[measure.kind], tool.convention_for(measure).ties
     # A cutoff inside a group of ties that share a rank leaves all of them out, in the best ranking too.
-    grouped = kind.grouped and measure.cutoff is None
-    return (kind.expected or ties != "expected") and (grouped or ties != "grouped")
+    grouped = kind.supports_shared_ranks and measure.cutoff is None
+    return (kind.supports_expected_ties or ties != "expected") and (grouped or ties != "shared-rank")
 
 
 @cache
@@ -108,7 +108,7 @@ def same(a: Evaluation, b: Evaluation) -> None:
     """Every value of every query, to the bit."""
     for left, right in zip(a.columns, b.columns, strict=True):
         assert left.query_ids == right.query_ids
-        assert left.values.tobytes() == right.values.tobytes(), left.asked
+        assert left.values.tobytes() == right.values.tobytes(), left.requested_name
 
 
 every_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
@@ -130,27 +130,27 @@ every_rule_by_query = pytest.mark.parametrize(
 @every_tool
 def test_every_tool_computes_by_its_convention(tool: Tool) -> None:
     """What a tool says of a list is what the definitions say under the convention that it declares."""
-    for text in (text for kind in map(KINDS.__getitem__, tool.prints) for text, *_ in asked_of(kind)):
+    for text in (text for kind in map(MEASURE_DEFINITIONS.__getitem__, tool.measures) for text, *_ in asked_of(kind)):
         measure = tool.measure(text)  # a tool may take a name for other parameters: LensKit's RBP has p = 0.85
         convention = tool.convention_for(measure)
-        data, scores = made(1 if convention.err_top == "probability" else 2)
+        data, scores = made(1 if convention.err_max_grade == "probability" else 2)
         ties, offsets = convention.ties, data.offsets.tolist()
         # Over all orders `test_ties` has the law, and what an unstable sort leaves is its own.
-        if ties in ("expected", "grouped", *UNSTABLE_TIES):
+        if ties in ("expected", "shared-rank", *SORT_DEPENDENT_TIES):
             ties, scores = "input", np.argsort(np.argsort(scores, kind="stable")).astype(np.float64)
         assert data.document_ids is not None
         ids = [data.document_ids.at(i) for i in range(len(data))]
-        capped = np.where(data.labels > (convention.top_label or 9), 0, data.labels).astype(np.int32)
+        capped = np.where(data.labels > (convention.max_valid_label or 9), 0, data.labels).astype(np.int32)
         if convention.score_floor == "zero":  # which a definition does not know
             scores = scores - scores.min() + 1
-        by = -np.arange(len(scores), dtype=np.float64) if convention.order == "given" else scores
-        order = reference.order(by, capped, offsets, ids, ties, convention.precision == "float32")
+        by = -np.arange(len(scores), dtype=np.float64) if convention.list_order == "given" else scores
+        order = reference.order(by, capped, offsets, ids, ties, convention.score_precision == "float32")
         found = evaluate_tool(data, scores, [text], tool, {}, "laws").columns[0]
         ours = dict(zip(found.query_ids, found.values.tolist(), strict=True))
         for query, (first, last) in zip(data.query_ids, itertools.pairwise(offsets), strict=True):
             ranked = [int(data.labels[row]) for row in order[first:last]]
             if convention.ties == "topk-of-all":  # documents of other queries fill up the list
-                ranked += [0] * (convention.ties_depth - len(ranked))
+                ranked += [0] * (convention.partial_sort_depth - len(ranked))
             judged, own = data.labels[first:last].tolist(), dict(measure.parameters)
             expected = value(measure.kind, ranked, judged, convention, measure.cutoff, None, **own)
             assert reference.near(ours.get(query, math.nan), expected), (text, query)
@@ -159,18 +159,18 @@ def test_every_tool_computes_by_its_convention(tool: Tool) -> None:
 @every_rule
 def test_a_perfect_ranking_is_best(tool: Tool) -> None:
     data, scores = made()
-    kinds = {text: KINDS[parse(text).kind] for text in texts_by_tool()[tool.name]}
+    kinds = {text: MEASURE_DEFINITIONS[parse(text).kind] for text in texts_by_tool()[tool.name]}
     texts = tuple(t for t, kind in kinds.items() if kind.aggregate == "mean" and kind.better)
     perfect = run_tool(tool, data, data.labels.astype(np.float64), texts)
     for other in (scores, -data.labels.astype(np.float64), np.zeros(len(data))):
         for best, found in zip(perfect.columns, run_tool(tool, data, other, texts).columns, strict=True):
             defined = ~np.isnan(best.values) & ~np.isnan(found.values)
-            sign = -1 if kinds[best.asked].better == "lower" else 1
-            assert (sign * best.values[defined] >= sign * found.values[defined] - 1e-12).all(), best.asked
+            sign = -1 if kinds[best.requested_name].better == "lower" else 1
+            assert (sign * best.values[defined] >= sign * found.values[defined] - 1e-12).all(), best.requested_name
 
 
 @cache
-def graded() -> tuple[Judgements, Run]:
+def graded() -> tuple[Qrels, Run]:
     """Lists with labels up to 4, unjudged documents and judgements that nobody retrieved."""
     random = np.random.default_rng(9)
     judged: dict[str, dict[str, int]] = {}
@@ -180,7 +180,7 @@ def graded() -> tuple[Judgements, Run]:
         labels = random.choice([-1, 0, 0, 1, 1, 2, 3, 4] if q % 7 else [-1, 0], size + 4)
         judged[f"q{q}"] = {f"d{i}": int(label) for i, label in enumerate(labels) if i % 5}
         run[f"q{q}"] = {f"d{i}": float(score) for i, score in enumerate(random.permutation(size))}
-    return Judgements.of(judged), Run.of(run)
+    return Qrels.from_dict(judged), Run.from_dict(run)
 
 
 @every_tool
@@ -190,8 +190,8 @@ def test_graded_labels_too(tool: Tool) -> None:
     perfect, found = run_tool(tool, data, data.labels.astype(np.float64), texts), run_tool(tool, data, scores, texts)
     for best, other in zip(perfect.columns, found.columns, strict=True):
         defined = ~np.isnan(best.values) & ~np.isnan(other.values)
-        assert (best.values[defined] >= other.values[defined] - 1e-12).all(), best.asked
-        assert best.mean > other.mean or best.convention.order == "given", best.asked
+        assert (best.values[defined] >= other.values[defined] - 1e-12).all(), best.requested_name
+        assert best.mean > other.mean or best.convention.list_order == "given", best.requested_name
 
 
 @every_rule
@@ -210,10 +210,11 @@ def test_the_order_of_queries_changes_nothing(tool: Tool) -> None:
     rows = np.concatenate([np.arange(data.offsets[q], data.offsets[q + 1]) for q in order])
     straight, mixed = run_made(tool.name), run_tool(tool, data.select(order), scores[rows])
     for a, b in zip(straight.columns, mixed.columns, strict=True):
-        assert straight.per_query[a.asked].keys() == mixed.per_query[b.asked].keys()
-        assert all(mixed.per_query[b.asked][q] == v or np.isnan(v) for q, v in straight.per_query[a.asked].items()), (
-            a.asked
-        )
+        assert straight.per_query[a.requested_name].keys() == mixed.per_query[b.requested_name].keys()
+        assert all(
+            mixed.per_query[b.requested_name][q] == v or np.isnan(v)
+            for q, v in straight.per_query[a.requested_name].items()
+        ), a.requested_name
         assert a.mean == pytest.approx(b.mean, rel=1e-12, nan_ok=True)
 
 
@@ -233,7 +234,7 @@ def test_any_cut_by_queries_changes_nothing(tool: Tool) -> None:
 def test_any_cut_of_a_run_changes_nothing(tool: Tool) -> None:
     judged, run = retrieved()
     # What counts the queries of the run counts those that nobody judged in every part.
-    texts = tuple(t for t in texts_by_tool()[tool.name] if tool.convention_for(parse(t)).queries != "run")
+    texts = tuple(t for t in texts_by_tool()[tool.name] if tool.convention_for(parse(t)).query_selection != "run")
     if not texts:
         return
     whole = run_tool(tool, judged, run, texts)
@@ -246,13 +247,13 @@ def test_any_cut_of_a_run_changes_nothing(tool: Tool) -> None:
         assert a.values.tobytes() == b.values.tobytes() + c.values.tobytes(), a.asked
 
 
-def part_of(judged: Judgements, queries: tuple[str, ...]) -> Judgements:
+def part_of(judged: Qrels, queries: tuple[str, ...]) -> Qrels:
     chosen = {}
     for q, query in enumerate(judged.query_ids):
         rows = range(int(judged.offsets[q]), int(judged.offsets[q + 1]))
         if query in queries:
             chosen[query] = {judged.document_ids.at(i): int(judged.labels[i]) for i in rows}
-    return Judgements.of(chosen)
+    return Qrels.from_dict(chosen)
 
 
 @every_rule
@@ -261,7 +262,7 @@ def test_one_and_two_threads_give_the_same_bits_and_leave_the_input_alone(
 ) -> None:
     data, scores = made(1, 300)  # enough for two threads to share, where kernels compute
     measures = {text: tool.measure(text) for text in texts_by_tool()[tool.name]}
-    shared = tuple(t for t, m in measures.items() if KINDS[m.kind].native(tool.convention_for(m)))
+    shared = tuple(t for t, m in measures.items() if MEASURE_DEFINITIONS[m.kind].native(tool.convention_for(m)))
     judged, run = retrieved()
     columns = (data.labels, data.offsets, scores, judged.labels, judged.offsets, run.scores, run.offsets)
     before = [c.tobytes() for c in columns]
@@ -287,15 +288,15 @@ def test_a_data_set_and_its_judgements_say_the_same(tool: Tool) -> None:
 def test_values_stay_within_their_range(tool: Tool) -> None:
     for evaluation in (run_made(tool.name), run_tool(tool, *retrieved())):
         for column in evaluation.columns:
-            if column.convention.negative == "label":  # labels below 0 leave any range
+            if column.convention.negative_labels == "label":  # labels below 0 leave any range
                 continue
-            least, most = KINDS[column.measure.kind].range
+            least, most = MEASURE_DEFINITIONS[column.measure.kind].range
             counted = column.values[~np.isnan(column.values)]
-            assert ((counted >= least) & (counted <= most + 1e-7)).all(), column.asked
+            assert ((counted >= least) & (counted <= most + 1e-7)).all(), column.requested_name
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_a_range_is_not_wider_than_it_need_be(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
+def test_a_range_is_not_wider_than_it_need_be(kind: MeasureDefinition) -> None:
     """What is said to leave 0 to 1 does so for some list."""
     if kind.range != (0.0, 1.0):
         text = f"{kind.name}@9" if kind.cutoff == "required" else kind.name
@@ -305,7 +306,7 @@ def test_a_range_is_not_wider_than_it_need_be(kind: Kind) -> None:
 
 def test_labels_that_are_no_probabilities_are_refused() -> None:
     data, scores = made(2)
-    with pytest.raises(ConventionError, match="label 2 is none"):
+    with pytest.raises(ConventionError, match="label 2 is not a probability"):
         evaluate_tool(data, scores, ["ERR"], TOOLS["catboost"], {}, "laws")
 
 
@@ -318,7 +319,7 @@ def test_the_text_of_a_measure_is_its_identity(text: str) -> None:
 
 def test_every_alias_stands_for_its_kind() -> None:
     known = names()
-    for kind in KINDS.values():
+    for kind in MEASURE_DEFINITIONS.values():
         for spelling in (kind.name, *kind.aliases):
             cutoff = "@5" if kind.cutoff == "required" else ""
             assert known[spelling.lower()] == kind.name
@@ -326,28 +327,29 @@ def test_every_alias_stands_for_its_kind() -> None:
                 assert parse(typed + cutoff).kind == kind.name
 
 
-def values_under(kind: Kind, convention: Convention, judged: Judgements, run: Run) -> bytes:
+def values_under(kind: MeasureDefinition, convention: Convention, judged: Qrels, run: Run) -> bytes:
     """Values of a kind at every kind of cutoff, with its default parameters and with others worth trying."""
     texts = [text for text, *_ in asked_of(kind)]
     tool = Tool("law", "law", "1", "tests", convention, ())
     return b"".join(column.values.tobytes() for column in evaluate_tool(judged, run, texts, tool, {}, "laws").columns)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_a_measure_hears_the_axes_it_names_and_no_others(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
+def test_a_measure_hears_the_axes_it_names_and_no_others(kind: MeasureDefinition) -> None:
     """An axis that a kind names changes its values somewhere; one that it does not name changes them nowhere."""
     judged, run = graded()
-    starts = [Convention(ties="id-descending", err_top="query"), Convention(ties="id-descending", empty=0.5, cut=False),
-              Convention(ties="id-descending", ap_undefined="cutoff", relevant_at=2),
-              Convention(ties="id-descending", err_top="gain")]  # fmt: skip
+    starts = [Convention(ties="id-descending", err_max_grade="query"), Convention(ties="id-descending", empty=0.5,
+    apply_cutoff=False),
+              Convention(ties="id-descending", ap_undefined="cutoff", relevance_threshold=2),
+              Convention(ties="id-descending", err_max_grade="gain")]  # fmt: skip
     before = [values_under(kind, start, judged, run) for start in starts]
     # Where empty queries are left out, they are left out of every measure.
     others = {
-        name: [v for v in values_of(name) if v is not None and (name, v) != ("err_top", "probability")]
+        name: [v for v in values_of(name) if v is not None and (name, v) != ("err_max_grade", "probability")]
         for name, axis in AXES.items()
-        if not axis.everywhere and axis.stage != "mean"
+        if not axis.affects_all_measures and axis.stage != "mean"
     }
-    for name in filter(kind.hears, others):
+    for name in filter(kind.depends_on, others):
         tried = (
             values_under(kind, start.replace(**{name: value}), judged, run) != unchanged
             for start, unchanged in zip(starts, before, strict=True)
@@ -355,7 +357,7 @@ def test_a_measure_hears_the_axes_it_names_and_no_others(kind: Kind) -> None:
             if value != getattr(start, name)
         )
         assert any(tried), name
-    unheard = {name: values for name, values in others.items() if not kind.hears(name)}
+    unheard = {name: values for name, values in others.items() if not kind.depends_on(name)}
     for turn in range(max(map(len, others.values()))):  # all of them at once, each with its next value
         changes = {name: values[turn % len(values)] for name, values in unheard.items()}
         for start, unchanged in zip(starts, before, strict=True):

@@ -7,31 +7,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.strategies import Drawn, asked_of, cases, judged_under, unlike_their_twins, values_of
+from tests.strategies import Plottable, asked_of, cases, judged_under, unlike_their_twins, values_of
 from tests.twins.shelf import TWINS
 
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.measures import KINDS, Kind
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
 
 
 def test_every_kind_has_a_twin() -> None:
     """A measure whose formula nobody wrote down a second time could be wrong in silence."""
-    assert set(TWINS) == set(KINDS)
+    assert set(TWINS) == set(MEASURE_DEFINITIONS)
 
 
 @settings(max_examples=60)
 @given(cases(tied=None))
-def test_every_measure_equals_its_definition(case: tuple[list[Drawn], Convention]) -> None:
+def test_every_measure_equals_its_definition(case: tuple[list[Plottable], Convention]) -> None:
     assert not unlike_their_twins(*case)
 
 
-def long_lists(seed: int, most: int) -> list[Drawn]:
+def long_lists(seed: int, most: int) -> list[Plottable]:
     """Lists of up to 200 documents, in which the measures that count far down have something to count."""
     random = np.random.default_rng(seed)
     drawn = []
     for size in (16, 17, 31, 60, 200):
         labels = [(None, -1, 0, 0, 0, 0, 0, 0, 1, most)[i] for i in random.integers(0, 10, size)]
-        drawn.append(Drawn(tuple(labels), tuple(map(float, range(size, 0, -1))), (1, most, 0, 0)))
+        drawn.append(Plottable(tuple(labels), tuple(map(float, range(size, 0, -1))), (1, most, 0, 0)))
     return drawn
 
 
@@ -45,10 +45,12 @@ def test_long_lists_too(seed: int) -> None:
     assert not unlike_their_twins(long_lists(seed, judged_under(convention)), convention)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_the_law_would_notice(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
+def test_the_law_would_notice(kind: MeasureDefinition, monkeypatch: pytest.MonkeyPatch) -> None:
     """A value that is off by a millionth part is found in a handful of lists, for every kind."""
     wrong = replace(kind, function=lambda *given: kind.function(*given) * (1 + 1e-6))
-    monkeypatch.setitem(KINDS._things, kind.name, wrong)
+    monkeypatch.setitem(MEASURE_DEFINITIONS._items, kind.name, wrong)
     lists = long_lists(0, 4)
-    assert any(unlike_their_twins(lists, Convention(ties="input", cut=cut), asked_of(kind)) for cut in (True, False))
+    assert any(
+        unlike_their_twins(lists, Convention(ties="input", apply_cutoff=cut), asked_of(kind)) for cut in (True, False)
+    )

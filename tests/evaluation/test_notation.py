@@ -9,8 +9,8 @@ from tests.evaluation.test_convention import OTHER
 
 from pippin.errors import ConventionError, PippinError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.measures import KINDS, Measure
-from pippin.evaluation.notation import parse
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, Measure
+from pippin.evaluation.measures.notation import parse
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ from pippin.evaluation.notation import parse
         ("pre@10", "P@10"),
         ("precision@5", "P@5"),
         ("precision@5-l2", "P(rel=2)@5"),
-        ("ndcg@10-l2", "NDCG(gain_at=2)@10"),
+        ("ndcg@10-l2", "NDCG(gain_threshold=2)@10"),
         ("P(rel=2)@5", "P(rel=2)@5"),
         ("P(min_rel=2)@5", "P(rel=2)@5"),
-        ("P(relevant_at=2)@5", "P(rel=2)@5"),
+        ("P(relevance_threshold=2)@5", "P(rel=2)@5"),
         ("recall_10", "Recall@10"),
         ("R@10", "Recall@10"),
         ("r-precision", "Rprec"),
@@ -98,22 +98,22 @@ def test_what_is_no_notation_is_refused(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", ["ndcg@", "ndcg@ten", "ndcg@-1", "ndcg@10@5"])
 def test_what_is_no_cutoff_is_told(typed: str) -> None:
-    with pytest.raises(ConventionError, match=f"^{typed}: a cutoff is a whole number, as in ndcg@10$"):
+    with pytest.raises(ConventionError, match=f"^{typed}: the cutoff must be a whole number, as in ndcg@10$"):
         parse(typed)
 
 
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ("Rprec@5", "Rprec@5: Rprec has no cutoff"),
-        ("MeanNDCG@5", "MeanNDCG@5: MeanNDCG has no cutoff"),
-        ("NDCG@0", "NDCG@0: a cutoff is at least 1; leave it out for the whole list"),
+        ("Rprec@5", "Rprec@5: Rprec does not take a cutoff"),
+        ("MeanNDCG@5", "MeanNDCG@5: MeanNDCG does not take a cutoff"),
+        ("NDCG@0", "NDCG@0: the cutoff must be at least 1; omit it to evaluate complete lists"),
         ("unranked_avg_prec", "unranked_avg_prec: unranked_avg_prec needs a cutoff, as in unranked_avg_prec@10"),
-        ("P(2)@5", r"P\(2\)@5: arguments are written name=value"),
-        ("RBP(p=high)", r"RBP\(p=high\): p is a number, not 'high'"),
-        ("RBP(p=nan)", r"RBP\(p=nan\): p is a finite number from 0 on, not nan"),
-        ("F1(beta=-1)", r"F1\(beta=-1\): beta is a finite number from 0 on, not -1"),
-        ("P(rel=two)@5", "relevant_at is a whole number, at least 1, not 'two'"),
+        ("P(2)@5", r"P\(2\)@5: write arguments as name=value"),
+        ("RBP(p=high)", r"RBP\(p=high\): p must be a number, not 'high'"),
+        ("RBP(p=nan)", r"RBP\(p=nan\): p must be a finite number of 0 or more, not nan"),
+        ("F1(beta=-1)", r"F1\(beta=-1\): beta must be a finite number of 0 or more, not -1"),
+        ("P(rel=two)@5", "relevance_threshold is a whole number, at least 1, not 'two'"),
         ("NDCG(empty=none)", "empty is skip or a number from 0 to 1, not 'none'"),
     ],
 )
@@ -133,7 +133,7 @@ def round_trip(text: str) -> None:
         measure = parse(text)
     except PippinError:
         return
-    assert measure.kind in KINDS
+    assert measure.kind in MEASURE_DEFINITIONS
     assert parse(measure.text) == measure
 
 
@@ -142,7 +142,7 @@ def test_any_text_is_a_measure_or_refused(text: str) -> None:
     round_trip(text)
 
 
-@given(st.sampled_from(sorted(KINDS)), st.text("(),=@_.-0123456789lrep'\"", max_size=14))
+@given(st.sampled_from(sorted(MEASURE_DEFINITIONS)), st.text("(),=@_.-0123456789lrep'\"", max_size=14))
 def test_any_ending_is_a_measure_or_refused(name: str, ending: str) -> None:
     round_trip(name + ending)
 

@@ -13,7 +13,7 @@ import pytest
 
 from pippin.errors import UnknownName
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.notation import parse, texts_of
+from pippin.evaluation.measures.notation import parse, texts_of
 
 NAMES = {
     "nDCG@10": "NDCG@10", "AP(rel=2)": "AP(rel=2)", "IPrec@0.1": "iprec_at_recall(recall=0.1)",

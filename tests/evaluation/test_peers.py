@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from tests.reference import near
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
-from pippin.evaluation.evaluate import Evaluation, evaluate_tool
+from pippin.data.qrels import Qrels, Run
+from pippin.evaluation.evaluation import Evaluation, evaluate_tool
 from pippin.evaluation.tools import TOOLS
+from pippin.kernels.strings import StringColumn
 
 LISTS = ("g2", "g4", *(f"c{i:02}" for i in range(4, 25)))  # cases with LETOR files and scores
 CASES = (*LISTS, "partial")  # cases with judgements and runs
@@ -38,16 +38,16 @@ def run_of(path: Path) -> Run:
     for line in path.read_text().splitlines():
         query, _, document, _, score, _ = line.split()
         found.setdefault(query, {})[document] = float(score)
-    return Run.of(found)
+    return Run.from_dict(found)
 
 
 @cache
-def judgements_of(path: Path) -> Judgements:
+def judgements_of(path: Path) -> Qrels:
     found: dict[str, dict[str, int]] = {}
     for line in path.read_text().splitlines():
         query, _, document, label = line.split()
         found.setdefault(query, {})[document] = int(label)
-    return Judgements.of(found)
+    return Qrels.from_dict(found)
 
 
 def dataset_of(lines: list[str]) -> Dataset:
@@ -55,7 +55,7 @@ def dataset_of(lines: list[str]) -> Dataset:
     queries = [line.split(None, 2)[1].removeprefix("qid:") for line in lines]
     firsts = [i for i, query in enumerate(queries) if i == 0 or queries[i - 1] != query]
     labels = np.array([int(line.split(None, 1)[0]) for line in lines], np.int32)
-    documents = Texts.of(line.split("docid = ")[1].split()[0] for line in lines)
+    documents = StringColumn.of(line.split("docid = ")[1].split()[0] for line in lines)
     offsets = np.array([*firsts, len(lines)], np.int64)
     return Dataset(np.zeros((len(lines), 1)), labels, offsets, tuple(queries[i] for i in firsts), documents)
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.powered import METHODS, powered, powered_rows
+from pippin.evaluation.agreement import METHODS, ppi_mean, ppi_rows
 
 Y, F = [0.5, 0.7, 0.2, 0.9], [0.6, 0.8, 0.4, 0.9]
 MORE = [0.7, 0.5, 0.6, 0.9, 0.8, 0.4, 0.6, 0.7]
 
 
 def test_the_worked_example_holds() -> None:
-    ppi, plus, human = (powered(Y, F, MORE, method) for method in ("ppi", "ppi++", "human"))
+    ppi, plus, human = (ppi_mean(Y, F, MORE, method) for method in ("ppi", "ppi++", "human"))
     assert (ppi.value, ppi.error) == pytest.approx((0.55, 0.069864), abs=5e-7)
     assert human.value == pytest.approx(0.575)
     assert plus.weight == 1.0  # 1.4667, cut
@@ -38,7 +38,7 @@ def test_the_weight_is_that_of_its_formula() -> None:
     spread = sum((b - mean(every)) ** 2 for b in every) / (len(every) - 1)
     weight = together / ((1 + n / further) * spread)
     assert 0 < weight < 1
-    found = powered(y, f, more)
+    found = ppi_mean(y, f, more)
     assert found.weight == pytest.approx(weight)
     assert found.value == pytest.approx(mean(y) + weight * (mean(more) - mean(f)))
     rest = [a - weight * b for a, b in zip(y, f, strict=True)]
@@ -53,14 +53,14 @@ COVERED = {(what, how): dict(zip(METHODS, found, strict=True)) for what, how, fo
 
 def test_in_ten_thousand_draws_intervals_cover_as_often_as_they_say() -> None:
     assert SIMULATION["DRAWS"] == 10_000
-    by_lot = {what: found for (what, how), found in COVERED.items() if how == "by lot"}
+    by_lot = {what: found for (what, how), found in COVERED.items() if how == "random"}
     assert {what.partition(",")[0] for what in by_lot} == {"mean", "difference"}
     for what, found in by_lot.items():
         assert all(0.93 <= share <= 0.97 for share in found.values()), (what, found)
 
 
 def test_intervals_fail_where_people_did_not_choose_by_lot() -> None:
-    chosen = {what: found for (what, how), found in COVERED.items() if how != "by lot"}
+    chosen = {what: found for (what, how), found in COVERED.items() if how != "random"}
     assert set(chosen) == {"mean", "difference"}
     for what, found in chosen.items():
         assert all(share < 0.5 for share in found.values()), (what, found)
@@ -77,22 +77,22 @@ def test_the_page_has_these_shares() -> None:
 def test_a_model_that_knows_something_makes_intervals_shorter_and_one_that_does_not_costs_nothing() -> None:
     rng, drawn = np.random.default_rng(9), SIMULATION["drawn"]
     (y, f), (_, more) = drawn(rng, 0.05, SIMULATION["HUMAN"]), drawn(rng, 0.05, SIMULATION["FURTHER"])
-    human, plus = (powered_rows(y, f, more, method)[1].mean() for method in ("human", "ppi++"))
+    human, plus = (ppi_rows(y, f, more, method)[1].mean() for method in ("human", "ppi++"))
     assert plus < 0.6 * human
     guess = rng.random(f.shape)
-    human, ppi, plus = (powered_rows(y, guess, rng.random(more.shape), m)[1].mean() for m in METHODS)
+    human, ppi, plus = (ppi_rows(y, guess, rng.random(more.shape), m)[1].mean() for m in METHODS)
     assert plus < 1.01 * human
     assert ppi > 1.2 * human
 
 
 def test_what_cannot_be_estimated_is_refused() -> None:
     with pytest.raises(ConventionError, match="method is one of"):
-        powered(Y, F, MORE, "magic")
+        ppi_mean(Y, F, MORE, "magic")
     with pytest.raises(ConventionError, match="level"):
-        powered(Y, F, MORE, level=1.0)
+        ppi_mean(Y, F, MORE, level=1.0)
     with pytest.raises(DataError, match="same queries"):
-        powered(Y, F[:2], MORE)
+        ppi_mean(Y, F[:2], MORE)
     with pytest.raises(DataError, match="2 queries or more"):
-        powered(Y, F, MORE[:1])
+        ppi_mean(Y, F, MORE[:1])
     with pytest.raises(DataError, match="finite"):
-        powered([*Y[:3], math.nan], F, MORE)
+        ppi_mean([*Y[:3], math.nan], F, MORE)

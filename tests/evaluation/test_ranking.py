@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import Rankings, evaluate
-from pippin.evaluation.ranking import UNJUDGED, Ranking, as_judgements, rank
-from pippin.kernels import rank as ranking_kernel
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluation import RankingCache
+from pippin.evaluation.rank import rank, to_qrels
+from pippin.evaluation.ranking import Ranking
+from pippin.kernels import ranking as ranking_kernel
+from pippin.kernels.measures import UNJUDGED
+from pippin.kernels.strings import StringColumn
 
 
 def dataset(labels: list[list[int]], ids: list[str] | None = None) -> Dataset:
     flat = [label for query in labels for label in query]
     offsets = np.concatenate(([0], np.cumsum([len(q) for q in labels]))).astype(np.int64)
-    texts = None if ids is None else Texts.of(ids)
+    texts = None if ids is None else StringColumn.of(ids)
     queries = tuple(f"q{i}" for i in range(len(labels)))
     return Dataset(np.zeros((len(flat), 1)), np.array(flat, np.int32), offsets, queries, texts)
 
@@ -58,9 +61,9 @@ def test_labels_come_in_rank_order_with_their_pool() -> None:
     ],
 )
 def test_rules_for_ties(ties: str, expected: list[int]) -> None:
-    convention = Convention(ties=ties, queries="both")
+    convention = Convention(ties=ties, query_selection="both")
     data = dataset([[0, 1, 2]], ["b", "a", "c"])
-    run = Run.of({"q0": {"b": 1.0, "a": 1.0, "c": 1.0}})
+    run = Run.from_dict({"q0": {"b": 1.0, "a": 1.0, "c": 1.0}})
     for ranking in (rank(data, np.ones(3), convention), rank(data, run, convention)):
         assert ranking.labels.tolist() == expected
         assert ranking.tied.tolist() == [0, 1, 1]
@@ -71,13 +74,13 @@ def test_rules_for_ties(ties: str, expected: list[int]) -> None:
 def test_precision_of_scores() -> None:
     data, scores = dataset([[1, 2]], ["a", "b"]), np.array([1.0, 1.0 + 2**-30])
     assert rank(data, scores, Convention(ties="input")).labels.tolist() == [2, 1]
-    single = rank(data, scores, Convention(ties="input", precision="float32"))
+    single = rank(data, scores, Convention(ties="input", score_precision="float32"))
     assert single.labels.tolist() == [1, 2]
     assert single.tied.tolist() == [0, 1]
 
 
 def test_labels_above_the_top_count_as_nothing() -> None:
-    ranking = rank(dataset([[3, 2, 1]]), np.array([3.0, 2.0, 1.0]), Convention(top_label=2))
+    ranking = rank(dataset([[3, 2, 1]]), np.array([3.0, 2.0, 1.0]), Convention(max_valid_label=2))
     assert ranking.labels.tolist() == [0, 2, 1]
     assert ranking.pool.tolist() == [2, 1, 0]
 
@@ -90,28 +93,30 @@ RUN = {"3": {"e": 2.0, "x": 3.0}, "1": {"b": 1.0, "z": 2.0, "a": 0.5}, "9": {"a"
     ("queries", "expected"), [("both", ("1", "3")), ("judged", ("1", "2", "3")), ("relevant", ("1", "2"))]
 )
 def test_which_queries_count(queries: str, expected: tuple[str, ...]) -> None:
-    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention(queries=queries))
+    ranking = rank(Qrels.from_dict(JUDGED), Run.from_dict(RUN), Convention(query_selection=queries))
     assert ranking.query_ids == expected
     assert of_query(ranking, 0) == [UNJUDGED, 0, 2]
     assert pool_of(ranking, 0) == [2, 0]
 
 
 def test_missing_and_unjudged() -> None:
-    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention())
+    ranking = rank(Qrels.from_dict(JUDGED), Run.from_dict(RUN), Convention())
     assert [of_query(ranking, q) for q in range(3)] == [[UNJUDGED, 0, 2], [], [UNJUDGED, 0]]
     assert [pool_of(ranking, q) for q in range(3)] == [[2, 0], [1], [0, -1]]
     assert ranking.largest_label == 2
 
 
 def test_which_queries_count_by_the_relevance_level() -> None:
-    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention(queries="relevant", relevant_at=2))
+    ranking = rank(
+        Qrels.from_dict(JUDGED), Run.from_dict(RUN), Convention(query_selection="relevant", relevance_threshold=2)
+    )
     assert ranking.query_ids == ("1",)
     data = dataset([[1], [2], [0]])
-    assert rank(data, np.zeros(3), Convention(queries="relevant")).query_ids == ("q0", "q1")
+    assert rank(data, np.zeros(3), Convention(query_selection="relevant")).query_ids == ("q0", "q1")
 
 
 def test_select_keeps_everything_of_a_query() -> None:
-    ranking = rank(Judgements.of(JUDGED), Run.of(RUN), Convention())
+    ranking = rank(Qrels.from_dict(JUDGED), Run.from_dict(RUN), Convention())
     turned = ranking.select(np.array([2, 0]))
     assert turned.query_ids == ("3", "1")
     assert [of_query(turned, q) for q in (0, 1)] == [of_query(ranking, q) for q in (2, 0)]
@@ -123,8 +128,8 @@ def test_select_keeps_everything_of_a_query() -> None:
 def test_scores_are_finite(value: float) -> None:
     with pytest.raises(DataError, match="the score of document 2 is"):
         rank(dataset([[0, 1]]), np.array([1.0, value]), Convention())
-    with pytest.raises(DataError, match=r"^run: the score of document a in query 1 is .*; a score is a finite number$"):
-        rank(Judgements.of({"1": {"a": 1}}), Run.of({"1": {"b": 1.0, "a": value}}), Convention())
+    with pytest.raises(DataError, match=r"^run: the score of document a in query 1 is .*; scores must be finite$"):
+        rank(Qrels.from_dict({"1": {"a": 1}}), Run.from_dict({"1": {"b": 1.0, "a": value}}), Convention())
 
 
 def test_as_many_scores_as_documents() -> None:
@@ -141,13 +146,13 @@ def test_scores_of_another_type_are_taken() -> None:
 
 def test_a_run_without_a_common_query_is_refused() -> None:
     with pytest.raises(DataError, match="have no query in common"):
-        rank(Judgements.of({"1": {"a": 1}}), Run.of({"2": {"a": 1.0}}), Convention())
+        rank(Qrels.from_dict({"1": {"a": 1}}), Run.from_dict({"2": {"a": 1.0}}), Convention())
 
 
 def test_a_document_that_stands_twice_is_named() -> None:
-    run = Run(("1", "2"), np.array([0, 1, 4]), Texts.of(["a", "b", "c", "b"]), np.zeros(4))
-    with pytest.raises(DataError, match=r"^run: document b stands twice in query 2$"):
-        rank(Judgements.of({"1": {"a": 1}, "2": {"b": 1}}), run, Convention())
+    run = Run(("1", "2"), np.array([0, 1, 4]), StringColumn.of(["a", "b", "c", "b"]), np.zeros(4))
+    with pytest.raises(DataError, match=r"^run: document b is listed twice in query 2$"):
+        rank(Qrels.from_dict({"1": {"a": 1}, "2": {"b": 1}}), run, Convention())
 
 
 def test_ties_by_id_need_ids_only_where_there_are_ties() -> None:
@@ -158,26 +163,26 @@ def test_ties_by_id_need_ids_only_where_there_are_ties() -> None:
 
 
 def test_a_run_needs_documents_with_names() -> None:
-    with pytest.raises(DataError, match="names no documents"):
-        rank(dataset([[0, 1]]), Run.of({"q0": {"a": 1.0}}), Convention())
-    assert as_judgements(dataset([[0, 1]], ["a", "b"])).labels.tolist() == [0, 1]
+    with pytest.raises(DataError, match="has no document ids"):
+        rank(dataset([[0, 1]]), Run.from_dict({"q0": {"a": 1.0}}), Convention())
+    assert to_qrels(dataset([[0, 1]], ["a", "b"])).labels.tolist() == [0, 1]
 
 
 def test_scores_need_a_data_set() -> None:
-    with pytest.raises(DataError, match="a list of scores needs the data set"):
-        rank(Judgements.of(JUDGED), np.zeros(5), Convention())
+    with pytest.raises(DataError, match="scores need the data set"):
+        rank(Qrels.from_dict(JUDGED), np.zeros(5), Convention())
 
 
 def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
     judged = {"q": {"a": 1, "b": 0, "c": 2}}
     run = {"q": {"a": -np.inf, "b": 1.0, "c": np.inf}}
-    with pytest.raises(DataError, match=r"is -inf; a score is a finite number"):
+    with pytest.raises(DataError, match=r"is -inf; scores must be finite"):
         evaluate(judged, run, "RR")
     found = evaluate(judged, run, "NDCG", allow_infinite=True).mean["NDCG"]
     assert found == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
     data = Dataset.from_arrays(np.zeros((3, 1)), [1, 0, 2], [1, 1, 1])
     assert evaluate(data, [np.inf, 3.0, -np.inf], "RR", allow_infinite=True).mean["RR"] == 1
-    with pytest.raises(DataError, match=r"is nan; a score is a finite number"):
+    with pytest.raises(DataError, match=r"is nan; scores must be finite"):
         evaluate(data, [np.nan, 3.0, -np.inf], "RR", allow_infinite=True)
 
 
@@ -192,24 +197,24 @@ def test_tools_together_say_what_each_says_alone(tied: int) -> None:
         of_query[:] = generator.integers(0, 5, 20) + (generator.integers(0, 2, 20) * 1e-9 if query % 3 else 0)
     labels = generator.integers(0, 4, 800).astype(np.int32)
     labels[offsets[5] : offsets[6]] = 0
-    ids = Texts.of(f"d{i}" for i in generator.permutation(800))
+    ids = StringColumn.of(f"d{i}" for i in generator.permutation(800))
     data = Dataset(np.empty((800, 0)), labels, offsets, tuple(map(str, range(40))), ids)
     measures = ["NDCG@5", "MAP", "RR", "P@5", "ERR@10"]
-    together = evaluate(data, scores, measures, "classic", err_top=4)
+    together = evaluate(data, scores, measures, "classic", err_max_grade=4)
     assert len(together) > 15
     for tool, found in together.items():
-        alone = evaluate(data, scores, measures, tool, err_top=4)
+        alone = evaluate(data, scores, measures, tool, err_max_grade=4)
         assert found.counts == alone.counts
         for ours, theirs in zip(found.columns, alone.columns, strict=True):
-            assert ours.values.tobytes() == theirs.values.tobytes(), (tool, ours.asked)
+            assert ours.values.tobytes() == theirs.values.tobytes(), (tool, ours.requested_name)
 
 
 def test_a_list_as_given_is_another_ranking_though_its_labels_are_those_by_score() -> None:
     """Equal labels are the same in every order, but a floor looks at the score that goes with each."""
     by_score = Convention(ties="input", score_floor="zero")
-    rankings = Rankings(dataset([[1, 1]]), np.array([-1.0, 2.0]))
-    assert rankings.under(by_score.replace(order="given")).labels.tolist() == [0, 1]
-    assert rankings.under(by_score).labels.tolist() == [1, 0]
+    rankings = RankingCache(dataset([[1, 1]]), np.array([-1.0, 2.0]))
+    assert rankings.for_convention(by_score.replace(list_order="given")).labels.tolist() == [0, 1]
+    assert rankings.for_convention(by_score).labels.tolist() == [1, 0]
 
 
 def sorts_of_all_tools(monkeypatch: pytest.MonkeyPatch, judged: Any, scored: Any) -> list[tuple[str, str, bool]]:
@@ -244,7 +249,7 @@ def test_all_tools_at_once_share_one_sort_per_order_of_ties(monkeypatch: pytest.
     generator = np.random.default_rng(4)
     scores, labels = generator.integers(0, 30, 400) / 8, generator.integers(0, 2, 400).astype(np.int32)
     ids = [f"d{i}" for i in range(400)]
-    data = Dataset(np.zeros((400, 1)), labels, np.arange(0, 401, 20), tuple(map(str, range(20))), Texts.of(ids))
+    data = Dataset(np.zeros((400, 1)), labels, np.arange(0, 401, 20), tuple(map(str, range(20))), StringColumn.of(ids))
     rows = [(str(q), range(20 * q, 20 * q + 20)) for q in range(20)]
     with monkeypatch.context() as patch:
         of_data = sorts_of_all_tools(patch, data, scores)

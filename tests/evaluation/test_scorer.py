@@ -32,7 +32,7 @@ def settings(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("ranker", "grid"),
-    [(LambdaMART(rounds=3), {"leaves": [2, 4]}), (RankSVM(), {"C": [0.01, 1.0]})],
+    [(LambdaMART(rounds=3), {"num_leaves": [2, 4]}), (RankSVM(), {"C": [0.01, 1.0]})],
     ids=["lambdamart", "ranksvm"],
 )
 def test_a_grid_search_gives_the_numbers_of_evaluate(ranker: Any, grid: dict[str, list[Any]]) -> None:
@@ -50,7 +50,10 @@ def test_a_grid_search_gives_the_numbers_of_evaluate(ranker: Any, grid: dict[str
 
 
 def test_several_scorers_and_processes_and_pipelines() -> None:
-    scorers = {"letor": make_scorer("NDCG@5", tool="letor4"), "strict": make_scorer("MAP", "yahoo", relevant_at=2)}
+    scorers = {
+        "letor": make_scorer("NDCG@5", tool="letor4"),
+        "strict": make_scorer("MAP", "yahoo", relevance_threshold=2),
+    }
     queries = {"groups": QID, "qid": QID}
     pipeline = make_pipeline(StandardScaler(), RankSVM())
     alone = cross_validate(pipeline, X, Y, scoring=scorers, cv=GroupKFold(3), params=queries, error_score="raise")

@@ -14,16 +14,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pippin.errors import ConventionError, DataError, UnknownName
-from pippin.evaluation import anova as anova_module
-from pippin.evaluation import significance
-from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative
-from pippin.evaluation.significance import (
-    ValueTable,
-    anova,
-    compare_pair,
-    compare_systems,
-    system_intervals,
-)
+from pippin.evaluation import paired_tests as anova_module
+from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative, anova
+from pippin.evaluation.significance import compare_pair, compare_systems, system_intervals
+from pippin.evaluation.value_table import ValueTable
 
 FloatArray = NDArray[np.float64]
 
@@ -38,7 +32,7 @@ def column(table: ValueTable, name: str) -> FloatArray:
     return table.values[:, table.index(name)]
 
 
-SAMPLED = [name for name in TESTS if compare_systems(scores(), name, samples=100).pairs[0].p_error is not None]
+SAMPLED = [name for name in TESTS if compare_systems(scores(), name, resamples=100).pairs[0].p_error is not None]
 ONE_SIDED = [name for name, test in zip(TESTS, TESTS.values(), strict=True) if not test.familywise]
 
 
@@ -119,8 +113,8 @@ def test_exact_randomization_sees_ties_as_ties(alternative: Alternative, tenths:
 def test_sampled_randomization_agrees_with_the_exact_one_on_tied_data(alternative: Alternative) -> None:
     rng = np.random.default_rng(4)
     table = ValueTable.from_arrays(rng.integers(0, 4, (14, 3)) / 10 + np.array([0.0, 0.1, 0.1]))
-    exact = compare_systems(table, "randomization", alternative=alternative, samples=2**14)
-    sampled = compare_systems(table, "randomization", alternative=alternative, samples=2**14 - 1)
+    exact = compare_systems(table, "randomization", alternative=alternative, resamples=2**14)
+    sampled = compare_systems(table, "randomization", alternative=alternative, resamples=2**14 - 1)
     assert exact.method.startswith("exact: all 16384 ")
     assert sampled.method.startswith("Monte Carlo: 16383 ")
     for e, s in zip(exact.pairs, sampled.pairs, strict=True):
@@ -139,41 +133,41 @@ def test_randomization_agrees_with_scipys_permutation_test() -> None:
 @pytest.mark.parametrize("test", SAMPLED)
 def test_seed_decides_and_threads_and_order_do_not(test: str) -> None:
     table = scores()
-    one = compare_systems(table, test, samples=3000, seed=7, threads=1)
-    assert compare_systems(table, test, samples=3000, seed=7, threads=2).pairs == one.pairs
-    assert compare_systems(table, test, samples=3000, seed=8).pairs != one.pairs
+    one = compare_systems(table, test, resamples=3000, seed=7, threads=1)
+    assert compare_systems(table, test, resamples=3000, seed=7, threads=2).pairs == one.pairs
+    assert compare_systems(table, test, resamples=3000, seed=8).pairs != one.pairs
     shuffled = np.random.default_rng(0).permutation(30)
     other = ValueTable(table.values[shuffled], tuple(table.query_ids[q] for q in shuffled), table.systems)
-    assert compare_systems(other, test, samples=3000, seed=7).pairs == one.pairs
+    assert compare_systems(other, test, resamples=3000, seed=7).pairs == one.pairs
 
 
 def test_pairs_share_signs_so_a_pair_alone_has_the_same_p() -> None:
     table = scores()
-    family = compare_systems(table, "randomization", samples=5000, seed=3)
-    alone = compare_pair(table, "s1", "s3", "randomization", samples=5000, seed=3)
+    family = compare_systems(table, "randomization", resamples=5000, seed=3)
+    alone = compare_pair(table, "s1", "s3", "randomization", resamples=5000, seed=3)
     assert alone.p == family.pair("s1", "s3").p == family.pair("s3", "s1").p
 
 
 @pytest.mark.parametrize("test", ONE_SIDED)
 def test_directions_mirror_each_other(test: str) -> None:
     table = scores(12)
-    greater = compare_pair(table, "s0", "s3", test, alternative="greater", samples=2**12)
-    less = compare_pair(table, "s3", "s0", test, alternative="less", samples=2**12)
+    greater = compare_pair(table, "s0", "s3", test, alternative="greater", resamples=2**12)
+    less = compare_pair(table, "s3", "s0", test, alternative="less", resamples=2**12)
     assert greater.p == pytest.approx(less.p, rel=1e-12)
     # s3 is better than s0, so that no number of queries shows the opposite.
     assert greater.difference < 0
     assert greater.queries_needed is None
-    assert compare_pair(table, "s3", "s0", test, alternative="greater", samples=9).queries_needed is not None
+    assert compare_pair(table, "s3", "s0", test, alternative="greater", resamples=9).queries_needed is not None
 
 
 def test_bootstrap_intervals_agree_with_scipy() -> None:
     table = scores(40, 2, seed=3)
     d = column(table, "s0") - column(table, "s1")
     for kind, scipys in (("percentile", "percentile"), ("bca", "BCa")):
-        pair = compare_pair(table, "s0", "s1", "t", interval=kind, samples=40_000)  # type: ignore[arg-type]
+        pair = compare_pair(table, "s0", "s1", "t", interval=kind, resamples=40_000)  # type: ignore[arg-type]
         expected = stats.bootstrap((d,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
         assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high), abs=0.02 * d.std())
-        one = system_intervals(table, kind, samples=40_000)[0]  # type: ignore[arg-type]
+        one = system_intervals(table, kind, resamples=40_000)[0]  # type: ignore[arg-type]
         x = column(table, "s0")
         expected = stats.bootstrap((x,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
         assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=0.02 * x.std())
@@ -201,9 +195,9 @@ def test_bootstrap_p_counts_shifted_means() -> None:
     # d = 1, 0: the mean of two draws is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4; shifted by its mean 1/2
     # it reaches ±1/2 with probability 1/2, and +1/2 with probability 1/4.
     table = ValueTable.from_arrays([[1.0, 0.0], [0.3, 0.3]], systems=["a", "b"])
-    two_sided = compare_pair(table, "a", "b", "bootstrap", samples=20_000)
+    two_sided = compare_pair(table, "a", "b", "bootstrap", resamples=20_000)
     assert two_sided.p == pytest.approx(1 / 2, abs=5 * 0.0036)
-    greater = compare_pair(table, "a", "b", "bootstrap", alternative="greater", samples=20_000)
+    greater = compare_pair(table, "a", "b", "bootstrap", alternative="greater", resamples=20_000)
     assert greater.p == pytest.approx(1 / 4, abs=5 * 0.0031)
 
 
@@ -242,7 +236,7 @@ def test_tukey_randomization_of_two_systems_is_fishers_test() -> None:
     # Permuting two systems within a query flips the sign of its difference, or not.
     table = scores(10, 2)
     exact = compare_pair(table, "s0", "s1", "randomization")
-    sampled = compare_pair(table, "s0", "s1", "tukey-randomization", samples=20_000)
+    sampled = compare_pair(table, "s0", "s1", "tukey-randomization", resamples=20_000)
     assert sampled.p_error is not None
     assert abs(exact.p - sampled.p) < 5 * sampled.p_error
     assert sampled.low < sampled.difference < sampled.high
@@ -251,7 +245,7 @@ def test_tukey_randomization_of_two_systems_is_fishers_test() -> None:
 def test_tukey_randomization_is_close_to_tukey() -> None:
     table = scores(40, 5)
     classical = compare_systems(table, "tukey")
-    sampled = compare_systems(table, "tukey-randomization", samples=20_000)
+    sampled = compare_systems(table, "tukey-randomization", resamples=20_000)
     for c, s in zip(classical.pairs, sampled.pairs, strict=True):
         # The permuted null keeps the systems' own spread in the yardstick, Tukey's residual does not.
         assert s.p == pytest.approx(c.p, abs=0.06)
@@ -274,12 +268,12 @@ def test_correction_over_all_pairs_or_against_a_baseline() -> None:
 
 def test_too_few_samples_for_the_family_are_pointed_out() -> None:
     table = scores(30, 12)
-    few = compare_systems(table, "randomization", samples=1000)
+    few = compare_systems(table, "randomization", resamples=1000)
     assert few.notes == (
         "1000 samples cannot make any of 66 pairs significant at 0.05 after the correction holm: "
         "the smallest p is 1/1001; take at least 1320 samples, or tukey-randomization",
     )
-    assert compare_systems(table, "randomization", samples=1320).notes == ()
+    assert compare_systems(table, "randomization", resamples=1320).notes == ()
 
 
 def test_dropped_and_filled_queries_are_reported() -> None:
@@ -304,7 +298,7 @@ def test_queries_needed_is_for_the_observed_effect() -> None:
 @pytest.mark.parametrize("test", list(TESTS))
 def test_identical_systems(test: str) -> None:
     values = np.random.default_rng(0).random((20, 1))
-    result = compare_systems(ValueTable.from_arrays(np.hstack([values] * 3)), test, samples=500)
+    result = compare_systems(ValueTable.from_arrays(np.hstack([values] * 3)), test, resamples=500)
     for pair in result.pairs:
         assert pair.difference == 0
         assert pair.queries_needed is None
@@ -345,7 +339,7 @@ def test_bad_input_is_a_sentence() -> None:
     with pytest.raises(DataError, match="a seed is a whole number"):
         compare_systems(table, seed=-1)
     with pytest.raises(DataError, match="at least one sample, not 0"):
-        compare_systems(table, "bootstrap", samples=0)
+        compare_systems(table, "bootstrap", resamples=0)
     with pytest.raises(ConventionError, match="cannot be compared with itself"):
         compare_pair(table, "s0", "s0")
     with pytest.raises(DataError, match="two systems and two queries, not 1 and 5"):
@@ -358,14 +352,14 @@ def test_bad_input_is_a_sentence() -> None:
 @pytest.mark.parametrize("test", list(TESTS))
 def test_two_queries_are_enough(test: str) -> None:
     table = ValueTable.from_arrays([[0.1, 0.4], [0.2, 0.3]], systems=["a", "b"])
-    pair = compare_pair(table, "a", "b", test, samples=100)
+    pair = compare_pair(table, "a", "b", test, resamples=100)
     assert 0 <= pair.p <= 1
     assert math.isnan(pair.hedges)
 
 
 def test_progress_reaches_the_end() -> None:
     seen: list[tuple[int, int]] = []
-    compare_systems(scores(), "randomization", samples=1000, progress=lambda *done: seen.append(done))
+    compare_systems(scores(), "randomization", resamples=1000, progress=lambda *done: seen.append(done))
     assert seen[-1] == (1000, 1000)
 
 
@@ -376,7 +370,7 @@ def test_real_matrices_under_every_test(shared: Path, file: str) -> None:
     with path.open() as lines:
         names = next(lines).strip().split(",")
     table = ValueTable.from_arrays(values, systems=names)
-    results = {test: compare_systems(table, test, samples=2000) for test in TESTS}
+    results = {test: compare_systems(table, test, resamples=2000) for test in TESTS}
     pairs = len(names) * (len(names) - 1) // 2
     assert {len(result.pairs) for result in results.values()} == {pairs}
     t = np.array([pair.p for pair in results["t"].pairs])
@@ -385,7 +379,3 @@ def test_real_matrices_under_every_test(shared: Path, file: str) -> None:
     # Where one query outweighs the others the two differ rightly; over all pairs they hardly do.
     assert np.quantile(np.abs(t - randomization)[known], 0.99) < 0.06
     assert (randomization[~known] == 1).all()
-
-
-def test_public_names() -> None:
-    assert all(hasattr(significance, name) for name in significance.__all__)

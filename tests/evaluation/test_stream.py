@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.data.letor import write_letor
+from pippin.data.letor import write_letor, write_scores
 from pippin.data.partitions import write_partitions
-from pippin.data.scores import write_scores
-from pippin.data.synthetic import make
+from pippin.data.synthetic import make_dataset
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.evaluate import Evaluation, evaluate
-from pippin.evaluation.stream import Request, evaluate_stream
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluation import Evaluation
+from pippin.evaluation.streaming import Request, evaluate_stream
 from pippin.evaluation.tools import TOOLS
-from pippin.report.evaluation import as_record
+from pippin.reports.evaluation import evaluation_record
 
 MEASURES = ("NDCG@3", "MAP", "P@2", "RR")
 EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if tool.name not in ("recbole", "recpack", "allrank")]
@@ -24,12 +24,12 @@ EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if tool.name not i
 def equal(streamed: list[Evaluation], judged: Path, scored: Path) -> None:
     for (tool, overrides), evaluation in zip(EVERY, streamed, strict=True):
         whole = evaluate(judged, scored, MEASURES, tool, **overrides)
-        assert as_record(evaluation) == {**as_record(whole), "scored": evaluation.name}, tool.name
+        assert evaluation_record(evaluation) == {**evaluation_record(whole), "run": evaluation.name}, tool.name
 
 
 @pytest.fixture
 def letor(tmp_path: Path) -> tuple[Path, Path]:
-    data = make(40, documents=6, features=5, seed=4)
+    data = make_dataset(40, documents=6, features=5, seed=4)
     write_letor(data, tmp_path / "d.txt")
     write_scores(np.round(np.nan_to_num(data.features[:, 0]), 1), tmp_path / "s.txt")  # with ties
     return tmp_path / "d.txt", tmp_path / "s.txt"
@@ -47,7 +47,7 @@ def test_partitions_with_scores(letor: tuple[Path, Path], tmp_path: Path) -> Non
 
 @pytest.fixture
 def trec(tmp_path: Path) -> tuple[Path, Path]:
-    """Judgements of q0 … q29, and a run backwards, without every fifth of them, with some that nobody judged."""
+    """Qrels of q0 … q29, and a run backwards, without every fifth of them, with some that nobody judged."""
     draw = np.random.default_rng(5)
     judged = "".join(f"q{q} 0 d{d} {draw.integers(-1, 3)}\n" for q in range(30) for d in range(6))
     asked = [q for q in reversed(range(40)) if q % 5]
@@ -65,7 +65,7 @@ def test_judgements_with_a_run(trec: tuple[Path, Path], size: int) -> None:
 def test_a_run_that_is_not_grouped(trec: tuple[Path, Path]) -> None:
     with trec[1].open("a") as run:
         run.write("q39 Q0 d77 1 0 t\n")
-    with pytest.raises(DataError, match=r"run: query q39 comes back after others, .* must be grouped by query"):
+    with pytest.raises(DataError, match=r"run: the rows of query q39 are not contiguous; .* must be sorted by query"):
         evaluate_stream(*trec, MEASURES, EVERY, size=500)
 
 
@@ -73,7 +73,7 @@ def test_errors_of_ranking_name_the_line(trec: tuple[Path, Path]) -> None:
     lines = trec[1].read_text().splitlines()
     lines.insert(200, lines[199])
     trec[1].write_text("\n".join(lines))
-    with pytest.raises(DataError, match=r"run:201: document .* stands twice .*; the first time in line 200"):
+    with pytest.raises(DataError, match=r"run:201: document .* is listed twice .*, first in line 200"):
         evaluate_stream(*trec, MEASURES, EVERY, size=500)
 
 
@@ -85,7 +85,7 @@ def test_nothing_in_common(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Path]) -> None:
-    with pytest.raises(DataError, match="and not LETOR text with a run"):
+    with pytest.raises(DataError, match="not LETOR text with a run"):
         evaluate_stream(letor[0], trec[1], MEASURES, EVERY)
     trec[0].write_text("")
     with pytest.raises(DataError, match="the file is empty"):
@@ -97,12 +97,12 @@ def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Pat
 
 def test_what_asks_for_all_the_data_is_refused(letor: tuple[Path, Path]) -> None:
     share: list[Request] = [(TOOLS["official"], {"gain": "share"})]
-    with pytest.raises(ConventionError, match="largest of all labels"):
+    with pytest.raises(ConventionError, match="needs the largest label of the data"):
         evaluate_stream(*letor, ["NDCG@3"], share, size=900)
     assert evaluate_stream(*letor, ["P@3"], share, size=900)[0].mean == evaluate(*letor, ["P@3"]).mean
 
 
 def test_a_catalogue_of_all_documents_is_refused_before_anything_is_read() -> None:
     for tool in ("recbole", "recpack", "allrank"):
-        with pytest.raises(ConventionError, match="look at the documents of all queries"):
+        with pytest.raises(ConventionError, match="need the documents of all queries"):
             evaluate_stream("nowhere", "nowhere", ["NDCG@3"], [(TOOLS[tool], {})])

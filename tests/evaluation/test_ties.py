@@ -9,22 +9,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests import reference
 from tests.reference import near
-from tests.strategies import GAINS, Drawn, asked_of, cases, per_query
+from tests.strategies import GAINS, Plottable, asked_of, cases, per_query
 from tests.twins.shelf import value
 
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.measures import KINDS, Kind
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
 
-OPEN = [kind for kind in KINDS.values() if kind.expected]  # what has an expectation over the orders of ties
+OPEN = [kind for kind in MEASURE_DEFINITIONS.values() if kind.supports_expected_ties]
 ORDERED = [kind for kind in OPEN if kind.better]  # what calls an order better than another
 TEXTS = [text for kind in OPEN for text, *_ in asked_of(kind)]
 SHARES = 8  # of what can be asked for, so that one example need not ask for everything
-LONG = Drawn((0, 2, None, 1, -1, 3, 0), (1.0,) * 7, (4, 0))  # seven documents, all tied
-SPLIT = Drawn((1, 0, 2, None, 0, 4, 1), (2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.0), (2,))
+LONG = Plottable((0, 2, None, 1, -1, 3, 0), (1.0,) * 7, (4, 0))  # seven documents, all tied
+SPLIT = Plottable((1, 0, 2, None, 0, 4, 1), (2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.0), (2,))
 
 
-def over_all_orders(kind: Kind, query: Drawn, convention: Convention) -> dict[str, list[float]]:
+def over_all_orders(kind: MeasureDefinition, query: Plottable, convention: Convention) -> dict[str, list[float]]:
     """A kind's values in every order of tied documents, by how it was asked for."""
     orders = list(reference.arrangements(reference.tie_groups(query.labels, query.scores)))
     return {
@@ -33,14 +33,14 @@ def over_all_orders(kind: Kind, query: Drawn, convention: Convention) -> dict[st
     }
 
 
-def check_expected(kind: Kind, query: Drawn, convention: Convention) -> None:
+def check_expected(kind: MeasureDefinition, query: Plottable, convention: Convention) -> None:
     expected = over_all_orders(kind, query, convention)
     found = per_query([query], convention.replace(ties="expected"), list(expected))
     for text, values in expected.items():
         assert near(found[text][0], reference.mean(values)), (text, found[text], query, convention)
 
 
-def check_bounds(kind: Kind, query: Drawn, convention: Convention) -> None:
+def check_bounds(kind: MeasureDefinition, query: Plottable, convention: Convention) -> None:
     expected = over_all_orders(kind, query, convention)
     best, worst, mean = (
         per_query([query], convention.replace(ties=ties), list(expected)) for ties in ("best", "worst", "expected")
@@ -53,7 +53,9 @@ def check_bounds(kind: Kind, query: Drawn, convention: Convention) -> None:
             continue
         if kind.better == "lower":  # the best order has the least value
             low, high = high, low
-        if kind.name in ("NDCG", "nAUC_ndcg") and convention.negative == "label":  # over an ideal below 0, turned round
+        if (
+            kind.name in ("NDCG", "nAUC_ndcg") and convention.negative_labels == "label"
+        ):  # over an ideal below 0, turned round
             low, high = sorted((low, high))
         assert near(high, max(values)), (text, high, max(values), query, convention)
         assert near(low, min(values)), (text, low, min(values), query, convention)
@@ -63,43 +65,52 @@ def check_bounds(kind: Kind, query: Drawn, convention: Convention) -> None:
 @pytest.mark.parametrize("kind", OPEN, ids=lambda kind: kind.name)
 @settings(max_examples=12)
 @given(st.data())
-def test_expected_is_the_mean_over_all_orders(kind: Kind, data: st.DataObject) -> None:
+def test_expected_is_the_mean_over_all_orders(kind: MeasureDefinition, data: st.DataObject) -> None:
     (query,), convention = data.draw(cases(longest=6, tied=True, most=1, kind=kind))
     assume(convention.ap_undefined == "pool" or convention.empty is not None)
     # The mean of rounded values is not the rounded mean, and a value of 0 that is none has no part in it.
-    check_expected(kind, query, convention.replace(held="float64", zeros="keep"))
+    check_expected(kind, query, convention.replace(value_rounding="float64", zero_values="keep"))
 
 
 def test_gains_that_cancel_leave_nothing_to_divide_by() -> None:
     # Two thirds three times less 1 twice is 0, or a rounding error, by the order in which they are added.
-    query = Drawn((2, 1, 2, -1, 3, 2), (1.0, 0.25, 1.5, 0.25, 1.0, 1.5), (-1,))
-    check_expected(KINDS["NDCG"], query, Convention(gain="share", top_label=2, gain_at=2, negative="label"))
+    query = Plottable((2, 1, 2, -1, 3, 2), (1.0, 0.25, 1.5, 0.25, 1.0, 1.5), (-1,))
+    check_expected(
+        MEASURE_DEFINITIONS["NDCG"],
+        query,
+        Convention(gain="share", max_valid_label=2, gain_threshold=2, negative_labels="label"),
+    )
 
 
 @pytest.mark.parametrize("kind", ORDERED, ids=lambda kind: kind.name)
 @settings(max_examples=12)
 @given(st.data())
-def test_best_and_worst_are_the_bounds(kind: Kind, data: st.DataObject) -> None:
+def test_best_and_worst_are_the_bounds(kind: MeasureDefinition, data: st.DataObject) -> None:
     (query,), convention = data.draw(cases(longest=6, tied=True, most=1, kind=kind))
     # An AP that counts 1 where nothing relevant is above the cutoff has its best value in the worst order.
     # One that divides by the hits found falls with a late hit, and a chance to stop above 1 is none.
-    changes: dict[str, str] = {"ap_undefined": "pool", "held": "float64", "zeros": "keep", "ap_denominator": "judged"}
-    if convention.err_top == "gain":
-        changes["err_top"] = "query"
+    changes: dict[str, str] = {
+        "ap_undefined": "pool",
+        "value_rounding": "float64",
+        "zero_values": "keep",
+        "ap_denominator": "judged",
+    }
+    if convention.err_max_grade == "gain":
+        changes["err_max_grade"] = "query"
     check_bounds(kind, query, convention.replace(gain=data.draw(st.sampled_from(GAINS)), **changes))
 
 
 @pytest.mark.parametrize("query", [LONG, SPLIT], ids=["seven tied", "two groups"])
-def test_long_groups_of_ties(query: Drawn) -> None:
+def test_long_groups_of_ties(query: Plottable) -> None:
     for kind in OPEN:
         check_expected(kind, query, Convention())
     for kind in ORDERED:
-        check_bounds(kind, query, Convention(ap_denominator="cutoff", err_top="query", ideal="list"))
+        check_bounds(kind, query, Convention(ap_denominator="cutoff", err_max_grade="query", ideal_source="list"))
 
 
 def test_in_the_best_order_an_unjudged_document_stands_above_a_label_that_takes_away() -> None:
-    query = Drawn((-1, None, 0), (1.0, 1.0, 1.0))
-    signed = Convention(negative="label")
+    query = Plottable((-1, None, 0), (1.0, 1.0, 1.0))
+    signed = Convention(negative_labels="label")
     assert per_query([query], signed.replace(ties="best"), ["DCG"])["DCG"] == [pytest.approx(-1 / 2)]
     assert per_query([query], signed.replace(ties="worst"), ["DCG"])["DCG"] == [-1.0]
 
@@ -107,20 +118,20 @@ def test_in_the_best_order_an_unjudged_document_stands_above_a_label_that_takes_
 @pytest.mark.parametrize("share", range(SHARES))
 @settings(max_examples=6)
 @given(cases(longest=8))
-def test_without_ties_every_rule_gives_the_same(share: int, case: tuple[list[Drawn], Convention]) -> None:
+def test_without_ties_every_rule_gives_the_same(share: int, case: tuple[list[Plottable], Convention]) -> None:
     drawn, convention, texts = case[0], case[1].replace(gain="exp2"), TEXTS[share::SHARES]
     found = per_query(drawn, convention, texts)
-    for ties in set(AXES["ties"].named.values()) - {"topk-of-all"}:  # which ranks documents that no list holds
+    for ties in set(AXES["ties"].values.values()) - {"topk-of-all"}:  # which ranks documents that no list holds
         other = per_query(drawn, convention.replace(ties=ties), texts)
         for text in texts:
             assert all(map(near, other[text], found[text])), (text, ties)
 
 
 def test_every_measure_has_an_expectation_or_says_so() -> None:
-    query = Drawn((1, 0), (1.0, 1.0))
-    for kind in KINDS.values():
+    query = Plottable((1, 0), (1.0, 1.0))
+    for kind in MEASURE_DEFINITIONS.values():
         text = f"{kind.name}@5" if kind.cutoff == "required" else kind.name
-        if kind.expected:
+        if kind.supports_expected_ties:
             per_query([query], Convention(), [text])
         else:
             with pytest.raises(ConventionError, match="no closed form"):
@@ -129,7 +140,7 @@ def test_every_measure_has_an_expectation_or_says_so() -> None:
 
 def test_worked_examples() -> None:
     # one relevant document among three tied ones: each rank with probability 1/3
-    query = Drawn((0, 1, 0), (1.0, 1.0, 1.0))
+    query = Plottable((0, 1, 0), (1.0, 1.0, 1.0))
     found = per_query([query], Convention(), ["RR", "AP", "P@1", "Success@2", "DCG", "ERR", "RBP(p=0.5)", "Bpref"])
     assert found["RR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
     assert found["AP"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
@@ -142,7 +153,7 @@ def test_worked_examples() -> None:
 
 
 def test_ap_left_undefined_by_the_cutoff_counts_as_empty_in_the_orders_where_it_is() -> None:
-    query = Drawn((0, 1), (1.0, 1.0))
+    query = Plottable((0, 1), (1.0, 1.0))
     rankeval = Convention(ap_undefined="cutoff", empty=1.0)
     assert per_query([query], rankeval, ["AP@1"])["AP@1"] == [1.0]  # (1 + 1) / 2
     assert per_query([query], rankeval.replace(empty=0.5), ["AP@1"])["AP@1"] == [0.75]

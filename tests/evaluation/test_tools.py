@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
 from pippin.errors import UnknownName
-from pippin.evaluation.evaluate import evaluate, evaluate_tool
-from pippin.evaluation.measures import KINDS
+from pippin.evaluation.evaluate import evaluate
+from pippin.evaluation.evaluation import evaluate_tool
+from pippin.evaluation.measures import MEASURE_DEFINITIONS
 from pippin.evaluation.tools import TOOLS, Tool
-from pippin.report.evaluation import evaluation_table, per_query_table
+from pippin.kernels.strings import StringColumn
+from pippin.reports.evaluation import evaluation_table, per_query_table
 
 LOG3 = math.log2(3)
 
@@ -23,7 +24,7 @@ LOG3 = math.log2(3)
 def score(tool: str, measure: str, labels: list[int], scores: list[float] | None = None, **overrides: Any) -> float:
     """One query's value; without scores the labels are in rank order."""
     given = np.array(scores if scores is not None else range(len(labels), 0, -1), np.float64)
-    ids = Texts.of(f"d{i}" for i in range(len(labels)))
+    ids = StringColumn.of(f"d{i}" for i in range(len(labels)))
     offsets = np.array([0, len(labels)])
     data = Dataset(np.zeros((len(labels), 1)), np.array(labels, np.int32), offsets, ("q",), ids)
     return evaluate_tool(data, given, [measure], TOOLS[tool], overrides, "worked").per_query[measure]["q"]
@@ -33,7 +34,7 @@ def found(
     tool: str, measure: str, judged: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> tuple[dict[str, float], float]:
     """Values by query and their mean."""
-    column = evaluate_tool(Judgements.of(judged), Run.of(run), [measure], TOOLS[tool], {}, "worked")
+    column = evaluate_tool(Qrels.from_dict(judged), Run.from_dict(run), [measure], TOOLS[tool], {}, "worked")
     return column.per_query[measure], column.mean[measure]
 
 
@@ -255,14 +256,14 @@ def test_every_tool_can_be_read_up(tool: Tool) -> None:
     assert tool.title
     assert tool.version
     assert tool.source
-    assert set(tool.prints) <= set(KINDS)
-    assert all(variant.why and variant.changes for variant in tool.variants)
+    assert set(tool.measures) <= set(MEASURE_DEFINITIONS)
+    assert all(variant.reason and variant.changes for variant in tool.variants)
 
 
 def test_overrides_are_checked() -> None:
     with pytest.raises(UnknownName, match="no axis is called 'tie'"):
         score("letor4", "NDCG@1", [1], tie="best")
-    assert score("letor4", "NDCG@3", [2, 0], short="keep") == 1
+    assert score("letor4", "NDCG@3", [2, 0], short_lists="keep") == 1
 
 
 def test_there_are_two_9_0_8() -> None:
@@ -284,7 +285,7 @@ def test_what_is_not_a_measure_of_a_tool_is_starred_in_both_tables() -> None:
     judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
     for tool, star in (("ranx", ""), ("gdeval", "*")):
         evaluation = evaluate(judged, run, "bpref", tool=tool)
-        note = "* not a measure of that tool: computed by its rules"
+        note = "* not a measure of the tool: computed under its convention"
         assert (note in evaluation_table([evaluation])) == bool(star)
         assert f"bpref{star}\n" in per_query_table([evaluation])
         assert (note in per_query_table([evaluation])) == bool(star)

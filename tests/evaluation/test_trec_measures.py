@@ -8,8 +8,8 @@ import pytest
 
 from pippin.errors import ConventionError
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.measures import KINDS
-from pippin.evaluation.notation import parse
+from pippin.evaluation.measures import MEASURE_DEFINITIONS
+from pippin.evaluation.measures.notation import parse
 
 
 def test_preferences_of_version_8() -> None:
@@ -88,6 +88,6 @@ def test_printed_names_are_understood(printed: str, text: str) -> None:
 
 
 def test_every_kind_parses_back_from_its_name() -> None:
-    for kind in KINDS.values():
+    for kind in MEASURE_DEFINITIONS.values():
         asked = f"{kind.name}@10" if kind.cutoff == "required" else kind.name
         assert parse(asked).kind == kind.name

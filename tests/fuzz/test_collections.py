@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collection.micro import micro_candidates, micro_web
-from tests.collection.readers.samples import MEDLINE, PAGES, SMART, TREC, record, response
+from tests.collections.micro import micro_candidates, write_meta
+from tests.collections.readers.samples import MEDLINE, PAGES, SMART, TREC, record, response
 from tests.fuzz.cases import Case, fuzz
 from tests.fuzz.harness import COUNT
 
-from pippin.collection.link_files import read_docmap, read_linkgraph, read_sitemap, write_link_files
-from pippin.collection.meta import CollectionInfo, StreamInfo, read_meta, write_meta
-from pippin.collection.readers import read_collection
-from pippin.collection.similarity import read_similarity, write_similarity
-from pippin.collection.topics import read_queries
+from pippin.collections.letor.metadata import CollectionInfo, StreamInfo, read_meta
+from pippin.collections.links.relations import write_similarity
+from pippin.collections.readers import read_collection
+from pippin.collections.readers.topics import read_queries
+from pippin.rankers.relational import read_similarity
 
 HTML = b"<html><title>Apples</title><base href='/x/'><body><h1>Sorts</h1>Caf\xe9 &amp; <a href='b.html'>B</a><p>end"
 ARCHIVE = b"".join(
@@ -47,8 +47,8 @@ BEIR = {
 def documents(place: Path) -> object:
     """All that a reader gives."""
     collection = read_collection(place)
-    read = [(d.id, sorted(d.streams.items()), d.url, d.links) for d in collection]
-    return read, collection.queries, collection.streams, list(collection.notes)
+    read = [(d.id, sorted(d.fields.items()), d.url, d.links) for d in collection]
+    return read, collection.queries, collection.fields, list(collection.diagnostics)
 
 
 def files(**content: bytes) -> Callable[[Path], None]:
@@ -66,19 +66,12 @@ def one(name: str, content: str | bytes, read: Callable[[Path], object] = docume
 
 
 def info() -> CollectionInfo:
-    streams = (StreamInfo(name, name, 9, 40) for name in micro_candidates().streams)
-    return CollectionInfo("micro", 6, tuple(streams))
+    fields = (StreamInfo(name, name, 9, 40) for name in micro_candidates().fields)
+    return CollectionInfo("micro", 6, tuple(fields))
 
 
 def meta(folder: Path) -> object:
-    return [(one.query.id, one.document_ids, sorted(one.streams)) for one in read_meta(folder / "Meta")]
-
-
-def links(folder: Path) -> object:
-    place = folder / "links"
-    names = sorted(file.name for file in place.iterdir())
-    readers = {"linkgraph": read_linkgraph, "sitemap": read_sitemap, "docmap": read_docmap}
-    return [repr(read(place / name)) for name in names for what, read in readers.items() if what in name.lower()]
+    return [(one.query.id, one.document_ids, sorted(one.fields)) for one in read_meta(folder / "Meta")]
 
 
 CASES = {
@@ -97,7 +90,6 @@ CASES = {
     "topics of trec": one("topics", TOPICS, read_queries),
     "topics as tsv": one("topics.tsv", "1\tred apples\n2\tpears\n", read_queries),
     "topics as jsonl": one("topics.jsonl", JSONL, read_queries),
-    "links": Case(lambda f: write_link_files(micro_web(), f / "links"), links),
     "similarity": Case(
         lambda f: write_similarity(f / "s.txt", [("q1", np.eye(3)), ("q2", np.eye(2))]),
         lambda f: sorted(read_similarity(f / "s.txt")),

@@ -15,20 +15,19 @@ from pyarrow import ipc, parquet
 from tests.fuzz.cases import Case, fuzz
 from tests.fuzz.harness import COUNT
 
-from pippin.bench.plan import read_plan
-from pippin.bench.published import read_published
-from pippin.data import columns
+from pippin.benchmarks.plan import read_plan
+from pippin.benchmarks.published import read_published
+from pippin.data import frames
 from pippin.data.dataset import Dataset
-from pippin.data.letor import read_letor, write_letor
-from pippin.data.load import as_judged, as_scored
-from pippin.data.packing import digest
-from pippin.data.scores import read_scores
-from pippin.data.stretches import Places, letor_stretches
-from pippin.data.synthetic import make
-from pippin.data.trec_text import read_judgements, read_run
+from pippin.data.digest import digest
+from pippin.data.inputs import coerce_judgements, coerce_scores
+from pippin.data.letor import read_letor, read_scores, write_letor
+from pippin.data.qrels import parse_qrels, parse_run
+from pippin.data.streaming import LineOffsets, iter_letor_chunks
+from pippin.data.synthetic import make_dataset
 from pippin.errors import PippinError
 
-DATA = make(6, documents=5, features=5)
+DATA = make_dataset(6, documents=5, features=5)
 QRELS = "".join(f"q{i // 4} 0 d{i} {i % 3}\n" for i in range(20))
 RUN = "".join(f"q{i // 4} Q0 d{i} {i % 4 + 1} {20 - i}.5 mine\n" for i in range(20))
 LETOR = "".join(f"{i % 3} qid:{i // 5} 1:{i}.5 2:NULL 4:-3e{i % 5} #docid = d{i} inc = 1\n" for i in range(20))
@@ -41,7 +40,7 @@ seeds = 2
 [parameters.ranksvm]
 C = 1.0
 [grids.lambdamart]
-leaves = [4, 8]
+num_leaves = [4, 8]
 """
 PUBLISHED = "dataset,ranker,measure,value,source\nMQ2008,RankSVM,MAP,0.4696,LETOR\nMQ2008,AdaRank-MAP,NDCG@10,0.2,x\n"
 
@@ -57,24 +56,24 @@ def frame() -> pyarrow.Table:
 
 def letor(path: Path) -> object:
     """All ways to read LETOR text, and back to text."""
-    whole = read_letor(path, absent="null", merge_queries=True)
+    whole = read_letor(path, missing_value="null", merge_queries=True)
     write_letor(whole, path.with_suffix(".again"))
-    rows = sum(map(len, letor_stretches(path, Places(), 200)))
+    rows = sum(map(len, iter_letor_chunks(path, LineOffsets(), 200)))
     return digest(whole), rows
 
 
 def table(path: Path) -> object:
     """The judged and the scored data of a table."""
-    found: list[object] = []
-    for read in (columns.read_judged, columns.read_scored):
+    results: list[object] = []
+    for want in ("judgements", "scores"):
         try:
-            data = read(path)
-            found.append(data.tobytes() if isinstance(data, np.ndarray) else digest(data))
+            data = frames.read_frame(path, want=want)
+            results.append(data.tobytes() if isinstance(data, np.ndarray) else digest(data))
         except PippinError as error:
-            found.append(type(error).__name__)
-    if found == ["DataError", "DataError"]:
-        as_judged(path)
-    return found
+            results.append(type(error).__name__)
+    if results == ["DataError", "DataError"]:
+        coerce_judgements(path)
+    return results
 
 
 def arrow(path: Path, *, stream: bool = False, packed: bool = False) -> None:
@@ -84,17 +83,17 @@ def arrow(path: Path, *, stream: bool = False, packed: bool = False) -> None:
 
 
 def scored(path: Path) -> object:
-    judged = as_judged({"q0": {"d0": 1}})
-    run = as_scored(path, judged)
+    judged = coerce_judgements({"q0": {"d0": 1}})
+    run = coerce_scores(path, judged)
     return run if isinstance(run, np.ndarray) else digest(run)
 
 
 CASES = {
     "letor": text("d.txt", LETOR, letor),
-    "qrels": text("qrels", QRELS, lambda path: digest(read_judgements(path))),
-    "run": text("run", RUN, lambda path: (digest(read_run(path)), scored(path))),
+    "qrels": text("qrels", QRELS, lambda path: digest(parse_qrels(path))),
+    "run": text("run", RUN, lambda path: (digest(parse_run(path)), scored(path))),
     "scores": text("scores", "1\n2.5\n-3e-7\n12345678.12345678\n", lambda path: read_scores(path).tobytes()),
-    "any text": text("text", LETOR, lambda path: digest(as_judged(path))),
+    "any text": text("text", LETOR, lambda path: digest(coerce_judgements(path))),
     "letor.gz": text("d.gz", gzip.compress(LETOR.encode(), mtime=0), letor),
     "letor.bz2": text("d.bz2", bz2.compress(LETOR.encode()), letor),
     "letor.xz": text("d.xz", lzma.compress(LETOR.encode()), letor),
@@ -110,9 +109,9 @@ CASES = {
     "arrow of others": Case(lambda f: arrow(f / "d.arrow"), lambda f: table(f / "d.arrow")),
     "arrow, packed": Case(lambda f: arrow(f / "d.arrow", packed=True), lambda f: table(f / "d.arrow")),
     "arrow stream": Case(lambda f: arrow(f / "d.arrow", stream=True), lambda f: table(f / "d.arrow")),
-    "parquet": Case(lambda f: columns.write(DATA, f / "d.parquet"), lambda f: table(f / "d.parquet"), own=True),
-    "arrow": Case(lambda f: columns.write(DATA, f / "d.arrow"), lambda f: table(f / "d.arrow"), own=True),
-    "plan": text("plan.toml", PLAN, lambda path: read_plan(path).record()),
+    "parquet": Case(lambda f: frames.write_frame(DATA, f / "d.parquet"), lambda f: table(f / "d.parquet"), own=True),
+    "arrow": Case(lambda f: frames.write_frame(DATA, f / "d.arrow"), lambda f: table(f / "d.arrow"), own=True),
+    "plan": text("plan.toml", PLAN, lambda path: read_plan(path).to_dict()),
     "published": text("published.csv", PUBLISHED, read_published),
 }  # fmt: skip
 

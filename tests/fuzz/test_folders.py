@@ -9,31 +9,30 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
-from tests.bench.small import bench, write_folds
-from tests.collection.micro import micro_web
+from tests.benchmarks.small import bench, write_folds
+from tests.collections.micro import micro_web
 from tests.fuzz.cases import Case, fuzz
 from tests.fuzz.harness import COUNT
 
-from pippin.bench.store import Results
-from pippin.collection.analysis import Analysis
-from pippin.collection.build import build, manifest_of
-from pippin.collection.collection import Collection, Document, Query
-from pippin.collection.index import build_index, open_index
-from pippin.collection.recipe import Recipe
-from pippin.collection.web import Web
-from pippin.data import built
+from pippin.benchmarks.store import Results
+from pippin.collections.build import build_dataset, read_manifest
+from pippin.collections.collection import Collection, Document, Query
+from pippin.collections.index.index import build_index, open_index
+from pippin.collections.letor.sampling import BuildOptions
+from pippin.collections.links.link_index import LinkIndex
+from pippin.collections.text.analysis import Analyzer
+from pippin.data import buffers
 from pippin.data.dataset import Dataset
-from pippin.data.fold_store import open_fold_store, write_fold_store
+from pippin.data.digest import digest
 from pippin.data.folds import make_folds
-from pippin.data.load import as_judged
-from pippin.data.packing import digest
+from pippin.data.inputs import coerce_judgements
 from pippin.data.partitions import read_partitions, write_partitions
-from pippin.data.store import read_store, write_store
-from pippin.data.synthetic import make
-from pippin.data.trec import Judgements, Run
+from pippin.data.qrels import Qrels, Run
+from pippin.data.store import open_fold_store, read_store, write_fold_store, write_store
+from pippin.data.synthetic import make_dataset
 from pippin.rankers import models
 
-DATA = make(10, documents=6, features=5)
+DATA = make_dataset(10, documents=6, features=5)
 WORDS = ("apple", "pear", "plum", "quince", "cherry", "medlar", "damson")
 
 
@@ -48,23 +47,27 @@ def orchard() -> Collection:
     queries = tuple(Query(str(i), f"{WORDS[i]} {WORDS[i + 1]}") for i in range(4))
     judged = {query.id: {f"d{(i * 5) % 20}": 1, f"d{i + 1}": 0} for i, query in enumerate(queries)}
     read = pages()
-    return Collection("orchard", ("title", "body"), lambda: iter(read), queries, Judgements.of(judged),
-                      unions={"whole": ("title", "body")})  # fmt: skip
+    return Collection("orchard", ("title", "body"), lambda: iter(read), queries, Qrels.from_dict(judged),
+                      combined_fields={"whole": ("title", "body")})  # fmt: skip
 
 
 def search(folder: Path) -> object:
     """What every way to ask an index gives."""
     index = open_index(folder / "index")
     found: list[Any] = [repr(index), index.digest, list(index.ids), list(index.urls), list(index.vocabulary)]
-    for stream in index.streams:
-        tops = index.tops([["appl", "pear"], ["plum"], ["nothing"]], 5, stream=stream)
+    for field in index.fields:
+        tops = index.search_many([["appl", "pear"], ["plum"], ["nothing"]], 5, field=field)
         found += [part.tobytes() for pair in tops for part in pair]
-        found += [part.tobytes() for part in index.postings(stream, "pear")]
-        found += [part.tobytes() for part in index.tokens(stream, [0, 7, 19])]
-        found += [index.bm25(["quinc"], stream=stream).tobytes(), index.total(stream), index.terms(stream)]
+        found += [part.tobytes() for part in index.postings(field, "pear")]
+        found += [part.tobytes() for part in index.tokens(field, [0, 7, 19])]
+        found += [
+            index.bm25(["quinc"], field=field).tobytes(),
+            index.total_terms(field),
+            index.vocabulary_size(field),
+        ]
     found += [index.texts(number) for number in (0, 7, 19)]
     candidates = index.candidates(Query("q", "apple pear"), [3, 1, 12], [0, 1, 0])
-    for counts in candidates.streams.values():
+    for counts in candidates.fields.values():
         found += [getattr(counts, name).tobytes() for name in ("df", "cf", "tf", "length", "unique")]
         places = counts.positions() if counts.positions else None
         found += [getattr(places, name).tobytes() for name in ("offsets", "position", "word")]
@@ -72,7 +75,7 @@ def search(folder: Path) -> object:
 
 
 def web(folder: Path) -> object:
-    one = Web.open(folder / "web")
+    one = LinkIndex.open(folder / "web")
     arrays: list[Any] = [one.hosts, one.pagerank, one.hostrank, one.topical, one.slashes, one.url_lengths]
     arrays += [one.graph.out_targets, one.graph.in_sources, one.graph.outside_counts, one.sitemap.parent]
     arrays.append(one.topics.pages)
@@ -87,12 +90,12 @@ def folds(folder: Path) -> object:
 
 
 def data_set(folder: Path) -> object:
-    built._read.cache_clear()
+    buffers._read_manifest.cache_clear()
     whole = folder / "out"
-    manifest = manifest_of(whole)
-    texts = [as_judged(file) for file in sorted((whole / "Feature-min").glob("Fold1/*.txt"))]
-    named = [one.feature_names for one in texts if isinstance(one, Dataset)]
-    return manifest, [digest(one) for one in texts], named, digest(read_store(whole / "binary.pippin"))
+    manifest = read_manifest(whole)
+    texts = [coerce_judgements(file) for file in sorted((whole / "Feature-min").glob("Fold1/*.txt"))]
+    named = [text.feature_names for text in texts if isinstance(text, Dataset)]
+    return manifest, [digest(text) for text in texts], named, digest(read_store(whole / "binary.pippin"))
 
 
 @cache
@@ -108,8 +111,8 @@ def prepared(what: str) -> Path:
         )
         shutil.rmtree(outcome.results.path / "folds")  # a case of its own
     else:
-        recipe = Recipe(features="tf@body bm25@title", size=8, folds=3, analysis=Analysis(), meta=False)
-        build(orchard(), place / "out", recipe)
+        recipe = BuildOptions(features="tf@body bm25@title", sample=8, folds=3, analysis=Analyzer(), meta=False)
+        build_dataset(orchard(), place / "out", recipe)
     return place
 
 
@@ -124,8 +127,8 @@ def results(folder: Path) -> object:
         opened.importances(),
         opened.datasets(),
     )
-    cells = [(cell.scores().rows(), models.load(cell.model).get_params()) for cell in opened.cells]
-    return [table.rows() for table in tables], opened.audits(), opened.plan(), opened.versions, cells
+    cells = [(cell.scores().to_pydict(), models.load(cell.model).get_params()) for cell in opened.cells]
+    return [table.to_pydict() for table in tables], opened.audits(), opened.plan(), opened.versions, cells
 
 
 CASES = {
@@ -134,11 +137,11 @@ CASES = {
         lambda f: (digest(read_store(f / "s")), read_store(f / "s").name), own=True,
     ),
     "store of judgements": Case(
-        lambda f: write_store(Judgements.of({"q": {"a": 1, "b": 0}, "r": {"c": 2}}), f / "s"),
+        lambda f: write_store(Qrels.from_dict({"q": {"a": 1, "b": 0}, "r": {"c": 2}}), f / "s"),
         lambda f: (digest(read_store(f / "s")), read_store(f / "s").name), own=True,
     ),
     "store of a run": Case(
-        lambda f: write_store(Run.of({"q": {"a": 1.5, "b": 0}}, "mine"), f / "s"),
+        lambda f: write_store(Run.from_dict({"q": {"a": 1.5, "b": 0}}, "mine"), f / "s"),
         lambda f: (digest(read_store(f / "s")), getattr(read_store(f / "s"), "tag", "")), own=True,
     ),
     "partitions": Case(
@@ -154,11 +157,11 @@ CASES = {
     "results": Case(lambda f: shutil.copytree(prepared("results") / "results", f / "results"), results, own=True),
 }  # fmt: skip
 # The part of all mutations that a case gets; those that take long get less.
-USUAL = 30
+QUERY_TEXT_PRIORITY = 30
 SHARE = {"results": 400, "built data set": 100}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_folders(name: str) -> None:
-    counts = fuzz(CASES[name], COUNT // SHARE.get(name, USUAL))
+    counts = fuzz(CASES[name], COUNT // SHARE.get(name, QUERY_TEXT_PRIORITY))
     assert counts["refused"], "nothing was damaged"

@@ -1,4 +1,4 @@
-"""Whatever another program's model file holds, reading it gives a model that scores, or one sentence."""
+"""Reading any model file of another program gives a model that scores, or an error of one sentence."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.deploy.kinds import trained
-from tests.forms import test_files
 from tests.fuzz.cases import Case
 from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
 from tests.golden.models import unpacked
+from tests.models import test_files
+from tests.models.kinds import train_ranker
 
-from pippin.deploy.exporting import written
-from pippin.deploy.target import targets
-from pippin.deploy.turning import form_of
 from pippin.errors import DataError
-from pippin.forms.importers import read_form
-from pippin.rankers.models import imported
+from pippin.models.export import render_files
+from pippin.models.exporters.base import load_exporters
+from pippin.models.importers import read_model
+from pippin.rankers.models import read_foreign_model
 
 # Files as the programs write them, or as they would write one of our models.
 TEXTS = {**test_files.RANKLIB, "quickrank": test_files.QUICKRANK, "jforests": test_files.JFORESTS,
@@ -29,7 +28,7 @@ TEXTS = {**test_files.RANKLIB, "quickrank": test_files.QUICKRANK, "jforests": te
 RECORDED = {f"quickrank {kind}": f"quickrank-{kind}.model" for kind in ("ascent", "linesearch", "rankboost")}
 EXPORTED = {
     "lightgbm": ("lightgbm", "lambdamart", {}), "xgboost": ("xgboost", "mart", {}),
-    "ubj": ("xgboost", "lambdamart", {"format": "ubj"}), "onnx trees": ("onnx", "bagged", {}),
+    "onnx trees": ("onnx", "bagged", {}),
     "onnx network": ("onnx", "ranknet", {}), "onnx linear": ("onnx", "ranksvm", {"precision": "float"}),
     "plugin": ("elasticsearch-ltr", "lambdamart", {}), "plugin linear": ("elasticsearch-ltr", "ranksvm", {}),
     "elasticsearch": ("elasticsearch", "lambdamart", {}), "solr": ("solr", "rankboost", {}),
@@ -55,7 +54,9 @@ def good(name: str) -> bytes:
     if name == "catboost":
         return json.dumps(CATBOOST).encode()
     target, kind, options = EXPORTED[name]
-    return written(targets()[target], form_of(trained(kind)), Path("model"), None, None, options)[1][""]
+    return render_files(load_exporters()[target], train_ranker(kind).to_model(), Path("model"), None, None, options)[1][
+        ""
+    ]
 
 
 FORMATS = [*TEXTS, *RECORDED, *EXPORTED, "catboost"]
@@ -63,7 +64,7 @@ FORMATS = [*TEXTS, *RECORDED, *EXPORTED, "catboost"]
 
 def use(content: bytes) -> bytes:
     """Read a model and let it score, which may find that a number is too large."""
-    model = imported(content, "model")
+    model = read_foreign_model(content, "model")
     if model.n_features_in_ > TABLE.shape[1]:
         raise DataError("more features than here")
     scores = model.predict(TABLE[:, : model.n_features_in_])
@@ -90,7 +91,7 @@ def test_damaged_files_score_or_are_refused(name: str) -> None:
     assert counts["refused"] > 0
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if good(name).lstrip()[:1] == b"{" and name != "ubj"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if good(name).lstrip()[:1] == b"{"])
 def test_forged_json_scores_or_is_refused(name: str) -> None:
     counts = survive(forged(name, COUNT // 20), use)
     assert counts["refused"] > 0
@@ -98,13 +99,13 @@ def test_forged_json_scores_or_is_refused(name: str) -> None:
 
 
 def test_bytes_of_any_kind_are_refused_by_every_importer() -> None:
-    from pippin.forms.importers import NAMES
+    from pippin.models.importers import FORMATS
 
     random = Random(1)
     junk = [random.randbytes(length) for length in (0, 1, 8, 100, 5000)]
     junk += [b"{}", b"[]", b"null", b'"x"', b"1", b"[" * 100_000, b'{"a":' * 100_000, b"<a>" * 5000, b"\x08" * 50]
-    for name in NAMES:
-        counts = survive(junk, lambda content, name=name: read_form(content, "model", name))  # type: ignore[misc]
+    for name in FORMATS:
+        counts = survive(junk, lambda content, name=name: read_model(content, "model", name))  # type: ignore[misc]
         assert counts == {"read": 0, "refused": len(junk)}, name
 
 

@@ -21,10 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # and one that keeps documents of its training set, which would otherwise be most of what is damaged.
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ranksvm": ("ranksvm", {}), "adarank": ("adarank", {}), "best-feature": ("best-feature", {}),
-    "rankboost": ("rankboost", {}), "ramps": ("rankboost", {"weak": "continuous"}),
-    "lambdamart": ("lambdamart", {"rounds": 2, "leaves": 4, "min_leaf": 1}),
-    "mart": ("mart", {"rounds": 1, "bags": 2, "leaves": 3, "targets": (0.0, 1.0, 3.0)}),
-    "listnet": ("listnet", {}), "ranknet": ("ranknet", {"layers": 2, "units": 3}),
+    "rankboost": ("rankboost", {}), "ramps": ("rankboost", {"weak_learner": "continuous"}),
+    "lambdamart": ("lambdamart", {"rounds": 2, "num_leaves": 4, "min_data_in_leaf": 1}),
+    "mart": ("mart", {"rounds": 1, "n_bags": 2, "num_leaves": 3, "label_gain": (0.0, 1.0, 3.0)}),
+    "listnet": ("listnet", {}), "ranknet": ("ranknet", {"hidden_layers": 2, "hidden_units": 3}),
     "sampled": ("best-feature", {}),
 }  # fmt: skip
 TABLES = np.random.default_rng(3).random((5, 64))
@@ -57,7 +57,7 @@ def use(content: bytes) -> None:
 def sealed_mutants(kind: str, count: int) -> Iterator[bytes]:
     """Records changed in one place, whose digest says that nothing is wrong."""
     random = Random(kind)
-    content, arrays = models.unpacked(good(kind), kind)
+    content, arrays = models.read_record(good(kind), kind)
     del content["sha256"]
     while count:
         record, held = content, arrays

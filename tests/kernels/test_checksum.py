@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pippin.kernels import MIN_WORK_FOR_THREADS
 from pippin.kernels.checksum import block_checksums, first_damaged, xxh3
 
 # What the library xxhash gives for the bytes 0, 1, 2, …, modulo 251, for lengths on either side of every branch.
@@ -38,7 +39,7 @@ def test_equal_to_the_library(size: int) -> None:
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_damage_is_found_and_what_was_checked_is_not_read_again(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", threads)
-    monkeypatch.setattr("pippin.kernels.checksum._ALONE", 0)
+    monkeypatch.setitem(MIN_WORK_FOR_THREADS, "bytes", 0)
     content = np.frombuffer(some(10_000), np.uint8).copy()
     sums = block_checksums(content, 64)
     assert sums.tolist() == [xxh3(content[i : i + 64]) for i in range(0, 10_000, 64)]

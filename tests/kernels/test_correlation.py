@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pippin.kernels import correlation as kernel
 from pippin.kernels import native
+from pippin.kernels import statistics as kernel
 
 F64 = NDArray[np.float64]
 

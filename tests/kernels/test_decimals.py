@@ -7,14 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from pippin.data.versions import as_printed
-from pippin.kernels.decimals import format_decimals
+from pippin.data.normalisation import round_as_printed
+from pippin.kernels.text import format_decimals
 
 
 def test_numbers_print_as_python_prints_them() -> None:
     rng = np.random.default_rng(0)
     wide = rng.standard_normal(5000) * 10.0 ** rng.integers(-8, 14, 5000)
-    numbers = as_printed(np.concatenate((wide, [0.0, 1.0, -1.0, 0.000001, -0.000001, 999_999_999.999999, 1e9, 1e15])))
+    numbers = round_as_printed(
+        np.concatenate((wide, [0.0, 1.0, -1.0, 0.000001, -0.000001, 999_999_999.999999, 1e9, 1e15]))
+    )
     text, ends = format_decimals(numbers[:, None], [" "], np.array([True]))
     assert text.decode().split() == [f"{number:.6f}" for number in numbers.tolist()]
     assert ends[-1] == len(text)
@@ -28,7 +30,7 @@ def test_a_column_not_printed_is_what_stands_before_it() -> None:
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (200, 7)])
 def test_rows_are_their_columns_one_after_the_other(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
-    table = as_printed(rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 11, shape))
+    table = round_as_printed(rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 11, shape))
     table[rng.random(shape) < 0.2] = np.nan
     before, printed = [f" {i}:" for i in range(shape[1])], rng.random(shape[1]) < 0.7
     rows = [

@@ -12,25 +12,38 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pippin.forms.form import ZERO
-from pippin.kernels.forest import Forest, Missing, Trees, read_numbers
-from pippin.rankers.parts.tree_text import read_trees
+from pippin.kernels.scoring import Forest, Missing, Trees, read_numbers
+from pippin.models.model import ZERO_THRESHOLD
+from pippin.rankers.boosting import read_trees
 
 F64 = NDArray[np.float64]
-ODD = (0.0, -0.0, math.nan, math.inf, -math.inf, ZERO, -ZERO, 5e-324, -1e-40, 1.1e-35, 1e300, -1e300)
+ODD = (
+    0.0,
+    -0.0,
+    math.nan,
+    math.inf,
+    -math.inf,
+    ZERO_THRESHOLD,
+    -ZERO_THRESHOLD,
+    5e-324,
+    -1e-40,
+    1.1e-35,
+    1e300,
+    -1e300,
+)
 KINDS = {0: Missing.AS_ZERO, 4: Missing.ZERO_RIGHT, 6: Missing.ZERO_LEFT, 8: Missing.NAN_RIGHT, 10: Missing.NAN_LEFT}
 
 
 def available() -> list[str]:
     """The sets of instructions that this processor can run."""
-    found = []
+    results = []
     for name in ("plain", "avx2", "avx512"):
         try:
             Forest([], 1).scores(np.zeros((1, 1)), name)
         except ValueError:
             continue
-        found.append(name)
-    return found
+        results.append(name)
+    return results
 
 
 def grown(rng: np.random.Generator, leaves: Sequence[int], features: int, thresholds: F64) -> Trees:
@@ -97,7 +110,7 @@ def walked(ensembles: Sequence[Trees], table: F64, zero: float) -> F64:
 
 
 @pytest.mark.parametrize("instructions", available())
-@pytest.mark.parametrize("zero", [0.0, ZERO])
+@pytest.mark.parametrize("zero", [0.0, ZERO_THRESHOLD])
 @pytest.mark.parametrize(
     ("rows", "leaves"),
     [
@@ -179,7 +192,7 @@ def test_scores_are_lightgbms_to_the_bit(seed: int) -> None:
     trees = read_trees(text, 4).trees
     assert trees.leaves.tolist() == leaves
     for instructions in available():
-        np.testing.assert_array_equal(Forest([trees], 4, ZERO).scores(table, instructions), wanted)
+        np.testing.assert_array_equal(Forest([trees], 4, ZERO_THRESHOLD).scores(table, instructions), wanted)
 
 
 STUMP = Trees(
@@ -192,12 +205,12 @@ STUMP = Trees(
     ("change", "sentence"),
     [
         ({"leaves": np.array([3])}, "as many nodes as they say"),
-        ({"leaves": np.array([0])}, "a tree has no leaf"),
+        ({"leaves": np.array([0])}, "a tree needs at least one leaf"),
         ({"leaves": np.array([2, 1])}, "as many leaves as they say"),
         ({"features": np.array([1], np.int32)}, "a feature that is not there"),
         ({"features": np.array([-1], np.int32)}, "a feature that is not there"),
         ({"thresholds": np.array([math.nan])}, "a threshold is not a number"),
-        ({"missing": np.array([5], np.uint8)}, "a way that nobody knows"),
+        ({"missing": np.array([5], np.uint8)}, "unknown rule for missing values"),
         ({"left": np.array([0], np.int32)}, "a child that is not there, or that comes before it"),
         ({"left": np.array([1], np.int32)}, "a child that is not there"),
         ({"left": np.array([-3], np.int32)}, "a child that is not there"),
@@ -217,7 +230,7 @@ def test_tables_of_other_kinds_are_refused() -> None:
         forest.scores(np.zeros((3, 2)))
     with pytest.raises(TypeError):
         forest.scores(np.zeros((3, 1), np.float32))
-    with pytest.raises(ValueError, match="no instructions"):
+    with pytest.raises(ValueError, match="does not support"):
         forest.scores(np.zeros((3, 1)), "mmx")
     assert forest.scores(np.zeros((0, 1))).tolist() == []
     assert Forest([], 1).scores(np.ones((2, 1))).tolist() == [0, 0]

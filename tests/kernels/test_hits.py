@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pippin.collection.graph import Graph
-from pippin.kernels.hits import HubLinks
+from pippin.collections.links.graph import Graph
+from pippin.kernels.graph import HubLinks
 
 
 def _links(seed: int, pages: int = 60, links: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.axis import Axis
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.notation import parse
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.measures.notation import parse
+from pippin.evaluation.objective import Objective
 from pippin.evaluation.tools import TOOLS
-from pippin.kernels import lambdas as kernel
+from pippin.kernels import losses as kernel
 from pippin.kernels.measures import Rules
-from pippin.rankers.parts.lambdas import Lambdas
+from pippin.kernels.strings import StringColumn
+from pippin.rankers.lambdas import Lambdas
 
 F64 = NDArray[np.float64]
 
@@ -29,22 +29,23 @@ MEASURES = ["NDCG@10", "NDCG@3", "NDCG", "DCG@3", "AP", "AP@3", "ERR", "ERR@3", 
             "RBP", "RBP(p=0.5)@3"]  # fmt: skip
 CONVENTIONS: list[str | Convention] = [
     "official", "letor3", "letor4", "mslr", "yahoo", "ranklib", "trec_eval9", "trec_eval10", "gdeval", "lightgbm",
-    "xgboost", "sklearn", Convention(err_top="query", short="zero"), Convention(gain=(0.0, 1.0, 4.0, 5.0, 9.0)),
-    Convention(discount="reciprocal", relevant_at=3, ap_denominator="cutoff", ties="input"),
-    Convention(gain_at=2, top_label=3, short_precision="zero"),
+    "xgboost", "sklearn", Convention(err_max_grade="query", short_lists="zero"), Convention(gain=(0.0, 1.0, 4.0, 5.0,
+    9.0)),
+    Convention(discount="reciprocal", relevance_threshold=3, ap_denominator="cutoff", ties="input"),
+    Convention(gain_threshold=2, max_valid_label=3, precision_denominator="zero"),
 ]  # fmt: skip
 
 
 def dataset(*queries: list[int]) -> Dataset:
     labels = np.array([label for query in queries for label in query], np.int32)
     offsets = np.cumsum([0] + [len(query) for query in queries]).astype(np.int64)
-    ids = Texts.of(f"d{i:03}" for i in range(len(labels)))
+    ids = StringColumn.of(f"d{i:03}" for i in range(len(labels)))
     return Dataset(np.zeros((len(labels), 1)), labels, offsets, tuple(f"q{i}" for i in range(len(queries))), ids)
 
 
 def brute(data: Dataset, scores: F64, measure: str, convention: str | Convention) -> list[F64]:
     """By query, table[a, b]: the value after the documents at positions a and b swapped scores, minus that before."""
-    judge = Judge(data, measure, convention)
+    judge = Objective(data, measure, convention)
     before = np.nan_to_num(judge.values(scores))
     tables = []
     for q in range(data.queries):
@@ -107,10 +108,11 @@ def test_equals_brute_force_for_every_swap(measure: str, convention: str | Conve
 
 
 # What settles values and means after all swaps, and which values of the others to try besides the named ones.
-_AFTER = ("held", "zeros")
+_AFTER = ("value_rounding", "zero_values")
 _TRIED: dict[str, list[Any]] = {
-    "gain": [(0.0, 1.0, 4.0, 5.0, 9.0)], "top_label": [2], "gain_at": [2], "empty": [0.5], "least": [4],
-    "unjudged": [1], "relevant_at": [2], "err_top": [5],
+    "gain": [(0.0, 1.0, 4.0, 5.0, 9.0)], "max_valid_label": [2], "gain_threshold": [2], "empty": [0.5],
+    "min_retrieved": [4],
+    "unjudged_documents": [1], "relevance_threshold": [2], "err_max_grade": [5],
 }  # fmt: skip
 
 
@@ -120,9 +122,9 @@ BEFORE = [axis for axis in AXES.values() if axis.stage not in ("mean", "print") 
 @pytest.mark.parametrize("axis", BEFORE, ids=lambda axis: axis.name)
 def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
     data = dataset([-1, 0, 1, 4, 0, 2], [0, -2, 1, 0], [3, 0, 3], [1, 2])
-    data = replace(data, document_ids=Texts.of(["q0", *(f"d{i:03}" for i in range(1, len(data)))]))
+    data = replace(data, document_ids=StringColumn.of(["q0", *(f"d{i:03}" for i in range(1, len(data)))]))
     scores = np.random.default_rng(3).permutation(len(data)) / 7.0 - 0.5  # some below 0, none equal
-    for value in (*axis.named.values(), *_TRIED.get(axis.name, [])):
+    for value in (*axis.values.values(), *_TRIED.get(axis.name, [])):
         if value == "probability":
             continue  # of labels 0 and 1
         convention = Convention(ties="input").replace(**{axis.name: value})
@@ -136,11 +138,11 @@ def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
                 assert np.allclose(found, table, rtol=1e-12, atol=1e-14), (value, measure, q)
 
 
-@pytest.mark.parametrize("changes", [{"order": "given"}, {"score_floor": "zero"}, {"negative": "label"},
-                                     {"own_document": "drop"}, {"ties": "grouped"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("changes", [{"list_order": "given"}, {"score_floor": "zero"}, {"negative_labels": "label"},
+                                     {"self_retrieval": "drop"}, {"ties": "shared-rank"}], ids=str)  # fmt: skip
 def test_what_no_swap_knows_is_refused_in_one_sentence(changes: dict[str, Any]) -> None:
-    data = replace(dataset([-1, 1, 0]), document_ids=Texts.of(["q0", "a", "b"]))
-    with pytest.raises(ConventionError, match=r"λ swaps two documents|drops documents"):
+    data = replace(dataset([-1, 1, 0]), document_ids=StringColumn.of(["q0", "a", "b"]))
+    with pytest.raises(ConventionError, match=r"λ is not defined for|drops documents"):
         Lambdas(data, "NDCG@2", Convention(**changes))
 
 
@@ -249,7 +251,7 @@ def test_empty_value_changes_no_bit(measure: str | None) -> None:
 def test_short_zero_silences_short_queries_only() -> None:
     data = dataset([2, 1, 0, 0], [1, 0, 0])
     scores = np.zeros(7)
-    keep, zero = (Lambdas(data, "NDCG@4", Convention(short=short))(scores)[0] for short in ("keep", "zero"))
+    keep, zero = (Lambdas(data, "NDCG@4", Convention(short_lists=short))(scores)[0] for short in ("keep", "zero"))
     assert (keep != 0).any()
     assert (zero[4:] == 0).all()
     assert (keep[4:] != 0).any()
@@ -258,7 +260,7 @@ def test_short_zero_silences_short_queries_only() -> None:
 
 def test_keep_beyond_is_the_discount_of_rank_b() -> None:
     data = dataset([0, 0, 1])
-    kept = Lambdas(data, "NDCG@1", beyond="keep").changes(0, -np.arange(3.0))
+    kept = Lambdas(data, "NDCG@1", beyond_cutoff="keep").changes(0, -np.arange(3.0))
     assert kept[0, 2] == pytest.approx(1 - 1 / 2)
     assert kept[1, 2] == 0  # both beyond the cutoff
 
@@ -269,7 +271,7 @@ def test_normalised_forces_are_those_times_the_logarithm_of_their_sum(measure: s
     scores = np.random.default_rng(3).normal(size=len(data))
     plain = Lambdas(data, measure, "official", sigma=sigma)
     gradient, hessian = plain(scores)
-    normal = Lambdas(data, measure, "official", sigma=sigma, normalise=True)(scores)
+    normal = Lambdas(data, measure, "official", sigma=sigma, lambda_norm=True)(scores)
     order = plain.order(scores)
     for q, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
         table, rows, total = plain.changes(q, scores), order[begin:end], 0.0
@@ -289,7 +291,7 @@ def test_damped_forces_weigh_a_pair_by_the_distance_of_its_scores(measure: str |
     scores = np.random.default_rng(3).normal(size=len(data))
     scores[5:7] = 0.25  # all equal: LightGBM leaves such a query as it is
     plain = Lambdas(data, measure, "official", sigma=sigma)
-    gradient, hessian = Lambdas(data, measure, "official", sigma=sigma, damp=True)(scores)
+    gradient, hessian = Lambdas(data, measure, "official", sigma=sigma, damp_close_scores=True)(scores)
     expected, curves, order = np.zeros(len(data)), np.zeros(len(data)), plain.order(scores)
     for q, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
         table, rows = plain.changes(q, scores), order[begin:end]
@@ -342,14 +344,14 @@ def test_bad_input() -> None:
     with pytest.raises(ConventionError, match="λ follows NDCG"):
         Lambdas(data, "Bpref")
     for measure in ("AP", "AP@3"):
-        with pytest.raises(ConventionError, match=f"under ties=grouped .* to learn by {measure}"):
+        with pytest.raises(ConventionError, match=f"not defined for {measure} under ties=shared-rank"):
             Lambdas(data, measure, "sklearn")
-    with pytest.raises(ConventionError, match="same for every order"):
+    with pytest.raises(ConventionError, match="same for every ranking"):
         Lambdas(data, "P")
-    with pytest.raises(ConventionError, match="above 0"):
+    with pytest.raises(ConventionError, match="positive"):
         Lambdas(data, sigma=0)
-    with pytest.raises(ConventionError, match="zero or keep"):
-        Lambdas(data, beyond="cut")
+    with pytest.raises(ConventionError, match="beyond_cutoff"):
+        Lambdas(data, beyond_cutoff="cut")
     with pytest.raises(DataError, match="3 scores for the 2 documents"):
         Lambdas(data)(np.zeros(3))
 
@@ -379,10 +381,10 @@ def test_wrong_arrays_are_refused() -> None:
 def test_depth_sees_further_but_counts_the_same_lists() -> None:
     data = dataset([0, 1, 0, 2, 1], [0, 0, 1])
     scores = -np.arange(8.0)
-    deep = Lambdas(data, "NDCG@2", Convention(short="zero"), depth=4)
+    deep = Lambdas(data, "NDCG@2", Convention(short_lists="zero"), truncation_level=4)
     assert np.allclose(deep.changes(0, scores), Lambdas(data, "NDCG@4").changes(0, scores), rtol=1e-14)
     assert np.allclose(deep.changes(1, scores), Lambdas(data, "NDCG@4").changes(1, scores), rtol=1e-14)  # 3 >= 2 count
-    assert (Lambdas(data, "NDCG@4", Convention(short="zero"), depth=9)(scores)[0][5:] == 0).all()
+    assert (Lambdas(data, "NDCG@4", Convention(short_lists="zero"), truncation_level=9)(scores)[0][5:] == 0).all()
     for measure in ("P@2", "Recall@2", "NDCG@5", "AP"):  # nothing to see further down
-        same = [Lambdas(data, measure, depth=depth)(scores)[0].tobytes() for depth in (None, 4)]
+        same = [Lambdas(data, measure, truncation_level=depth)(scores)[0].tobytes() for depth in (None, 4)]
         assert same[0] == same[1]

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pippin.collection.graph import Graph
-from pippin.collection.sparse import Sparse
-from pippin.kernels.links import link_sums, propagate, transpose, weigh_rows
+from pippin.collections.links.graph import Graph, Sparse
+from pippin.kernels.graph import link_sums, propagate, transpose, weigh_rows
 
 
 def _graph(pages: int = 300, links: int = 4000) -> Graph:
@@ -65,7 +64,7 @@ def test_a_transposed_matrix_is_what_sorting_makes_of_it(seed: int) -> None:
     rows, columns = np.sort(rng.integers(0, 30, 200)), rng.integers(5, pages, 200)  # with repeats and empty rows
     matrix = Sparse.of(rows, columns, rng.random(200), pages)
     twin = Sparse.of(matrix.columns.astype(np.int64), matrix.rows, matrix.weights, pages)
-    found = matrix.transposed()
+    found = matrix.transpose()
     for name in ("offsets", "columns", "weights"):
         assert np.array_equal(getattr(found, name), getattr(twin, name))
         assert getattr(found, name).dtype == getattr(twin, name).dtype

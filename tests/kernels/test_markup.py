@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from pippin.kernels.markup import markup_lines
+from pippin.kernels.text import split_markup
 
 BLOCKS, UNSEEN, MATTER = "body br div hr li p td th", "head object script style svg template textarea title", 'style="'
 PIECES = [
@@ -91,7 +91,7 @@ def as_found(line: list[tuple[str, int]]) -> tuple[list[str], list[int]]:
 def check(page: str) -> None:
     body = LexborHTMLParser(page).body
     assert body is not None
-    assert markup_lines(body.html or "", BLOCKS, UNSEEN, MATTER, look_of) == by_tree(body)
+    assert split_markup(body.html or "", BLOCKS, UNSEEN, MATTER, look_of) == by_tree(body)
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -106,5 +106,5 @@ def test_pieces_in_any_order(page: str) -> None:
 
 @given(st.text("<>/!?-=\"'& abp\n", max_size=60))
 def test_any_text_is_taken_even_if_no_parser_wrote_it(page: str) -> None:
-    for texts, looks in markup_lines(page, BLOCKS, UNSEEN, MATTER, look_of):
+    for texts, looks in split_markup(page, BLOCKS, UNSEEN, MATTER, look_of):
         assert len(texts) == len(looks) > 0

@@ -11,11 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from pippin.errors import PippinError
-from pippin.evaluation.measures import KINDS, Native
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, KernelMeasure
 from pippin.kernels import measures, threads
 from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
 
-NAMES = sorted({kind.function.name for kind in KINDS.values() if isinstance(kind.function, Native)})
+NAMES = sorted(
+    {kind.function.name for kind in MEASURE_DEFINITIONS.values() if isinstance(kind.function, KernelMeasure)}
+)
 
 
 def rules(depth: int = 64, **changes: Any) -> Rules:

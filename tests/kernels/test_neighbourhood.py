@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pippin.collection.graph import Graph
-from pippin.kernels.neighbourhood import PageSet, inner_links
+from pippin.collections.links.graph import Graph
+from pippin.kernels.graph import PageSet, inner_links
 
 
 def _set(pages: int, members: np.ndarray) -> PageSet:

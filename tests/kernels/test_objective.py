@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from tests.strategies import rule_of
 
 from pippin.data.dataset import Dataset
-from pippin.data.texts import Texts
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import Convention, changes_text
-from pippin.evaluation.evaluate import mean_of, measure_values
-from pippin.evaluation.measures import KINDS, Kind, Native
-from pippin.evaluation.objective import Judge, Objective, resolve
-from pippin.evaluation.ranking import rank
+from pippin.evaluation.evaluation import mean_of, measure_values
+from pippin.evaluation.measures import MEASURE_DEFINITIONS, KernelMeasure, MeasureDefinition
+from pippin.evaluation.objective import Objective, resolve
+from pippin.evaluation.rank import rank
 from pippin.evaluation.tools import TOOLS
 from pippin.kernels.measures import has_measure
+from pippin.kernels.strings import StringColumn
 
 MEASURES = [
     kind.name if cutoff is None else f"{kind.name}@{cutoff}"
-    for kind in KINDS.values()
-    if kind.aggregate == "mean" and kind.whole is None
+    for kind in MEASURE_DEFINITIONS.values()
+    if kind.aggregate == "mean" and kind.run_function is None
     for cutoff in {"never": (None,), "required": (4,)}.get(kind.cutoff, (None, 4))
 ]
 
@@ -39,7 +39,7 @@ def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, featu
     rows = int(offsets[-1])
     found = rng.integers(0, labels, rows) * np.repeat(rng.random(queries) > 0.25, sizes)
     table = np.round(rng.random((rows, features)), 1)
-    ids = Texts.of([f"d{i}" for i in rng.permutation(rows)])
+    ids = StringColumn.of([f"d{i}" for i in rng.permutation(rows)])
     return Dataset(table, found.astype(np.int32), offsets, tuple(f"q{i}" for i in range(queries)), ids)
 
 
@@ -60,9 +60,9 @@ def test_the_bits_are_those_of_evaluation(measure: str) -> None:
 
 def check_bits(measure: str, tool: str | Convention) -> None:
     parsed, convention = resolve(measure, tool)
-    data = some(1, labels=2 if convention.err_top == "probability" else 3)
+    data = some(1, labels=2 if convention.err_max_grade == "probability" else 3)
     objective = Objective(data, parsed, convention)
-    if convention.ties == "expected" and not KINDS[parsed.kind].expected:
+    if convention.ties == "expected" and not MEASURE_DEFINITIONS[parsed.kind].supports_expected_ties:
         assert objective.native is None
         return
     for feature in range(3):
@@ -71,16 +71,18 @@ def check_bits(measure: str, tool: str | Convention) -> None:
         found = objective.values(scores)
         assert found[~np.isnan(found)].tobytes() == expected[~np.isnan(expected)].tobytes()
         mean = mean_of(rank(data, scores, convention), parsed, convention, expected)
-        assert Judge(data, measure, tool).mean(scores) == pytest.approx(mean, rel=0, abs=0, nan_ok=True)
+        assert Objective(data, measure, tool).mean(scores) == pytest.approx(mean, rel=0, abs=0, nan_ok=True)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_what_is_declared_native_is_known_natively(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
+def test_what_is_declared_native_is_known_natively(kind: MeasureDefinition) -> None:
     settled = kind.native(Convention(ties="input"))
     # Where the number of a run is no mean over its queries, no kernel's values alone make it.
-    assert settled is (kind.function if isinstance(kind.function, Native) and kind.whole is None else None)
+    assert settled is (
+        kind.function if isinstance(kind.function, KernelMeasure) and kind.run_function is None else None
+    )
     assert settled is None or has_measure(settled.name)
-    assert (kind.native(Convention(ties="expected")) is None) == (settled is None or not kind.expected)
+    assert (kind.native(Convention(ties="expected")) is None) == (settled is None or not kind.supports_expected_ties)
 
 
 def test_what_is_undefined_natively_counts_as_the_measure_says() -> None:
@@ -91,7 +93,7 @@ def test_what_is_undefined_natively_counts_as_the_measure_says() -> None:
 
 def test_average_precision_that_some_orders_leave_undefined_is_not_one_kernel() -> None:
     rankeval = Convention(ties="expected", ap_undefined="cutoff", empty=1.0)
-    assert Objective(some(1), *resolve("AP@2", rankeval)).native is None
+    assert Objective(some(1), "AP@2", rankeval).native is None
     check_bits("AP@2", rankeval)
 
 
@@ -99,14 +101,14 @@ def test_queries_without_a_relevant_document_can_be_left_out() -> None:
     data = some(2)
     empty = np.array([not (data.labels[a:b] > 0).any() for a, b in zip(data.offsets, data.offsets[1:], strict=False)])
     assert empty.any()
-    for convention in (Convention(empty=None), Convention(queries="relevant")):
-        values = Objective(data, *resolve("NDCG@5", convention)).values(np.zeros(len(data)))
+    for convention in (Convention(empty=None), Convention(query_selection="relevant")):
+        values = Objective(data, "NDCG@5", convention).values(np.zeros(len(data)))
         assert np.isnan(values).tolist() == empty.tolist()
 
 
 def test_the_table_of_features_has_both_directions() -> None:
     data = some(3)
-    objective = Objective(data, *resolve("MAP", "official"))
+    objective = Objective(data, "MAP", "official")
     table = objective.features()
     assert table.shape == (6, data.queries)
     for feature in range(3):
@@ -117,7 +119,7 @@ def test_the_table_of_features_has_both_directions() -> None:
 
 def test_a_measure_that_is_no_kernel_has_a_table_of_features_too() -> None:
     data = some(3)
-    objective = Objective(data, *resolve("11pt_avg", "ranklib"))
+    objective = Objective(data, "11pt_avg", "ranklib")
     assert objective.native is None
     for row, (feature, sign) in zip(objective.features(), product(range(3), (1.0, -1.0)), strict=True):
         scores = (sign * data.features[:, feature]).astype(np.float64)
@@ -126,14 +128,16 @@ def test_a_measure_that_is_no_kernel_has_a_table_of_features_too() -> None:
 
 @pytest.mark.parametrize("measure", ["num_ret", "nAUC_ndcg@10", "TopRR"])
 def test_what_is_no_mean_cannot_be_trained_by(measure: str) -> None:
-    with pytest.raises(ConventionError, match=f"{measure} is no mean over queries"):
+    with pytest.raises(ConventionError, match=f"{measure} is not a mean over queries"):
         resolve(measure, "official")
 
 
 @pytest.mark.parametrize("changes", [
-    {"least": 5}, {"least": 1, "unjudged": "drop", "negative": "unjudged"}, {"queries": "relevant-or-lost"},
-    {"queries": "relevant", "least": 5}, {"zeros": "drop"}, {"unjudged": "drop", "negative": "unjudged"},
-    {"negative": "unjudged", "pool": "list"}, {"all_relevant": "drop"},
+    {"min_retrieved": 5}, {"min_retrieved": 1, "unjudged_documents": "drop", "negative_labels": "unjudged"},
+    {"query_selection": "relevant-or-lost"},
+    {"query_selection": "relevant", "min_retrieved": 5}, {"zero_values": "drop"}, {"unjudged_documents": "drop",
+    "negative_labels": "unjudged"},
+    {"negative_labels": "unjudged", "pool_source": "list"}, {"all_relevant_lists": "drop"},
 ], ids=changes_text)  # fmt: skip
 def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes: dict[str, Any]) -> None:
     """A value stands at its query's place, as evaluation has it by the query's id."""
@@ -154,19 +158,19 @@ def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes
 def test_what_varies_is_what_some_order_changes() -> None:
     labels = np.array([0, 0, 1, 1, 1, 0, 2, 1, 1, 0, 1], np.int32)
     data = Dataset(np.zeros((11, 1)), labels, np.array([0, 2, 4, 6, 9, 10, 11]), tuple("abcdef"))
-    assert Objective(data, *resolve("NDCG@5", "official")).natively().varies().tolist() == [
+    assert Objective(data, "NDCG@5", "official").require_native().varies().tolist() == [
         False, False, True, True, False, False,
     ]  # fmt: skip
     # MAP sees no difference between labels 1 and 2, and from label 2 on only query d has both kinds.
-    assert Objective(data, *resolve("MAP", "official")).natively().varies().tolist() == [
+    assert Objective(data, "MAP", "official").require_native().varies().tolist() == [
         False, False, True, False, False, False,
     ]  # fmt: skip
-    strict = Convention(relevant_at=2)
-    assert Objective(data, *resolve("MAP", strict)).natively().varies().tolist() == [
+    strict = Convention(relevance_threshold=2)
+    assert Objective(data, "MAP", strict).require_native().varies().tolist() == [
         False, False, False, True, False, False,
     ]  # fmt: skip
     # Lists shorter than the cutoff count 0 whatever their order.
-    assert not Objective(data, *resolve("NDCG@5", "letor4")).natively().varies().any()
+    assert not Objective(data, "NDCG@5", "letor4").require_native().varies().any()
 
 
 def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,13 +179,13 @@ def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch)
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        objective = Objective(data, *resolve("NDCG@10", "official"))
+        objective = Objective(data, "NDCG@10", "official")
         found.append(objective.values(scores).tobytes() + objective.features().tobytes())
     assert found[0] == found[1]
 
 
 def test_scores_of_another_length_and_wrong_types_are_refused() -> None:
-    native = Objective(some(5), *resolve("MAP", "official")).natively()
+    native = Objective(some(5), "MAP", "official").require_native()
     with pytest.raises(ValueError, match="3 scores for"):
         native.values(np.zeros(3))
     with pytest.raises(TypeError):
@@ -192,8 +196,8 @@ def test_ids_are_needed_only_where_ties_want_them() -> None:
     data = some(6)
     nameless = Dataset(data.features, data.labels, data.offsets, data.query_ids)
     untied = np.arange(len(data), dtype=np.float64)
-    assert np.isfinite(Judge(nameless, "MAP", "trec_eval9").mean(untied))
+    assert np.isfinite(Objective(nameless, "MAP", "trec_eval9").mean(untied))
     with pytest.raises(ConventionError, match="needs document ids"):
-        Judge(nameless, "MAP", "trec_eval9").mean(np.zeros(len(data)))
+        Objective(nameless, "MAP", "trec_eval9").mean(np.zeros(len(data)))
     with pytest.raises(ConventionError, match="cannot be optimised"):
-        Objective(nameless, *resolve("MAP", "trec_eval9")).natively()
+        Objective(nameless, "MAP", "trec_eval9").require_native()

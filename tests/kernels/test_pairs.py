@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pippin.kernels.pairs import Pairs, grade
+from pippin.kernels.losses import Pairs, grade_labels
 
 F64 = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def drawn(seed: int, top: int, grain: float | None) -> tuple[Pairs, F64]:
     scores = random.normal(size=len(labels)) * 2
     if grain is not None:  # ties, and margins of exactly 1
         scores = np.round(scores / grain) * grain
-    return Pairs(grade(labels, offsets)[0], offsets, random.uniform(0.5, 2, len(sizes))), scores
+    return Pairs(grade_labels(labels, offsets)[0], offsets, random.uniform(0.5, 2, len(sizes))), scores
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -68,7 +68,7 @@ def test_gradient_equals_finite_differences() -> None:
 
 def test_a_worked_query() -> None:
     offsets = np.array([0, 4])
-    levels, counts = grade(np.array([2, 0, 1, 1], np.int32), offsets)
+    levels, counts = grade_labels(np.array([2, 0, 1, 1], np.int32), offsets)
     data, scores = Pairs(levels, offsets, np.ones(1)), np.array([0.3, -0.1, 0.5, 0.0])
     lacks = [1 - 0.3 - 0.1, 1 - 0.3 + 0.5, 1 - 0.3 + 0.0, 1 - 0.5 - 0.1, 1 - 0.0 - 0.1]
     assert counts.tolist() == [5.0]
@@ -81,7 +81,7 @@ def test_a_worked_query() -> None:
 
 def test_levels_are_labels_without_gaps_and_pairs_are_counted() -> None:
     labels = np.array([5, 0, 5, 70, 1, 1, 9], np.int32)
-    levels, counts = grade(labels, np.array([0, 4, 4, 6, 7]))
+    levels, counts = grade_labels(labels, np.array([0, 4, 4, 6, 7]))
     assert levels.tolist() == [1, 0, 1, 2, 0, 0, 0]
     assert counts.tolist() == [5, 0, 0, 0]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pippin.kernels import native
-from pippin.kernels import significance as kernels
+from pippin.kernels import statistics as kernels
 
 FloatArray = NDArray[np.float64]
 MASK = (1 << 64) - 1

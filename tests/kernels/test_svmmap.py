@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pippin.kernels.svmmap import frank_wolfe_pass, most_violated
+from pippin.kernels.optimisers import frank_wolfe_pass, most_violated
 
 F64 = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pippin.errors import DataError
-from pippin.kernels.text import find_queries, format_numbers, leading_number, line_at, whole_number
+from pippin.kernels.text import find_queries, format_numbers, line_at, parse_leading_number, parse_number
 
 HARD = [
     "0", "-0", "0.0", "-0.0", "1.", ".5", "+1.5", "00012", "0.000000", "123456789012345678901234567890",
@@ -37,14 +37,14 @@ def bits(value: float) -> bytes:
 
 @pytest.mark.parametrize("text", HARD)
 def test_hard_numbers_are_correctly_rounded(text: str) -> None:
-    value = whole_number(text)
+    value = parse_number(text)
     assert value is not None
     assert bits(value) == bits(float(text))
 
 
 @given(st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})([eE][+-]?[0-9]{1,3})?", fullmatch=True))
 def test_any_decimal_is_read_as_python_reads_it(text: str) -> None:
-    value = whole_number(text)
+    value = parse_number(text)
     assert value is not None
     assert bits(value) == bits(float(text))
 
@@ -52,7 +52,7 @@ def test_any_decimal_is_read_as_python_reads_it(text: str) -> None:
 @given(st.integers(0, 10**7 - 1), st.integers(0, 10**8 - 1), st.integers(1, 8))
 def test_short_decimals_are_read_as_python_reads_them(whole: int, fraction: int, places: int) -> None:
     text = f"{whole}.{str(fraction).zfill(8)[:places]}"
-    value = whole_number(text)
+    value = parse_number(text)
     assert value is not None
     assert bits(value) == bits(float(text))
 
@@ -62,7 +62,7 @@ def test_short_decimals_are_read_as_python_reads_them(whole: int, fraction: int,
 @example(1e16)
 def test_written_numbers_read_back_the_same(value: float) -> None:
     written = format_numbers(np.array([value])).decode()
-    read = whole_number(written.strip())
+    read = parse_number(written.strip())
     assert read is not None
     assert bits(read) == bits(value)
     assert len(written.strip()) <= len(repr(value))
@@ -70,12 +70,12 @@ def test_written_numbers_read_back_the_same(value: float) -> None:
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
 def test_what_is_no_number_is_refused(text: str) -> None:
-    assert whole_number(text) is None
+    assert parse_number(text) is None
 
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "-Infinity", "+INF"])
 def test_special_words(text: str) -> None:
-    value = whole_number(text)
+    value = parse_number(text)
     assert value is not None
     assert math.isnan(value) if "n" in text.lower()[:4] and "nan" in text.lower() else value == float(text)
 
@@ -91,13 +91,13 @@ def test_special_words(text: str) -> None:
     ],
 )  # fmt: skip
 def test_leading_numbers_as_the_original_tools_read_them(text: str, c: float, perl: float) -> None:
-    assert leading_number(text) == c
-    assert leading_number(text, hexadecimal=False) == perl
+    assert parse_leading_number(text) == c
+    assert parse_leading_number(text, hexadecimal=False) == perl
 
 
 def test_leading_nan() -> None:
-    assert math.isnan(leading_number("nan(3)"))
-    assert math.isnan(leading_number("NaNaNa", hexadecimal=False))
+    assert math.isnan(parse_leading_number("nan(3)"))
+    assert math.isnan(parse_leading_number("NaNaNa", hexadecimal=False))
 
 
 def test_line_at_counts_newlines_before_the_byte() -> None:

@@ -15,17 +15,18 @@ from tests import warm
 from tests.warm import Done
 
 MEASURE = """
-from pippin.evaluation.measures import Kind, compute, register, rules
+from pippin.evaluation.measures import MeasureDefinition, register, rules
 
 
 def first(ranking, convention, measure):
-    return {factor} * compute("p", ranking, rules(ranking, convention, measure))
+    return {factor} * ranking.compute("p", rules(ranking, convention, measure))
 
 
-register(Kind("{name}", "{factor} times precision", "c * P", "a test", first, ("relevant_at",)))
+register(MeasureDefinition("{name}", "{factor} times precision", "c * P", "a test", first, ("relevance_threshold",)))
 """
 TOOL = """
-from pippin.evaluation.tools import OFFICIAL, Tool, register
+from pippin.evaluation.tools import Tool, register
+from pippin.evaluation.tools.classic import OFFICIAL
 
 register(Tool("{name}", "mine", "1", "a test", OFFICIAL.replace(empty={empty}), ("NDCG",)))
 """
@@ -69,7 +70,7 @@ def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: 
     return subprocess.run(done, cwd=cwd, env=known, capture_output=True, text=True, check=False)
 
 
-def said(done: Done) -> str:
+def query_tf(done: Done) -> str:
     """The one sentence of a command that was refused."""
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.plugins.strangers import MEASURE, TOOL, install, pippin, said, write
+from tests.plugins.strangers import MEASURE, TOOL, install, pippin, query_tf, write
 
-MINE = MEASURE.format(name="Mine", factor=10).replace('("relevant_at",))', '("relevant_at",), aliases=("my_own",))')
+MINE = MEASURE.format(name="Mine", factor=10).replace(
+    '("relevance_threshold",))', '("relevance_threshold",), aliases=("my_own",))'
+)
 EVAL = ("eval", "test.txt", "scores.txt", "-f", "csv")
 PROMISES = {"pippin.measures": {"Mine": "measured"}, "pippin.tools": {"mine": "tooled"}}
 MODULES = {"measured": MINE, "tooled": TOOL.format(name="mine", empty=1.0)}
@@ -28,7 +30,7 @@ def test_names_are_known_and_listed(tmp_path: Path, folder: Path) -> None:
         assert "5.0" in done.stdout
     assert "mine" in pippin("tools", "-f", "csv", cwd=folder, path=path).stdout
     assert "Mine" in pippin("measures", "-f", "csv", cwd=folder, path=path).stdout
-    assert "did you mean Mine@1" in said(pippin(*EVAL, "-m", "Mien@1", cwd=folder, path=path))
+    assert "did you mean Mine@1" in query_tf(pippin(*EVAL, "-m", "Mien@1", cwd=folder, path=path))
 
 
 def test_nothing_is_imported_for_names_that_are_known(tmp_path: Path, folder: Path) -> None:
@@ -36,7 +38,7 @@ def test_nothing_is_imported_for_names_that_are_known(tmp_path: Path, folder: Pa
     done = pippin(*EVAL, "-m", "NDCG@10", "-m", "MAP", "-t", "official", cwd=folder, path=path)
     assert (done.returncode, done.stderr) == (0, "")
     for command in (("tools",), ("measures",), ("rankers",), (*EVAL, "-t", "all"), (*EVAL, "-m", "Loud")):
-        assert "of bringer 1.0 (pippin." in said(pippin(*command, cwd=folder, path=path))
+        assert "of bringer 1.0 (pippin." in query_tf(pippin(*command, cwd=folder, path=path))
 
 
 def test_both_ways_at_once(tmp_path: Path, folder: Path) -> None:
@@ -53,35 +55,35 @@ def test_both_ways_at_once(tmp_path: Path, folder: Path) -> None:
         ("bad", "import no_such_thing", "cannot be loaded: No module named 'no_such_thing'"),
         ("bad:nothing", "", "cannot be loaded: AttributeError: module 'bad' has no attribute 'nothing'"),
         ("bad", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero (bad.py, line 1)"),
-        ("bad", "", "registers no measure of that name"),
+        ("bad", "", "does not register a measure of that name"),
         ("bad", MEASURE.format(name="NDCG", factor=1),
          "cannot be loaded: the measure 'NDCG' is registered twice: by bad (bringer 1.0)"),
     ],
 )  # fmt: skip
 def test_a_broken_plug_in_is_one_sentence(tmp_path: Path, folder: Path, value: str, text: str, sentence: str) -> None:
     path = install(tmp_path / "site", "bringer", {"pippin.measures": {"Mine": value}}, bad=text)
-    line = said(pippin(*EVAL, "-m", "Mine", cwd=folder, path=path))
+    line = query_tf(pippin(*EVAL, "-m", "Mine", cwd=folder, path=path))
     assert line == f"pippin: the plug-in 'Mine' of bringer 1.0 (pippin.measures: {value}) {sentence}"
 
 
 def test_a_promise_of_a_name_that_pippin_has(tmp_path: Path, folder: Path) -> None:
     path = install(tmp_path / "site", "bringer", {"pippin.tools": {"letor4": "tooled"}}, tooled="")
-    line = said(pippin("tools", cwd=folder, path=path))
-    assert line.endswith("of bringer 1.0 (pippin.tools: tooled) has the name of a tool that Pippin has itself")
+    line = query_tf(pippin("tools", cwd=folder, path=path))
+    assert line.endswith("of bringer 1.0 (pippin.tools: tooled) has the name of a built-in tool; rename it")
 
 
 def test_two_packages_with_one_name(tmp_path: Path, folder: Path) -> None:
     path = install(tmp_path / "site", "bringer", PROMISES, **MODULES)
     install(path, "other", {"pippin.tools": {"mine": "else_where"}}, else_where="")
-    line = said(pippin("tools", cwd=folder, path=path))
+    line = query_tf(pippin("tools", cwd=folder, path=path))
     assert "bringer 1.0" in line
     assert "other 1.0" in line
-    assert "uninstall one of the two" in line
+    assert "uninstall one of them" in line
 
 
 def test_a_set_of_features(tmp_path: Path, folder: Path) -> None:
     text = """
-    from pippin.collection.features import SETS, FeatureSet
+    from pippin.collections.features import SETS, FeatureSet
 
     SETS.register("few", FeatureSet("few", "two", "a test", ("title",), ("tf@title", "idf@title")))
     """

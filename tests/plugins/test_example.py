@@ -86,7 +86,7 @@ def test_evaluate_reconcile_and_compare(site: Path, own: ModuleType, tmp_path: P
     shown = run(site, tmp_path, "eval", str(test), "a", "-m", "PairAccuracy", "-t", "all", "-f", "csv").stdout
     assert "shop" in shown
     assert "trec_eval9" in shown
-    told = run(site, tmp_path, "reconcile", str(test), "a", "-m", "P@2", "--from", "official", "--to", "shop").stdout
+    told = run(site, tmp_path, "reconcile", str(test), "a", "-m", "P@2", "-t", "official,shop").stdout
     assert "relevance level" in told
     compared = run(site, tmp_path, "compare", str(test), "a", "b", "-m", "PairAccuracy", "-t", "shop").stdout
     assert "PairAccuracy" in compared

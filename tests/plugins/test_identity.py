@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.bench.small import write_folds
-from tests.plugins.strangers import MEASURE, TOOL, pippin, said
+from tests.benchmarks.small import write_folds
+from tests.plugins.strangers import MEASURE, TOOL, pippin, query_tf
 from tests.warm import python
 
 RANKER = """
@@ -40,7 +40,7 @@ class Mine(Ranker):
 """
 FEATURE = """
 import numpy as np
-from pippin.collection.features import FEATURES, SETS, FeatureSet, feature
+from pippin.collections.features import FEATURES, SETS, FeatureSet, feature
 
 
 def boosted(k1):
@@ -133,8 +133,10 @@ def test_a_model_of_the_bench_ranks(tmp_path: Path, folds: Path) -> None:
     bench(tmp_path, folds, "--import", "mine")
     model = next((tmp_path / "results" / "cells").rglob("model.json"))
     arguments = ("rank", str(model), str(folds / "Fold1" / "test.txt"))
-    line = said(pippin(*arguments, cwd=tmp_path))
-    assert re.search(r"its ranker 'mine' is a plug-in's \(mine\.py \w{16}\): install it, or give --import", line)
+    line = query_tf(pippin(*arguments, cwd=tmp_path))
+    assert re.search(
+        r"its ranker 'mine' comes from a plugin \(mine\.py \w{16}\): install it, or name its module with --import", line
+    )
     done = pippin(*arguments, "--import", "mine", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == len(Path(arguments[2]).read_text().splitlines())
@@ -144,7 +146,7 @@ def test_a_worker_with_another_plug_in_refuses(tmp_path: Path, folds: Path) -> N
     (tmp_path / "mine.py").write_text(RANKER.format(column="int(__import__('os').getpid())", sign=1))
     done = pippin("bench", str(folds), "--ranker", "mine", "--tool", "official", "--import", "mine", cwd=tmp_path)
     assert done.returncode == 1
-    assert re.search(r"this worker has ranker mine \w{16}, and the plan was made with \w{16}", done.stderr)
+    assert re.search(r"this worker has ranker mine \w{16}, but the plan was made with \w{16}", done.stderr)
 
 
 def collection(folder: Path) -> Path:
@@ -187,8 +189,9 @@ def identity(folder: Path, features: str) -> str:
     """The identity of the data set, as the bench asks for it."""
     code = (
         "from pippin.plugins import load_modules\nload_modules(['mine.py'])\n"
-        "from pippin.collection.build import Recipe, identity\nfrom pippin.collection.named import open_collection\n"
-        f"print(identity(open_collection('fruits'), Recipe(features={features!r})))"
+        "from pippin.collections.build import BuildOptions, identity\n"
+        "from pippin.collections.sources import open_collection\n"
+        f"print(identity(open_collection('fruits'), BuildOptions(features={features!r})))"
     )
     return python(code, folder).stdout
 
@@ -198,7 +201,7 @@ def test_a_build_is_not_resumed_with_other_features(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FEATURE.format(k1=1, texts=("boost@text",)))
     before = build(tmp_path, "boost@text")["lines"]
     stopped = (
-        "import sys, pippin.collection.build as room\nfrom pippin.cli.main import main\nroom._move = None\n"
+        "import sys, pippin.collections.build as room\nfrom pippin.cli.main import main\nroom._move = None\n"
         "main('build fruits -o built --features boost@text --folds 3 --no-meta -q --import mine.py'.split())"
     )
     assert "'NoneType' object is not callable" in python(stopped, tmp_path).stderr

@@ -9,7 +9,7 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers.base import Ranker
 
 Fold = tuple[Dataset, Dataset, Dataset]
@@ -27,13 +27,13 @@ def folds(shared: Path, name: str, work: Path) -> Iterator[Fold]:
 
 
 def five_fold_means(
-    given: Iterator[Fold], learn: Callable[[Dataset, Dataset], Ranker], asked: list[tuple[str, str]]
+    given: Iterator[Fold], fit_checked: Callable[[Dataset, Dataset], Ranker], asked: list[tuple[str, str]]
 ) -> list[float]:
     """The mean over folds of each (measure, convention) on the test sets."""
     rows = []
     for train, valid, test in given:
-        scores = learn(train, valid).predict(test)
-        rows.append([Judge(test, measure, convention).mean(scores) for measure, convention in asked])
+        scores = fit_checked(train, valid).predict(test)
+        rows.append([Objective(test, measure, convention).mean(scores) for measure, convention in asked])
     return [float(value) for value in np.mean(rows, axis=0)]
 
 

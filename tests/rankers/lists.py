@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import models
-from pippin.rankers.parts.network import NetworkRanker
+from pippin.rankers.networks import NetworkRanker
 
 F64 = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def planted(seed: int, interaction: bool = False, queries: int = 60, size: int =
 
 
 def ndcg(model: NetworkRanker, data: Dataset) -> float:
-    return Judge(data, "NDCG", "official").mean(model.predict(data))
+    return Objective(data, "NDCG", "official").mean(model.predict(data))
 
 
 def with_constant_query(data: Dataset) -> Dataset:
@@ -69,7 +69,7 @@ def check_laws(model: NetworkRanker, work: Path) -> None:
     model.fit(train, eval_set=valid)
     assert np.array_equal(train.features, before)
     scores = model.predict(valid)
-    assert Judge(valid, model.measure, model.convention).mean(scores) == max(model.curve_)
+    assert Objective(valid, model.measure, model.convention).mean(scores) == max(model.curve_)
     models.save(model, work / "first")
     again = models.load(work / "first")
     assert np.array_equal(again.predict(valid), scores)
@@ -87,10 +87,11 @@ def check_laws(model: NetworkRanker, work: Path) -> None:
 
 def check_parameters(kind: type[NetworkRanker], **bad: Any) -> None:
     """Each bad value gets a sentence that names its parameter."""
-    common = {"rate": 0.0, "decay": -1.0, "rounds": 0, "patience": 0, "batch": 0, "layers": -1, "units": 0,
-              "activation": "step", "standardise": "no", "seed": -1}  # fmt: skip
+    common = {"learning_rate": 0.0, "weight_decay": -1.0, "rounds": 0, "early_stopping_rounds": 0, "batch_size": 0,
+              "hidden_layers": -1, "hidden_units": 0,
+              "activation": "step", "standardize": "no", "seed": -1}  # fmt: skip
     for name, value in {**common, **bad}.items():
-        with pytest.raises(ValueError, match=f"^{kind.name}: {name} is "):
+        with pytest.raises(ValueError, match=f"^{kind.name}: {name} must be "):
             kind(**{name: value}).fit(planted(1))
 
 
@@ -111,5 +112,5 @@ def five_fold_means(
     rows = []
     for train, valid, test in folds(shared, name, work):
         scores = model.fit(train, eval_set=valid).predict(test)
-        rows.append([Judge(test, measure, convention).mean(scores) for measure, convention in asked])
+        rows.append([Objective(test, measure, convention).mean(scores) for measure, convention in asked])
     return [float(value) for value in np.mean(rows, axis=0)]

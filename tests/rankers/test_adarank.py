@@ -13,21 +13,21 @@ from tests.rankers.planted import fold, planted, queries
 
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import models
-from pippin.rankers.adarank import AdaRank, choose, reweigh
+from pippin.rankers.adarank import AdaRank, select_weak_ranker, update_query_weights
 
 VALUES = np.array([1.0, 0.5, 0.25, 0.0])
 
 
 def test_the_worked_example() -> None:
     table = np.stack((VALUES, np.zeros(4)))
-    chosen, alpha, perfect = choose(table, np.full(4, 0.25), np.array([True, True]), -1)
+    chosen, alpha, perfect = select_weak_ranker(table, np.full(4, 0.25), np.array([True, True]), -1)
     assert (chosen, perfect) == (0, False)
     rho = (1 + 0.5 + 0.25) / 4
     assert alpha == pytest.approx(0.5 * math.log((1 + rho) / (1 - rho)), abs=1e-15)
     assert alpha == pytest.approx(0.469135, abs=5e-7)
-    paper, cumulative = (reweigh(np.full(4, 0.25), VALUES, alpha, how) for how in ("paper", "cumulative"))
+    paper, cumulative = (update_query_weights(np.full(4, 0.25), VALUES, alpha, how) for how in ("paper", "cumulative"))
     assert paper.round(6).tolist() == [0.133618, 0.220299, 0.282870, 0.363212]
     assert cumulative.round(6).tolist() == [0.189227, 0.239251, 0.269023, 0.302500]
 
@@ -35,15 +35,15 @@ def test_the_worked_example() -> None:
 def test_choosing_respects_bans_and_meets_perfection() -> None:
     table = np.array([[0.9, 0.9], [0.1, 0.1], [1.0, 1.0], [0.0, 0.0]])
     weights, every = np.full(2, 0.5), np.full(4, True)
-    assert choose(table, weights, every, -1) == (2, 0.5 * math.log(2e12), True)
-    assert choose(table, weights, every, 1)[0] == 0
-    assert choose(table, weights, np.array([True, True, False, True]), 0)[0] == 3
-    assert choose(table, weights, np.array([True, True, False, False]), 0)[0] == -1
+    assert select_weak_ranker(table, weights, every, -1) == (2, 0.5 * math.log(2e12), True)
+    assert select_weak_ranker(table, weights, every, 1)[0] == 0
+    assert select_weak_ranker(table, weights, np.array([True, True, False, True]), 0)[0] == 3
+    assert select_weak_ranker(table, weights, np.array([True, True, False, False]), 0)[0] == -1
 
 
 def brute(data: Any, rounds: int, how: str) -> list[tuple[int, float]]:
-    """AdaRank as the paper writes it, by Judge alone, upwards only."""
-    judge = Judge(data, "MAP", "official")
+    """AdaRank as the paper writes it, by Objective alone, upwards only."""
+    judge = Objective(data, "MAP", "official")
     features = data.features.shape[1]
     values = [judge.values(data.features[:, f].astype(np.float64)) for f in range(features)]
     weights, scores, found = np.full(data.queries, 1 / data.queries), np.zeros(len(data)), []
@@ -60,7 +60,7 @@ def brute(data: Any, rounds: int, how: str) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize("how", ["paper", "cumulative"])
-def test_it_does_what_a_plain_loop_does(how: str) -> None:
+def test_it_equals_a_plain_loop(how: str) -> None:
     data = planted(1, count=25)
     model = AdaRank(rounds=4, weighting=how, measure="MAP", directions="descending").fit(data)
     for one, (feature, alpha) in zip(model.rounds_, brute(data, 4, how), strict=True):
@@ -93,7 +93,7 @@ def test_what_a_convention_changes() -> None:
     assert left_out.coef_.tobytes() == AdaRank(measure="NDCG@5", rounds=30).fit(without).coef_.tobytes()
     mixed = queries([[0, 1, 2], [0, 1, 0, 2, 1, 0]] * 6, data.features[:54])
     short, as_is = (
-        AdaRank(measure="NDCG@5", convention=Convention(short=short), rounds=20).fit(mixed)
+        AdaRank(measure="NDCG@5", convention=Convention(short_lists=short), rounds=20).fit(mixed)
         for short in ("zero", "keep")
     )
     assert (short.coef_ != as_is.coef_).any()
@@ -106,15 +106,17 @@ def test_ranklib_stops_where_training_falls() -> None:
     assert all(after + 0.002 > before for before, after in pairwise(values))
 
 
-def test_a_linear_truth_is_found_in_both_directions() -> None:
+def test_a_linear_ranking_is_learned_in_both_directions() -> None:
     train, test = planted(4), planted(5)
     model = AdaRank(directions="both").fit(train, eval_set=planted(6))
-    assert Judge(test, "MAP", "official").mean(model.predict(test)) > 0.95
+    assert Objective(test, "MAP", "official").mean(model.predict(test)) > 0.95
     assert model.coef_[0] > 0 > model.coef_[1]
     upwards = AdaRank(directions="descending").fit(train)
     assert (upwards.coef_ >= 0).all()
     crossed = planted(4, interaction=True)
-    assert Judge(crossed, "NDCG@5", "official").mean(AdaRank(directions="both").fit(crossed).predict(crossed)) < 0.98
+    assert (
+        Objective(crossed, "NDCG@5", "official").mean(AdaRank(directions="both").fit(crossed).predict(crossed)) < 0.98
+    )
 
 
 def test_a_perfect_feature_ends_training() -> None:
@@ -141,20 +143,20 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"weighting": "x"}, DataError, "weighting is cumulative or paper"),
-        ({"directions": "x"}, DataError, "directions is both or descending"),
-        ({"stop": "x"}, DataError, "stop is patience or ranklib"),
-        ({"rounds": 0}, DataError, "rounds is at least 1"),
+        ({"weighting": "x"}, DataError, "weighting must be cumulative or paper"),
+        ({"directions": "x"}, DataError, "directions must be both or descending"),
+        ({"stop": "x"}, DataError, "stop must be validation or ranklib"),
+        ({"rounds": 0}, DataError, "rounds must be at least 1"),
         ({"measure": "DCG@5"}, ConventionError, "needs a measure between 0 and 1"),
     ],
 )
-def test_bad_parameters_are_said(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         AdaRank(**parameters).fit(planted(1))
 
 
-def test_constant_features_are_said() -> None:
-    with pytest.raises(DataError, match="constant in every query"):
+def test_constant_features_are_refused() -> None:
+    with pytest.raises(DataError, match="constant within every query"):
         AdaRank().fit(queries([[1, 0], [0, 1]], np.array([[1.0], [1.0], [2.0], [2.0]])))
 
 
@@ -163,7 +165,7 @@ def mean_map(shared: Path, name: str, tool: str, measure: str) -> float:
     for number in range(1, 6):
         train, valid, test = fold(shared, name, number)
         model = AdaRank(measure=measure, convention=tool, directions="descending").fit(train, eval_set=valid)
-        values.append(Judge(test, "MAP", tool).mean(model.predict(test)))
+        values.append(Objective(test, "MAP", tool).mean(model.predict(test)))
     return float(np.mean(values))
 
 

@@ -22,10 +22,10 @@ from tests.rankers.lists import (
 
 from pippin.data.dataset import Dataset
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.objective import Judge
-from pippin.kernels.listwise import approx_ndcg, cross_entropy
-from pippin.rankers.approxndcg import ApproxNDCG, smooth_parts
-from pippin.rankers.listnet import chances
+from pippin.evaluation.objective import Objective
+from pippin.kernels.losses import approx_ndcg, cross_entropy
+from pippin.rankers.approxndcg import ApproxNDCG, gains_and_scales
+from pippin.rankers.listnet import top_one_probabilities
 
 
 def smooth_ranks(scores: F64, alpha: float) -> F64:
@@ -43,7 +43,7 @@ def discounts(ranks: F64, discount: str) -> F64:
 
 def test_the_worked_example() -> None:
     assert smooth_ranks(SCORES, 10.0).round(6).tolist() == [1.946209, 3.710600, 1.128368, 3.214823]
-    gains, scales = smooth_parts(ONE, Convention())
+    gains, scales = gains_and_scales(ONE, Convention())
     assert gains.tolist() == [3, 0, 1, 1]
     assert (1 / scales).round(6).tolist() == [4.130930]
     assert (-approx_ndcg(SCORES, ONE.offsets, gains, scales, 10.0)[0]).round(6).tolist() == [0.804648]
@@ -53,7 +53,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("alpha", [1.0, 10.0])
 def test_the_gradient_is_that_of_the_value(discount: str, alpha: float) -> None:
     data, scores = drawn(1)
-    gains, scales = smooth_parts(data, Convention(discount=discount))
+    gains, scales = gains_and_scales(data, Convention(discount=discount))
     losses, gradient = approx_ndcg(scores, data.offsets, gains, scales, alpha, discount)
     for query, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
         worth = gains[begin:end] @ discounts(smooth_ranks(scores[begin:end], alpha), discount) if end > begin else 0.0
@@ -69,8 +69,8 @@ def test_the_gradient_is_that_of_the_value(discount: str, alpha: float) -> None:
 def test_sharp_ranks_give_ndcg_itself(tool: str) -> None:
     data, _ = drawn(2)
     scores = np.random.default_rng(5).permutation(len(data)).astype(float)
-    judge = Judge(data, "NDCG", tool)
-    gains, scales = smooth_parts(data, judge.convention)
+    judge = Objective(data, "NDCG", tool)
+    gains, scales = gains_and_scales(data, judge.convention)
     values = -approx_ndcg(scores, data.offsets, gains, scales, 1e4, judge.convention.discount)[0]
     kept = np.diff(data.offsets) > 0
     kept[kept] = np.maximum.reduceat(data.labels, data.offsets[:-1][kept]) > 0
@@ -78,34 +78,34 @@ def test_sharp_ranks_give_ndcg_itself(tool: str) -> None:
 
 
 def test_labels_above_the_top_gain_nothing() -> None:
-    gains, _ = smooth_parts(ONE, Convention(top_label=1))
+    gains, _ = gains_and_scales(ONE, Convention(max_valid_label=1))
     assert gains.tolist() == [0, 0, 1, 1]
 
 
 def test_a_query_that_gains_nothing_has_no_slope() -> None:
     data = Dataset(np.zeros((3, 1)), np.zeros(3, np.int32), np.array([0, 3]), ("q",))
-    gains, scales = smooth_parts(data, Convention())
+    gains, scales = gains_and_scales(data, Convention())
     assert scales.tolist() == [0]
     assert not approx_ndcg(np.arange(3.0), data.offsets, gains, scales, 1.0)[1].any()
 
 
 def test_the_first_rounds_are_listnets() -> None:
-    cost = ApproxNDCG(warm=2)._cost(ONE, 0)
-    listnet = cross_entropy(SCORES, ONE.offsets, chances(LABELS, ONE.offsets))[1]
+    cost = ApproxNDCG(warmup_rounds=2)._cost(ONE, 0)
+    listnet = cross_entropy(SCORES, ONE.offsets, top_one_probabilities(LABELS, ONE.offsets))[1]
     assert np.array_equal(cost(SCORES, 1), listnet)
     assert not np.array_equal(cost(SCORES, 2), listnet)
 
 
 @pytest.mark.parametrize("layers", [0, 1])
 def test_laws(layers: int, tmp_path: Path) -> None:
-    check_laws(ApproxNDCG(layers=layers, rounds=20, warm=5), tmp_path)
+    check_laws(ApproxNDCG(hidden_layers=layers, rounds=20, warmup_rounds=5), tmp_path)
 
 
-def test_bad_parameters() -> None:
-    check_parameters(ApproxNDCG, alpha=0.0, warm=-1)
+def test_invalid_parameters_are_refused() -> None:
+    check_parameters(ApproxNDCG, alpha=0.0, warmup_rounds=-1)
 
 
-def test_a_planted_truth_is_found() -> None:
+def test_a_known_ranking_is_learned() -> None:
     model = ApproxNDCG(rounds=150, measure="NDCG").fit(planted(1, queries=200), eval_set=planted(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.15)

@@ -10,7 +10,7 @@ from pippin.errors import UnknownName
 from pippin.rankers import BestFeature
 
 
-def test_a_feature_that_was_named_is_taken_though_another_is_better() -> None:
+def test_a_named_feature_is_used_even_if_another_is_better() -> None:
     features = np.array([[0.1, 3.0], [0.9, 2.0], [0.2, 1.0], [0.8, 4.0]])
     data = Dataset(features, np.array([0, 1, 0, 1], np.int32), np.array([0, 2, 4]), ("a", "b"), None, ("good", "bad"))
     assert BestFeature().fit(data).feature_ == 0

@@ -13,9 +13,9 @@ from tests.rankers.test_estimators import planted
 import pippin
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import Chain, models
-from pippin.rankers.steps.tournament import Tournament, paired
+from pippin.rankers.steps.tournament import Tournament, make_pair_lists
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +37,11 @@ def duels(data: Dataset) -> Chain:
 
 def test_pairs_are_lists_of_two_in_both_orders() -> None:
     data = Dataset(np.array([[1.0], [2.0], [3.0]]), np.array([0, 2, 1], np.int32), np.array([0, 3]), ("q",))
-    made = paired(data, 10, np.random.default_rng(0))
+    made = make_pair_lists(data, 10, np.random.default_rng(0))
     assert np.asarray(made.features).tolist() == [[2, 1], [1, 2], [2, 3], [3, 2], [3, 1], [1, 3]]
     assert made.labels.tolist() == [1, 0] * 3
     assert made.feature_names == ("first:1", "second:1")
-    assert paired(data, 2, np.random.default_rng(0)).queries == 2
+    assert make_pair_lists(data, 2, np.random.default_rng(0)).queries == 2
 
 
 def test_all_meet_all_and_points_are_summed(duels: Chain, test: Dataset) -> None:
@@ -49,7 +49,7 @@ def test_all_meet_all_and_points_are_summed(duels: Chain, test: Dataset) -> None
     assert isinstance(step, Tournament)
     table, scores = np.asarray(test.features), duels.predict(test)
     assert step.comparisons_ == test.queries * 9 * 8 // 2
-    rest = step.models_[0]
+    rest = step.estimators_[0]
     for start, end in [*pairwise(test.offsets.tolist())][:3]:
         points = dict.fromkeys(range(start, end), 0.0)
         for a, b in combinations(range(start, end), 2):
@@ -60,14 +60,14 @@ def test_all_meet_all_and_points_are_summed(duels: Chain, test: Dataset) -> None
         assert np.allclose(scores[start:end], list(points.values()))
 
 
-def test_a_sort_asks_for_n_log_n_pairs_and_is_a_sort(duels: Chain, data: Dataset, test: Dataset) -> None:
+def test_a_merge_sort_takes_n_log_n_comparisons(duels: Chain, data: Dataset, test: Dataset) -> None:
     model = pippin.train(data, "tournament(sort) > mart(rounds=30)")
     assert isinstance(model, Chain)
     step, scores = model.step_, model.predict(test)
     assert isinstance(step, Tournament)
     assert 0 < step.comparisons_ <= test.queries * (9 * ceil(log2(9)) - 2 ** ceil(log2(9)) + 1)
-    rest, table = step.models_[0], np.asarray(test.features)
-    judge = Judge(test, "NDCG@10", "official")
+    rest, table = step.estimators_[0], np.asarray(test.features)
+    judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(scores) > 0.9
     linear = pippin.train(data, "tournament(sort) > ranksvm")  # transitive: a sort has one answer
     assert isinstance(linear, Chain)
@@ -83,7 +83,7 @@ def test_a_sort_asks_for_n_log_n_pairs_and_is_a_sort(duels: Chain, data: Dataset
     assert rest.feature_names_ == tuple(f"{side}:{i}" for side in ("first", "second") for i in range(1, 7))
 
 
-def test_a_tournament_is_saved_and_told_its_queries(duels: Chain, test: Dataset) -> None:
+def test_a_tournament_is_saved_and_needs_queries(duels: Chain, test: Dataset) -> None:
     loaded = models.from_bytes(models.to_bytes(duels), "model")
     assert np.array_equal(loaded.predict(test), duels.predict(test))
     with pytest.raises(DataError, match="together"):
@@ -96,7 +96,9 @@ def test_a_tournament_is_saved_and_told_its_queries(duels: Chain, test: Dataset)
 @pytest.fixture(scope="module")
 def context(data: Dataset) -> Chain:
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    model = pippin.train(data, "attention(rounds=40,width=8,units=8,blocks=2) > listnet", valid=planted(8, 9, seed=1))
+    model = pippin.train(
+        data, "attention(rounds=40,d_model=8,d_ff=8,n_layers=2) > listnet", valid=planted(8, 9, seed=1)
+    )
     assert isinstance(model, Chain)
     return model
 
@@ -112,27 +114,26 @@ def test_attention_does_not_look_at_the_order_of_documents(context: Chain, test:
     assert np.array_equal(changed[9:], context.predict(test)[9:])
 
 
-def test_numpy_and_torch_have_one_encoder(context: Chain, test: Dataset) -> None:
+def test_numpy_and_torch_encode_equally(context: Chain, test: Dataset) -> None:
     import torch
 
-    from pippin.rankers.parts.attention_training import Training
-    from pippin.rankers.steps.attention import Attention
+    from pippin.rankers.steps.attention import Attention, Training
 
     step = context.step_
     assert isinstance(step, Attention)
     offsets = np.array([0, 9, 14])  # of two sizes, so that one is padded
     table = np.asarray(test.features)[:14]
-    training = Training(step._standardised(table), offsets, np.zeros(14), step.weights_, step)
+    training = Training(step._standardize(table), offsets, np.zeros(14), step.weights_, step)
     rows, there = np.array([[*range(9)], [*range(9, 14), 9, 9, 9, 9]]), np.arange(9) < np.array([[9], [5]])
     with torch.no_grad():
-        theirs = training.scores(training.table[torch.from_numpy(rows)], torch.from_numpy(there), dropping=False)
-    assert np.allclose(theirs.numpy()[there], step._own_scores(table, offsets), atol=1e-4)
+        theirs = training.scores(training.table[torch.from_numpy(rows)], torch.from_numpy(there), training=False)
+    assert np.allclose(theirs.numpy()[there], step._training_scores(table, offsets), atol=1e-4)
 
 
 def test_attention_learns_and_is_the_same_again(context: Chain, data: Dataset, test: Dataset) -> None:
-    assert Judge(test, "NDCG@10", "official").mean(context.predict(test)) > 0.9
-    text = "attention(rounds=3,width=4,units=4) > listnet(rounds=5)"
+    assert Objective(test, "NDCG@10", "official").mean(context.predict(test)) > 0.9
+    text = "attention(rounds=3,d_model=4,d_ff=4) > listnet(rounds=5)"
     one, two = (models.to_bytes(pippin.train(data, text)) for _ in range(2))
     assert one == two
     with pytest.raises(DataError, match="multiple of heads"):
-        pippin.train(data, "attention(width=5) > listnet")
+        pippin.train(data, "attention(d_model=5) > listnet")

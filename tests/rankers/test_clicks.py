@@ -9,14 +9,13 @@ import pytest
 from tests.rankers.test_estimators import planted
 
 import pippin
-from pippin.clicks.models import examination
+from pippin.clicks.simulation import examination
 from pippin.data.dataset import Dataset
-from pippin.deploy.turning import form_of
 from pippin.errors import DataError, UnknownName
-from pippin.forms.arithmetic import score
+from pippin.models.scoring import score_reference
 from pippin.rankers import models
-from pippin.rankers.parts.preferred import clicked
 from pippin.rankers.steps.clicks import Clicks
+from pippin.rankers.training_data import from_clicks
 
 LINES = ("clicks(ips,sessions=20) > ranksvm", "clicks(pairwise,sessions=20) > lambdamart(rounds=5)",
          "pca(3) > clicks(naive,sessions=20) > ranksvm",
@@ -41,8 +40,8 @@ def test_a_line_is_trained_saved_and_comes_again(text: str, data: Dataset, valid
     loaded = pippin.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(data), model.predict(data))
     assert models.to_bytes(loaded) == models.to_bytes(model)
-    assert np.allclose(score(form_of(model), np.asarray(data.features)), model.predict(data))
-    assert any("clicks on" in sentence for sentence in loaded.words_of_model())  # type: ignore[attr-defined]
+    assert np.allclose(score_reference(model.to_model(), np.asarray(data.features)), model.predict(data))
+    assert any("clicks on" in sentence for sentence in loaded.describe())  # type: ignore[attr-defined]
 
 
 def test_another_seed_has_other_clicks(data: Dataset) -> None:
@@ -52,12 +51,12 @@ def test_another_seed_has_other_clicks(data: Dataset) -> None:
 
 def test_the_step_is_its_log_by_hand(data: Dataset) -> None:
     step = Clicks(sessions=20, eta=0.5, propensities=0.7)
-    by_hand = pippin.rankers.RankSVM().fit(clicked(data, step.log(data), propensities=examination(10, 0.7)))
+    by_hand = pippin.rankers.RankSVM().fit(from_clicks(data, step.log(data), propensities=examination(10, 0.7)))
     model = pippin.train(data, "clicks(sessions=20,eta=0.5,propensities=0.7) > ranksvm")
     assert np.array_equal(model.predict(data), by_hand.predict(data))
 
 
-def test_clicks_know_the_training_labels_and_no_others(data: Dataset, valid: Dataset) -> None:
+def test_clicks_use_training_labels_only(data: Dataset, valid: Dataset) -> None:
     """A ranker without rounds looks at no validation label, and nothing at all at a test label."""
     rng = np.random.default_rng(3)
     mixed = Dataset(valid.features, rng.permutation(valid.labels), valid.offsets, valid.query_ids)
@@ -68,13 +67,13 @@ def test_clicks_know_the_training_labels_and_no_others(data: Dataset, valid: Dat
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("clicks(magic) > ranksvm", "clicks: debias is ips or pairwise or naive"),
-    ("clicks(propensities=guess) > ranksvm", "clicks: propensities is em or swaps or regression or true"),
-    ("clicks(people=pbn) > ranksvm", "did you mean pbm"), ("clicks(noise=1) > ranksvm", "noise is a chance"),
-    ("clicks(swaps=0,sessions=20) > ranksvm", "stood at the same ranks all the time"),
-    ("clicks(swaps=2) > ranksvm", "swaps is at most 1"),
-    ("clicks > mart", "mart learns from labels and not from pairs"),
+    ("clicks(magic) > ranksvm", "clicks: debias must be ips or pairwise or naive"),
+    ("clicks(propensities=guess) > ranksvm", "clicks: propensities must be em or swaps or regression or true"),
+    ("clicks(click_model=pbn) > ranksvm", "did you mean pbm"), ("clicks(noise=1) > ranksvm", "noise must be at least"),
+    ("clicks(swap_rate=0,sessions=20) > ranksvm", "shown at the same ranks all the time"),
+    ("clicks(swap_rate=2) > ranksvm", "swap_rate must be at most 1"),
+    ("clicks > mart(rounds=5)", "mart does not support preference pairs"),
 ])  # fmt: skip
-def test_what_makes_no_sense_is_told(data: Dataset, text: str, words: str) -> None:
+def test_invalid_arguments_are_refused(data: Dataset, text: str, words: str) -> None:
     with pytest.raises((DataError, UnknownName), match=words):
         pippin.train(data, text)

@@ -14,13 +14,13 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.objective import Judge, Objective, resolve
-from pippin.kernels.coordinate import ascend, rescore
+from pippin.evaluation.objective import Objective
+from pippin.kernels.optimisers import ascend, rescore
 from pippin.rankers import models
 from pippin.rankers.coordinate_ascent import CoordinateAscent
 
 F64 = NDArray[np.float64]
-QUICK: dict[str, Any] = {"restarts": 2, "steps": 15}
+QUICK: dict[str, Any] = {"n_restarts": 2, "line_steps": 15}
 NDCG: dict[str, Any] = {"measure": "NDCG@10", **QUICK}
 
 
@@ -32,8 +32,8 @@ def coarse(seed: int, count: int = 12, size: int = 9, features: int = 4, labels:
 
 
 def plain_pass(data: Dataset, order: list[int], weights: F64, measure: str, convention: Any, steps: int) -> F64:
-    """One pass of coordinate ascent as one would write it, with Judge for every step."""
-    judge = Judge(data, measure, convention)
+    """One pass of coordinate ascent as one would write it, with Objective for every step."""
+    judge = Objective(data, measure, convention)
     weights = weights.copy()
     scores = sum((w * data.features[:, f] for f, w in enumerate(weights)), np.zeros(len(data)))
     total = float(np.cumsum(judge.values(scores))[-1])
@@ -62,7 +62,7 @@ def plain_pass(data: Dataset, order: list[int], weights: F64, measure: str, conv
 def test_a_pass_equals_trying_every_step(measure: str, tool: str) -> None:
     for seed in range(3):
         data = coarse(seed, labels=2 if tool in ("catboost", "xgboost-") else 3)
-        objective = Objective(data, *resolve(measure, tool)).natively()
+        objective = Objective(data, measure, tool).require_native()
         columns = np.ascontiguousarray(data.features.T)
         order = list(np.random.default_rng(seed).permutation(4))
         weights = np.random.default_rng(seed).dirichlet(np.ones(4), 1)
@@ -70,7 +70,15 @@ def test_a_pass_equals_trying_every_step(measure: str, tool: str) -> None:
         every = np.arange(data.queries)
         scores, _ = rescore(objective, every, columns, weights)
         ascend(
-            objective, every, columns, np.array([order], np.int32), weights, scores, steps=12, exact=False, nonneg=False
+            objective,
+            every,
+            columns,
+            np.array([order], np.int32),
+            weights,
+            scores,
+            steps=12,
+            exact=False,
+            nonneg=False,
         )
         assert weights[0] == pytest.approx(expected, abs=1e-12)
 
@@ -79,7 +87,7 @@ def test_long_lists_with_many_labels_equal_trying_every_step() -> None:
     rng = np.random.default_rng(3)
     found = [list(rng.integers(0, 5, 60)) for _ in range(6)]
     data = queries(found, rng.random((360, 3)))
-    objective = Objective(data, *resolve("NDCG@10", "official")).natively()
+    objective = Objective(data, "NDCG@10", "official").require_native()
     weights = np.full((1, 3), 1 / 3)
     expected = plain_pass(data, [2, 0, 1], weights[0], "NDCG@10", "official", 25)
     every, columns = np.arange(6), np.ascontiguousarray(data.features.T)
@@ -92,7 +100,7 @@ def test_long_lists_with_many_labels_equal_trying_every_step() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_exact_search_finds_the_best_stretch_between_crossings(seed: int) -> None:
     data = coarse(seed)
-    objective = Objective(data, *resolve("NDCG@5", "official")).natively()
+    objective = Objective(data, "NDCG@5", "official").require_native()
     every, columns = np.arange(data.queries), np.ascontiguousarray(data.features.T)
     query = data.qid()
     for f in range(4):
@@ -117,7 +125,7 @@ def test_the_exact_search_finds_the_best_stretch_between_crossings(seed: int) ->
 @pytest.mark.parametrize("measure", ["NDCG@10", "MAP", "ERR@5", "P@3"])
 def test_the_measure_never_falls(measure: str, line: str) -> None:
     data = planted(1, count=20, interaction=True)
-    model = CoordinateAscent(measure=measure, line=line, tolerance=0.0, passes=4, **QUICK).fit(data)
+    model = CoordinateAscent(measure=measure, line_search=line, tol=0.0, max_iter=4, **QUICK).fit(data)
     for climb in model.climbs_:
         assert all(after >= before for before, after in pairwise(climb))
     assert any(climb[-1] > climb[0] for climb in model.climbs_)
@@ -134,7 +142,7 @@ def test_what_a_convention_cannot_change() -> None:
     """§0.3: what empty queries count changes not a bit; "yahoo" and "ranklib" give one model."""
     train, valid = emptied(planted(2), 9), emptied(planted(3), 5)
     conventions: list[str | Convention] = ["yahoo", "ranklib"]
-    conventions += [Convention(ties="input", empty=empty, ideal="list") for empty in (0.5, None)]
+    conventions += [Convention(ties="input", empty=empty, ideal_source="list") for empty in (0.5, None)]
     fitted = [
         CoordinateAscent(convention=convention, **NDCG).fit(train, eval_set=valid).coef_.tobytes()
         for convention in conventions
@@ -148,7 +156,7 @@ def test_what_a_convention_does_change() -> None:
     labels = [list(rng.integers(0, 3, 4 if q % 2 else 9)) for q in range(30)]
     data = queries(labels, rng.random((sum(map(len, labels)), 4)))
     keep, zero = (
-        CoordinateAscent(measure="NDCG@6", convention=Convention(short=short), **QUICK).fit(data)
+        CoordinateAscent(measure="NDCG@6", convention=Convention(short_lists=short), **QUICK).fit(data)
         for short in ("keep", "zero")
     )
     assert (keep.coef_ != zero.coef_).any()
@@ -161,35 +169,36 @@ def test_an_empty_query_changes_nothing() -> None:
     data = planted(5)
     for line in ("grid", "exact"):
         one, other = (
-            CoordinateAscent(line=line, restarts=2, steps=15, passes=2).fit(d) for d in (data, with_empty(data))
+            CoordinateAscent(line_search=line, n_restarts=2, line_steps=15, max_iter=2).fit(d)
+            for d in (data, with_empty(data))
         )
         assert one.coef_.tobytes() == other.coef_.tobytes()
 
 
-def test_a_linear_truth_is_found_and_an_interaction_is_not() -> None:
+def test_a_linear_ranking_is_learned_and_an_interaction_is_not() -> None:
     train, test = planted(6), planted(7)
     model = CoordinateAscent(**NDCG).fit(train)
-    assert Judge(test, "NDCG@10", "official").mean(model.predict(test)) > 0.97
+    assert Objective(test, "NDCG@10", "official").mean(model.predict(test)) > 0.97
     assert model.coef_[0] > 0 > model.coef_[1]
     assert np.abs(model.coef_).sum() == pytest.approx(1.0)
     crossed = planted(6, interaction=True)
-    assert Judge(crossed, "NDCG@5", "yahoo").mean(CoordinateAscent(**QUICK).fit(crossed).predict(crossed)) < 0.98
+    assert Objective(crossed, "NDCG@5", "yahoo").mean(CoordinateAscent(**QUICK).fit(crossed).predict(crossed)) < 0.98
 
 
-def test_weights_can_be_kept_at_0_or_above() -> None:
+def test_weights_can_be_restricted_to_positive_values() -> None:
     for line in ("grid", "exact"):
-        model = CoordinateAscent(nonneg=True, line=line, passes=3, **QUICK).fit(planted(6))
+        model = CoordinateAscent(positive=True, line_search=line, max_iter=3, **QUICK).fit(planted(6))
         assert (model.coef_ >= 0).all()
 
 
 def test_validation_chooses_among_starts_and_passes() -> None:
     train, valid = planted(8, interaction=True), planted(9, interaction=True)
-    model = CoordinateAscent(measure="NDCG@10", restarts=4, steps=10).fit(train, eval_set=valid)
-    objective = Objective(valid, *resolve("NDCG@10", "official")).natively()
+    model = CoordinateAscent(measure="NDCG@10", n_restarts=4, line_steps=10).fit(train, eval_set=valid)
+    objective = Objective(valid, "NDCG@10", "official").require_native()
     varies = objective.varies()
     assert objective.values(model.predict(valid))[varies].mean() == pytest.approx(max(model.curve_))
     assert len({climb[0] for climb in model.climbs_}) > 1
-    uniform = CoordinateAscent(restarts=3, start="uniform", steps=10).fit(train)
+    uniform = CoordinateAscent(n_restarts=3, init="uniform", line_steps=10).fit(train)
     assert len({climb[0] for climb in uniform.climbs_}) == 1
 
 
@@ -199,11 +208,11 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for threads in ("1", "2", "4", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
         found.append([
-            CoordinateAscent(restarts=r, steps=10, passes=2, line=line).fit(data).coef_.tobytes()
+            CoordinateAscent(n_restarts=r, line_steps=10, max_iter=2, line_search=line).fit(data).coef_.tobytes()
             for r, line in ((1, "grid"), (3, "grid"), (1, "exact"))
         ])  # fmt: skip
     assert found[0] == found[1] == found[2] == found[3]
-    one, other = (CoordinateAscent(restarts=2, steps=10, passes=2, seed=seed).fit(data) for seed in (1, 2))
+    one, other = (CoordinateAscent(n_restarts=2, line_steps=10, max_iter=2, seed=seed).fit(data) for seed in (1, 2))
     assert (one.coef_ != other.coef_).any()
     models.save(one, tmp_path / "m.json")
     assert models.load(tmp_path / "m.json").predict(data).tobytes() == one.predict(data).tobytes()
@@ -219,27 +228,27 @@ def test_a_stop_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
         return ascend(*arguments, **settings)
 
     monkeypatch.setattr("pippin.rankers.coordinate_ascent.ascend", interrupted)
-    with pytest.warns(UserWarning, match="the best so far is kept"):
-        model = CoordinateAscent(tolerance=0.0, **QUICK).fit(planted(1))
+    with pytest.warns(UserWarning, match="the best weights so far are kept"):
+        model = CoordinateAscent(tol=0.0, **QUICK).fit(planted(1))
     assert np.abs(model.coef_).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"line": "x"}, "line is grid or exact"),
-        ({"start": "x"}, "start is random or uniform"),
-        ({"restarts": 0}, "restarts is at least 1"),
-        ({"steps": 0}, "steps is at least 1"),
+        ({"line_search": "x"}, "line_search must be grid or exact"),
+        ({"init": "x"}, "init must be random or uniform"),
+        ({"n_restarts": 0}, "n_restarts must be at least 1"),
+        ({"line_steps": 0}, "line_steps must be at least 1"),
     ],
 )
-def test_bad_parameters_are_said(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         CoordinateAscent(**parameters).fit(planted(1))
 
 
-def test_nothing_to_climb_is_said() -> None:
-    with pytest.warns(UserWarning, match="no order of documents changes MAP"):
+def test_a_constant_measure_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="NDCG@10 is the same for every ranking"):
         model = CoordinateAscent().fit(queries([[1, 1], [2]], np.random.default_rng(1).random((3, 2))))
     assert model.coef_.tolist() == [0.5, 0.5]
 
@@ -247,6 +256,6 @@ def test_nothing_to_climb_is_said() -> None:
 def test_real_data(shared: Path) -> None:
     """A fold of MQ2008: better than its best single feature, and the measure rises from every start."""
     train, valid, test = fold(shared, "MQ2008", 1)
-    model = CoordinateAscent(restarts=3).fit(train, eval_set=valid)
-    assert Judge(test, "NDCG@10", "official").mean(model.predict(test)) > 0.47
+    model = CoordinateAscent(n_restarts=3).fit(train, eval_set=valid)
+    assert Objective(test, "NDCG@10", "official").mean(model.predict(test)) > 0.47
     assert all(climb[-1] > climb[0] for climb in model.climbs_)

@@ -13,7 +13,7 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.data.folds import Folds, make_folds
-from pippin.data.synthetic import make
+from pippin.data.synthetic import make_dataset
 from pippin.rankers import RankSVM, select
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -37,7 +37,7 @@ def protocol() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    made = make(30, 12, 6, 2)
+    made = make_dataset(30, 12, 6, 2)
     return replace(made, features=np.nan_to_num(made.features))
 
 
@@ -50,7 +50,7 @@ def permuted(folds: Folds, fold: str) -> Folds:
     return replace(folds, data=replace(folds.data, labels=labels))
 
 
-def test_labels_of_the_held_part_change_no_decision(protocol: ModuleType, data: Dataset) -> None:
+def test_labels_of_the_held_out_part_change_no_decision(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     decisions = []
     for given in (folds, permuted(folds, "Fold1")):
@@ -91,7 +91,7 @@ def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, 
     assert texts[0] == texts[1]
 
 
-def test_what_was_kept_is_not_computed_again(protocol: ModuleType, data: Dataset, tmp_path: Path) -> None:
+def test_cached_results_are_not_computed_again(protocol: ModuleType, data: Dataset, tmp_path: Path) -> None:
     turn = protocol.turns(protocol.development(make_folds(data)))[0]
     first = protocol.Kept(tmp_path / "kept").value("made", "ranksvm", turn)
     assert protocol.Kept(tmp_path / "kept").value("made", "ranksvm", replace(turn, train=turn.valid)) == first

@@ -23,13 +23,13 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.parameters import parameter
-from pippin.rankers.selection import select
+from pippin.rankers.parameters import parameter
+from pippin.rankers.training import select
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # five rounds are few
 
 # Settings that keep a test short; whatever a ranker does not know is left out.
-QUICK = {"rounds": 5, "epochs": 5, "restarts": 1, "hidden": (4,), "units": 4}
+QUICK = {"rounds": 5, "n_restarts": 1, "hidden_units": 4}
 
 # Checks of scikit-learn that ask what a ranker cannot give, by ranker, and why.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
@@ -69,8 +69,8 @@ def single_query(name: str) -> Ranker:
     known = cls().get_params()
     # NDCG hears every label; the checks' labels are all above 0, and MAP would see nothing to learn.
     settings = {**QUICK, "measure": "NDCG@10"}
-    found: Ranker = OneQuery(**{key: value for key, value in settings.items() if key in known})
-    return found
+    result: Ranker = OneQuery(**{key: value for key, value in settings.items() if key in known})
+    return result
 
 
 with warnings.catch_warnings():
@@ -103,7 +103,7 @@ def test_same_data_same_bytes_on_one_and_two_threads(name: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_planted_truth_is_found(name: str) -> None:
+def test_a_known_ranking_is_learned(name: str) -> None:
     train, test = planted(seed=1), planted(seed=2)
     model = quick(name, rounds=60, epochs=60).fit(train)
     alone = quick("best-feature").fit(train)
@@ -173,7 +173,7 @@ def test_it_lives_in_pipelines_and_searches(name: str) -> None:
     ("change", "sentence"),
     [
         ({"qid": None}, "qid is missing"),
-        ({"qid": [0, 1] * 60}, "not grouped"),
+        ({"qid": [0, 1] * 60}, "not contiguous"),
         ({"qid": [0] * 3}, "one per document"),
         ({"y": [-1] * 120}, "0 or more"),
         ({"y": [0.5] * 120}, "whole numbers"),
@@ -189,11 +189,11 @@ def test_bad_input_gets_a_sentence(name: str, change: dict[str, Any], sentence: 
 
 
 @pytest.mark.parametrize("name", names())
-def test_null_is_taken_or_refused_with_advice(name: str) -> None:
+def test_null_is_supported_or_refused_with_advice(name: str) -> None:
     data = planted(10)
     holes = data.features.copy()
     holes[::7, 2] = np.nan
-    if ranker(name).takes_null:
+    if ranker(name).allow_nan:
         model = quick(name).fit(holes, data.labels, qid=data.qid())
         assert np.isfinite(model.predict(holes)).all()
     else:
@@ -217,14 +217,14 @@ def test_selection_takes_the_first_best() -> None:
     assert len(found.candidates) == 3
 
 
-def test_a_damaged_or_newer_model_says_so(tmp_path: Path) -> None:
+def test_a_damaged_or_newer_model_is_refused(tmp_path: Path) -> None:
     data = planted(10)
     path = tmp_path / "model.json"
     models.save(quick("ranksvm").fit(data), path)
     text = path.read_text()
     for content, sentence in (
-        (text[: len(text) // 2], "not JSON, or damaged"),
-        ("{}", "no model file of Pippin"),
+        (text[: len(text) // 2], "neither safetensors nor JSON, or damaged"),
+        ("{}", "not a model file of Pippin"),
         (text.replace('"version": 2', '"version": 99'), "newer Pippin"),
         (text.replace('"weights"', '"wights"'), "damaged"),
     ):
@@ -238,14 +238,14 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
         "import _thread, numpy as np, sys, warnings\n"
         "sys.path.insert(0, '.')\n"
         "from tests.rankers.test_estimators import planted\n"
-        "from pippin.rankers.parts.watch import Watch\n"
+        "from pippin.rankers.base import EarlyStopping\n"
         "warnings.simplefilter('ignore')\n"
         "data = planted()\n"
-        "with Watch(data, 'NDCG@10', 'official', 100, None) as watch:\n"
+        "with EarlyStopping(data, 'NDCG@10', 'official', 100, None) as stopping:\n"
         "    for t in range(100):\n"
-        "        watch.after(lambda: data.features[:, 0] * (t == 3))\n"
+        "        stopping.update(lambda: data.features[:, 0] * (t == 3))\n"
         "        if t == 7: raise KeyboardInterrupt\n"
-        "print(watch.best, watch.interrupted)\n"
+        "print(stopping.best, stopping.interrupted)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=dict(os.environ)
@@ -266,7 +266,7 @@ class ByColumn(Ranker):
     """Ranks by one column."""
 
     name = "by-column"
-    cautious = True
+    one_standard_error_rule = True
     column: int = parameter(0, "which one")
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
@@ -277,9 +277,7 @@ class ByColumn(Ranker):
 
 
 @pytest.mark.parametrize(("grid", "chosen"), [((0, 1), 0), ((2, 1), 1)])
-def test_a_cautious_selection_leaves_the_first_point_for_what_is_surely_better(
-    grid: tuple[int, int], chosen: int
-) -> None:
+def test_the_one_standard_error_rule_prefers_the_first_point(grid: tuple[int, int], chosen: int) -> None:
     """Column 0 is wrong at the top of one query, column 1 in the middle of another, column 2 at the top of five."""
     right, top, middle = [2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0]
     columns = [[top] + [right] * 11, [right, middle] + [right] * 10, [top] * 5 + [right] * 7]

@@ -13,11 +13,11 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 from tests.rankers.test_rankboost import LABELS, PAIRS, SCORES, random_problem
 
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
-from pippin.kernels import boosting as kernel
+from pippin.evaluation.objective import Objective
+from pippin.kernels import optimisers as kernel
 from pippin.rankers import models
-from pippin.rankers.frank import FRank, closed_alpha, least
-from pippin.rankers.parts.bins import pair
+from pippin.rankers.frank import FRank, closed_alpha, exact_alpha
+from pippin.rankers.stumps import make_pairs
 
 
 def loss_of(difference: float) -> float:
@@ -29,7 +29,7 @@ def weight_of(difference: float) -> float:
 
 
 def test_the_worked_example() -> None:
-    paired = pair(queries([LABELS], np.zeros((4, 1))), "queries")
+    paired = make_pairs(queries([LABELS], np.zeros((4, 1))), "queries")
     assert paired.levels.weights.tolist() == [1 / 5]
     rows = paired.rows.tolist()
     scores = np.array(SCORES)[rows]
@@ -83,7 +83,7 @@ def test_the_search_over_weights_equals_trying_every_stump(seed: int) -> None:
 
 
 def test_scores_far_apart_stay_numbers() -> None:
-    paired = pair(queries([LABELS], np.zeros((4, 1))), "queries")
+    paired = make_pairs(queries([LABELS], np.zeros((4, 1))), "queries")
     loss, potential = kernel.fidelity(paired.levels, np.array([-3000.0, 0.0, 700.0, 1.0]))
     assert 0 < loss < 1
     assert np.isfinite(potential).all()
@@ -92,7 +92,7 @@ def test_scores_far_apart_stay_numbers() -> None:
 @pytest.mark.parametrize("alpha", ["paper", "newton", "exact"])
 @pytest.mark.parametrize("select", ["gradient", "loss"])
 def test_the_loss_never_rises(alpha: str, select: str) -> None:
-    model = FRank(rounds=25, alpha=alpha, select=select).fit(planted(1, count=20, interaction=True))
+    model = FRank(rounds=25, alpha_method=alpha, stump_selection=select).fit(planted(1, count=20, interaction=True))
     assert model.losses_[0] == pytest.approx(1 - math.sqrt(0.5))
     assert all(after < before for before, after in pairwise(model.losses_))
     assert model.losses_[-1] < 0.27
@@ -100,28 +100,28 @@ def test_the_loss_never_rises(alpha: str, select: str) -> None:
 
 def test_an_exact_step_is_the_least_along_its_stump() -> None:
     data = planted(2, count=20)
-    paper, exact = (FRank(rounds=1, alpha=alpha).fit(data) for alpha in ("paper", "exact"))
+    paper, exact = (FRank(rounds=1, alpha_method=alpha).fit(data) for alpha in ("paper", "exact"))
     assert exact.losses_[1] < paper.losses_[1]
     levels, _, scores, codes = random_problem(1)
     h = (codes[1] > 1).astype(np.uint8)
     plus, minus, _ = kernel.fidelity_split(levels, scores, h)
-    alpha = least(lambda step: kernel.fidelity_split(levels, scores, h, step), closed_alpha(plus, minus))
+    alpha = exact_alpha(lambda step: kernel.fidelity_split(levels, scores, h, step), closed_alpha(plus, minus))
     here = kernel.fidelity_loss(levels, scores + alpha * h)
     assert abs(alpha) < 4
     assert all(here <= kernel.fidelity_loss(levels, scores + (alpha + d) * h) for d in (-1e-3, 1e-3))
 
 
-def test_truths_are_found() -> None:
+def test_known_rankings_are_learned() -> None:
     for interaction in (False, True):
         train, test = planted(3, interaction=interaction), planted(4, interaction=interaction)
         model = FRank(rounds=150).fit(train)
-        assert Judge(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
+        assert Objective(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
 
 
 def test_an_empty_query_changes_nothing() -> None:
     data = planted(5, count=20)
     for select in ("gradient", "loss"):
-        one, other = (FRank(rounds=10, select=select).fit(d) for d in (data, with_empty(data)))
+        one, other = (FRank(rounds=10, stump_selection=select).fit(d) for d in (data, with_empty(data)))
         assert one._state() == other._state()
 
 
@@ -130,7 +130,7 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     states = []
     for threads in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        states.append([FRank(rounds=6, select=select).fit(data)._state() for select in ("gradient", "loss")])
+        states.append([FRank(rounds=6, stump_selection=select).fit(data)._state() for select in ("gradient", "loss")])
     assert states[0] == states[1] == states[2]
     model = FRank(rounds=5).fit(data)
     models.save(model, tmp_path / "m.json")
@@ -144,14 +144,17 @@ def test_null_and_odd_queries_survive() -> None:
     table[rng.random(table.shape) < 0.2] = np.nan
     data = queries(labels, table)
     for select in ("gradient", "loss"):
-        assert np.isfinite(FRank(rounds=2, select=select).fit(data).predict(data)).all()
+        assert np.isfinite(FRank(rounds=2, stump_selection=select).fit(data).predict(data)).all()
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"select": "x"}, "select is gradient or loss"), ({"alpha": "x"}, "alpha is paper or newton or exact")],
+    [
+        ({"stump_selection": "x"}, "stump_selection must be gradient or loss"),
+        ({"alpha_method": "x"}, "alpha_method must be paper or newton or exact"),
+    ],
 )
-def test_bad_parameters_are_said(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         FRank(**parameters).fit(planted(1))
 
@@ -161,6 +164,8 @@ def test_real_data(shared: Path) -> None:
     values = []
     for number in range(1, 6):
         train, valid, test = fold(shared, "OHSUMED/QueryLevelNorm", number)
-        model = FRank(rounds=200, select="gradient", patience=100, convention="letor3").fit(train, eval_set=valid)
-        values.append(Judge(test, "MAP", "letor3").mean(model.predict(test)))
+        model = FRank(rounds=200, stump_selection="gradient", early_stopping_rounds=100, convention="letor3").fit(
+            train, eval_set=valid
+        )
+        values.append(Objective(test, "MAP", "letor3").mean(model.predict(test)))
     assert np.mean(values) == pytest.approx(0.4431, abs=0.003)

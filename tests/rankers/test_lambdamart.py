@@ -15,10 +15,9 @@ import pippin
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.objective import Judge
-from pippin.rankers import models
+from pippin.evaluation.objective import Objective
+from pippin.rankers import boosting, models
 from pippin.rankers.lambdamart import LambdaMART
-from pippin.rankers.parts import trees
 
 F64 = NDArray[np.float64]
 
@@ -47,7 +46,7 @@ def constant(label: int, size: int) -> Dataset:
 
 
 def small(**changes: Any) -> LambdaMART:
-    return LambdaMART(**{"rounds": 15, "leaves": 6, "min_leaf": 2, "bags": 2, **changes})
+    return LambdaMART(**{"rounds": 15, "num_leaves": 6, "min_data_in_leaf": 2, "n_bags": 2, **changes})
 
 
 def text(model: LambdaMART) -> str:
@@ -64,7 +63,7 @@ class TestConvention:
         train = joined(joined(TRAIN, constant(0, 12)), constant(0, 3))
         for drop in (True, False):
             states = {
-                text(small(convention=Convention(empty=empty), drop_constant=drop).fit(train))
+                text(small(convention=Convention(empty=empty), drop_constant_queries=drop).fit(train))
                 for empty in (0.0, 0.5, 1.0, None)
             }
             assert len(states) == 1
@@ -79,12 +78,12 @@ class TestConvention:
     def test_constant_queries_change_no_bit(self) -> None:
         with_constant = joined(joined(constant(1, 7), TRAIN), constant(0, 40))
         assert text(small().fit(with_constant)) == text(small().fit(TRAIN))
-        assert text(small(drop_constant=False).fit(with_constant)) != text(
+        assert text(small(drop_constant_queries=False).fit(with_constant)) != text(
             small().fit(TRAIN)
         )  # they shift bins, counts
 
     def test_short_zero_silences_short_queries(self) -> None:
-        keep, zero = (Convention(short=short) for short in ("keep", "zero"))
+        keep, zero = (Convention(short_lists=short) for short in ("keep", "zero"))
         long = TRAIN.select(np.flatnonzero(np.diff(TRAIN.offsets) >= 10))
         assert text(small(convention=keep).fit(long)) == text(small(convention=zero).fit(long))
         assert text(small(convention=keep).fit(TRAIN)) != text(small(convention=zero).fit(TRAIN))
@@ -92,7 +91,7 @@ class TestConvention:
         sizes = np.repeat(np.diff(TRAIN.offsets), np.diff(TRAIN.offsets))
         labels = np.where(sizes < 10, np.arange(len(TRAIN)) % 2, TRAIN.labels).astype(np.int32)
         other = Dataset(TRAIN.features, labels, TRAIN.offsets, TRAIN.query_ids)
-        whole = {"drop_constant": False}
+        whole = {"drop_constant_queries": False}
         assert text(small(convention=zero, **whole).fit(other)) == text(small(convention=zero, **whole).fit(TRAIN))
         assert text(small(convention=keep, **whole).fit(other)) != text(small(convention=keep, **whole).fit(TRAIN))
 
@@ -104,8 +103,8 @@ class TestConvention:
 
     @pytest.mark.parametrize("measure", ["NDCG@10", "NDCG@3", "AP", "ERR@10", "RR", "P@5"])
     def test_every_measure_trains(self, measure: str) -> None:
-        model = small(measure=measure, rounds=40, patience=20).fit(TRAIN, eval_set=VALID)
-        judge = Judge(TEST, measure, "official")
+        model = small(measure=measure, rounds=40, early_stopping_rounds=20).fit(TRAIN, eval_set=VALID)
+        judge = Objective(TEST, measure, "official")
         assert judge.mean(model.predict(TEST)) > judge.mean(np.zeros(len(TEST))) + 0.1
 
 
@@ -115,21 +114,21 @@ class TestLearning:
     def test_planted_truths(self) -> None:
         for interaction, floor in ((False, 0.9), (True, 0.85)):
             train, valid, test = (planted(200, seed, interaction) for seed in (4, 5, 6))
-            model = LambdaMART(rounds=200, patience=30).fit(train, eval_set=valid)
-            assert Judge(test, "NDCG@10", "official").mean(model.predict(test)) > floor
+            model = LambdaMART(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
+            assert Objective(test, "NDCG@10", "official").mean(model.predict(test)) > floor
             ranked = sorted(model.importance().items(), key=lambda item: -item[1])
             assert {name for name, _ in ranked[:2]} == {"1", "2"}
 
     def test_separable_toy(self) -> None:
         labels = np.array([0, 1, 2] * 4, np.int32)
         data = Dataset(labels[:, None].astype(np.float64), labels, np.arange(0, 13, 3), tuple("abcd"))
-        model = LambdaMART(rounds=10, min_leaf=1).fit(data)
-        assert Judge(data, "NDCG", "official").mean(model.predict(data)) == 1
+        model = LambdaMART(rounds=10, min_data_in_leaf=1).fit(data)
+        assert Objective(data, "NDCG", "official").mean(model.predict(data)) == 1
 
     def test_first_tree_is_newtons_step(self) -> None:
         """One split by hand: leaf = -learning rate · Σ gradient / Σ second derivative at scores 0."""
         data = Dataset(np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), np.array([0, 2]), ("q",))
-        model = LambdaMART(rounds=1, leaves=2, min_leaf=1, measure="RR", learning_rate=0.1).fit(data)
+        model = LambdaMART(rounds=1, num_leaves=2, min_data_in_leaf=1, measure="RR", learning_rate=0.1).fit(data)
         assert model.predict(data) == pytest.approx([-0.1 * 0.25 / 0.125, 0.1 * 0.25 / 0.125])
 
     def test_null_is_understood(self) -> None:
@@ -142,20 +141,20 @@ class TestLearning:
         assert scores[labels == 2].min() > scores[labels == 0].max()
 
     def test_validation_chooses_the_rounds(self) -> None:
-        model = LambdaMART(rounds=60, patience=15, min_leaf=2).fit(TRAIN, eval_set=VALID)
-        judge = Judge(VALID, "NDCG@10", "official")
+        model = LambdaMART(rounds=60, early_stopping_rounds=15, min_data_in_leaf=2).fit(TRAIN, eval_set=VALID)
+        judge = Objective(VALID, "NDCG@10", "official")
         assert max(model.curve_) == model.curve_[model.rounds_ - 1] == judge.mean(model.predict(VALID))
         assert len(model.curve_) <= model.rounds_ + 15
 
     def test_interrupt_keeps_the_best(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        step = trees._Growth.step
+        step = boosting._Growth.step
 
         def interrupted(self: Any, objective: Any, round_: int) -> bool:
             if round_ == 5:
                 raise KeyboardInterrupt
             return step(self, objective, round_)
 
-        monkeypatch.setattr(trees._Growth, "step", interrupted)
+        monkeypatch.setattr(boosting._Growth, "step", interrupted)
         with pytest.warns(UserWarning, match="interrupted after 5 rounds"):
             model = small().fit(TRAIN, eval_set=VALID)
         assert 1 <= model.rounds_ <= 5
@@ -165,19 +164,19 @@ class TestLearning:
 class TestSteadiness:
     """What must not matter, and what must survive."""
 
-    def test_same_seed_same_bytes_other_seed_others(self) -> None:
+    def test_the_seed_determines_the_bytes(self) -> None:
         train = planted(100, seed=12, features=20)
-        first, again, other = (text(small(seed=seed, row_fraction=0.5).fit(train)) for seed in (1, 1, 2))
+        first, again, other = (text(small(seed=seed, bagging_fraction=0.5).fit(train)) for seed in (1, 1, 2))
         assert first == again
         assert first != other
 
     def test_threads_change_no_bit(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trees, "_ALONE", 0)
+        monkeypatch.setattr(boosting, "_SINGLE_THREAD_VALUES", 0)
         data, valid = planted(2000, 8, features=7), planted(20, 9, features=7)  # enough documents for threads
         texts = []
         for threads in ("1", "2"):
             monkeypatch.setenv("PIPPIN_THREADS", threads)
-            model = small(rounds=4, leaves=15, row_fraction=0.7).fit(data, eval_set=valid)
+            model = small(rounds=4, num_leaves=15, bagging_fraction=0.7).fit(data, eval_set=valid)
             texts.append((text(model), model.predict(data).tobytes(), model.curve_))
         assert texts[0] == texts[1]
 
@@ -205,8 +204,8 @@ class TestSteadiness:
         assert before == (data.features.tobytes(), data.labels.tobytes(), data.offsets.tobytes())
 
     def test_bags_are_averaged(self) -> None:
-        sampled = {"row_fraction": 0.8, "rounds": 5}
-        two, one = small(bags=2, **sampled).fit(TRAIN), small(bags=1, **sampled).fit(TRAIN)
+        sampled = {"bagging_fraction": 0.8, "rounds": 5}
+        two, one = small(n_bags=2, **sampled).fit(TRAIN), small(n_bags=1, **sampled).fit(TRAIN)
         assert two.boosters_[0] == one.boosters_[0]
         assert two.boosters_[1] != two.boosters_[0]
         first = one.predict(TEST)
@@ -236,12 +235,12 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("changes", "sentence"),
         [
-            ({"rounds": 0}, "rounds is at least 1"),
-            ({"leaves": 1}, "leaves is at least 2"),
-            ({"row_fraction": 0.0}, "row_fraction is a number above 0"),
+            ({"rounds": 0}, "rounds must be at least 1"),
+            ({"num_leaves": 1}, "num_leaves must be at least 2"),
+            ({"bagging_fraction": 0.0}, "bagging_fraction must be above 0"),
             ({"feature_fraction": 1.5}, "at most 1"),
-            ({"learning_rate": 0.0}, "learning_rate is a number above 0"),
-            ({"l2": -1.0}, "l2 is at least 0"),
+            ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+            ({"lambda_l2": -1.0}, "lambda_l2 must be at least 0"),
         ],
     )
     def test_parameters(self, changes: dict[str, Any], sentence: str) -> None:
@@ -266,7 +265,7 @@ def test_five_folds(shared: Path, tmp_path: Path, collection: str, ndcg: float, 
     asked = [("NDCG@10", "ranklib"), ("AP", "ranklib")]
     means = five_fold_means(
         folds(shared, collection, tmp_path),
-        lambda train, valid: LambdaMART(patience=50).fit(train, eval_set=valid),
+        lambda train, valid: LambdaMART(early_stopping_rounds=50).fit(train, eval_set=valid),
         asked,
     )
     assert means[0] > ndcg
@@ -279,50 +278,51 @@ def widest(model: LambdaMART) -> int:
     return max(int(line.removeprefix("num_leaves=")) for line in lines if line.startswith("num_leaves="))
 
 
-def test_few_queries_have_small_trees_and_it_is_said(tmp_path: Path) -> None:
+def test_few_queries_have_small_trees_and_a_note(tmp_path: Path) -> None:
     whole = planted(130, features=20)
-    unlike = trees.unlike_queries(whole, "lambdamart")
+    unlike = boosting.require_comparable_queries(whole, "lambdamart")
     few, many = whole.select(unlike[:99]), whole.select(unlike[:100])
-    small, usual = LambdaMART(rounds=5, min_leaf=1).fit(few), LambdaMART(rounds=5, min_leaf=1).fit(many)
+    small, usual = LambdaMART(rounds=5, min_data_in_leaf=1).fit(few), LambdaMART(rounds=5, min_data_in_leaf=1).fit(many)
     assert widest(small) == 6
     assert widest(usual) == 10
     assert small.reasons_ == (
-        "99 queries are few to learn trees from, so they are kept small: trees of 6 leaves, 0.5 of the documents for "
-        "each, 0.3 of the features for each."
+        "only 99 training queries, so small trees: num_leaves=6, bagging_fraction=0.5, feature_fraction=0.3"
     )
     assert usual.reasons_ == ""
-    same = LambdaMART(rounds=5, min_leaf=1, leaves=6, row_fraction=0.5, feature_fraction=0.3).fit(few)
+    same = LambdaMART(rounds=5, min_data_in_leaf=1, num_leaves=6, bagging_fraction=0.5, feature_fraction=0.3).fit(few)
     assert same.boosters_ == small.boosters_
     assert same.reasons_ == ""
     small.save(tmp_path / "model.json")
-    assert pippin.load(tmp_path / "model.json").reasons_ == small.reasons_  # type: ignore[attr-defined]
+    again = pippin.load(tmp_path / "model.json")
+    assert isinstance(again, LambdaMART)
+    assert again.reasons_ == small.reasons_
+    assert (again.resolved_["num_leaves"], again.resolved_["learning_rate"]) == (6, 0.05)
 
 
-def test_what_is_set_is_not_settled_by_the_number_of_queries() -> None:
-    model = LambdaMART(rounds=5, min_leaf=1, leaves=12).fit(planted(99, features=20))
+def test_set_parameters_do_not_depend_on_the_number_of_queries() -> None:
+    model = LambdaMART(rounds=5, min_data_in_leaf=1, num_leaves=12).fit(planted(99, features=20))
     assert widest(model) == 12
     assert "leaves" not in model.reasons_
+    assert "small trees" not in model.reasons_
+    assert "random parts of the data for each tree: bagging_fraction=0.5" in model.reasons_
 
 
-def test_many_documents_let_trees_count_more() -> None:
-    assert LambdaMART().sizes(500, trees.MANY)["learning_rate"] == 0.1
-    assert LambdaMART().sizes(500, trees.MANY - 1)["learning_rate"] == 0.05
-    assert "learning_rate" not in LambdaMART(learning_rate=0.2).sizes(500, trees.MANY)
+def test_many_documents_increase_the_learning_rate() -> None:
+    assert LambdaMART().resolve_defaults(500, boosting.MANY)["learning_rate"] == 0.1
+    assert LambdaMART().resolve_defaults(500, boosting.MANY - 1)["learning_rate"] == 0.05
+    assert "learning_rate" not in LambdaMART(learning_rate=0.2).resolve_defaults(500, boosting.MANY)
 
 
-def test_many_documents_let_close_pairs_weigh_more_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_documents_damp_distant_pairs_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted(40, features=5)
-    data = data.select(trees.unlike_queries(data, "lambdamart"))
-    given: dict[str, Any] = {"rounds": 5, "leaves": 10, "row_fraction": 1.0, "feature_fraction": 1.0}
-    plain, damped = (LambdaMART(**given, learning_rate=0.1, damp=damp).fit(data) for damp in (False, True))
+    data = data.select(boosting.require_comparable_queries(data, "lambdamart"))
+    given: dict[str, Any] = {"rounds": 5, "num_leaves": 10, "bagging_fraction": 1.0, "feature_fraction": 1.0}
+    plain, damped = (LambdaMART(**given, learning_rate=0.1, damp_close_scores=damp).fit(data) for damp in (False, True))
     assert plain.boosters_ != damped.boosters_
-    monkeypatch.setattr(trees, "MANY", len(data) + 1)
+    monkeypatch.setattr(boosting, "MANY", len(data) + 1)
     few = LambdaMART(**given, learning_rate=0.1).fit(data)
-    monkeypatch.setattr(trees, "MANY", len(data))
+    monkeypatch.setattr(boosting, "MANY", len(data))
     many = LambdaMART(**given).fit(data)
     assert (few.boosters_, few.reasons_) == (plain.boosters_, "")
     assert many.boosters_ == damped.boosters_
-    assert many.reasons_ == (
-        f"{len(data):,} documents are many, so that trees count more and fewer grow: learning_rate=0.1, and pairs of "
-        "close scores weigh more: damp=True."
-    )
+    assert many.reasons_ == (f"{len(data):,} training documents, so learning_rate=0.1, damp_close_scores=True")

@@ -27,7 +27,7 @@ def test_the_worked_example() -> None:
 
 
 def test_the_first_rounds_are_ranknets() -> None:
-    forces, ranknet = LambdaRank(warm=2)._cost(ONE, 0), pair_cost(ONE)
+    forces, ranknet = LambdaRank(warmup_rounds=2)._cost(ONE, 0), pair_cost(ONE)
     for done in (0, 1):
         assert np.array_equal(forces(SCORES, done), ranknet(SCORES, done))
     assert not np.array_equal(forces(SCORES, 2), ranknet(SCORES, 2))
@@ -35,14 +35,14 @@ def test_the_first_rounds_are_ranknets() -> None:
 
 def test_places_follow_the_scores_of_the_moment() -> None:
     """NDCG@1 sees only pairs with the document that stands first just then."""
-    forces = LambdaRank(warm=0, measure="NDCG@1")._cost(ONE, 0)
+    forces = LambdaRank(warmup_rounds=0, measure="NDCG@1")._cost(ONE, 0)
     assert forces(np.array([0.0, 0.0, 0.0, 9.0]), 0)[2] == 0
     assert forces(np.array([0.0, 0.0, 9.0, 0.0]), 0)[3] == 0
 
 
 @pytest.mark.parametrize("layers", [0, 1])
 def test_laws(layers: int, tmp_path: Path) -> None:
-    check_laws(LambdaRank(layers=layers, rounds=10, warm=2), tmp_path)
+    check_laws(LambdaRank(hidden_layers=layers, rounds=10, warmup_rounds=2), tmp_path)
 
 
 def test_the_value_of_empty_queries_changes_nothing() -> None:
@@ -53,8 +53,8 @@ def test_the_value_of_empty_queries_changes_nothing() -> None:
         assert np.array_equal(first, second)
 
 
-def test_bad_parameters() -> None:
-    check_parameters(LambdaRank, sigma=0.0, warm=-1)
+def test_invalid_parameters_are_refused() -> None:
+    check_parameters(LambdaRank, sigma=0.0, warmup_rounds=-1)
 
 
 def test_a_measure_without_swaps_is_refused() -> None:
@@ -62,9 +62,9 @@ def test_a_measure_without_swaps_is_refused() -> None:
         LambdaRank(measure="Success@5").fit(planted(1))
 
 
-def test_a_planted_interaction_is_found() -> None:
+def test_a_known_interaction_is_learned() -> None:
     train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
-    model = LambdaRank(units=20, rate=0.03, measure="NDCG").fit(train, eval_set=valid)
+    model = LambdaRank(hidden_units=20, learning_rate=0.03, measure="NDCG").fit(train, eval_set=valid)
     assert ndcg(model, test) > 0.95
 
 

@@ -20,7 +20,7 @@ from tests.rankers.lists import (
     slopes,
 )
 
-from pippin.kernels.listwise import list_likelihood
+from pippin.kernels.losses import list_likelihood
 from pippin.rankers.listmle import ListMLE, best_first
 
 
@@ -55,7 +55,7 @@ def test_scores_far_apart_overflow_nothing() -> None:
     assert gradient == pytest.approx([-1.0, 1.0, 0.0])
 
 
-def test_the_order_goes_by_label_and_then_as_asked() -> None:
+def test_the_order_is_by_label_then_by_the_tie_rule() -> None:
     assert best_first(LABELS, np.zeros(4, np.int64), -SCORES).tolist() == [0, 2, 3, 1]
     assert best_first(LABELS, np.zeros(4, np.int64), SCORES).tolist() == [0, 3, 2, 1]
     by_score = ListMLE(ties="score")._cost(ONE, 0)
@@ -64,7 +64,7 @@ def test_the_order_goes_by_label_and_then_as_asked() -> None:
     )
 
 
-def test_random_ties_are_drawn_anew_each_round_and_the_same_for_a_seed() -> None:
+def test_random_ties_differ_by_round_and_depend_on_the_seed() -> None:
     data, scores = drawn(1)
     cost, again, other = ListMLE()._cost(data, 0), ListMLE()._cost(data, 0), ListMLE(seed=1)._cost(data, 0)
     assert np.array_equal(cost(scores, 3), again(scores, 3))
@@ -75,14 +75,14 @@ def test_random_ties_are_drawn_anew_each_round_and_the_same_for_a_seed() -> None
 
 @pytest.mark.parametrize("layers", [0, 1])
 def test_laws(layers: int, tmp_path: Path) -> None:
-    check_laws(ListMLE(layers=layers, rounds=20, depth=5), tmp_path)
+    check_laws(ListMLE(hidden_layers=layers, rounds=20, top_k=5), tmp_path)
 
 
-def test_bad_parameters() -> None:
-    check_parameters(ListMLE, ties="alphabet", depth=0)
+def test_invalid_parameters_are_refused() -> None:
+    check_parameters(ListMLE, ties="alphabet", top_k=0)
 
 
-def test_a_planted_truth_is_found() -> None:
+def test_a_known_ranking_is_learned() -> None:
     model = ListMLE(rounds=300).fit(planted(1, queries=300), eval_set=planted(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.1)

@@ -22,14 +22,14 @@ from tests.rankers.lists import (
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
-from pippin.kernels.listwise import cross_entropy
+from pippin.evaluation.objective import Objective
+from pippin.kernels.losses import cross_entropy
 from pippin.rankers import models
-from pippin.rankers.listnet import ListNet, chances
+from pippin.rankers.listnet import ListNet, top_one_probabilities
 
 
 def test_the_worked_example() -> None:
-    targets = chances(LABELS, ONE.offsets)
+    targets = top_one_probabilities(LABELS, ONE.offsets)
     assert targets.round(6).tolist() == [0.534447, 0.072329, 0.196612, 0.196612]
     losses, gradient = cross_entropy(SCORES, ONE.offsets, targets)
     assert losses.round(6).tolist() == [1.338525]
@@ -39,7 +39,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("mapping", ["label", "exp2"])
 def test_targets_are_a_softmax_of_the_stretched_labels(mapping: str) -> None:
     data, _ = drawn(1)
-    found = chances(data.labels, data.offsets, mapping, 1.5)
+    found = top_one_probabilities(data.labels, data.offsets, mapping, 1.5)
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         labels = data.labels[begin:end].astype(float)
         wanted = softmax(1.5 * (labels if mapping == "label" else 2.0**labels - 1)) if end > begin else labels
@@ -49,7 +49,7 @@ def test_targets_are_a_softmax_of_the_stretched_labels(mapping: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     data, scores = drawn(seed)
-    targets = chances(data.labels, data.offsets)
+    targets = top_one_probabilities(data.labels, data.offsets)
     losses, gradient = cross_entropy(scores, data.offsets, targets)
     pieces = list(zip(data.offsets[:-1], data.offsets[1:], strict=True))
     twin = [-float(targets[b:e] @ log_softmax(scores[b:e])) if e > b else 0.0 for b, e in pieces]
@@ -71,14 +71,14 @@ def test_values_that_do_not_go_with_the_scores_are_refused() -> None:
 
 @pytest.mark.parametrize("layers", [0, 2])
 def test_laws(layers: int, tmp_path: Path) -> None:
-    check_laws(ListNet(layers=layers, rounds=30), tmp_path)
+    check_laws(ListNet(hidden_layers=layers, rounds=30), tmp_path)
 
 
-def test_bad_parameters() -> None:
-    check_parameters(ListNet, mapping="square", scale=0.0)
+def test_invalid_parameters_are_refused() -> None:
+    check_parameters(ListNet, label_gain="square", scale=0.0)
 
 
-def test_a_planted_truth_is_found() -> None:
+def test_a_known_ranking_is_learned() -> None:
     model = ListNet(scale=4.0, rounds=300).fit(planted(1, queries=300), eval_set=planted(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.1)
@@ -88,7 +88,7 @@ def test_a_planted_truth_is_found() -> None:
 def test_an_interaction_takes_a_hidden_layer() -> None:
     train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
     linear = ListNet(rounds=100).fit(train, eval_set=valid)
-    network = ListNet(layers=1, scale=2.0, batch=20, rounds=100).fit(train, eval_set=valid)
+    network = ListNet(hidden_layers=1, scale=2.0, batch_size=20, rounds=100).fit(train, eval_set=valid)
     assert ndcg(linear, test) < 0.86  # the mean of a random order is 0.83
     assert ndcg(network, test) > 0.95
 
@@ -103,12 +103,12 @@ def test_weights_are_of_raw_features_though_training_standardised_them() -> None
     )
 
 
-def test_normalised_features_are_left_alone_unless_asked() -> None:
+def test_normalised_features_are_not_standardised_by_default() -> None:
     data = planted(1)
     small = Dataset(data.features / 10.0, data.labels, data.offsets, data.query_ids)
     left = ListNet(rounds=5).fit(small)
-    assert np.array_equal(left.coef_, ListNet(rounds=5, standardise=False).fit(small).coef_)
-    assert not np.array_equal(left.coef_, ListNet(rounds=5, standardise=True).fit(small).coef_)
+    assert np.array_equal(left.coef_, ListNet(rounds=5, standardize=False).fit(small).coef_)
+    assert not np.array_equal(left.coef_, ListNet(rounds=5, standardize=True).fit(small).coef_)
 
 
 def test_a_constant_feature_stays_out() -> None:
@@ -117,7 +117,7 @@ def test_a_constant_feature_stays_out() -> None:
     features[:, 2] = 0.5
     constant = Dataset(features, data.labels, data.offsets, data.query_ids)
     for layers in (0, 1):
-        model = ListNet(layers=layers, rounds=5).fit(constant)
+        model = ListNet(hidden_layers=layers, rounds=5).fit(constant)
         assert model.importance()["3"] == 0
         other = features.copy()
         other[:, 2] = 99.0
@@ -126,14 +126,14 @@ def test_a_constant_feature_stays_out() -> None:
 
 def test_queries_of_one_label_can_be_kept() -> None:
     data, _ = drawn(1)
-    model = ListNet(rounds=5, skip_constant=False).fit(data)
+    model = ListNet(rounds=5, drop_constant_queries=False).fit(data)
     assert not np.array_equal(model.coef_, ListNet(rounds=5).fit(data).coef_)
 
 
-def test_only_a_linear_one_has_weights(tmp_path: Path) -> None:
-    linear, network = ListNet(rounds=2).fit(planted(1)), ListNet(layers=1, rounds=2).fit(planted(1))
+def test_only_linear_models_have_weights(tmp_path: Path) -> None:
+    linear, network = ListNet(rounds=2).fit(planted(1)), ListNet(hidden_layers=1, rounds=2).fit(planted(1))
     assert linear.weights().keys() == {"1", "2", "3"}
-    with pytest.raises(DataError, match="with hidden layers has no weight of a feature"):
+    with pytest.raises(DataError, match="with hidden layers is not linear"):
         network.weights()
     models.save(linear, tmp_path / "model")
     assert b'"weights"' in (tmp_path / "model").read_bytes()
@@ -141,13 +141,13 @@ def test_only_a_linear_one_has_weights(tmp_path: Path) -> None:
 
 def test_no_query_with_two_labels_is_an_error() -> None:
     data = Dataset(np.zeros((3, 1)), np.ones(3, np.int32), np.array([0, 2, 3]), ("a", "b"))
-    with pytest.raises(DataError, match="all labels are of one class"):
+    with pytest.raises(DataError, match="labels of only one class"):
         ListNet().fit(data)
 
 
 def test_a_rate_that_leaves_the_numbers_is_an_error() -> None:
     with pytest.raises(DataError, match=r"listnet: .* is not finite in round 1; the likely cause is a step"):
-        ListNet(rate=1e308, layers=0, rounds=20).fit(planted(1))
+        ListNet(learning_rate=1e308, hidden_layers=0, rounds=20).fit(planted(1))
 
 
 def test_as_good_as_it_was_on_ohsumed(shared: Path, tmp_path: Path) -> None:
@@ -172,6 +172,6 @@ def test_as_good_as_it_was_on_mq2008(shared: Path, tmp_path: Path) -> None:
 
 def test_the_validation_set_chooses_the_round() -> None:
     train, valid = planted(1), planted(2, interaction=True)  # nothing to be learned here for there
-    model = ListNet(rounds=50, patience=10).fit(train, eval_set=valid)
+    model = ListNet(rounds=50, early_stopping_rounds=10).fit(train, eval_set=valid)
     assert len(model.curve_) == int(np.argmax(model.curve_)) + 11
-    assert Judge(valid, "MAP", "official").mean(model.predict(valid)) == max(model.curve_)
+    assert Objective(valid, "MAP", "official").mean(model.predict(valid)) == max(model.curve_)

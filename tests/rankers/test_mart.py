@@ -10,7 +10,7 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import models
 from pippin.rankers.mart import MART
 
@@ -26,21 +26,21 @@ def planted(queries: int, seed: int) -> Dataset:
 def test_first_tree_is_the_mean_residual() -> None:
     """Labels 0, 0, 2 split between 2 and 3: leaves 0 and 2; half a step from the mean 2/3 towards each."""
     data = Dataset(np.array([[1.0], [2.0], [3.0]]), np.array([0, 0, 2], np.int32), np.array([0, 3]), ("q",))
-    model = MART(rounds=1, leaves=2, min_leaf=1, learning_rate=0.5).fit(data)
+    model = MART(rounds=1, num_leaves=2, min_data_in_leaf=1, learning_rate=0.5).fit(data)
     assert model.predict(data) == pytest.approx([2 / 3 + (0 - 2 / 3) / 2] * 2 + [2 / 3 + (2 - 2 / 3) / 2])
 
 
 def test_many_trees_reach_the_targets() -> None:
     data = planted(3, 0)
     for targets, wanted in (("label", [0, 1, 2]), ("exp2", [0, 1, 3]), ((0.0, 5.0, 6.0), [0, 5, 6])):
-        model = MART(rounds=300, min_leaf=1, targets=targets).fit(data)
+        model = MART(rounds=300, min_data_in_leaf=1, label_gain=targets).fit(data)
         assert model.predict(data) == pytest.approx(np.array(wanted, float)[data.labels], abs=0.01)
 
 
 def test_planted_interaction() -> None:
     train, valid, test = planted(200, 1), planted(50, 2), planted(100, 3)
-    model = MART(rounds=200, patience=30).fit(train, eval_set=valid)
-    judge = Judge(test, "NDCG@10", "official")
+    model = MART(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
+    judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(model.predict(test)) > 0.9
     assert judge.mean(model.predict(test)) > judge.mean(np.zeros(len(test))) + 0.2
     assert model.curve_[model.rounds_ - 1] == max(model.curve_)
@@ -56,16 +56,16 @@ def test_convention_changes_validation_only() -> None:
 
 def test_round_trip(tmp_path: Path) -> None:
     data = planted(20, 5)
-    model = MART(rounds=5, bags=2, row_fraction=0.5).fit(data)
+    model = MART(rounds=5, n_bags=2, bagging_fraction=0.5).fit(data)
     models.save(model, tmp_path / "model.json")
     assert models.load(tmp_path / "model.json").predict(data).tobytes() == model.predict(data).tobytes()
-    again = MART(rounds=5, bags=2, row_fraction=0.5).fit(data)
+    again = MART(rounds=5, n_bags=2, bagging_fraction=0.5).fit(data)
     assert again._state() == model._state()
 
 
 def test_bad_targets() -> None:
     data = planted(3, 6)
     with pytest.raises(DataError, match="none for label 2"):
-        MART(targets=(0.0, 1.0)).fit(data)
-    with pytest.raises(DataError, match="targets is label or exp2, not 'labels'"):
-        MART(targets="labels").fit(data)
+        MART(label_gain=(0.0, 1.0)).fit(data)
+    with pytest.raises(DataError, match="label_gain must be label or exp2, got 'labels'"):
+        MART(label_gain="labels").fit(data)

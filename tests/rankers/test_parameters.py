@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "mathematics.md"
 def test_every_parameter_has_a_meaning(name: str) -> None:
     cls = ranker(name)
     assert set(cls.parameters) == set(cls().get_params())
-    assert all(one.meaning for one in cls.parameters.values())
+    assert all(parameter.meaning for parameter in cls.parameters.values())
 
 
 @pytest.mark.parametrize("name", names())

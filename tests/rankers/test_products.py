@@ -11,9 +11,9 @@ from tests.rankers.test_estimators import planted
 import pippin
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import Chain, RankSVM, models
-from pippin.rankers.steps.products import Products, combined
+from pippin.rankers.steps.projections import Products, combine_features
 
 
 def multiplied(queries: int, seed: int) -> Dataset:
@@ -24,26 +24,26 @@ def multiplied(queries: int, seed: int) -> Dataset:
     return replace(data, features=table - 0.5, labels=(product > 0.08).astype(np.int32))
 
 
-def test_the_product_that_decides_is_found() -> None:
+def test_the_decisive_product_is_added() -> None:
     train, valid, test = (multiplied(40, seed) for seed in range(3))
-    judge = Judge(test, "NDCG@10", "official")
-    model = pippin.train(train, "products(1,among=6,candidates=4) > ranksvm", valid=valid)
+    judge = Objective(test, "NDCG@10", "official")
+    model = pippin.train(train, "products(1,n_base_features=6,candidates=4) > ranksvm", valid=valid)
     assert isinstance(model, Chain)
     step = model.step_
     assert isinstance(step, Products)
     assert [(sign, i, j) for sign, i, j, _ in step.pairs_] == [("*", 0, 1)]
     assert step.get_feature_names_out()[-1] == "1 * 2"
-    assert "1 * 2" in model.words_of_model()[0]
+    assert "1 * 2" in model.describe()[0]
     plain = judge.mean(pippin.train(train, "ranksvm", valid=valid).predict(test))
     assert judge.mean(model.predict(test)) > plain + 0.1
     wide = replace(train, features=np.hstack((train.features, train.features[:, :1] * train.features[:, 1:2])),
                    feature_names=(*train.feature_names, "1 * 2"), lines=None)  # fmt: skip
     by_hand = RankSVM().fit(wide)
-    assert np.array_equal(by_hand.coef_, step.models_[0].coef_)  # type: ignore[attr-defined]
+    assert np.array_equal(by_hand.coef_, step.estimators_[0].coef_)  # type: ignore[attr-defined]
     loaded = models.from_bytes(models.to_bytes(model), "model")
     assert np.array_equal(loaded.predict(test), model.predict(test))
-    with pytest.raises(DataError, match="no features that an engine has"):
-        step._form([])
+    with pytest.raises(DataError, match="engines do not compute products"):
+        step._to_model([])
 
 
 def test_nothing_is_added_that_does_not_help_on_validation() -> None:
@@ -52,7 +52,7 @@ def test_nothing_is_added_that_does_not_help_on_validation() -> None:
     assert isinstance(model, Chain)
     step = model.step_
     assert isinstance(step, Products)
-    judge = Judge(valid, "NDCG@10", "official")
+    judge = Objective(valid, "NDCG@10", "official")
     if not step.pairs_:
         assert np.array_equal(model.predict(valid), RankSVM().fit(train).predict(valid))
     else:
@@ -63,4 +63,4 @@ def test_nothing_is_added_that_does_not_help_on_validation() -> None:
 
 def test_a_ratio_is_guarded() -> None:
     table = np.array([[1.0, 0.0], [1.0, -3.0]])
-    assert combined(table, [("/", 0, 1, 0.5)]).ravel().tolist() == [2.0, 1 / 3.5]
+    assert combine_features(table, [("/", 0, 1, 0.5)]).ravel().tolist() == [2.0, 1 / 3.5]

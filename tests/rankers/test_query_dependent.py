@@ -12,14 +12,18 @@ from sklearn.linear_model import LogisticRegression
 
 import pippin
 from pippin.data.dataset import Dataset
-from pippin.data.versions import to_query_level_norm
+from pippin.data.normalisation import to_query_level_norm
 from pippin.errors import DataError, UnknownName
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import Chain, RankSVM, models
-from pippin.rankers.parts.query_space import QuerySpace, averages, best_feature, nearest
-from pippin.rankers.steps.by_query import at_one_spread
-from pippin.rankers.steps.classes import logistic, softmax
-from pippin.rankers.steps.clusters import clustered
+from pippin.rankers.steps.query_dependent import (
+    QuerySpace,
+    best_feature,
+    mean_top_features,
+    nearest,
+    standardize_scores,
+)
+from pippin.rankers.steps.query_groups import cluster_queries, fit_logistic_regression, softmax
 
 
 def two_tasks(queries: int = 30, size: int = 8, seed: int = 0) -> Dataset:
@@ -58,7 +62,7 @@ def test_a_query_is_the_mean_of_its_first_documents(data: Dataset) -> None:
         first = sorted(range(start, end), key=lambda row: table[row, 0])[:3]
         known = [table[row, 1] for row in first if table[row, 1] == table[row, 1]]
         slow.append([np.mean(table[first, 0]), np.mean(known) if known else np.nan])
-    found = averages(table, data.offsets, 0, -1, 3)
+    found = mean_top_features(table, data.offsets, 0, -1, 3)
     assert np.allclose(found[:, :2], np.array(slow), equal_nan=True)
     space = QuerySpace.of(data, "w", 3)
     points = space.points(np.asarray(data.features), data.offsets)
@@ -73,14 +77,14 @@ def test_a_query_is_the_mean_of_its_first_documents(data: Dataset) -> None:
 def test_the_reference_is_the_feature_that_ranks_best_alone(data: Dataset) -> None:
     one = data.select(np.flatnonzero([name[0] == "B" for name in data.query_ids]))
     assert best_feature(one) == (0, -1)
-    worth = [Judge(one, "NDCG@10", "official").mean(sign * np.asarray(one.features)[:, f])
+    worth = [Objective(one, "NDCG@10", "official").mean(sign * np.asarray(one.features)[:, f])
              for f in range(4) for sign in (1, -1)]  # fmt: skip
     assert int(np.argmax(worth)) == 1
 
 
 @pytest.mark.parametrize("form", ["online", "offline-1", "offline-2"])
 def test_nearest_queries_are_learned_from_as_by_hand(form: str, data: Dataset, test: Dataset) -> None:
-    model = pippin.train(data, f"knn(6,form={form},top=4) > ranksvm")
+    model = pippin.train(data, f"knn(6,form={form},top_documents=4) > ranksvm")
     assert isinstance(model, Chain)
     space = QuerySpace.of(data, "auto", 4)
     points, asked = (space.points(np.asarray(one.features), one.offsets) for one in (data, test))
@@ -100,15 +104,13 @@ def test_nearest_queries_are_learned_from_as_by_hand(form: str, data: Dataset, t
 
 
 @pytest.mark.parametrize("text", [
-    "classes(shared=0.1) > ranksvm",
+    "classes(shared_weight=0.1) > ranksvm",
     "knn(8) > ranksvm", "knn(8,form=online) > ranksvm", "knn(8,form=offline-1) > ranksvm", "clusters(2) > ranksvm",
     "clusters(2,gate=hard) > norm > ranksvm", "classes > ranksvm", "classes(hard) > lambdamart(rounds=5)",
-    "choose(6,clusters=2) > ranksvm",
+    "choose(6,n_clusters=2) > ranksvm",
 ])  # fmt: skip
-def test_kinds_that_contradict_each_other_are_told_apart(
-    text: str, data: Dataset, valid: Dataset, test: Dataset
-) -> None:
-    judge = Judge(test, "NDCG@10", "official")
+def test_contradictory_kinds_of_queries_are_separated(text: str, data: Dataset, valid: Dataset, test: Dataset) -> None:
+    judge = Objective(test, "NDCG@10", "official")
     mixed = judge.mean(pippin.train(data, "ranksvm").predict(test))
     model = pippin.train(data, text, valid=valid)
     apart = judge.mean(model.predict(test))
@@ -117,10 +119,10 @@ def test_kinds_that_contradict_each_other_are_told_apart(
     assert np.array_equal(loaded.predict(test), model.predict(test))
     assert set(model.importance()) == set(data.feature_names)
     assert isinstance(model, Chain)
-    assert "model" in model.words_of_model()[0]
+    assert "model" in model.describe()[0]
 
 
-def test_a_query_is_scored_alike_whoever_stands_beside_it(data: Dataset, test: Dataset, valid: Dataset) -> None:
+def test_scores_of_a_query_do_not_depend_on_other_queries(data: Dataset, test: Dataset, valid: Dataset) -> None:
     for text in ("knn(8) > ranksvm", "clusters(2) > ranksvm", "classes > norm > ranksvm", "choose > ranksvm"):
         model = pippin.train(data, text, valid=valid)
         alone = np.concatenate([model.predict(test.select([i])) for i in range(test.queries)])
@@ -132,7 +134,7 @@ def test_a_query_is_scored_alike_whoever_stands_beside_it(data: Dataset, test: D
 def test_logistic_regression_is_scikit_learns(data: Dataset) -> None:
     random = np.random.default_rng(0)
     points, own = random.normal(size=(60, 5)), random.integers(0, 3, 60)
-    weights, shifts = logistic(points, own, 3, 2.0)
+    weights, shifts = fit_logistic_regression(points, own, 3, 2.0)
     theirs = LogisticRegression(C=0.5, tol=1e-10, max_iter=5000).fit(points, own)
     assert np.allclose(softmax(points @ weights + shifts), theirs.predict_proba(points), atol=1e-5)
 
@@ -140,36 +142,36 @@ def test_logistic_regression_is_scikit_learns(data: Dataset) -> None:
 def test_classes_come_from_ids_of_training_queries_alone(data: Dataset, test: Dataset) -> None:
     model = pippin.train(data, "classes > ranksvm")
     assert isinstance(model, Chain)
-    assert model.step_.classified(test) == [name[0] for name in test.query_ids]  # type: ignore[attr-defined]
+    assert model.step_.classify(test) == [name[0] for name in test.query_ids]  # type: ignore[attr-defined]
     unnamed = replace(test, query_ids=tuple(map(str, range(test.queries))))
     assert np.array_equal(model.predict(unnamed), model.predict(test))
     with pytest.raises(DataError, match="TD1"):
         pippin.train(replace(data, query_ids=tuple(map(str, range(data.queries)))), "classes > ranksvm")
 
 
-def test_a_model_of_all_queries_counts_beside_the_classes(data: Dataset, test: Dataset) -> None:
-    model = pippin.train(data, "classes(shared=0.4) > ranksvm")
+def test_a_model_of_all_queries_is_added_to_the_classes(data: Dataset, test: Dataset) -> None:
+    model = pippin.train(data, "classes(shared_weight=0.4) > ranksvm")
     assert isinstance(model, Chain)
     own: Any = model.step_
     kinds = [np.flatnonzero([name[0] == kind for name in data.query_ids]) for kind in "AB"]
     by_hand = [RankSVM().fit(part) for part in (data.select(kinds[0]), data.select(kinds[1]), data)]
     likely = np.repeat(own.chances(own._points(test)), np.diff(test.offsets), axis=0)
-    spread = [at_one_spread(one.predict(test), test.offsets) for one in by_hand]
+    spread = [standardize_scores(one.predict(test), test.offsets) for one in by_hand]
     wanted = 0.6 * (likely[:, 0] * spread[0] + likely[:, 1] * spread[1]) + 0.4 * spread[2]
     assert np.allclose(model.predict(test), wanted)
-    with pytest.raises(DataError, match="below 1, not 1"):
-        pippin.train(data, "classes(shared=1.0) > ranksvm")
+    with pytest.raises(DataError, match="below 1, got 1"):
+        pippin.train(data, "classes(shared_weight=1.0) > ranksvm")
 
 
 def test_clusters_are_those_of_k_means(data: Dataset) -> None:
     """Two heaps around 0 and 10; a third centre has too few points and is dissolved."""
     points = np.concatenate((np.arange(12.0), np.arange(12.0) + 100, [1000.0]))[:, None]
-    assert sorted(clustered(points, 3, 1, 1).ravel()) == [5.5, 105.5, 1000.0]
-    assert len(clustered(points, 3, 5, 1)) == 2
-    assert np.array_equal(clustered(points, 3, 1, 1), clustered(points, 3, 1, 1))
+    assert sorted(cluster_queries(points, 3, 1, 1).ravel()) == [5.5, 105.5, 1000.0]
+    assert len(cluster_queries(points, 3, 5, 1)) == 2
+    assert np.array_equal(cluster_queries(points, 3, 1, 1), cluster_queries(points, 3, 1, 1))
 
 
-def test_soft_gates_average_models_at_one_spread(data: Dataset, test: Dataset) -> None:
+def test_soft_gates_average_standardised_scores(data: Dataset, test: Dataset) -> None:
     model = pippin.train(data, "clusters(2) > ranksvm")
     assert isinstance(model, Chain)
     step = model.step_
@@ -179,21 +181,23 @@ def test_soft_gates_average_models_at_one_spread(data: Dataset, test: Dataset) -
     weights = np.exp(-apart / (2 * step.width_))  # type: ignore[attr-defined]
     weights /= weights.sum(axis=1, keepdims=True)
     for query, (a, b) in enumerate(pairwise(test.offsets)):
-        parts = [one.predict(table[a:b]) for one in step.models_]
+        parts = [estimator.predict(table[a:b]) for estimator in step.estimators_]
         slow = sum(w * (s - s.mean()) / s.std() for w, s in zip(weights[query], parts, strict=True))
         assert np.allclose(model.predict(test)[a:b], slow)
-    assert at_one_spread(np.array([2.0, 2.0]), np.array([0, 2])).tolist() == [0.0, 0.0]
+    assert standardize_scores(np.array([2.0, 2.0]), np.array([0, 2])).tolist() == [0.0, 0.0]
 
 
-def test_choosing_asks_the_nearest_validation_queries(data: Dataset, valid: Dataset, test: Dataset) -> None:
-    model = pippin.train(data, "choose(4,clusters=2) > ranksvm", valid=valid)
+def test_choose_uses_the_nearest_validation_queries(data: Dataset, valid: Dataset, test: Dataset) -> None:
+    model = pippin.train(data, "choose(4,n_clusters=2) > ranksvm", valid=valid)
     assert isinstance(model, Chain)
     step = model.step_
-    values = np.array([Judge(valid, "NDCG@10", "official").values(one.predict(valid)) for one in step.models_])
+    values = np.array(
+        [Objective(valid, "NDCG@10", "official").values(estimator.predict(valid)) for estimator in step.estimators_]
+    )
     space = step.space_  # type: ignore[attr-defined]
     points, asked = (space.points(np.asarray(one.features), one.offsets) for one in (valid, test))
     for query, near in enumerate(nearest(asked, points, 4)):
-        best = step.models_[int(values[:, near].mean(axis=1).argmax())]
+        best = step.estimators_[int(values[:, near].mean(axis=1).argmax())]
         one = test.select([query])
         assert np.array_equal(best.predict(one), model.predict(one))
     with pytest.raises(DataError, match="validation set"):
@@ -210,8 +214,8 @@ def test_normalising_as_a_step_is_normalising_the_data(data: Dataset, test: Data
     ("clusters(2) > ranksvm", "width", 0.0), ("classes > ranksvm", "classes", ["A"]),
     ("knn(8) > ranksvm", "space", {}),
 ])  # fmt: skip
-def test_a_file_whose_parts_do_not_fit_is_refused(text: str, key: str, value: object, data: Dataset) -> None:
-    content, arrays = models.content_of(pippin.train(data, text))
+def test_a_file_with_inconsistent_parts_is_refused(text: str, key: str, value: object, data: Dataset) -> None:
+    content, arrays = models.to_record(pippin.train(data, text))
     arrays.pop(key, None)
     content["state"].pop(key, None)
     if isinstance(value, np.ndarray):

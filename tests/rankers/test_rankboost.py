@@ -13,11 +13,11 @@ from tests.rankers.planted import fold, planted, queries, with_empty
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
-from pippin.kernels import boosting as kernel
+from pippin.evaluation.objective import Objective
+from pippin.kernels import optimisers as kernel
 from pippin.rankers import models
-from pippin.rankers.parts.bins import cut, pair
 from pippin.rankers.rankboost import RankBoost, third_alpha
+from pippin.rankers.stumps import make_bins, make_pairs
 
 SCORES, LABELS = (0.3, -0.1, 0.5, 0.0), [2, 0, 1, 1]
 PAIRS = ((0, 1), (0, 2), (0, 3), (2, 1), (3, 1))
@@ -25,7 +25,7 @@ PAIRS = ((0, 1), (0, 2), (0, 3), (2, 1), (3, 1))
 
 def example() -> tuple[kernel.Levels, list[int]]:
     """The worked query with weight 1 per pair, and the order of its rows."""
-    paired = pair(queries([LABELS], np.zeros((4, 1))), "pairs")
+    paired = make_pairs(queries([LABELS], np.zeros((4, 1))), "pairs")
     levels = kernel.Levels(paired.levels.cuts, paired.levels.queries, np.ones(1))
     return levels, paired.rows.tolist()
 
@@ -53,7 +53,7 @@ def random_problem(seed: int) -> tuple[kernel.Levels, np.ndarray[Any, Any], np.n
     rng = np.random.default_rng(seed)
     labels = [list(rng.integers(0, 4, rng.integers(1, 9))) for _ in range(7)] + [[1, 1], [0]]
     data = queries(labels, np.zeros((sum(map(len, labels)), 1)))
-    paired = pair(data, "queries")
+    paired = make_pairs(data, "queries")
     query = data.qid()[paired.rows]
     scores = rng.normal(0, 2, len(paired.rows))
     codes = rng.integers(0, 6, (3, len(paired.rows))).astype(np.uint8)
@@ -113,7 +113,9 @@ def test_scores_far_apart_do_not_overflow() -> None:
 @pytest.mark.parametrize("method", ["third", "exact"])
 @pytest.mark.parametrize("weak", ["threshold", "continuous"])
 def test_the_loss_never_rises(method: str, weak: str) -> None:
-    model = RankBoost(rounds=60, method=method, weak=weak, positive_only=False).fit(planted(1, interaction=True))
+    model = RankBoost(rounds=60, alpha_method=method, weak_learner=weak, directions="both").fit(
+        planted(1, interaction=True)
+    )
     assert model.losses_[0] == pytest.approx(0.0, abs=1e-12)  # all pairs together weigh 1
     assert all(after <= before + 1e-12 for before, after in pairwise(model.losses_))
     assert model.losses_[-1] < -0.1
@@ -121,13 +123,13 @@ def test_the_loss_never_rises(method: str, weak: str) -> None:
 
 def test_thresholds_are_equally_spaced_and_codes_count_those_below() -> None:
     table = np.array([[0.0], [1.0], [0.5], [np.nan]])
-    bins = cut(table, np.arange(4), 255, "equal")
+    bins = make_bins(table, np.arange(4), 255, "equal")
     assert bins.thresholds[0].tolist() == [t / 256 for t in range(255)]
     assert bins.codes(table).tolist() == [[0, 255, 128, 0], [0, 255, 128, 255]]
     assert bins.null_above.tolist() == [False, True]
-    few = cut(np.array([[1.0], [2.0], [2.0], [4.0]]), np.arange(4), 255, "quantile")
+    few = make_bins(np.array([[1.0], [2.0], [2.0], [4.0]]), np.arange(4), 255, "quantile")
     assert few.thresholds[0].tolist() == [1.0, 2.0]
-    constant = cut(np.array([[3.0], [3.0]]), np.arange(2), 255, "equal")
+    constant = make_bins(np.array([[3.0], [3.0]]), np.arange(2), 255, "equal")
     assert constant.codes(np.array([[3.0], [2.0]])).tolist() == [[1, 0]]
 
 
@@ -139,17 +141,17 @@ def test_null_may_be_the_best_sign() -> None:
     table = np.hstack((rng.random((240, 1)), table))
     data = queries(labels, table)
     for weak in ("threshold", "continuous"):
-        model = RankBoost(rounds=5, weak=weak).fit(data)
-        assert Judge(data, "MAP", "official").mean(model.predict(data)) > 0.99
+        model = RankBoost(rounds=5, weak_learner=weak).fit(data)
+        assert Objective(data, "MAP", "official").mean(model.predict(data)) > 0.99
         assert model.stumps_[0].feature == 1
         assert model.stumps_[0].null
 
 
-def test_truths_are_found() -> None:
+def test_known_rankings_are_learned() -> None:
     for interaction in (False, True):
         train, test = planted(3, interaction=interaction), planted(4, interaction=interaction)
-        model = RankBoost(rounds=100, positive_only=False).fit(train)
-        assert Judge(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
+        model = RankBoost(rounds=100, directions="both").fit(train)
+        assert Objective(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
         importance = model.importance()
         assert min(importance["1"], importance["2"]) > max(importance["3"], importance["4"], importance["5"])
 
@@ -157,19 +159,19 @@ def test_truths_are_found() -> None:
 @pytest.mark.parametrize(("weak", "method"), [("threshold", "third"), ("threshold", "exact"), ("continuous", "third")])
 def test_an_empty_query_changes_nothing(weak: str, method: str) -> None:
     data = planted(5)
-    one = RankBoost(rounds=20, weak=weak, method=method).fit(data)
-    other = RankBoost(rounds=20, weak=weak, method=method).fit(with_empty(data))
+    one = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(data)
+    other = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(with_empty(data))
     assert one._state() == other._state()
 
 
-def test_validation_chooses_the_rounds_and_predicts_what_it_saw() -> None:
+def test_validation_selects_the_rounds_of_the_model() -> None:
     train, valid = planted(6, interaction=True), planted(7, interaction=True)
     model = RankBoost(rounds=80, measure="NDCG@5").fit(train, eval_set=valid)
     assert len(model.curve_) == 80
     best = int(np.argmax(model.curve_))
     assert len(model.stumps_) == best + 1
-    assert Judge(valid, "NDCG@5", "official").mean(model.predict(valid)) == model.curve_[best]
-    assert len(RankBoost(rounds=80, patience=3).fit(train, eval_set=valid).curve_) < 80
+    assert Objective(valid, "NDCG@5", "official").mean(model.predict(valid)) == model.curve_[best]
+    assert len(RankBoost(rounds=80, early_stopping_rounds=3).fit(train, eval_set=valid).curve_) < 80
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,9 +180,9 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     states = []
     for threads in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        states.append([RankBoost(rounds=15, method=m).fit(data)._state() for m in ("third", "exact")])
+        states.append([RankBoost(rounds=15, alpha_method=m).fit(data)._state() for m in ("third", "exact")])
     assert states[0] == states[1] == states[2]
-    model = RankBoost(rounds=15, weak="continuous").fit(data)
+    model = RankBoost(rounds=15, weak_learner="continuous").fit(data)
     models.save(model, tmp_path / "m.json")
     assert models.load(tmp_path / "m.json").predict(data).tobytes() == model.predict(data).tobytes()
     assert data.features.tobytes() == before.tobytes()
@@ -190,29 +192,29 @@ def test_odd_queries_survive() -> None:
     rng = np.random.default_rng(1)
     labels = [[1], [0, 0, 0], [2, 2], list(rng.integers(0, 3, 10_000)), [0, 1]]
     data = queries(labels, rng.random((sum(map(len, labels)), 3)))
-    model = RankBoost(rounds=5, method="exact").fit(data)
+    model = RankBoost(rounds=5, alpha_method="exact").fit(data)
     assert np.isfinite(model.predict(data)).all()
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "fourth"}, "method is third or exact"),
-        ({"weak": "tree"}, "weak is threshold or continuous"),
-        ({"pair_weight": "x"}, "pair_weight is pairs or queries"),
-        ({"thresholds": 256}, "between 1 and 255"),
-        ({"spacing": "log"}, "spacing is equal or quantile"),
-        ({"rounds": 0}, "rounds is at least 1"),
+        ({"alpha_method": "fourth"}, "alpha_method must be third or exact"),
+        ({"weak_learner": "tree"}, "weak_learner must be threshold or continuous"),
+        ({"pair_weighting": "x"}, "pair_weighting must be query or pair"),
+        ({"num_thresholds": 256}, "between 1 and 255"),
+        ({"threshold_spacing": "log"}, "threshold_spacing must be equal or quantile"),
+        ({"rounds": 0}, "rounds must be at least 1"),
     ],
 )
-def test_bad_parameters_are_said(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         RankBoost(**parameters).fit(planted(1))
 
 
-def test_no_pairs_are_said() -> None:
+def test_a_set_without_pairs_is_refused() -> None:
     data = queries([[1, 1], [2]], np.random.default_rng(1).random((3, 2)))
-    with pytest.raises(DataError, match="no pair to learn from"):
+    with pytest.raises(DataError, match="no pairs to learn from"):
         RankBoost().fit(data)
 
 
@@ -221,7 +223,7 @@ def mean_map(shared: Path, name: str, tool: str, folds: int = 5) -> float:
     for number in range(1, folds + 1):
         train, valid, test = fold(shared, name, number)
         model = RankBoost(convention="official").fit(train, eval_set=valid)
-        values.append(Judge(test, "MAP", tool).mean(model.predict(test)))
+        values.append(Objective(test, "MAP", tool).mean(model.predict(test)))
     return float(np.mean(values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ from tests.rankers.lists import (
 )
 
 from pippin.data.dataset import Dataset
-from pippin.kernels.listwise import tied_pairs
-from pippin.rankers.ranknet import RankNet, pair_cost, pair_counts
+from pippin.kernels.losses import tied_pairs
+from pippin.rankers.ranknet import RankNet, pair_cost, pair_counts, pair_loss
 
 
 def cost(data: Dataset, scores: F64, sigma: float, by_query: bool, ties: bool) -> float:
@@ -42,7 +43,7 @@ def cost(data: Dataset, scores: F64, sigma: float, by_query: bool, ties: bool) -
 
 def test_the_worked_example() -> None:
     assert cost(ONE, SCORES, 1.0, False, False) == pytest.approx(2.947394, abs=5e-7)
-    gradient = pair_cost(ONE, by_query=False)(SCORES, 0)
+    gradient = pair_cost(ONE, weighting="pair")(SCORES, 0)
     assert gradient.round(6).tolist() == [-1.376704, 1.230677, 0.195490, -0.049463]
     assert pair_counts(ONE).tolist() == [5]
     assert pair_cost(ONE)(SCORES, 0) == pytest.approx(gradient / 5)
@@ -53,7 +54,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("by_query", [False, True])
 def test_the_gradient_is_that_of_the_cost(seed: int, by_query: bool, ties: bool) -> None:
     data, scores = drawn(seed)
-    found = pair_cost(data, 1.7, by_query, ties)(scores, 0)
+    found = pair_cost(data, 1.7, "query" if by_query else "pair", ties)(scores, 0)
     wanted = slopes(lambda s: cost(data, s, 1.7, by_query, ties), scores)
     assert found == pytest.approx(wanted, abs=1e-7)
 
@@ -66,18 +67,18 @@ def test_the_cost_of_tied_pairs() -> None:
 
 @pytest.mark.parametrize("layers", [0, 1])
 def test_laws(layers: int, tmp_path: Path) -> None:
-    check_laws(RankNet(layers=layers, rounds=10), tmp_path)
+    check_laws(RankNet(hidden_layers=layers, rounds=10), tmp_path)
 
 
-def test_bad_parameters() -> None:
+def test_invalid_parameters_are_refused() -> None:
     check_parameters(RankNet, sigma=0.0)
 
 
-def test_a_planted_interaction_is_found() -> None:
+def test_a_known_interaction_is_learned() -> None:
     train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
-    model = RankNet(units=20, rate=0.03).fit(train, eval_set=valid)
+    model = RankNet(hidden_units=20, learning_rate=0.03).fit(train, eval_set=valid)
     assert ndcg(model, test) > 0.95
-    assert ndcg(RankNet(layers=0).fit(train, eval_set=valid), test) < 0.86  # the mean of a random order is 0.83
+    assert ndcg(RankNet(hidden_layers=0).fit(train, eval_set=valid), test) < 0.86  # the mean of a random order is 0.83
     importance = model.importance()
     assert importance["3"] < min(importance["1"], importance["2"])
 
@@ -102,3 +103,17 @@ def test_as_good_as_ranklib_on_ohsumed(shared: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert map_ >= 0.4407
     assert ndcg10 >= 0.4319
+
+
+@pytest.mark.parametrize("weighting", ["query", "pair"])
+def test_early_stopping_by_the_loss_does_not_depend_on_the_convention(weighting: str) -> None:
+    train, valid = planted(1), planted(2)
+    options: dict[str, Any] = {"measure": "loss", "rounds": 8, "early_stopping_rounds": 2, "pair_weighting": weighting}
+    ranker = RankNet(**options, convention="official").fit(train, eval_set=valid)
+    losses = [-value for value in ranker.curve_]
+    assert min(losses) == pytest.approx(
+        cost(valid, ranker.predict(valid), 1.0, weighting == "query", ties=False), rel=1e-5
+    )
+    assert min(losses) == pytest.approx(pair_loss(valid, ranker.predict(valid), 1.0, weighting), rel=1e-5)
+    same = RankNet(**options, convention="letor4").fit(train, eval_set=valid)
+    assert (same.predict(valid) == ranker.predict(valid)).all()

@@ -12,7 +12,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models
 from pippin.rankers.regression import Regression, map_labels
-from pippin.rankers.selection import select
+from pippin.rankers.training import select
 
 
 def test_ohsumed_row_of_letor(shared: Path, tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_mq2008_anchor(shared: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ridge", [0.0, 1e-3, 5.0])
 def test_equals_least_squares(ridge: float) -> None:
     data = drawn(1)
-    model = Regression(ridge=ridge).fit(data)
+    model = Regression(lambda_l2=ridge).fit(data)
     table = np.hstack((data.features, np.ones((len(data), 1))))
     penalty = np.sqrt(ridge) * np.eye(5)[:4]
     truth = np.linalg.lstsq(np.vstack((table, penalty)), np.append(data.labels, np.zeros(4)), rcond=None)[0]
@@ -52,8 +52,8 @@ def test_columns_that_repeat_or_never_vary_do_no_harm() -> None:
 def test_the_scale_of_a_column_does_not_matter_without_a_penalty() -> None:
     data = drawn(3)
     scales = np.array([1e-9, 1.0, 1e9, 1e3])
-    model = Regression(ridge=0).fit(Dataset(data.features * scales, data.labels, data.offsets, data.query_ids))
-    np.testing.assert_allclose(model.coef_ * scales, Regression(ridge=0).fit(data).coef_, rtol=1e-8)
+    model = Regression(lambda_l2=0).fit(Dataset(data.features * scales, data.labels, data.offsets, data.query_ids))
+    np.testing.assert_allclose(model.coef_ * scales, Regression(lambda_l2=0).fit(data).coef_, rtol=1e-8)
 
 
 def test_mappings() -> None:
@@ -68,11 +68,11 @@ def test_mappings() -> None:
 
 def test_shift_and_scale_of_a_mapping_change_no_ranking() -> None:
     data = drawn(4)
-    half, plain = Regression(mapping=0.5).fit(data), Regression().fit(data)
+    half, plain = Regression(label_gain=0.5).fit(data), Regression().fit(data)
     np.testing.assert_allclose(2 * half.coef_, plain.coef_, atol=1e-6)
 
 
-def test_within_queries_ignores_what_is_the_same_for_a_whole_query() -> None:
+def test_within_queries_ignores_features_constant_in_a_query() -> None:
     data = drawn(5)
     shift = np.repeat(np.random.default_rng(0).normal(size=data.queries) * 10, np.diff(data.offsets))
     moved = Dataset(data.features + shift[:, None], data.labels, data.offsets, data.query_ids)
@@ -81,12 +81,12 @@ def test_within_queries_ignores_what_is_the_same_for_a_whole_query() -> None:
     assert not np.allclose(Regression().fit(moved).coef_, Regression().fit(data).coef_, atol=1e-3)
 
 
-def test_within_queries_gives_no_weight_to_what_never_varies_there() -> None:
+def test_within_queries_gives_constant_features_no_weight() -> None:
     data = drawn(5)
     own = np.repeat(np.random.default_rng(1).normal(size=data.queries), np.diff(data.offsets))
     table = np.column_stack((data.features, own))
     for ridge in (0.0, 1e-6):
-        model = Regression(ridge=ridge, within_queries=True)
+        model = Regression(lambda_l2=ridge, within_queries=True)
         assert model.fit(Dataset(table, data.labels, data.offsets, data.query_ids)).coef_[4] == 0
 
 
@@ -94,17 +94,17 @@ def test_constant_queries_count_unless_dropped() -> None:
     data = drawn(6)
     kept = data.select([q for q in range(data.queries) if len({*data.labels[slice(*data.offsets[q : q + 2])]}) > 1])
     assert kept.queries < data.queries
-    dropped = Regression(drop_constant=True).fit(data)
+    dropped = Regression(drop_constant_queries=True).fit(data)
     assert dropped.coef_.tobytes() == Regression().fit(kept).coef_.tobytes()
     assert not np.allclose(dropped.coef_, Regression().fit(data).coef_)
 
 
-def test_nothing_left_is_said() -> None:
-    with pytest.raises(DataError, match="nothing is left"):
-        Regression(drop_constant=True).fit(np.eye(3), [1, 1, 0], qid=[1, 1, 2])
+def test_a_set_of_constant_queries_is_refused() -> None:
+    with pytest.raises(DataError, match="leaves no query"):
+        Regression(drop_constant_queries=True).fit(np.eye(3), [1, 1, 0], qid=[1, 1, 2])
 
 
-def test_a_planted_truth_is_found() -> None:
+def test_a_known_ranking_is_learned() -> None:
     truth = [1.0, -2.0, 0.0, 0.5]
     coef = Regression().fit(planted(1, truth)).coef_
     assert float(coef @ truth / np.linalg.norm(coef) / np.linalg.norm(truth)) > 0.99
@@ -112,7 +112,7 @@ def test_a_planted_truth_is_found() -> None:
 
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
     data = drawn(7)
-    model = Regression(ridge=0.5, mapping=0.25).fit(data)
+    model = Regression(lambda_l2=0.5, label_gain=0.25).fit(data)
     models.save(model, tmp_path / "model.json")
     again = models.load(tmp_path / "model.json")
     assert again.get_params() == model.get_params()
@@ -126,10 +126,10 @@ def test_selection_tries_mappings_and_penalties() -> None:
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"ridge": -1.0}, "ridge is at least 0, not -1.0"),
-    ({"mapping": "cube"}, "mapping is label, exp2, square or a number from 0 to 1"),
-    ({"mapping": 1.5}, "mapping is label, exp2, square or a number from 0 to 1"),
+    ({"lambda_l2": -1.0}, "lambda_l2 must be at least 0, got -1.0"),
+    ({"label_gain": "cube"}, "label_gain must be label, exp2, square or a number from 0 to 1"),
+    ({"label_gain": 1.5}, "label_gain must be label, exp2, square or a number from 0 to 1"),
 ])  # fmt: skip
-def test_bad_parameters(parameters: dict[str, object], sentence: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         Regression(**parameters).fit(drawn(0))  # type: ignore[arg-type]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
-from pippin.data.synthetic import make
+from pippin.data.synthetic import make_dataset
 from pippin.errors import DataError
 from pippin.rankers import LambdaMART
-from pippin.rankers.relational import Relational, Relations, spread
+from pippin.rankers.relational import Relational, Relations, propagate_scores
 
 
 def dataset(sizes: list[int]) -> Dataset:
@@ -39,26 +39,26 @@ def test_spreading_solves_the_equation() -> None:
     for i in np.flatnonzero(sums == 0):
         dense[i, i], sums[i] = 1, 1
     exact = np.linalg.solve(np.eye(11) - weight * dense / sums[:, None], (1 - weight) * scores)
-    np.testing.assert_allclose(spread(scores, relations(data, entries), weight), exact, atol=1e-8)
+    np.testing.assert_allclose(propagate_scores(scores, relations(data, entries), weight), exact, atol=1e-8)
 
 
 def test_no_weight_gives_the_plain_scores_and_equal_scores_stay_equal() -> None:
     data = dataset([4])
     related = relations(data, [(0, 1, 1.0), (1, 2, 2.0), (2, 2, 5.0)])
     scores = np.array([3.0, -1.0, 2.0, 0.5])
-    assert spread(scores, related, 0.0) is scores
-    np.testing.assert_allclose(spread(np.full(4, -7.0), related, 0.9), -7.0)
-    assert spread(scores, related, 0.5)[2] == pytest.approx(2.0)  # related to itself alone: keeps its score
-    assert spread(scores, related, 0.5)[3] == pytest.approx(0.5)
+    assert propagate_scores(scores, related, 0.0) is scores
+    np.testing.assert_allclose(propagate_scores(np.full(4, -7.0), related, 0.9), -7.0)
+    assert propagate_scores(scores, related, 0.5)[2] == pytest.approx(2.0)  # related to itself alone: keeps its score
+    assert propagate_scores(scores, related, 0.5)[3] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ([(0, 2, 1.0)], "stay within a query"),
-        ([(0, 1, -1.0)], "a number from 0"),
-        ([(0, 1, np.nan)], "a number from 0"),
-        ([(0, 9, 1.0)], "beyond the 4"),
+        ([(0, 2, 1.0)], "documents of the same query"),
+        ([(0, 1, -1.0)], "finite and 0 or more"),
+        ([(0, 1, np.nan)], "finite and 0 or more"),
+        ([(0, 9, 1.0)], "unknown document"),
     ],
 )
 def test_bad_relations(entries: list[tuple[int, int, float]], sentence: str) -> None:
@@ -66,13 +66,13 @@ def test_bad_relations(entries: list[tuple[int, int, float]], sentence: str) -> 
         relations(dataset([2, 2]), entries)
 
 
-def test_a_weight_of_one_would_forget_the_scores() -> None:
-    with pytest.raises(DataError, match="from 0 to below 1"):
-        spread(np.zeros(2), relations(dataset([2]), [(0, 1, 1.0)]), 1.0)
+def test_a_weight_of_one_is_refused() -> None:
+    with pytest.raises(DataError, match="at least 0 and below 1"):
+        propagate_scores(np.zeros(2), relations(dataset([2]), [(0, 1, 1.0)]), 1.0)
 
 
-def test_relations_that_tell_the_labels_are_used_and_noise_is_not() -> None:
-    train, valid = make(40, 20, 6, seed=1), make(40, 20, 6, seed=2)
+def test_informative_relations_are_used_and_noise_is_not() -> None:
+    train, valid = make_dataset(40, 20, 6, seed=1), make_dataset(40, 20, 6, seed=2)
     query, labels = valid.qid(), valid.labels
     rows, columns = np.nonzero(
         (query[:, None] == query) & (labels[:, None] == labels) & ~np.eye(len(valid), dtype=bool)

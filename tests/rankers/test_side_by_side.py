@@ -10,29 +10,31 @@ from tests.rankers.planted import planted, with_empty
 
 from pippin.errors import DataError
 from pippin.kernels import one_thread, threads
+from pippin.rankers import boosting
 from pippin.rankers.lambdamart import LambdaMART
 from pippin.rankers.mart import MART
-from pippin.rankers.parts import binned, trees
 from pippin.rankers.ranknet import RankNet
-from pippin.rankers.selection import Selected, select
+from pippin.rankers.training import SelectionResult, select
 
 TRAIN, VALID = with_empty(planted(1)), planted(2, 30)
-GRID: dict[str, tuple[Any, ...]] = {"leaves": (3, 5), "min_leaf": (1, 9), "bins": (20, 255)}
+GRID: dict[str, tuple[Any, ...]] = {"num_leaves": (3, 5), "min_data_in_leaf": (1, 9), "max_bin": (20, 255)}
 
 
-def _told(chosen: Selected) -> tuple[Any, ...]:
-    tried = [(each.parameters, each.value) for each in chosen.candidates]
+def _told(chosen: SelectionResult) -> tuple[Any, ...]:
+    tried = [(candidate.parameters, candidate.value) for candidate in chosen.candidates]
     return chosen.parameters, chosen.value, tried, chosen.ranker.boosters_, chosen.ranker.curve_  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("ranker", [LambdaMART(rounds=8, patience=3), MART(rounds=8, row_fraction=0.7, bags=2)])
+@pytest.mark.parametrize(
+    "ranker", [LambdaMART(rounds=8, early_stopping_rounds=3), MART(rounds=8, bagging_fraction=0.7, n_bags=2)]
+)
 def test_any_number_of_threads_selects_the_same(monkeypatch: pytest.MonkeyPatch, ranker: LambdaMART | MART) -> None:
     found = []
     for count in ("1", "2", "5"):
         monkeypatch.setenv("PIPPIN_THREADS", count)
         found.append(_told(select(ranker, TRAIN, VALID, grid=GRID)))
     assert found[0] == found[1] == found[2]
-    alone = ranker.fresh().set_params(**found[0][0]).fit(TRAIN, eval_set=VALID)
+    alone = ranker.clone().set_params(**found[0][0]).fit(TRAIN, eval_set=VALID)
     assert alone.boosters_ == found[0][3]
 
 
@@ -43,38 +45,38 @@ def test_bins_are_made_once_for_the_points_that_share_them(monkeypatch: pytest.M
         made.append(parameters["max_bin"])
         return bin_both(train, valid, parameters)
 
-    bin_both = binned.bin_both
-    monkeypatch.setattr(binned, "bin_both", count)
+    bin_both = boosting.make_lightgbm_datasets
+    monkeypatch.setattr(boosting, "make_lightgbm_datasets", count)
     chosen = select(LambdaMART(rounds=3), TRAIN, VALID, grid=GRID)
     assert sorted(made) == [20, 255]
     assert isinstance(pickle.loads(pickle.dumps(chosen.ranker)), LambdaMART)  # no bins are left in it
     assert "_binned" not in vars(chosen.ranker)
 
 
-def test_where_a_fit_takes_all_cores_or_shares_something_points_follow_each_other(
+def test_points_run_in_sequence_if_a_fit_uses_all_cores_or_shared_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ranker = LambdaMART(rounds=3)
-    assert ranker.fits_alone(TRAIN)
-    assert not LambdaMART(verbose=True).fits_alone(TRAIN)
-    assert not RankNet().fits_alone(TRAIN)
-    monkeypatch.setattr(trees, "_ALONE", TRAIN.features.size)
-    assert not ranker.fits_alone(TRAIN)
+    assert ranker.is_single_threaded(TRAIN)
+    assert not LambdaMART(verbose=True).is_single_threaded(TRAIN)
+    assert not RankNet().is_single_threaded(TRAIN)
+    monkeypatch.setattr(boosting, "_SINGLE_THREAD_VALUES", TRAIN.features.size)
+    assert not ranker.is_single_threaded(TRAIN)
 
 
-def test_what_goes_wrong_at_one_point_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_at_a_grid_point_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", "2")
-    with pytest.raises(DataError, match="leaves"):
-        select(LambdaMART(rounds=3), TRAIN, VALID, grid={"leaves": (4, 1, 5)})
+    with pytest.raises(DataError, match="num_leaves"):
+        select(LambdaMART(rounds=3), TRAIN, VALID, grid={"num_leaves": (4, 1, 5)})
 
 
 def test_seconds_of_the_processor_are_those_of_each_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", "2")
-    for each in select(LambdaMART(rounds=3), TRAIN, VALID, grid={"leaves": (4, 5)}).candidates:
-        assert 0 < each.processor_seconds <= each.seconds + 0.05
+    for candidate in select(LambdaMART(rounds=3), TRAIN, VALID, grid={"num_leaves": (4, 5)}).candidates:
+        assert 0 < candidate.processor_seconds <= candidate.seconds + 0.05
 
 
-def test_one_thread_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_applies_to_its_context_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", "3")
     with one_thread():
         assert (threads(), threads(2)) == (1, 2)

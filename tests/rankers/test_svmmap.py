@@ -14,25 +14,24 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers import models
 from pippin.rankers.base import Ranker
-from pippin.rankers.parts.convex import with_pairs
-from pippin.rankers.parts.spread import factors_within
-from pippin.rankers.selection import select
+from pippin.rankers.linear import drop_constant_queries, inverse_deviations
 from pippin.rankers.svmmap import SVMMAP, MeanHinge
+from pippin.rankers.training import select
 
 
 @pytest.mark.parametrize("C", [0.1, 3.0, 30.0])
 def test_two_solvers_meet(C: float) -> None:
     data = drawn(1, queries=12)
-    planes = SVMMAP(C=C, tolerance=1e-7).fit(data)
-    blocks = SVMMAP(C=C, tolerance=2e-3, rounds=20_000, solver="frank-wolfe").fit(data)
+    planes = SVMMAP(C=C, tol=1e-7).fit(data)
+    blocks = SVMMAP(C=C, tol=2e-3, max_iter=20_000, solver="frank-wolfe").fit(data)
     assert blocks.objective_ == pytest.approx(planes.objective_, rel=2e-3)
     np.testing.assert_allclose(blocks.coef_, planes.coef_, atol=0.1)
 
 
-def test_no_step_away_from_the_optimum_is_better() -> None:
+def test_no_step_from_the_optimum_improves_it() -> None:
     data = drawn(2, queries=12)
-    model = SVMMAP(C=2.0, tolerance=1e-9, standardise=False).fit(data)
-    kept = with_pairs(data, 1)
+    model = SVMMAP(C=2.0, tol=1e-9, standardize=False).fit(data)
+    kept = drop_constant_queries(data, 1)
     hinge = MeanHinge((kept.labels >= 1).astype(np.uint8), kept.offsets)
 
     def objective(weights: np.ndarray) -> float:
@@ -54,7 +53,7 @@ def test_the_hinge_of_no_weights_is_the_worst_ranking() -> None:
 
 def test_every_query_twice_changes_nothing() -> None:
     data = drawn(3)
-    one, two = (SVMMAP(tolerance=1e-8).fit(each) for each in (data, twice(data)))
+    one, two = (SVMMAP(tol=1e-8).fit(each) for each in (data, twice(data)))
     assert two.objective_ == pytest.approx(one.objective_, rel=1e-7)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-2)
 
@@ -67,7 +66,7 @@ def test_a_query_without_relevant_documents_changes_no_bit(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["cutting-planes", "frank-wolfe"])
-def test_a_planted_truth_is_found(solver: str) -> None:
+def test_a_known_ranking_is_learned(solver: str) -> None:
     truth = [1.0, -2.0, 0.0, 0.5]
     coef = SVMMAP(C=1.0, solver=solver).fit(planted(1, truth)).coef_
     assert float(coef @ truth / np.linalg.norm(coef) / np.linalg.norm(truth)) > 0.99
@@ -76,9 +75,9 @@ def test_a_planted_truth_is_found(solver: str) -> None:
 def test_relevant_from_two_on() -> None:
     data = drawn(5)
     two = Dataset(data.features, (data.labels >= 2).astype(np.int32), data.offsets, data.query_ids)
-    assert SVMMAP(relevant_at=2).fit(data).coef_.tobytes() == SVMMAP().fit(two).coef_.tobytes()
-    with pytest.raises(DataError, match="has a label of 9 or more"):
-        SVMMAP(relevant_at=9).fit(data)
+    assert SVMMAP(relevance_threshold=2).fit(data).coef_.tobytes() == SVMMAP().fit(two).coef_.tobytes()
+    with pytest.raises(DataError, match="reaches the relevance threshold 9"):
+        SVMMAP(relevance_threshold=9).fit(data)
 
 
 def test_only_relevant_documents_give_no_weights() -> None:
@@ -97,9 +96,7 @@ def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_seed_is_an_order() -> None:
     data = drawn(9)
-    one, again, other = (
-        SVMMAP(C=1.0, solver="frank-wolfe", tolerance=1e-2, seed=seed).fit(data).coef_ for seed in (1, 1, 2)
-    )
+    one, again, other = (SVMMAP(C=1.0, solver="frank-wolfe", tol=1e-2, seed=seed).fit(data).coef_ for seed in (1, 1, 2))
     assert one.tobytes() == again.tobytes() != other.tobytes()
 
 
@@ -112,18 +109,18 @@ def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
     assert again.predict(data).tobytes() == model.predict(data).tobytes()
 
 
-def test_too_few_rounds_are_said() -> None:
+def test_missing_convergence_is_a_warning() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 2 rounds"):
-        SVMMAP(C=1e4, solver="frank-wolfe", rounds=2).fit(drawn(8))
+        SVMMAP(C=1e4, solver="frank-wolfe", max_iter=2).fit(drawn(8))
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"C": -1.0}, "C is a number above 0"),
-    ({"rounds": 0}, "rounds is a number above 0"),
-    ({"tolerance": 0.0}, "tolerance is a number above 0"),
-    ({"solver": "sgd"}, "solver is frank-wolfe or cutting-planes, not 'sgd'"),
+    ({"C": -1.0}, "C must be above 0"),
+    ({"max_iter": 0}, "max_iter must be above 0"),
+    ({"tol": 0.0}, "tol must be above 0"),
+    ({"solver": "sgd"}, "solver must be frank-wolfe or cutting-planes, got 'sgd'"),
 ])  # fmt: skip
-def test_bad_parameters(parameters: dict[str, object], sentence: str) -> None:
+def test_invalid_parameters_are_refused(parameters: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         SVMMAP(**parameters).fit(drawn(0))  # type: ignore[arg-type]
 
@@ -135,11 +132,11 @@ def test_bad_parameters(parameters: dict[str, object], sentence: str) -> None:
 def test_as_good_as_the_original(
     shared: Path, tmp_path: Path, folder: str, convention: str, least: tuple[float, float]
 ) -> None:
-    def learn(train: Dataset, valid: Dataset) -> Ranker:
+    def fit_checked(train: Dataset, valid: Dataset) -> Ranker:
         return select(SVMMAP(), train, valid, convention=convention).ranker
 
     asked = [("MAP", convention), ("NDCG@10", "official")]
-    means = five_fold_means(folds(shared, folder, tmp_path), learn, asked)
+    means = five_fold_means(folds(shared, folder, tmp_path), fit_checked, asked)
     assert means[0] >= least[0]
     assert means[1] >= least[1]
 
@@ -149,26 +146,26 @@ def test_scales_of_features_do_not_matter_beyond_one() -> None:
     data = drawn(6)
     table = data.features * np.logspace(-6, 9, data.features.shape[1])
     table = np.column_stack((table, np.full(len(table), 1e7)))
-    far = with_pairs(Dataset(table, data.labels, data.offsets, data.query_ids), 1)
+    far = drop_constant_queries(Dataset(table, data.labels, data.offsets, data.query_ids), 1)
     one, two = (SVMMAP().fit(replace(far, features=far.features * scale)).coef_ for scale in (1.0, 1024.0))
     np.testing.assert_array_equal(two, one / 1024.0)
     assert one[-1] == 0.0
-    factors = factors_within(far)
-    by_hand = SVMMAP(standardise=False).fit(replace(far, features=far.features * factors)).coef_
+    factors = inverse_deviations(far)
+    by_hand = SVMMAP(standardize=False).fit(replace(far, features=far.features * factors)).coef_
     np.testing.assert_array_equal(one, by_hand * factors)
 
 
-def test_features_within_one_are_learned_from_as_they_are() -> None:
+def test_features_within_one_are_not_standardised() -> None:
     data = drawn(7)
     small = replace(data, features=data.features / np.abs(data.features).max())
-    auto, plain, other = (SVMMAP(standardise=way).fit(small).coef_ for way in ("auto", False, True))
+    auto, plain, other = (SVMMAP(standardize=way).fit(small).coef_ for way in ("auto", False, True))
     np.testing.assert_array_equal(auto, plain)
     assert (auto != other).any()
-    with pytest.raises(DataError, match="standardise is True, False or auto, not 'yes'"):
-        SVMMAP(standardise="yes").fit(small)
+    with pytest.raises(DataError, match="standardize must be True, False or auto, got 'yes'"):
+        SVMMAP(standardize="yes").fit(small)
 
 
 def test_weighed_queries_are_scaled_as_copies_of_them() -> None:
     data = drawn(8)
-    doubled = SVMMAP(tolerance=1e-8).fit(data, sample_weight=np.full(data.queries, 2.0)).coef_
-    np.testing.assert_allclose(doubled, SVMMAP(tolerance=1e-8).fit(twice(data)).coef_, atol=1e-3)
+    doubled = SVMMAP(tol=1e-8).fit(data, sample_weight=np.full(data.queries, 2.0)).coef_
+    np.testing.assert_allclose(doubled, SVMMAP(tol=1e-8).fit(twice(data)).coef_, atol=1e-3)

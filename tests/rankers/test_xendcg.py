@@ -9,7 +9,7 @@ import pytest
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.evaluation.objective import Judge
+from pippin.evaluation.objective import Objective
 from pippin.rankers import models
 from pippin.rankers.xendcg import XENDCG, CrossEntropy
 
@@ -63,15 +63,15 @@ def test_one_document_and_sure_scores() -> None:
 
 def test_planted_interaction() -> None:
     train, valid, test = planted(200, 1), planted(50, 2), planted(100, 3)
-    model = XENDCG(rounds=200, patience=30).fit(train, eval_set=valid)
-    judge = Judge(test, "NDCG@10", "official")
+    model = XENDCG(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
+    judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(model.predict(test)) > judge.mean(np.zeros(len(test))) + 0.2
     assert judge.mean(model.predict(test)) > 0.9
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
     data = planted(20, 4)
-    first, again, other = (XENDCG(rounds=8, seed=seed, bags=2).fit(data) for seed in (1, 1, 2))
+    first, again, other = (XENDCG(rounds=8, seed=seed, n_bags=2).fit(data) for seed in (1, 1, 2))
     assert first._state() == again._state()
     assert first._state() != other._state()
     models.save(first, tmp_path / "model.json")
@@ -84,9 +84,9 @@ def test_constant_queries_take_part_unless_dropped() -> None:
     last = Dataset(data.features, flat, data.offsets, data.query_ids)
     first = last.select(slice(0, 19))
     assert XENDCG(rounds=5).fit(last)._state() != XENDCG(rounds=5).fit(first)._state()
-    assert XENDCG(rounds=5, drop_constant=True).fit(last)._state() == XENDCG(rounds=5).fit(first)._state()
+    assert XENDCG(rounds=5, drop_constant_queries=True).fit(last)._state() == XENDCG(rounds=5).fit(first)._state()
 
 
 def test_bad_order() -> None:
-    with pytest.raises(DataError, match="order is 1, 2 or 3"):
-        XENDCG(order=4).fit(planted(3, 6))
+    with pytest.raises(DataError, match="gradient_terms must be 1, 2 or 3"):
+        XENDCG(gradient_terms=4).fit(planted(3, 6))

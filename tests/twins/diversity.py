@@ -21,11 +21,11 @@ def _subtopics(query: Query) -> int:
 
 def _gains(query: Query, labels: list[Label], alpha: float) -> list[float]:
     seen: list[int] = []
-    found = []
+    results = []
     for label in labels:
-        found.append(sum((1 - alpha) ** seen.count(i) for i in _served(query, label)))
+        results.append(sum((1 - alpha) ** seen.count(i) for i in _served(query, label)))
         seen += _served(query, label)
-    return found
+    return results
 
 
 def _best(query: Query) -> list[Label]:

@@ -24,16 +24,16 @@ def _discounted(query: Query, gains: Iterable[float]) -> float:
 
 
 def best_dcg(query: Query, depth: int | None, gain: Callable[[Label], float] | None = None) -> float:
-    labels = query.ranked if query.convention.ideal == "list" else query.judged
+    labels = query.ranked if query.convention.ideal_source == "list" else query.judged
     gains = sorted(map(gain or query.gain, labels), reverse=True)
     return _discounted(query, gains[:depth])
 
 
 def ideal_depth(query: Query) -> int | None:
     """How many documents of the ideal ranking count in NDCG@k."""
-    if query.convention.ideal_cut == "none":
+    if query.convention.ideal_depth == "none":
         return None
-    if query.convention.ideal_cut == "list":
+    if query.convention.ideal_depth == "list":
         return query.depth
     return query.cutoff
 
@@ -41,7 +41,7 @@ def ideal_depth(query: Query) -> int | None:
 @twin("DCG")
 def dcg(query: Query) -> float:
     """Sum of gain times discount over the first k."""
-    if query.short and query.convention.short == "zero":
+    if query.short and query.convention.short_lists == "zero":
         return 0.0
     return _discounted(query, map(query.signed_gain, query.ranked[: query.depth]))
 
@@ -50,11 +50,11 @@ def dcg(query: Query) -> float:
 @twin("nAUC_ndcg")
 def ndcg(query: Query) -> float:
     """DCG over the ideal DCG; nothing to gain: undefined. A rule that zeroes short lists never looks inside them."""
-    if query.short and query.convention.short == "zero":
+    if query.short and query.convention.short_lists == "zero":
         return 0.0
     ideal = best_dcg(query, ideal_depth(query), query.signed_gain)
-    if query.convention.negative == "label":
-        labels = query.ranked if query.convention.ideal == "list" else query.judged
+    if query.convention.negative_labels == "label":
+        labels = query.ranked if query.convention.ideal_source == "list" else query.judged
         rounding = 1e-12 * sum(abs(query.signed_gain(label)) for label in labels)
         if abs(sum(map(query.signed_gain, labels))) <= rounding:
             return UNDEFINED
@@ -96,7 +96,7 @@ def ap(query: Query) -> float:
 @twin("nAUC_precision")
 def precision(query: Query) -> float:
     """Hits over the cutoff, with the convention's word on short lists."""
-    rule = query.convention.short_precision
+    rule = query.convention.precision_denominator
     if query.n == 0 or (query.short and rule == "zero"):
         return 0.0
     return query.hits() / (query.depth if rule == "list" or query.cutoff is None else query.cutoff)
@@ -134,18 +134,18 @@ def err(query: Query) -> float:
 
 def stops(query: Query) -> list[float]:
     """The chance of a user to stop at each document."""
-    top = query.convention.err_top
+    top = query.convention.err_max_grade
     if top == "query":
         top = max([0, *query.judged])
-    going_on, chances = 1.0, []
+    persistence, chances = 1.0, []
     for label in query.ranked[: query.depth]:
         grade = max(0, label or 0)
         if top == "gain":
             stop = query.gain(label)
         else:
             stop = float(grade) if top == "probability" else (2**grade - 1) / 2 ** int(top)
-        chances.append(going_on * stop)
-        going_on *= 1 - stop
+        chances.append(persistence * stop)
+        persistence *= 1 - stop
     return chances
 
 
@@ -153,14 +153,18 @@ def stops(query: Query) -> list[float]:
 def rbp(query: Query, p: float = 0.8) -> float:
     """Rank-biased precision; a relevant document counts as 1, or as its label."""
     counted = [r for r in query.relevant_ranks if r <= query.depth]
-    worth = [query.ranked[r - 1] or 0 if query.convention.rbp_weight == "label" else 1 for r in counted]
+    worth = [query.ranked[r - 1] or 0 if query.convention.rbp_gain == "label" else 1 for r in counted]
     return (1 - p) * sum(w * p ** (r - 1) for w, r in zip(worth, counted, strict=True))
 
 
 @twin("Bpref")
 def bpref(query: Query) -> float:
     """As trec_eval has it, or 0 where nobody judged a non-relevant document (trectools)."""
-    if query.convention.bpref_alone == "zero" and query.all_relevant and not any(map(query.nonrelevant, query.judged)):
+    if (
+        query.convention.bpref_no_nonrelevant == "zero"
+        and query.all_relevant
+        and not any(map(query.nonrelevant, query.judged))
+    ):
         return 0.0
     return trec_bpref(query)
 

@@ -179,7 +179,7 @@ def rbp_residual(query: Query, p: float = 0.8) -> float:
     if not query.found_relevant:
         return UNDEFINED
     worth = [1.0 if label is None else 0.0 for label in query.ranked]
-    if query.convention.rbp_weight == "label":
+    if query.convention.rbp_gain == "label":
         worth = [
             1.0 - (label or 0) if query.relevant(label) else w for label, w in zip(query.ranked, worth, strict=True)
         ]

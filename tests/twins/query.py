@@ -33,42 +33,42 @@ class Query:
         self._settle()
         ranked = self.ranked
         self.asked = cutoff  # whatever the convention says of cutoffs
-        self.cutoff = cutoff if convention.cut else None
+        self.cutoff = cutoff if convention.apply_cutoff else None
         self.n = len(ranked)
         self.depth = self.n if self.cutoff is None else min(self.cutoff, self.n)
 
     def _settle(self) -> None:
         """What the convention says of judgements that are none, of documents without one, and of levels."""
-        if self.convention.negative == "unjudged":
+        if self.convention.negative_labels == "unjudged":
             self.ranked = [None if label is not None and label < 0 else label for label in self.ranked]
             self.judged = [label for label in self.judged if label >= 0]
-        if self.convention.unjudged == "drop":
+        if self.convention.unjudged_documents == "drop":
             self.ranked = [label for label in self.ranked if label is not None]
-        if self.convention.relevance == "judged":
+        if self.convention.relevance_rule == "judged":
             self.ranked = [None if label is None else 1 for label in self.ranked]
             self.judged = [1 for _ in self.judged]
-        if self.convention.missed == "append" and self.found_relevant:
+        if self.convention.unretrieved_relevant == "append" and self.found_relevant:
             lacking = sorted(filter(self.relevant, self.judged), reverse=True)
             for label in filter(self.relevant, self.ranked):
                 if label in lacking:
                     lacking.remove(label)
             self.ranked = [*self.ranked, *lacking]
-        if self.convention.pool == "list":
+        if self.convention.pool_source == "list":
             self.judged = [label for label in self.ranked if label is not None]
-        if isinstance(self.convention.unjudged, int):
-            self.ranked = [self.convention.unjudged if label is None else label for label in self.ranked]
-        if self.convention.relevance == "percentile" and self.judged:
+        if isinstance(self.convention.unjudged_documents, int):
+            self.ranked = [self.convention.unjudged_documents if label is None else label for label in self.ranked]
+        if self.convention.relevance_rule == "percentile" and self.judged:
             ordered = sorted(self.judged)
             least = max(ordered[-1] / 2, ordered[math.ceil(0.9 * len(ordered)) - 1])
             self.ranked = [label if label is None or label >= least else min(label, 0) for label in self.ranked]
             self.judged = [label if label >= least else min(label, 0) for label in self.judged]
 
     def relevant(self, label: Label) -> bool:
-        return label is not None and label >= self.convention.relevant_at
+        return label is not None and label >= self.convention.relevance_threshold
 
     def nonrelevant(self, label: Label) -> bool:
         """Judged, and not relevant."""
-        return label is not None and 0 <= label < self.convention.relevant_at
+        return label is not None and 0 <= label < self.convention.relevance_threshold
 
     @property
     def all_relevant(self) -> int:
@@ -96,7 +96,7 @@ class Query:
     def gain(self, label: Label) -> float:
         """What a label is worth."""
         convention = self.convention
-        if label is None or label <= 0 or label < convention.gain_at:
+        if label is None or label <= 0 or label < convention.gain_threshold:
             return 0.0
         if convention.gain == "label":
             return float(label)
@@ -105,12 +105,12 @@ class Query:
         if convention.gain == "share":
             return label / max(self.top, 1)
         if convention.gain == "exp2-from":
-            return float(2 ** (label - max(convention.gain_at, 1) + 1) - 1)
+            return float(2 ** (label - max(convention.gain_threshold, 1) + 1) - 1)
         return float(2**label - 1) if convention.gain == "exp2" else float(convention.gain[label])
 
     def signed_gain(self, label: Label) -> float:
         """The same in DCG and NDCG, where a label below 0 may count as it is."""
-        if self.convention.negative == "label" and label is not None and label < 0:
+        if self.convention.negative_labels == "label" and label is not None and label < 0:
             return float(label)
         return self.gain(label)
 
@@ -126,7 +126,7 @@ class Query:
 
 
 def _capped(label: Label, convention: Convention) -> Label:
-    if label is None or convention.top_label is None or label <= convention.top_label:
+    if label is None or convention.max_valid_label is None or label <= convention.max_valid_label:
         return label
     return 0
 
@@ -159,19 +159,21 @@ def value(
 ) -> float:  # fmt: skip
     """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
     query = Query(ranked, judged, convention, cutoff, top)
-    knows = convention.negative == "label" and kind in ("NDCG", "nAUC_ndcg")  # undefined where gains add up to 0
-    if ((convention.empty is None and not knows) or convention.queries == "relevant") and not query.all_relevant:
+    knows = convention.negative_labels == "label" and kind in ("NDCG", "nAUC_ndcg")  # undefined where gains add up to 0
+    if (
+        (convention.empty is None and not knows) or convention.query_selection == "relevant"
+    ) and not query.all_relevant:
         return math.nan
-    if query.n < convention.least:
+    if query.n < convention.min_retrieved:
         return math.nan
-    if convention.all_relevant == "drop" and 0 < query.n == query.found_relevant:
+    if convention.all_relevant_lists == "drop" and 0 < query.n == query.found_relevant:
         return math.nan
-    if convention.queries == "relevant-or-lost" and not query.all_relevant and query.n:
+    if convention.query_selection == "relevant-or-lost" and not query.all_relevant and query.n:
         return math.nan
     found: Any = TWINS[kind].define(query, **parameters)
     if math.isnan(found):
         found = math.nan if convention.empty is None else convention.empty
-    if convention.zeros == "drop" and _held(found, convention) == 0:
+    if convention.zero_values == "drop" and _held(found, convention) == 0:
         return math.nan
     return _held(found, convention)
 
@@ -180,8 +182,8 @@ def _held(found: float, convention: Convention) -> float:
     """A value as it is kept."""
     if math.isnan(found):
         return found
-    if convention.held == "half-up-2":
+    if convention.value_rounding == "half-up-2":
         return math.floor(found * 100 + 0.5) / 100
-    if convention.held == "float32":
+    if convention.value_rounding == "float32":
         return float(np.float32(found))
-    return float(found) if convention.held == "float64" else float(f"{found:.{convention.held}f}")
+    return float(found) if convention.value_rounding == "float64" else float(f"{found:.{convention.value_rounding}f}")

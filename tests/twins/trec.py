@@ -20,7 +20,7 @@ def precision(query: Query, rank: int) -> float:
 def interpolated(query: Query, recall: float = 0.0) -> float:
     """The best precision at or below the rank that reaches a recall level; 0 where it is not reached."""
     share = recall * query.all_relevant
-    needed = math.floor(share + 0.5) if query.convention.recall_cut == "nearest" else int(share + 0.9)
+    needed = math.floor(share + 0.5) if query.convention.recall_level_rounding == "nearest" else int(share + 0.9)
     return max((precision(query, r) for r in range(1, query.n + 1) if query.hits(r) >= needed), default=0.0)
 
 

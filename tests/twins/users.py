@@ -16,7 +16,7 @@ def _expected(query: Query, goes_on: Callable[[list[float]], list[float]], depth
     unknown = [label is None for label in query.ranked[:depth]]
     gains += [0.0] * (depth - len(gains))
     unknown += [True] * (depth - len(unknown))
-    what = query.convention.expectation
+    what = query.convention.cwl_quantity
     if what.startswith("Res"):
         filled = [1.0 if open_ else gain for gain, open_ in zip(gains, unknown, strict=True)]
         return _of(what[3:], filled, goes_on) - _of(what[3:], gains, goes_on)

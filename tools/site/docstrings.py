@@ -1,7 +1,7 @@
-"""Docstrings as the site shows them: tables and drawings keep their columns.
+"""Docstrings on the site: NumPy sections are parsed by mkdocstrings, other docstrings keep their columns.
 
-Docstrings are plain text, as `help()` prints them; where lines are laid out in columns or indented, Markdown would run
-them together. Such stretches, and examples, become blocks of code.
+Docstrings without sections are plain text, as `help()` prints it. Markdown would join the lines of tables and drawings,
+so these paragraphs and examples become code blocks.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any
 import griffe
 
 _COLUMNS = re.compile(r"\S {2,}\S")
+_SECTION = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
 
 
-def laid_out(text: str) -> str:
-    """A docstring as Markdown.
+def plain_to_markdown(text: str) -> str:
+    """Return a docstring without sections as Markdown.
 
-    >>> print(laid_out("Words.\\n\\na    first\\nbcd  second"))
+    >>> print(plain_to_markdown("Words.\\n\\na    first\\nbcd  second"))
     Words.
     <BLANKLINE>
     ```text
@@ -38,9 +39,9 @@ def laid_out(text: str) -> str:
 
 
 class Plain(griffe.Extension):
-    """Lays out every docstring that is met."""
+    """Converts docstrings without NumPy sections to Markdown."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change the docstring in place."""
-        if obj.docstring is not None:
-            obj.docstring.value = laid_out(obj.docstring.value)
+        if obj.docstring is not None and not _SECTION.search(obj.docstring.value):
+            obj.docstring.value = plain_to_markdown(obj.docstring.value)

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pippin.collection.features import extract
-from pippin.collection.index import build_index
-from pippin.collection.readers import read_collection
-from pippin.data.folders import load_folder
+from pippin.collections.features import extract
+from pippin.collections.index.index import build_index
+from pippin.collections.readers import read_collection
+from pippin.compat import EMULATORS
+from pippin.data.fold_files import read_folds
 from pippin.errors import DataError
 from pippin.evaluation.evaluate import evaluate
-from pippin.evaluation.printers import printer
 from pippin.rankers import models, ranker
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 0, "e": 0}}
@@ -24,7 +24,7 @@ RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"d": 2.0, "e": 1.0}}
 
 
 def mean(run: dict[str, dict[str, float]], measure: str, tool: str = "official") -> float:
-    return evaluate(QRELS, run, measures=[measure], tool=tool).columns[0].mean
+    return evaluate(QRELS, run, measure=[measure], tool=tool).columns[0].mean
 
 
 def test_the_measure_counts_pairs() -> None:
@@ -69,7 +69,7 @@ def test_the_reader_reads_mail(tmp_path: Path) -> None:
     collection = read_collection(mail(tmp_path))
     documents = list(collection)
     assert [document.id for document in documents] == ["<0@x>", "<1@x>", "<2@x>"]
-    assert documents[1].streams["body"].strip() == "apple plum"
+    assert documents[1].fields["body"].strip() == "apple plum"
     assert documents[1].links[0].target == "<0@x>"
     assert [query.text for query in collection.queries] == ["apple plum"]
 
@@ -87,7 +87,7 @@ def test_the_drop_in_prints_the_mean_reciprocal_rank(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1\t0\t7\t1\n2\t0\t8\t1\n")
     (tmp_path / "run").write_text("1\t9\t1\n1\t7\t2\n3\t7\t1\n")
     out = io.StringIO()
-    assert printer("msmarco_mrr").main([str(tmp_path / "qrels"), str(tmp_path / "run")], out, out) == 0
+    assert EMULATORS["msmarco_mrr"].main([str(tmp_path / "qrels"), str(tmp_path / "run")], out, out) == 0
     frame = "#####################"
     assert out.getvalue() == f"{frame}\nMRR @10: 0.25\nQueriesRanked: 2\n{frame}\n"
 
@@ -108,6 +108,6 @@ def fruits(folder: Path, queries: int = 30) -> Path:
 
 
 def test_the_data_set_is_recognised_and_counted(tmp_path: Path) -> None:
-    assert load_folder(fruits(tmp_path)).source.title == "fruits, three folds"
-    with pytest.raises(DataError, match="27 queries where fruits, three folds has 30"):
-        load_folder(fruits(tmp_path / "fewer", queries=27))
+    assert read_folds(fruits(tmp_path)).source.title == "fruits, three folds"
+    with pytest.raises(DataError, match="27 queries, but fruits, three folds has 30"):
+        read_folds(fruits(tmp_path / "fewer", queries=27))

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "measures.hpp"
-#include "rank.hpp"
+#include "measures/measures.hpp"
+#include "ranking/rank.hpp"
 
 namespace nb = nanobind;
 
@@ -51,7 +51,7 @@ struct BoundRules {
     Rules rules;
 };
 
-// The measure of that name; refuses a name that nobody knows.
+// The measure of that name; refuses an unknown name.
 Measure measure_of(std::string_view name);
 
 void bind_text(nb::module_& m);
@@ -75,7 +75,6 @@ void bind_hits(nb::module_& m);
 void bind_neighbourhood(nb::module_& m);
 void bind_decimals(nb::module_& m);
 void bind_checksum(nb::module_& m);
-void bind_tails(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_linear(nb::module_& m);
 

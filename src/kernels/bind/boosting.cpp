@@ -1,4 +1,4 @@
-#include "boosting.hpp"
+#include "training/boosting.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,6 +1,6 @@
-#include "coordinate.hpp"
+#include "training/coordinate.hpp"
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 #include "parallel.hpp"
 
 namespace pippin {

@@ -1,12 +1,12 @@
 // A ranking crosses the border as one int64 table of three rows: order, above, through.
-#include "correlation.hpp"
+#include "statistics/correlation.hpp"
 
 #include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
 #include <tuple>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

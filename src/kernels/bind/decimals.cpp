@@ -1,10 +1,10 @@
-#include "decimals.hpp"
+#include "text/decimals.hpp"
 
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,9 +1,9 @@
-#include "forest.hpp"
+#include "scoring/forest.hpp"
 
 #include <stdexcept>
 #include <string>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 
@@ -28,7 +28,7 @@ void bind_forest(nb::module_& m) {
                 if (static_cast<std::int64_t>(table.shape(1)) != self.features || table.shape(0) != scores.size())
                     throw std::invalid_argument("the table is not one of the features of these trees");
                 const ScoreBlock block = score_block(instructions.empty() ? nullptr : instructions.c_str());
-                if (!block) throw std::invalid_argument("this processor has no instructions " + instructions);
+                if (!block) throw std::invalid_argument("this processor does not support " + instructions);
                 const nb::gil_scoped_release release;
                 score(self, view(table), view(scores), threads, block);
             },

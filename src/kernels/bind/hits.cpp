@@ -1,8 +1,8 @@
-#include "hits.hpp"
+#include "graph/hits_algorithm.hpp"
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

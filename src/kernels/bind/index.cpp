@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "bind.hpp"
-#include "index_build.hpp"
-#include "index_search.hpp"
+#include "bind/bind.hpp"
+#include "index/builder.hpp"
+#include "index/search.hpp"
 #include "parallel.hpp"
 
 namespace pippin {
@@ -45,7 +45,7 @@ nb::tuple arrays(const Numbering& texts) {
 }
 
 // The postings of a stream. Those of a stream that is a union less the other members
-// are worked out when they are asked for, and kept.
+// are computed on first use, and cached.
 class Stream {
   public:
     Stream(In<std::int64_t> starts, In<std::uint8_t> postings, In<std::uint32_t> lengths, double average)
@@ -66,6 +66,7 @@ class Stream {
         });
         return {view(lengths_), average_, static_cast<double>(longest_)};
     }
+    AccumulatorPool& pool() const { return pool_; }
     std::size_t terms() const { return whole_ ? whole_->terms() : starts_.size() - 1; }
 
     Postings of(std::uint32_t term) const {
@@ -78,9 +79,9 @@ class Stream {
                 lengths_.size()};
     }
     // With the counts of frequent words: those that were unpacked for a search before, or, where that is wanted, all that
-    // there is room for, which are kept.
-    std::vector<Asked> asked(std::span<const std::uint32_t> terms, bool unpacking) const {
-        std::vector<Asked> found;
+    // fit into the memory limit, which are cached.
+    std::vector<QueryTerm> asked(std::span<const std::uint32_t> terms, bool unpacking) const {
+        std::vector<QueryTerm> found;
         found.reserve(terms.size());
         for (const std::uint32_t term : terms) {
             found.push_back({of(term)});
@@ -126,6 +127,7 @@ class Stream {
     mutable std::once_flag measured_;
     mutable std::uint32_t longest_ = 0;
     mutable std::mutex guard_;
+    mutable AccumulatorPool pool_;
     mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_, frequent_;
 };
 
@@ -286,7 +288,7 @@ void bind_index(nb::module_& m) {
             "top",
             [](const Stream& stream, In<std::uint32_t> terms, In<std::int64_t> offsets, std::size_t n, double k1, double b,
                In<std::uint32_t> ranks, int threads) {
-                const std::vector<Asked> words = stream.asked(view(terms), true);
+                const std::vector<QueryTerm> words = stream.asked(view(terms), true);
                 if (ranks.size() != stream.lengths().of.size()) throw std::invalid_argument("a rank for every document");
                 const std::size_t queries = offsets.size() - 1;
                 std::vector<std::vector<Hit>> found(queries);
@@ -296,8 +298,8 @@ void bind_index(nb::module_& m) {
                         for (auto q = static_cast<std::size_t>(first); q < static_cast<std::size_t>(last); ++q) {
                             const auto from = static_cast<std::size_t>(view(offsets)[q]);
                             const auto size = static_cast<std::size_t>(view(offsets)[q + 1]) - from;
-                            found[q] =
-                                bm25_top(stream.lengths(), std::span(words).subspan(from, size), {k1, b}, n, view(ranks));
+                            found[q] = bm25_top(stream.lengths(), std::span(words).subspan(from, size), {k1, b}, n, view(ranks),
+                                                stream.pool());
                         }
                     });
                 }

@@ -1,9 +1,9 @@
-#include "lambda.hpp"
+#include "training/lambdas.hpp"
 
 #include <stdexcept>
 #include <string>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,8 +1,8 @@
-#include "linear.hpp"
+#include "scoring/linear.hpp"
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 

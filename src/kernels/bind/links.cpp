@@ -1,9 +1,9 @@
 // Graphs come from files that may be damaged: no page or column leads out of an array. Checking all links takes one pass.
-#include "links.hpp"
+#include "graph/links.hpp"
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,6 +1,6 @@
-#include "listwise.hpp"
+#include "training/listwise.hpp"
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,6 +1,6 @@
-#include "markup.hpp"
+#include "text/markup.hpp"
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

@@ -1,10 +1,10 @@
-#include "measures.hpp"
+#include "measures/measures.hpp"
 
 #include <stdexcept>
 #include <string>
 
-#include "bind.hpp"
-#include "settle.hpp"
+#include "bind/bind.hpp"
+#include "measures/query_value.hpp"
 
 namespace pippin {
 
@@ -54,15 +54,17 @@ void bind_settling(nb::module_& m) {
     m.attr("HELD_DOUBLE") = kHeldDouble;
     m.attr("HELD_SINGLE") = kHeldSingle;
     m.attr("HELD_HALF_UP") = kHeldHalfUp;
-    nb::class_<Settling>(m, "Settling")
+    nb::class_<QueryValueRule>(m, "Settling")
         .def(
             "__init__",
-            [](Settling* self, double empty, bool skip_empty, int held) { new (self) Settling{empty, skip_empty, held}; },
+            [](QueryValueRule* self, double empty, bool skip_empty, int held) {
+                new (self) QueryValueRule{empty, skip_empty, held};
+            },
             nb::arg("empty"), nb::arg("skip_empty"), nb::arg("held"));
     m.def(
         "settle_values",
         [](Out<double> values, In<std::int32_t> pool, In<std::int64_t> pool_offsets, std::int32_t relevant_at,
-           const Settling& settling) {
+           const QueryValueRule& settling) {
             const nb::gil_scoped_release release;
             settle_values(view(values), view(pool), view(pool_offsets), relevant_at, settling);
         },

@@ -1,9 +1,9 @@
 // Graphs come from files that may be damaged: no page leads out of an array; columns are checked on the way.
-#include "neighbourhood.hpp"
+#include "graph/subgraph.hpp"
 
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {
@@ -51,7 +51,7 @@ void bind_neighbourhood(nb::module_& m) {
         .def(
             "slots",
             [](const PageSet& set, In<std::int64_t> pages, Out<std::int64_t> found) {
-                if (found.size() != pages.size()) throw std::invalid_argument("room for every page is needed");
+                if (found.size() != pages.size()) throw std::invalid_argument("the output must have one element per page");
                 set.size();
                 unlocked([&] { set.slots(view(pages), view(found)); });
             },

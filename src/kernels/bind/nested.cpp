@@ -1,6 +1,6 @@
 // A dict of dicts, query to document to number, as columns. It walks over Python's own objects, so that there is nothing
 // of it below the bindings: an id is copied once, from the text that Python holds, and no object is made for a row.
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {
@@ -45,7 +45,7 @@ bool add_query(PyObject* documents, NestedColumns& to) {
     return true;
 }
 
-// None where a key is no text or a value no number: whoever asks has a slower way, and words for what is wrong.
+// None if a key is not a string or a value is not a number: the caller then takes a slower path that reports the error.
 nb::object nested_columns(const nb::dict& nested) {
     NestedColumns found;
     PyObject *query, *documents;

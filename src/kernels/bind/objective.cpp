@@ -1,6 +1,6 @@
-#include "objective.hpp"
+#include "measures/objective.hpp"
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 
@@ -10,7 +10,7 @@ void bind_objective(nb::module_& m) {
             "__init__",
             [](Objective* self, std::string_view name, const BoundRules& bound, In<std::int32_t> labels,
                In<std::int64_t> offsets, In<std::int32_t> pool, In<std::uint8_t> buffer, In<std::int64_t> starts,
-               In<std::int32_t> lengths, int ties, bool float32, bool expected, const Settling& settling) {
+               In<std::int32_t> lengths, int ties, bool float32, bool expected, const QueryValueRule& settling) {
                 const ObjectiveSettings settings{rank_rule(ties, float32), expected, settling};
                 new (self) Objective(measure_of(name), bound.rules, settings, view(labels), view(offsets), view(pool),
                                      {view(buffer), view(starts), view(lengths)});

@@ -1,9 +1,9 @@
-#include "pairs.hpp"
+#include "training/pairs.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

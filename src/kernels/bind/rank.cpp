@@ -1,8 +1,8 @@
-#include "rank.hpp"
+#include "ranking/rank.hpp"
 
 #include <nanobind/stl/pair.h>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 

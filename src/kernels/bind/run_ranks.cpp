@@ -1,8 +1,8 @@
-#include "run_ranks.hpp"
+#include "ranking/streaming_rank.hpp"
 
 #include <nanobind/stl/pair.h>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 

@@ -1,6 +1,6 @@
-#include "significance.hpp"
+#include "statistics/resampling.hpp"
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

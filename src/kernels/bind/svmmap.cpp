@@ -1,9 +1,9 @@
-#include "svmmap.hpp"
+#include "training/svmmap.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind/bind.hpp"
 
 namespace pippin {
 namespace {

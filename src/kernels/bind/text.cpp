@@ -1,4 +1,4 @@
-#include "text.hpp"
+#include "text/text.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "bind.hpp"
-#include "letor.hpp"
-#include "trec.hpp"
+#include "bind/bind.hpp"
+#include "text/letor.hpp"
+#include "text/trec.hpp"
 
 namespace pippin {
 namespace {

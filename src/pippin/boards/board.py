@@ -1,13 +1,13 @@
-"""How does a data set become a board: what is public, what is hidden, and which queries are kept for the end?
+"""Boards: the public files, the hidden labels, and the split of the test queries.
 
-    boards/NAME/         the public part, with a manifest that knows the checksum of every file
-      board.json         what is asked: tool, measure, counts, limits, digest of the data, commitment to the labels
-      train.txt vali.txt with their labels, where the data come in parts; test.txt, without; features.txt, their names
-      queries.txt        instead, where the board is made of judgements and takes runs
-    hidden/NAME/         the hidden part, for the scorer's eyes: labels, the split of the test queries, the salt
+    boards/NAME/         public part, with a manifest of checksums
+      board.json         tool, measure, counts, limits, digest of the data, commitment to the labels
+      train.txt vali.txt labelled data, if the data set has these parts; test.txt without labels; features.txt, names
+      queries.txt        instead of these files, for boards of qrels, which accept runs
+    hidden/NAME/         hidden part, for the scorer only: labels, split of the test queries, salt
 
-The test queries are split once into a public and a final half, drawn by a hidden seed and stratified by the number of
-relevant documents. The documents of a test query are shuffled, for files are often sorted by label.
+The test queries are split once into public and final queries, by a secret seed and stratified by the number of relevant
+documents. The documents of each test query are shuffled, because files are often sorted by label.
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.dataset import Dataset, rows_of
+from pippin.data.dataset import Dataset, rows_of_queries
+from pippin.data.digest import digest
 from pippin.data.folds import Folds
 from pippin.data.letor import read_letor, write_letor
-from pippin.data.packing import digest
+from pippin.data.qrels import Qrels, parse_qrels, write_qrels
 from pippin.data.read import read
-from pippin.data.trec import Judgements
-from pippin.data.trec_text import read_judgements, write_judgements
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.tools import TOOLS, Tool
-from pippin.files import atomic_folder, write_new
-from pippin.manifest import Format, fits, read_sealed, seal
+from pippin.storage.files import atomic_folder, write_new
+from pippin.storage.manifest import FolderFormat, dump_with_checksum, matches_schema, read_with_checksum
 
-FORMAT = Format("pippin board", 1, "board", "make it again with `pippin board new`", "board.json")
-HALVES = ("public", "final")
-Half = Literal["public", "final"]
-Judged = Dataset | Judgements
+FORMAT = FolderFormat("pippin board", 1, "board", "make it again with `pippin board new`", "board.json")
+SPLITS = ("public", "final")
+Split = Literal["public", "final"]
+LabelledData = Dataset | Qrels
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _RECORD = {
     "name": str, "title": str, "about": str, "kind": str, "tool": str, "measure": str, "ladder": bool, "data": str,
@@ -52,143 +51,144 @@ _RECORD = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may take, and how many an account may send to a board."""
+    """Limits of a submission, and of the number of submissions per account."""
 
-    bytes: int = 20_000_000  # of the file, packed and unpacked
+    bytes: int = 20_000_000  # of the file, compressed and decompressed
     per_day: int = 20
     per_account: int = 500
-    seconds: int = 60  # of the processor
+    seconds: int = 60  # of processor time
     memory: int = 2_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The public part of a board: all that anybody may know."""
+    """The public part of a board."""
 
     folder: Path
     record: Mapping[str, Any]
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Board:
-        """A board that stands in a folder; its manifest is verified, its files where they are read."""
+        """Open a board; verify its manifest. Files are verified when they are read."""
         record = FORMAT.read(folder).record
-        if not fits(record, _RECORD):
-            raise DataError("damaged: this board.json does not describe a board", folder)
+        if not matches_schema(record, _RECORD):
+            raise DataError("invalid board.json", folder)
         return cls(Path(folder), record)
 
     @property
     def name(self) -> str:
-        """What it is called in addresses and commands."""
+        """Name in addresses and commands."""
         return str(self.record["name"])
 
     @property
     def kind(self) -> str:
-        """What it was made of: `dataset`, which takes scores, runs and models, or `judgements`, which takes runs."""
+        """`dataset` (accepts scores, runs and models) or `qrels` (accepts runs)."""
         return str(self.record["kind"])
 
     @property
     def tool(self) -> Tool:
-        """The tool whose convention counts."""
+        """Tool that evaluates submissions."""
         return TOOLS[str(self.record["tool"])]
 
     @property
     def measure(self) -> str:
-        """The measure that orders the leaderboard."""
+        """Measure of the leaderboard."""
         return str(self.record["measure"])
 
     @property
     def limits(self) -> Limits:
-        """What a submission may take."""
+        """Limits of submissions."""
         return Limits(**self.record["limits"])
 
     @property
     def files(self) -> dict[str, int]:
-        """The files that participants download, with their sizes."""
+        """Files that participants download, with their sizes."""
         return dict(self.record["checksums"]["bytes"])
 
     @cached_property
     def test(self) -> Dataset:
-        """The test part without its labels: of a board of judgements, queries alone; verified against its digest."""
-        data = _queries(self.folder / "queries.txt") if self.kind == "judgements" else self._documents()
+        """Test data without labels (queries only, for a board of qrels), verified against its digest."""
+        if self.kind == "qrels":
+            data = _queries_only(tuple((self.folder / "queries.txt").read_text(encoding="utf-8").split()))
+        else:
+            names = tuple(map(str, self.record["features"]))
+            absent = str(self.record["absent"])
+            data = read_letor(self.folder / "test.txt", features=len(names), missing_value=absent)
+            data = replace(data, feature_names=names, name=self.name, comments=None, lines=None)
         if digest(data) != self.record["data"]:
-            raise DataError("the data of this board are not those it was made with; bring them back from a copy, or "
-                            "make a new board", self.folder)  # fmt: skip
+            raise DataError("the data of the board have changed since it was created; restore them from a copy, or "
+                            "create a new board", self.folder)  # fmt: skip
         return data
 
-    def _documents(self) -> Dataset:
-        names = tuple(map(str, self.record["features"]))
-        data = read_letor(self.folder / "test.txt", features=len(names), absent=str(self.record.get("absent", "zero")))
-        return replace(data, feature_names=names, name=self.name, comments=None, lines=None)
-
     def verify(self) -> None:
-        """Read every byte and compare it with what was written."""
+        """Verify the checksums of all files."""
         FORMAT.read(self.folder).verify()
 
 
 @dataclass(frozen=True, eq=False)
-class Hidden:
-    """The hidden part of a board, in memory: labels, and which test queries are in which half."""
+class HiddenLabels:
+    """The hidden part of a board: labelled test data, and the positions of public and final queries."""
 
     board: Board
-    judged: Judged
-    halves: Mapping[str, NDArray[np.int64]]  # half → positions of its queries
+    data: LabelledData
+    queries: Mapping[str, NDArray[np.int64]]  # split → positions of its queries
     salt: str
     seed: int
 
     @classmethod
-    def open(cls, board: Board, folder: Path) -> Hidden:
-        """What the scorer reads; labels that are not those the board committed itself to are refused."""
-        record = read_sealed(folder / "split.json")
-        if board.kind == "judgements":
-            judged: Judged = read_judgements(folder / "qrels.txt")
+    def open(cls, board: Board, folder: Path) -> HiddenLabels:
+        """Read the labels; raise an error if they do not match the board's commitment."""
+        record = read_with_checksum(folder / "split.json")
+        if board.kind == "qrels":
+            data: LabelledData = parse_qrels(folder / "qrels.txt")
         else:
-            judged = replace(board.test, labels=np.load(folder / "labels.npy", allow_pickle=False))
-        if commitment(judged, record["salt"]) != board.record["commitment"]:
-            raise DataError("the labels of this board are not those it was made with", folder)
+            data = replace(board.test, labels=np.load(folder / "labels.npy", allow_pickle=False))
+        if commitment(data, record["salt"]) != board.record["commitment"]:
+            raise DataError("the labels of the board have changed since it was created", folder)
         final = np.array(record["final"], np.int64)
-        public = np.setdiff1d(np.arange(len(judged.query_ids)), final)
-        return cls(board, judged, {"public": public, "final": final}, record["salt"], int(record["seed"]))
+        public = np.setdiff1d(np.arange(len(data.query_ids)), final)
+        return cls(board, data, {"public": public, "final": final}, record["salt"], int(record["seed"]))
 
     @cached_property
-    def parts(self) -> dict[str, Judged]:
-        """Half → its judged queries."""
-        return {half: selected(self.judged, queries) for half, queries in self.halves.items()}
+    def parts(self) -> dict[str, LabelledData]:
+        """Labelled data of each split."""
+        return {split: select_queries(self.data, positions) for split, positions in self.queries.items()}
 
 
-def commitment(judged: Judged, salt: str) -> str:
-    """What a board says of its labels before they are shown: anybody can check it once labels and salt are known."""
-    return hashlib.sha256(f"{salt} {digest(judged)}".encode()).hexdigest()
+def commitment(data: LabelledData, salt: str) -> str:
+    """Return the hash of labels and salt that a board publishes; it can be checked once the salt is published."""
+    return hashlib.sha256(f"{salt} {digest(data)}".encode()).hexdigest()
 
 
-def selected(judged: Judged, queries: NDArray[np.int64]) -> Judged:
-    """The data of some queries."""
-    if isinstance(judged, Dataset):
-        return judged.select(queries)
-    rows = rows_of(judged.offsets, queries)
-    offsets = np.concatenate(([0], np.cumsum(np.diff(judged.offsets)[queries]))).astype(np.int64)
-    ids = tuple(judged.query_ids[q] for q in queries.tolist())
-    return Judgements(ids, offsets, judged.document_ids.take(rows), judged.labels[rows], judged.name)
+def select_queries(data: LabelledData, positions: NDArray[np.int64]) -> LabelledData:
+    """Return the data of some queries."""
+    if isinstance(data, Dataset):
+        return data.select(positions)
+    rows = rows_of_queries(data.offsets, positions)
+    offsets = np.concatenate(([0], np.cumsum(np.diff(data.offsets)[positions]))).astype(np.int64)
+    ids = tuple(data.query_ids[q] for q in positions.tolist())
+    return Qrels(ids, offsets, data.document_ids.take(rows), data.labels[rows], data.name)
 
 
-def split(relevant: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
-    """The positions of the final queries: a share of all, and of those with as many relevant documents.
+def split_queries(relevant: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
+    """Return the positions of the final queries: a share of all queries, stratified by `relevant` documents per query.
 
-    Queries stand in the order of that number, equal ones drawn by lot, and every so-manieth is taken.
+    Queries are sorted by number of relevant documents, ties in random order, and every n-th query is taken.
 
-    >>> split(np.array([0, 0, 0, 0, 9, 9, 9, 9]), 0.5, seed=1).tolist()
+    >>> split_queries(np.array([0, 0, 0, 0, 9, 9, 9, 9]), 0.5, seed=1).tolist()
     [2, 3, 4, 5]
     """
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(len(relevant)), relevant))
     counts = np.floor((np.arange(len(relevant) + 1)) * share + rng.random() * (share < 1) * 0.999)
-    chosen: NDArray[np.int64] = np.sort(order[np.diff(counts) > 0]).astype(np.int64)
-    return chosen
+    final: NDArray[np.int64] = np.sort(order[np.diff(counts) > 0]).astype(np.int64)
+    return final
 
 
 def check_name(name: str) -> None:
-    """Raise where a board cannot be called so."""
+    """Raise an error if a board name is invalid."""
     if not _NAME.fullmatch(name):
-        raise DataError(f"a board is called by small letters, digits and hyphens, at most 40, not {name!r}")
+        raise DataError(f"invalid board name {name!r}: use 1–40 lower-case letters, digits or hyphens")
 
 
 def make_board(
@@ -201,80 +201,82 @@ def make_board(
     title: str = "",
     about: str = "",
     fold: str | None = None,
-    test: float | None = None,
-    final: float = 0.5,
+    test_fraction: float | None = None,
+    final_fraction: float = 0.5,
     seed: int | None = None,
     ladder: bool = True,
     limits: Limits | None = None,
     key: str = "",
 ) -> Board:
-    """Make a board in the folder of a site; what is hidden goes to `hidden/NAME` beside `boards/NAME`.
+    """Write the files of a board: the public part in `boards/NAME`, the hidden part in `hidden/NAME`.
 
-    data     a path of whatever `pippin.read` reads, or what it gave: folds (one of them counts), a data set, judgements
-    fold     which fold's test part is asked for; its other parts are published with their labels
-    test     of a data set without parts: the share of its queries that is asked for; the rest is published to train on
-    final    the share of the test queries whose values are kept for the end
-    seed     for the same split and order again; a drawn one is better kept secret, and None draws one
-    ladder   whether values are shown by the Ladder's rule; off, they can be climbed
-    key      the public key of the site, for the record
+    The parameters are those of `pippin.boards.create`; `key` is the public key of the site.
     """
     check_name(name)
-    if not 0 < final < 1:
-        raise ConventionError(f"the share of queries for the end lies between 0 and 1, not {final:g}")
-    asked = TOOLS[tool]
-    convention = asked.convention_for(asked.measure(measure))
-    drawn = secrets.randbits(63) if seed is None else seed
-    target, hidden = Path(folder) / "boards" / name, Path(folder) / "hidden" / name
-    if target.exists() or hidden.exists():
-        raise DataError("a board of this name is there already; choose another name", target)
-    judged, parts = _parts(data, fold, test, drawn)
-    relevant = np.add.reduceat(np.append(judged.labels >= convention.relevant_at, False), judged.offsets[:-1])
-    relevant = np.where(np.diff(judged.offsets) > 0, relevant, 0).astype(np.int64)
-    finals = split(relevant, final, drawn)
-    if min(len(finals), len(judged.query_ids) - len(finals)) < 2:
-        raise ConventionError(f"{len(judged.query_ids)} test queries are too few for a public and a final half")
+    if not 0 < final_fraction < 1:
+        raise ConventionError(f"final_fraction must be between 0 and 1, got {final_fraction:g}")
+    evaluator = TOOLS[tool]
+    convention = evaluator.convention_for(evaluator.measure(measure))
+    seed = secrets.randbits(63) if seed is None else seed
+    target, hidden_folder = Path(folder) / "boards" / name, Path(folder) / "hidden" / name
+    test, parts = _split_data(data, fold, test_fraction, seed)
+    relevant = np.add.reduceat(np.append(test.labels >= convention.relevance_threshold, False), test.offsets[:-1])
+    relevant = np.where(np.diff(test.offsets) > 0, relevant, 0).astype(np.int64)
+    final = split_queries(relevant, final_fraction, seed)
+    if min(len(final), len(test.query_ids) - len(final)) < 2:
+        raise ConventionError(f"cannot split {len(test.query_ids)} test queries into public and final queries")
     salt = secrets.token_hex(16)
-    public = _blank(judged)
+    kind = "qrels" if isinstance(test, Qrels) else "dataset"
+    public = (
+        _queries_only(test.query_ids) if isinstance(test, Qrels) else replace(test, labels=np.zeros_like(test.labels))
+    )
     record = {
-        "name": name, "title": title or name, "about": about, "kind": type(judged).__name__.lower(), "tool": tool,
-        "tool_version": asked.version, "measure": measure, "ladder": ladder, "share": final, "key": key,
-        "counts": {"queries": len(judged.query_ids), "documents": len(judged.labels),
-                   "features": public.features.shape[1], **{part: held.queries for part, held in parts.items()}},
+        "name": name, "title": title or name, "about": about, "tool": tool, "kind": kind,
+        "tool_version": evaluator.version, "measure": measure, "ladder": ladder, "share": final_fraction, "key": key,
+        "counts": {"queries": len(test.query_ids), "documents": len(test.labels),
+                   "features": public.features.shape[1], **{part: data.queries for part, data in parts.items()}},
         "features": list(public.feature_names), "absent": "null" if np.isnan(public.features).any() else "zero",
-        "limits": asdict(limits or Limits()), "data": digest(public), "commitment": commitment(judged, salt),
+        "limits": asdict(limits or Limits()), "data": digest(public), "commitment": commitment(test, salt),
     }  # fmt: skip
-    _write_hidden(hidden, judged, finals, salt, drawn)
+    _write_hidden(hidden_folder, test, {"final": final.tolist(), "salt": salt, "seed": seed})
     with FORMAT.new_folder(target) as new:
-        _write_public(new, public, parts)
+        if kind == "qrels":
+            write_new(new / "queries.txt", "".join(f"{query}\n" for query in public.query_ids).encode())
+        else:
+            for part, part_data in {**parts, "test": public}.items():
+                write_letor(part_data, new / f"{part}.txt")
+            write_new(new / "features.txt", "".join(f"{name}\n" for name in public.feature_names).encode())
         FORMAT.write(new, record)
     return Board.open(target)
 
 
-def _parts(data: Any, fold: str | None, test: float | None, seed: int) -> tuple[Judged, dict[str, Dataset]]:
-    """What is asked for, its documents in no order that tells, and what is published with labels."""
-    found = data if isinstance(data, Folds | Dataset | Judgements) else read(data)
-    if isinstance(found, Folds):
-        chosen = found[fold if fold is not None else 0]
+def _split_data(
+    source: Any, fold: str | None, test_fraction: float | None, seed: int
+) -> tuple[LabelledData, dict[str, Dataset]]:
+    """Return the test data, documents shuffled, and the parts that are published with labels."""
+    data = source if isinstance(source, Folds | Dataset | Qrels) else read(source)
+    if isinstance(data, Folds):
+        chosen = data[fold if fold is not None else 0]
         parts = {part: chosen[part] for part in chosen.parts if part != "test"}
-        return _shuffled(chosen.test, seed), parts
+        return _shuffle_documents(chosen.test, seed), parts
     if fold is not None:
-        raise ConventionError("a fold can be named only where the data come in folds")
-    if isinstance(found, Judgements):
-        return found, {}
-    if not isinstance(found, Dataset):
-        raise DataError("a board is made of a data set, folds or judgements, and this is a run or scores")
-    if test is None:
-        return _shuffled(found, seed), {}
-    if not 0 < test < 1:
-        raise ConventionError(f"the share of test queries lies between 0 and 1, not {test:g}")
-    order = np.random.default_rng([seed, 2]).permutation(found.queries)
-    size = round(test * found.queries)
-    rest = found.select(np.sort(order[size:]))
-    return _shuffled(found.select(np.sort(order[:size])), seed), {"train": rest}
+        raise ConventionError("fold has no effect: the data have no folds")
+    if isinstance(data, Qrels):
+        return data, {}
+    if not isinstance(data, Dataset):
+        raise DataError("cannot create a board from a run or scores: expected a data set, folds or qrels")
+    if test_fraction is None:
+        return _shuffle_documents(data, seed), {}
+    if not 0 < test_fraction < 1:
+        raise ConventionError(f"test_fraction must be between 0 and 1, got {test_fraction:g}")
+    order = np.random.default_rng([seed, 2]).permutation(data.queries)
+    size = round(test_fraction * data.queries)
+    train = data.select(np.sort(order[size:]))
+    return _shuffle_documents(data.select(np.sort(order[:size])), seed), {"train": train}
 
 
-def _shuffled(data: Dataset, seed: int) -> Dataset:
-    """The documents of every query in an order drawn by lot; comments, which may tell, are left out."""
+def _shuffle_documents(data: Dataset, seed: int) -> Dataset:
+    """Shuffle the documents of each query; drop comments, which may reveal labels."""
     rng = np.random.default_rng([seed, 1])
     rows = np.lexsort((rng.random(len(data)), data.qid()))
     ids = None if data.document_ids is None else data.document_ids.take(rows)
@@ -282,45 +284,26 @@ def _shuffled(data: Dataset, seed: int) -> Dataset:
                    document_ids=ids, comments=None, lines=None)  # fmt: skip
 
 
-def _blank(judged: Judged) -> Dataset:
-    """The same without labels; of judgements the queries alone, as those of one document each that nobody names."""
-    if isinstance(judged, Dataset):
-        return replace(judged, labels=np.zeros(len(judged), np.int32))
-    return _of_queries(judged.query_ids)
+def _queries_only(ids: tuple[str, ...]) -> Dataset:
+    """Return a data set of one nameless document per query: the public part of a board of qrels."""
+    offsets = np.arange(len(ids) + 1, dtype=np.int64)
+    return Dataset(np.empty((len(ids), 0)), np.zeros(len(ids), np.int32), offsets, ids)
 
 
-def _of_queries(ids: tuple[str, ...]) -> Dataset:
-    each = np.arange(len(ids) + 1, dtype=np.int64)
-    return Dataset(np.empty((len(ids), 0)), np.zeros(len(ids), np.int32), each, ids)
-
-
-def _queries(file: Path) -> Dataset:
-    return _of_queries(tuple(file.read_text(encoding="utf-8").split()))
-
-
-def _write_public(folder: Path, public: Dataset, parts: Mapping[str, Dataset]) -> None:
-    if not public.features.shape[1] and public.document_ids is None and len(public) == public.queries:
-        write_new(folder / "queries.txt", "".join(f"{query}\n" for query in public.query_ids).encode())
-        return
-    for part, data in {**parts, "test": public}.items():
-        write_letor(data, folder / f"{part}.txt")
-    write_new(folder / "features.txt", "".join(f"{name}\n" for name in public.feature_names).encode())
-
-
-def _write_hidden(folder: Path, judged: Judged, final: NDArray[np.int64], salt: str, seed: int) -> None:
+def _write_hidden(folder: Path, data: LabelledData, split: Mapping[str, Any]) -> None:
     with atomic_folder(folder) as new:
-        if isinstance(judged, Judgements):
-            write_judgements(judged, new / "qrels.txt")
+        if isinstance(data, Qrels):
+            write_qrels(data, new / "qrels.txt")
         else:
-            np.save(new / "labels.npy", judged.labels, allow_pickle=False)
-        write_new(new / "split.json", seal({"final": final.tolist(), "salt": salt, "seed": seed}))
+            np.save(new / "labels.npy", data.labels, allow_pickle=False)
+        write_new(new / "split.json", dump_with_checksum(dict(split)))
         (new / "values").mkdir()
         for file in new.rglob("*"):
             file.chmod(0o700 if file.is_dir() else 0o600)
     folder.chmod(0o700)
 
 
-def rules(board: Board) -> str:
-    """The convention of a board as one text, for receipts."""
+def convention_text(board: Board) -> str:
+    """Return the convention of a board as JSON text, for receipts."""
     convention = board.tool.convention_for(board.tool.measure(board.measure))
     return json.dumps(asdict(convention), sort_keys=True, default=str)

@@ -1,18 +1,15 @@
-"""`pippin as TOOL ARGS…`: take an original tool's own arguments and print its own bytes."""
+"""The `pippin as` command."""
 
 from __future__ import annotations
 
 import argparse
-import io
-import sys
 
+import pippin
 from pippin.cli.parser import Parser
-from pippin.evaluation.printers import PRINTERS, printer
-from pippin.terminal import for_data
 
-HELP = """Be a drop-in for an original evaluation tool: its arguments, its bytes, its exit status.
+HELP = """Run as an original evaluation tool: same arguments, same output bytes, same exit status.
 
-ARGS are the original's own, also -q and --help; they stand after the tool's name."""
+ARGS are the original tool's own arguments, including -q and --help."""
 EXAMPLES = (
     "pippin as trec_eval -q -m map -m ndcg_cut.10 qrels.txt run.txt",
     "pippin as gdeval qrels.txt run.txt",
@@ -20,23 +17,22 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments, to be helped with; they are not parsed."""
-    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(PRINTERS)}")
-    parser.add_argument("arguments", metavar="ARGS", nargs="*", help="the original's own")
+    """Declare the arguments for the help; the emulator parses them."""
+    names = tuple(pippin.compat.EMULATORS)
+    parser.add_argument("tool", metavar="TOOL", choices=names, help=f"one of {', '.join(names)}")
+    parser.add_argument("arguments", metavar="ARGS", nargs="*", help="arguments of the original tool")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the emulator and return its exit status."""
+    return pippin.compat.run(options.tool, options.arguments)
 
 
 def run_as(arguments: list[str]) -> int:
-    """Hand the arguments to the drop-in; its exit status is the original's."""
+    """Run `pippin as` with arguments that only the emulator parses."""
     if not arguments or arguments[0] in ("-h", "--help"):
         parser = Parser("pippin as", HELP, EXAMPLES)
         configure(parser)
         parser.print_help()
         return 0 if arguments else 2
-    chosen = printer(arguments[0])
-    streams = for_data(sys.stdout), for_data(sys.stderr)
-    for stream in streams:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")  # bytes come out as they came in
-    status = chosen.main(arguments[1:], *streams)
-    sys.stdout.flush()
-    return status
+    return run(argparse.Namespace(tool=arguments[0], arguments=arguments[1:]))

@@ -1,25 +1,27 @@
-"""`pippin audit`: is this data set fit for the comparison?"""
+"""The `pippin audit` command."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pippin.cli.evaluate import check_measures
-from pippin.cli.options import flag, printing, shared
-from pippin.cli.output import as_json, write_text
+import pippin
+from pippin.cli.options import add_option, add_options, add_output_options
+from pippin.cli.output import format_json, write_text
+from pippin.display.tables import render_all
 from pippin.errors import DataError
-from pippin.evaluation.audit import CUTOFFS, MEASURES, Audit, audit
-from pippin.tables import together
+from pippin.reports import audit as report
 
-HELP = """Say whether a data set is fit for a comparison.
+if TYPE_CHECKING:
+    from pippin import Audit
 
-What it holds that tools treat differently, or that no model can learn from, and what that does to which measure under
-which tool. Five lines sum it up; --all prints everything, and --out audit.html makes a page of it.
+HELP = """Check a data set for problems that affect evaluation.
 
-The last of several files is taken for what was scored if its first line is that of a run (6 columns) or of scores (1
-column); --scored FILE says it outright, and is needed for tables (Parquet, CSV, Arrow)."""
+Lists what tools treat differently or no model can learn from, and how much it changes each measure under each tool. The
+summary has five lines; --all prints everything, and --out audit.html writes a page.
+
+The last of several files is the run if its first line is that of a run (6 columns) or of scores (1 column); --run FILE
+names it explicitly, which tables (Parquet, CSV, Arrow) need."""
 EXAMPLES = (
     "pippin audit mine --all",
     "pippin audit S1.txt S2.txt S3.txt --format markdown",
@@ -30,84 +32,49 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="qrels, LETOR files (several are one data set), a "
-                        "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; a run or scores may come "
-                        "last")  # fmt: skip
-    parser.add_argument("-s", "--scored", metavar="FILE", help="a run or a score file")
-    parser.add_argument("--against", metavar="RUN", help="a second run: whether documents that nobody judged could "
-                        "turn the two round")  # fmt: skip
-    flag(parser, "measure", "those whose change is reported", default=list(MEASURES))
-    parser.add_argument("--cutoffs", default=",".join(map(str, CUTOFFS)), metavar="K,K,…", help="where short lists and "
-                        "unjudged documents are counted (default: %(default)s)")  # fmt: skip
-    shared(parser, "merge_queries")
-    parser.add_argument("--all", action="store_true", help="everything, instead of five sentences, on the terminal")
-    printing(parser, "html")
+                        "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; last a run")  # fmt: skip
+    parser.add_argument("-s", "--run", metavar="FILE", help="a run or a score file")
+    parser.add_argument("--second-run", metavar="RUN", help="a second run: check whether unjudged documents could "
+                        "reverse the order of the two")  # fmt: skip
+    add_option(parser, "measure", "whose change is reported", default=["NDCG@10", "AP", "P@10"])
+    parser.add_argument("--cutoffs", default="1,3,5,10,20", metavar="K,K,…", help="cutoffs at "
+                        "which short lists and unjudged documents are counted (default: %(default)s)")  # fmt: skip
+    add_options(parser, "merge_queries")
+    parser.add_argument("--all", action="store_true", help="print all findings instead of a summary")
+    add_output_options(parser, "html")
 
 
 def run(options: argparse.Namespace) -> int:
     """Audit and print."""
-    from pippin.data.audit_files import load_audited
-    from pippin.data.load import as_scored
-
-    measures = options.measure
-    check_measures(measures)
-    cutoffs = parse_cutoffs(options.cutoffs)
-    paths, last = split(options.data, options.scored)
-    judged, layout = load_audited(paths, merge_queries=options.merge_queries)
-    scored = None if last is None else as_scored(last, judged, merge_queries=options.merge_queries)
-    audited = audit(judged, scored, measures=measures, cutoffs=cutoffs, layout=layout, against=options.against)
-    form = options.format
-    write_text(render(audited, form, options.all or options.output != "-"), options.output, form)
+    result = pippin.audit(
+        options.data, options.run, measure=options.measure, cutoffs=parse_cutoffs(options.cutoffs),
+        merge_queries=options.merge_queries, second_run=options.second_run,
+    )  # fmt: skip
+    text = render(result, options.format, options.all or options.output != "-")
+    write_text(text, options.output, options.format)
     return 0
 
 
 def parse_cutoffs(text: str) -> list[int]:
-    """Cutoffs from what a user typed.
+    """Parse cutoffs separated by commas.
 
     >>> parse_cutoffs("1,5,10")
     [1, 5, 10]
     """
     try:
-        cutoffs = [int(part) for part in text.split(",")]
+        return [int(part) for part in text.split(",")]
     except ValueError:
-        cutoffs = []
-    if not cutoffs or min(cutoffs) < 1:
-        raise DataError(f"cutoffs are whole numbers from 1 on, like 1,5,10, not {text!r}")
-    return cutoffs
+        raise DataError(f"invalid cutoffs {text!r}: expected positive integers such as 1,5,10") from None
 
 
-def split(given: Sequence[str], scored: str | None) -> tuple[list[str], str | None]:
-    """The judged files, and what was scored: named outright, or the last file if it looks like a run or scores."""
-    if [*given, scored].count("-") > 1:
-        raise DataError("only one file can come from standard input")
-    if scored is not None or len(given) == 1:
-        return list(given), scored
-    last = given[-1]
-    if last != "-" and Path(last).is_file() and not _is_table(last):
-        from pippin.data.load import kind_of_text
-
-        if kind_of_text(last) in ("run", "scores"):
-            return list(given[:-1]), last
-    return list(given), None
-
-
-def _is_table(path: str) -> bool:
-    from pippin.data.load import COLUMN_FILES
-
-    return Path(path).suffix in COLUMN_FILES
-
-
-def render(audited: Audit, form: str, everything: bool = True) -> str:
-    """The audit in the format asked for; on the terminal all of it, or five sentences."""
-    from pippin.report import audit as report
-
-    if form == "html":
-        from pippin.report.audit_page import audit_page
-
-        return audit_page(audited)
-    if form == "json":
-        return as_json(report.audit_record(audited))
-    if form == "csv":
-        return report.audit_csv(audited)
-    if form == "table":
-        return report.audit_text(audited) if everything else report.audit_summary(audited)
-    return together(report.audit_parts(audited), form)
+def render(result: Audit, format: str, everything: bool = True) -> str:
+    """Return the audit in a format; as a table, all findings or a summary."""
+    if format == "html":
+        return report.audit_page(result)
+    if format == "json":
+        return format_json(report.audit_record(result))
+    if format == "csv":
+        return report.audit_csv(result)
+    if format == "table":
+        return report.audit_text(result) if everything else report.audit_summary(result)
+    return render_all(report.audit_parts(result), format)

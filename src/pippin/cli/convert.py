@@ -1,4 +1,4 @@
-"""`pippin convert IN OUT`: any form of ranking data as any other."""
+"""The `pippin convert` command."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import argparse
 
 import numpy as np
 
-from pippin.cli.options import flag, old, shared
-from pippin.cli.output import say
+import pippin
+from pippin.cli.options import add_option, add_options
+from pippin.cli.output import print_message
 
-HELP = """Write ranking data in another form.
+HELP = """Convert ranking data between formats.
 
-forms: letor (LETOR or SVMlight text), qrels, run, scores, parquet, csv, arrow, store (a folder of memory-mapped columns
-that opens at once); irds:ID reads the judgements of ir_datasets. IN is recognised by its ending or its first line, OUT
-by its ending; a name that ends in / or .pippin is a store. With --partitions, OUT is a folder of Parquet files cut at
-queries, and IN a LETOR file of any size or a data set in another form.
+formats: letor (LETOR or SVMlight text), qrels, run, scores, parquet, csv, arrow, store (a folder of memory-mapped
+columns that opens at once); irds:ID reads the judgements of ir_datasets. The format of IN is detected from its
+extension or its first line; the extension of OUT chooses the format to write, and a name that ends in / or .pippin is a
+store. With --partitions, OUT is a folder of Parquet files cut at queries, and IN a LETOR file of any size or a data set
+in another format.
 
-Data are written as they are, also in CSV: nothing is escaped for spreadsheets."""
+Data are written unchanged, also in CSV: nothing is escaped for spreadsheets."""
 EXAMPLES = (
     "pippin convert test.txt test.parquet",
     "pippin convert test.txt - --to csv --labels",
@@ -28,63 +30,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("source", metavar="IN", help="a file, a store, irds:ID, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file, a store, or - for standard output")
-    shared(parser, "reader")
-    flag(parser, "to", "(default: by the name of OUT)")
-    shared(parser, "merge_queries", absent="zero")
+    add_options(parser, "input_format")
+    add_option(parser, "to", "one of the formats above (default: by the name of OUT)")
+    add_options(parser, "merge_queries", missing_value="zero")
+    parser.add_argument("--drop-empty", action="store_true", help="leave out queries without a relevant document")
     parser.add_argument("--dtype", choices=("float32", "float64"), help="precision of features (default: as in IN)")
-    parser.add_argument("--partitions", type=int, metavar="ROWS", help="write Parquet files of at most so many "
+    parser.add_argument("--partitions", type=int, metavar="ROWS", help="write Parquet files of at most ROWS "
                         "documents, cut at queries")  # fmt: skip
     narrowing = parser.add_mutually_exclusive_group()
     narrowing.add_argument("--labels", action="store_true", help="only the labels of a data set, by document")
     narrowing.add_argument("--feature", metavar="NAME", help="one feature of a data set, as a run or as scores")
-    old(parser, "--from", "--reader")
-    old(parser, "--judgements", "--labels")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Convert, and say what was written."""
-    from pippin.data.convert import convert
-
-    if options.partitions is not None:
-        return run_partitions(options)
-    data, form = convert(
-        options.source,
-        options.target,
-        source_form=options.reader,
-        target_form=options.to,
-        absent=options.absent,
-        dtype=options.dtype,
-        merge_queries=options.merge_queries,
-        judgements=options.labels,
-        feature=options.feature,
-    )
-    what = f"{len(data):,} scores" if isinstance(data, np.ndarray) else repr(data)
-    # Standard output may be the data itself.
-    say(f"{options.target}: {form}, {what}", aside=options.target == "-")
-    return 0
-
-
-def run_partitions(options: argparse.Namespace) -> int:
-    """Write partitions; LETOR text is read stretch by stretch, anything else as a whole."""
-    from pippin.data.convert import named_form, read_any
-    from pippin.data.dataset import Dataset
-    from pippin.data.partitions import write_partitions
-    from pippin.errors import DataError
-
-    others = {
-        "--to": options.to, "--merge-queries": options.merge_queries, "--labels": options.labels,
-        "--feature": options.feature,
-    }  # fmt: skip
-    for option, given in others.items():
-        if given:
-            raise DataError(f"--partitions cannot be had with {option}")
-    data: Dataset | str = options.source
-    form = options.reader or named_form(options.source)
-    if form not in (None, "letor"):
-        read = read_any(options.source, form, dtype=options.dtype)
-        if not isinstance(read, Dataset):
-            raise DataError("partitions are of a data set with features, and this is none", options.source)
-        data = read
-    written = write_partitions(data, options.target, options.partitions, absent=options.absent, dtype=options.dtype)
-    say(f"{options.target}: {written}")
+    """Convert the data and describe what was written."""
+    data, written_format = pippin.convert(
+        options.source, options.target, source_format=options.input_format, target_format=options.to,
+        missing_value=options.missing_value,
+        dtype=options.dtype, merge_queries=options.merge_queries, labels=options.labels, feature=options.feature,
+        partitions=options.partitions, drop_empty=options.drop_empty,
+    )  # fmt: skip
+    description = f"{len(data):,} scores" if isinstance(data, np.ndarray) else repr(data)
+    # Standard output may hold the data.
+    print_message(f"{options.target}: {written_format}, {description}", stderr=options.target == "-")
     return 0

@@ -1,63 +1,66 @@
-"""`pippin demo`: the main job on data that every machine has, from documents to a leaderboard and a page."""
+"""The commands `pippin demo` and `pippin synthetic`."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from pippin.cli.options import flag, old, shared
-from pippin.cli.output import write
-from pippin.tables import Heading, Part, Prose, together
-
-HELP = """Do the main job on data that every machine has, from documents to a leaderboard and a page.
-
-Three data sets are built from the documentation of this Python's standard library, all rankers benched on them in five
-folds with small grids, the leaderboards printed, and the page made. A few minutes; run again, it goes on where it was
-stopped. --full takes the whole grids, and an hour."""
-ABOUT = ("Python's own standard library as pages to search, in three tasks: find the home page of a module (HP), a "
-         "page by its name (NP), all pages on a topic (TD); 64 features, 5 folds.")  # fmt: skip
-EXAMPLES = ("pippin demo --sample 10 --ranker best-feature,regression --out small-demo",)
+import pippin
+from pippin.cli.options import Command, add_option, add_options
+from pippin.cli.output import write_result
+from pippin.display.tables import Paragraph, render_all
+from pippin.reports.demo import ABOUT
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    flag(parser, "out", metavar="FOLDER", default="pippin-demo")
-    shared(parser, "jobs", "quiet", sample=60, ranker=["all"], format="table")
-    parser.add_argument("--full", action="store_true", help="the whole grids and all rounds instead of a first look")
-    old(parser, "--output", "--out")
-    old(parser, "--rankers", "--ranker")
+def configure_demo(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `pippin demo`."""
+    add_option(parser, "out", metavar="FOLDER", default="pippin-demo")
+    add_options(parser, "jobs", "quiet", sample=60, ranker=["all"], format="table")
+    parser.add_argument("--full", action="store_true", help="use the whole parameter grids and all rounds")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Build, bench, show; status 1 where a cell failed."""
-    from pippin.bench.leaderboard import datasets_of, leaderboards
-    from pippin.bench.plan import Experiment
-    from pippin.bench.runner import run as run_bench
-    from pippin.bench.winning_numbers import means_of, winning_numbers
-    from pippin.cli.report import write_page
-    from pippin.report.bench_data import Gathered
-    from pippin.report.leaderboard import gap_notes, letor_tables, record, winning_table
-
-    folder = Path(options.output)
-    experiment = Experiment(("stdlib",), sample=options.sample, rankers=tuple(options.ranker), quick=not options.full)
-    notes = [experiment.left_out] if experiment.left_out else []
+def run_demo(options: argparse.Namespace) -> int:
+    """Build, benchmark and report; status 1 if a cell failed."""
     if options.format == "table":
-        print(f"{together([Prose(text) for text in (ABOUT, *notes)])}\n")
-    outcome = run_bench(experiment, folder, jobs=options.jobs, command="pippin demo")
-    boards = leaderboards(outcome.results)
-    parts: list[Part] = []
-    for data in datasets_of(boards):
-        tables = letor_tables(boards, data, "official")
-        parts += [Heading(data), tables[0]]
-    parts += [Prose(note) for note in tables[-1].notes if len(tables) > 1]
-    parts += [Heading("Over all three"), winning_table(winning_numbers(means_of(boards, "official")))]
-    parts += [Prose(note) for note in (*gap_notes(boards.values()), *notes)]
-    page = folder / "report" / "index.html"
-    title = "The rankers on Python's standard library"
-    write_page(Gathered(outcome.results), page, title, notes=[note.removesuffix(".") for note in notes])
-    parts += [Prose(f"The page: {page.resolve()}"),
-              Prose(f"The same in full: pippin leaderboard {folder}; pippin report {folder}")]  # fmt: skip
-    record_of = {"results": str(folder), "page": str(page.resolve()), "boards": [record(b) for b in boards.values()],
-                 "left_out": notes}  # fmt: skip
-    write(options.format, "-", lambda: parts, lambda: record_of)
-    return outcome.status
+        print(f"{render_all([Paragraph(ABOUT)])}\n")
+    demo = pippin.demo(
+        options.output, sample=options.sample, ranker=options.ranker, full=options.full, jobs=options.jobs,
+        verbose=not options.quiet,
+    )  # fmt: skip
+    write_result(options.format, "-", demo.parts, demo.to_dict)
+    return 1 if demo.result.failed else 0
+
+
+def configure_synthetic(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `pippin synthetic`."""
+    parser.add_argument("--size", type=int, default=200, metavar="N", help="number of queries (default: %(default)s)")
+    add_options(parser, seed=1, measure=["NDCG@10"], format="table")
+    add_option(parser, "out", "also write the data set and the scores into this folder", metavar="FOLDER")
+
+
+def run_synthetic(options: argparse.Namespace) -> int:
+    """Make the data set, evaluate it and print."""
+    result = pippin.synthetic(options.size, seed=options.seed, measure=options.measure, out=options.output)
+    write_result(options.format, "-", result.parts, result.to_dict)
+    return 0
+
+
+COMMANDS = {
+    "demo": Command(
+        """Build, benchmark and report on data that every machine has.
+
+Builds three data sets from the documentation of this Python's standard library, trains all rankers on them in five
+folds with small grids, prints the leaderboards and writes a page. This takes a few minutes; run it again to continue
+after an interruption. --full takes about an hour.""",
+        ("pippin demo --sample 10 --ranker best-feature,regression --out small-demo",),
+        configure_demo,
+        run_demo,
+    ),
+    "synthetic": Command(
+        """Make a small data set, evaluate two scorers under every tool, and print the table.
+
+The data set has queries without a relevant document, short queries and tied scores, on which tools disagree.""",
+        ("pippin synthetic", "pippin synthetic --size 50 -m MAP -o demo", "pippin synthetic --format json"),
+        configure_synthetic,
+        run_synthetic,
+    ),
+}

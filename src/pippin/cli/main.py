@@ -1,223 +1,231 @@
-"""`pippin COMMAND …`: finds the command's file, lets it parse, runs it, and turns errors into one sentence.
+"""The `pippin` program: find the command, parse its arguments, run it, print errors as one sentence.
 
-A command is a module with HELP (its first line says what it is for), EXAMPLES that can be typed, configure(parser) and
-run(options) → exit status. Only the one asked for is imported, so that `pippin eval` starts fast.
+A module of one command has HELP (the first line is its summary), EXAMPLES that run as printed, configure(parser) and
+run(options), which returns the exit status. A module of several commands has a `Command` of the same four for each.
+Only the module of the requested command is imported, so that `pippin eval` starts fast.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
 import gc
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pippin import __version__
-from pippin.cli.output import complain, form_of
+from pippin._version import __version__
+from pippin.cli.output import print_error, resolve_format
 from pippin.cli.parser import Parser
-from pippin.errors import PippinError, PluginError, UnknownName
-from pippin.layout import wrapped
-from pippin.progress import silence
-from pippin.terminal import Screen, coloured, guarded, screen_of, shown_on
+from pippin.display.tables import wrap_text
+from pippin.display.terminal import (
+    Terminal,
+    allow_colour,
+    disable_progress,
+    safe_standard_streams,
+    terminal_of,
+    use_terminal,
+)
+from pippin.errors import PippinError, PippinWarning, PluginError, UnknownName
 
-# group → command → (module, what it does)
+if TYPE_CHECKING:
+    from pippin.cli.options import Command
+
+# Group → command → (module, description of at most 64 characters).
 GROUPS = {
-    "start here": {
-        "demo": ("demo", "the main job on data that every machine has: build, bench, leaderboard, page"),
-        "synthetic": ("synthetic", "make a small data set and evaluate two scorers under every tool"),
-    },
     "evaluate": {
-        "eval": ("evaluate", "evaluate scores or runs as any tool would"),
-        "compare": ("compare", "who wins, is it chance, and would another tool say so"),
-        "reconcile": ("reconcile", "why two tools disagree, choice by choice"),
-        "correlate": ("correlate", "rank correlation of two leaderboards, ties and all"),
-        "bounds": ("bounds", "how far documents that nobody judged could move a number, or turn a pair round"),
-        "agree": ("agree", "whether two judges, people and a model, give the same labels and winners"),
-        "interleave": ("interleave", "which of two rankings people prefer, by clicks on lists made of both"),
-        "audit": ("audit", "whether a data set is fit for a comparison"),
-        "as": ("as_tool", "be a drop-in for an original tool: its arguments, its bytes"),
+        "eval": ("evaluate", "evaluate scores or runs under the rules of one or more tools"),
+        "compare": ("compare", "compare systems with significance tests"),
+        "reconcile": ("reconcile", "explain why two tools report different values"),
+        "correlate": ("correlate", "correlate two leaderboards"),
+        "audit": ("audit", "check a data set for problems that affect evaluation"),
+        "bounds": ("judgements", "bound a measure over unjudged documents"),
+        "agree": ("judgements", "measure the agreement of two assessors"),
+        "as": ("as_tool", "run as an original tool (trec_eval, ndeval, …): same output"),
     },
-    "learn": {
+    "train and benchmark": {
         "train": ("train", "train a ranker and write its model"),
         "rank": ("rank", "score a data set with a model"),
-        "propensities": ("propensities", "how likely each rank is looked at, by a log of clicks"),
-        "rerank": ("rerank", "rank the documents of an index for new queries with a model"),
-        "diversify": ("diversify", "a run whose documents do not say the same twice: MMR, xQuAD"),
-        "bench": ("bench", "train and evaluate rankers on data sets in folds, and keep everything"),
-        "select": ("select", "how many features are enough: the path, and the smallest set that is as good"),
-        "curve": ("curve", "how many queries are enough: learning curves, and when trees overtake"),
-        "leaderboard": ("leaderboard", "what benchmark results say: tables, winners, other tools"),
-        "report": ("report", "benchmark results as a page, and as tables and figures for a paper"),
-        "study": ("study", "what training and evaluating under other tools does"),
+        "bench": ("bench", "benchmark rankers on data sets in folds"),
+        "leaderboard": ("leaderboard", "show benchmark results"),
+        "report": ("report", "write benchmark results as a page, tables and figures"),
+        "study": ("study", "learning and feature curves, training conventions, research"),
     },
     "deploy": {
-        "export": ("export", "write a model as another engine reads it, with a certificate"),
-        "import": ("import_model", "make another program's model one of Pippin's"),
+        "export": ("models", "write a model for another engine, with a certificate"),
+        "import": ("models", "read the model of another library"),
+        "engine": ("engine", "log, deploy, run and verify in a running Solr"),
     },
-    "share": {
-        "serve": ("serve", "open a folder of boards to browsers and to `pippin submit`"),
-        "submit": ("submit", "send scores, a run or a model to a board"),
-        "board": ("board", "boards that others submit to, from the first day to the last"),
+    "collections": {
+        "build": ("build", "build a data set from documents, queries and judgements"),
+        "index": ("retrieval", "index a collection of documents"),
+        "search": ("retrieval", "search an index with BM25"),
+        "rerank": ("retrieval", "rank the documents of an index for new queries"),
+        "diversify": ("retrieval", "re-rank a run for diversity (MMR, xQuAD)"),
+        "links": ("links", "show the link graph and the sitemap of a collection"),
+        "convert": ("convert", "convert ranking data between formats"),
     },
-    "make data": {
-        "build": ("build", "make a data set of documents, queries and judgements, as LETOR did"),
-        "index": ("index", "index a collection of documents"),
-        "search": ("search", "look into an index by BM25"),
-        "links": ("links", "the link graph and sitemap of a collection, and which pages matter"),
-        "convert": ("convert", "write any ranking data as any other form"),
-        "simulate": ("simulate", "clicks that people would leave on a ranking, as a log"),
+    "clicks": {
+        "simulate": ("clicks", "simulate clicks on a ranking"),
+        "propensities": ("clicks", "estimate examination propensities from a click log"),
+        "interleave": ("clicks", "compare two rankings by interleaving"),
+    },
+    "boards": {
+        "board": ("boards", "create and manage boards, and submit to them"),
+        "serve": ("boards", "serve a folder of boards on the web"),
     },
     "look up": {
-        "tools": ("tools", "the evaluation tools side by side, or all about one"),
-        "measures": ("measures", "the measures, or all about one"),
-        "rankers": ("rankers", "the learning algorithms, all about one, or a model"),
-        "features": ("features", "the learning features and their sets, or all about one"),
-        "datasets": ("datasets", "the data sets known by their files, and the forms of collections"),
-        "verify": ("verify", "whether everything that Pippin wrote is still what it wrote"),
-        "completion": ("completion", "complete commands, flags and names in bash, zsh or fish"),
+        "tools": ("catalogue", "list the evaluation tools, or describe one"),
+        "measures": ("catalogue", "list the measures, or describe one"),
+        "rankers": ("catalogue", "list the rankers, or describe one or a model"),
+        "features": ("catalogue", "list the features and feature sets, or describe one"),
+        "datasets": ("catalogue", "list published data sets and collection formats"),
+    },
+    "other": {
+        "demo": ("demo", "build, benchmark and report on data that comes with Python"),
+        "synthetic": ("demo", "make a small data set and evaluate it under every tool"),
+        "verify": ("verify", "verify the checksums of files that Pippin wrote"),
+        "completion": ("completion", "print a completion script for bash, zsh, fish or tcsh"),
     },
 }
-# Python looks for garbage after 700 new objects, which took a twelfth of a `report`; what modules and results are made
-# of stays.
+# Groups that the overview shows on one line, so that it fits one screen of 40 lines.
+_ONE_LINE_GROUPS = ("clicks", "boards", "look up", "other")
+# New objects between two garbage collections. Python's default of 700 took a twelfth of the time of `report`.
 _NEW_OBJECTS = 20_000
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
-class Command(Protocol):
-    """What every command's module offers."""
-
-    HELP: str
-    EXAMPLES: Sequence[str]
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Do it; the exit status."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program `pippin`; returns the exit status."""
-    if arguments is None:  # the process is ours
+    """Run `pippin` with these arguments (default: those of the process) and return the exit status."""
+    if arguments is None:  # not called from another program
         gc.set_threshold(_NEW_OBJECTS)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    with guarded(), coloured(not _plain(given)):
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    with safe_standard_streams(), allow_colour(not _without_colour(arguments)):
         try:
-            status = _dispatch(given)
+            status = _dispatch(arguments)
             sys.stdout.flush()
         except (PippinError, OSError, UnicodeDecodeError, MemoryError, KeyboardInterrupt) as error:
-            return _ended(error)
+            return _exit_status(error)
         except Exception as error:
-            from pippin.extras import explained
-            from pippin.plugins import blamed
+            from pippin.dependencies import explain_import_error
+            from pippin.plugins import plugin_error
 
-            known = (isinstance(error, ImportError) and explained(error)) or blamed(error)
-            if not known:
+            user_error = (isinstance(error, ImportError) and explain_import_error(error)) or plugin_error(error)
+            if not user_error:
                 raise
-            return _ended(known)
+            return _exit_status(user_error)
         return status
 
 
-def _plain(given: list[str]) -> bool:
-    """Whether colours are not wanted; after `as`, arguments belong to the original tool."""
-    return "--no-color" in (given[: given.index("as")] if "as" in given else given)
+def _without_colour(arguments: list[str]) -> bool:
+    """Return whether --no-color is given; arguments after `as` belong to the original tool."""
+    return "--no-color" in (arguments[: arguments.index("as")] if "as" in arguments else arguments)
 
 
-def _ended(error: BaseException) -> int:
-    """Say in one sentence why nothing more is done; the exit status."""
-    # Polars tells of a closed pipe in words only.
+def _exit_status(error: BaseException) -> int:
+    """Print an error as one sentence and return the exit status."""
+    # Polars reports a closed pipe only in the message of its error.
     if isinstance(error, BrokenPipeError) or f"(os error {errno.EPIPE})" in str(error):
-        _abandon(sys.stdout)
-        return 141  # the reader is gone (`pippin … | head`): nothing to say, and nobody to say it to
+        _discard_output(sys.stdout)
+        return 141  # the reader of the pipe has ended (`pippin … | head`)
     sentence = str(error)
     if isinstance(error, KeyboardInterrupt):
         sentence = "interrupted"
     elif isinstance(error, MemoryError):
-        sentence = "there is not enough memory for this"
+        sentence = "not enough memory"
     elif isinstance(error, UnicodeDecodeError):
-        sentence = f"a text is not {error.encoding.upper()}: {error.reason} at byte {error.start + 1:,}"
+        sentence = f"invalid {error.encoding.upper()} text: {error.reason} at byte {error.start + 1:,}"
     elif isinstance(error, OSError) and error.errno is not None:
-        sentence = _of_system(error)
+        sentence = _describe_os_error(error)
     try:
-        sys.stdout.flush()  # what was printed before comes first
+        sys.stdout.flush()  # so that earlier output precedes the error
     except OSError:
-        _abandon(sys.stdout)  # or the interpreter fails again when it leaves
+        _discard_output(sys.stdout)  # otherwise the interpreter fails again at exit
     with suppress(OSError):
-        complain(sentence)
+        print_error(sentence)
     return 130 if isinstance(error, KeyboardInterrupt) else 2
 
 
-def _of_system(error: OSError) -> str:
-    """What the system refused, with the file's name."""
+def _describe_os_error(error: OSError) -> str:
+    """Return the message of the operating system with the name of the file."""
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
     return where + (error.strerror or os.strerror(error.errno or 0)).lower()
 
 
-def _abandon(stream: object) -> None:
-    """Let what is still to be written go nowhere, so that leaving is silent."""
+def _discard_output(stream: object) -> None:
+    """Redirect a stream to the null device, so that flushing at exit does not fail."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())  # type: ignore[attr-defined]
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())  # type: ignore[attr-defined]
+        os.close(null_device)
 
 
-def _dispatch(given: list[str]) -> int:
-    imports, given = _at_head(given)
-    if given[:1] == ["help"] and len(given) == 2 and not given[1].startswith("-"):
-        print(parser_of(given[1])[0].format_help(full=True).rstrip("\n"))
+def _dispatch(arguments: list[str]) -> int:
+    imports, arguments = _parse_global_options(arguments)
+    if arguments[:1] == ["help"] and len(arguments) == 2 and not arguments[1].startswith("-"):
+        print(build_parser(arguments[1])[0].format_help(full=True).rstrip("\n"))
         return 0
-    if not given or given[0] in ("-h", "--help", "help"):
-        print(overview(screen_of(sys.stdout)))
-        return 0 if given else 2
-    if given[0] in ("-V", "--version"):
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(format_overview(terminal_of(sys.stdout)))
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
         print(f"pippin {__version__}")
         return 0
-    name, rest = given[0], given[1:]
-    if name == "as":  # the rest belongs to the original tool, whatever it looks like
-        more, rest = _at_head(rest)
-        _load([*imports, *more])
-        return cast(int, importlib.import_module("pippin.cli.as_tool").run_as(rest))
-    parser, command = parser_of(name)
-    options = parser.parse_args(rest)
-    options.imports = _load([*imports, *options.imports])
+    name, arguments = arguments[0], arguments[1:]
+    if name == "as":  # the arguments belong to the original tool
+        more_imports, arguments = _parse_global_options(arguments)
+        _import_plugins([*imports, *more_imports])
+        return cast(int, importlib.import_module("pippin.cli.as_tool").run_as(arguments))
+    parser, command = build_parser(name)
+    options = parser.parse_args(arguments)
+    options.imports = _import_plugins([*imports, *options.imports])
     if options.max_bytes is not None:
-        from pippin.limits import set_max_bytes
-        from pippin.machine import parse_size
+        from pippin.storage.compression import set_max_bytes
+        from pippin.system import parse_size
 
         set_max_bytes(parse_size(options.max_bytes))
-    in_file = False
-    if hasattr(options, "prints_to"):
-        path = getattr(options, options.prints_to)
-        in_file = path != "-"
-        options.format = form_of(options.format, path, options.forms)
-    place = Screen() if in_file else screen_of(sys.stdout)
-    with shown_on(place), silence(getattr(options, "quiet", False)):
+    writes_file = False
+    if hasattr(options, "output_option"):
+        path = getattr(options, options.output_option)
+        writes_file = path != "-"
+        options.format = resolve_format(options.format, path, options.formats)
+    terminal = Terminal() if writes_file else terminal_of(sys.stdout)
+    with use_terminal(terminal), disable_progress(getattr(options, "quiet", False)), warnings.catch_warnings():
+        warnings.simplefilter("always", PippinWarning)
+        warnings.showwarning = _print_warning
         return command.run(options)
 
 
-def _at_head(given: list[str]) -> tuple[list[str], list[str]]:
-    """The modules that `--import` names before the command, and the arguments from there on.
+def _print_warning(message: Warning | str, category: type[Warning], *location: Any, **_: Any) -> None:
+    """Print a warning of Pippin's own as one sentence; others as Python formats them."""
+    if issubclass(category, PippinWarning):
+        print_error(str(message), "warning")
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, str(location[0]), int(location[1])))
 
-    >>> _at_head(["--import", "mine", "--no-color", "--import=ours.py", "eval", "--import", "a"])
+
+def _parse_global_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the modules that `--import` names before the command, and the remaining arguments.
+
+    >>> _parse_global_options(["--import", "mine", "--no-color", "--import=ours.py", "eval", "--import", "a"])
     (['mine', 'ours.py'], ['eval', '--import', 'a'])
     """
     modules: list[str] = []
-    while given and given[0].partition("=")[0] in ("--import", "--no-color"):
-        flag, equals, module = given[0].partition("=")
-        if flag == "--import" and not equals and len(given) == 1:
-            raise PluginError("--import takes a module, or the path of its file")
+    while arguments and arguments[0].partition("=")[0] in ("--import", "--no-color"):
+        flag, equals, module = arguments[0].partition("=")
+        if flag == "--import" and not equals and len(arguments) == 1:
+            raise PluginError("--import needs a module name or the path of a Python file")
         if flag == "--import":
-            modules.append(module if equals else given[1])
-        given = given[2 if flag == "--import" and not equals else 1 :]
-    return modules, given
+            modules.append(module if equals else arguments[1])
+        arguments = arguments[2 if flag == "--import" and not equals else 1 :]
+    return modules, arguments
 
 
-def _load(imports: list[str]) -> tuple[str, ...]:
-    """Import the modules, which may be separated by commas; their names one by one."""
+def _import_plugins(imports: list[str]) -> tuple[str, ...]:
+    """Import modules given as names or comma-separated names, and return the single names."""
     modules = tuple(part.strip() for text in imports for part in text.split(","))
     if modules:
         from pippin.plugins import load_modules
@@ -226,28 +234,47 @@ def _load(imports: list[str]) -> tuple[str, ...]:
     return modules
 
 
-def parser_of(name: str) -> tuple[Parser, Command]:
-    """A command and the parser of its arguments."""
+def load_command(name: str) -> Command:
+    """Import the module of a command and return the command."""
     if name not in COMMANDS:
         raise UnknownName("command", name, COMMANDS)
-    command = cast(Command, importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}"))
-    parser = Parser(f"pippin {name}", command.HELP, command.EXAMPLES)
+    module = importlib.import_module(f"pippin.cli.{COMMANDS[name][0]}")
+    if hasattr(module, "COMMANDS"):
+        return cast("Command", module.COMMANDS[name])
+    from pippin.cli.options import Command
+
+    return Command(module.HELP, module.EXAMPLES, module.configure, module.run)
+
+
+def build_parser(name: str) -> tuple[Parser, Command]:
+    """Return the parser of a command, and the command."""
+    command = load_command(name)
+    parser = Parser(f"pippin {name}", command.help, command.examples)
     command.configure(parser)
     return parser, command
 
 
-def overview(place: Screen) -> str:
-    """All commands, a line each."""
-    across = max(map(len, COMMANDS))
-    lines = ["usage: pippin COMMAND …", "", "An apple-to-apple learning-to-rank workbench."]
+def format_overview(terminal: Terminal) -> str:
+    """Return the groups of commands: one line per command, or one line for a group of look-ups."""
+    width = max(map(len, COMMANDS))
+    lines = ["usage: pippin COMMAND …", "", "An apple-to-apple learning-to-rank workbench.", ""]
     for group, commands in GROUPS.items():
-        lines += ["", place.paint(place.text(group), "heading")]
-        for name, (_, what) in commands.items():
-            start = f"  {name:<{across}}  "
-            first, *rest = wrapped(what, None if place.columns is None else max(20, place.columns - len(start)))
-            lines += [start + first, *(" " * len(start) + line for line in rest)]
-    more = "`pippin COMMAND --help` tells more, `pippin help COMMAND` all."
-    return "\n".join([*lines, "", *wrapped(more, place.columns)])
+        title = terminal.paint(terminal.text(group), "heading")
+        if group in _ONE_LINE_GROUPS:
+            lines += _format_row(title + " " * (width + 2 - len(group)), ", ".join(commands), width, terminal)
+            continue
+        lines.append(title)
+        for name, (_, description) in commands.items():
+            lines += _format_row(f"  {name:<{width}}", description, width, terminal)
+    more = "Run `pippin COMMAND --help` for options and examples, `pippin help COMMAND` for all details."
+    return "\n".join([*lines, "", *wrap_text(terminal.text(more), terminal.columns)])
+
+
+def _format_row(start: str, text: str, width: int, terminal: Terminal) -> list[str]:
+    """Return a name and its text, wrapped into a second column."""
+    columns = None if terminal.columns is None else max(20, terminal.columns - width - 4)
+    lines = wrap_text(terminal.text(text), columns)
+    return [f"{start}  {lines[0]}", *(" " * (width + 4) + line for line in lines[1:])]
 
 
 if __name__ == "__main__":

@@ -1,221 +1,326 @@
-"""The grammar of all commands: a flag that several of them take is declared here, with one name, meaning and help.
+"""Options that several commands share: one name, meaning and help text each.
 
-`shared(parser, "measure", "tool", out="results")` puts flags on a command; what follows the equals sign is the default.
-A spelling of the last version goes on working through `old`, with a hint on standard error.
+`add_options(parser, "measure", "tool", out="results")` adds options to a command; keyword values are defaults.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import field
-from typing import Any
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pippin.cli.output import complain
-from pippin.errors import ConventionError
-from pippin.frozen import Frozen
-from pippin.registry import between_commas
-from pippin.tables import FORMATS
+from pippin.cli.output import print_error
+from pippin.display.tables import FORMATS
+from pippin.errors import ConventionError, DataError
+from pippin.registry import split_names
 
-
-class Several(argparse.Action):
-    """Names, by repeating the flag or joined by commas; the first one given takes the place of the default."""
-
-    def __call__(
-        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        """Add what was given."""
-        had = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*(had if had is not self.default and had else []), *between_commas(values)])
+if TYPE_CHECKING:
+    from pippin.distributed.dask_executor import DaskExecutor
 
 
-class _Renamed(argparse.Action):
-    """What has another name now, which is told once however often it is given."""
+class Command(NamedTuple):
+    """A command: help text, examples that run as printed, and the functions that declare its arguments and run it."""
 
-    def __init__(self, *, called: str, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.called, self.told = called, False
-
-    def tell(self, option_string: str | None) -> None:
-        """Say what it is called now."""
-        if not self.told:
-            hint(f"{option_string} is now {self.called}; the old spelling goes with the next version")
-        self.told = True
+    help: str
+    examples: Sequence[str]
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
-class Old(_Renamed):
-    """A spelling of the last version: does what the new one does, and says what that is called."""
-
-    def __init__(self, *, new: argparse.Action, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.new = new
+class CommaList(argparse.Action):
+    """A list: repeat the option or join values by commas; the first use replaces the default."""
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
     ) -> None:
-        """Give the hint, and hand over."""
-        self.tell(option_string)
-        self.new.required = False
-        self.new(parser, namespace, values, option_string)
+        """Append the values."""
+        previous = getattr(namespace, self.dest)
+        if previous is self.default or not previous:
+            previous = []
+        setattr(namespace, self.dest, [*previous, *split_names(values)])
 
 
-class Former(_Renamed):
-    """A flag of the last version that the command itself still understands: a value, or nothing (stored as True)."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Give the hint, and keep the value."""
-        self.tell(option_string)
-        setattr(namespace, self.dest, True if self.nargs == 0 else values)
-
-
-class Flag(Frozen):
-    """A flag that commands share."""
+class Option(NamedTuple):
+    """An option that commands share."""
 
     names: tuple[str, ...]
     help: str
     metavar: str | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    shelf: str = ""  # whose names complete it
+    settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    registry: str = ""  # kind of the registered names that complete the value
 
 
-_ONE_OR_MORE = "repeat it, or join several by commas"
-FLAGS = {
-    "measure": Flag(("-m", "--measure"), f"a measure such as NDCG@10, MAP, P(rel=2)@5: {_ONE_OR_MORE}; `pippin "
-                    "measures` lists them", "M", {"action": Several}, "measures"),
-    "tool": Flag(("-t", "--tool"), f"an evaluation tool, a group, or all: {_ONE_OR_MORE}; `pippin tools` lists them",
-                 "T", {"action": Several}, "tools"),
-    "ranker": Flag(("-r", "--ranker"), f"a ranker: {_ONE_OR_MORE}; `pippin rankers` lists them", "R",
-                   {"action": Several}, "rankers"),
-    "convention": Flag(("--convention",), "the tool whose convention training looks at", "T", {"action": Several},
-                       "tools"),
-    "format": Flag(("-f", "--format"), "how results are printed", "FORM", {"choices": FORMATS}),
-    "to": Flag(("--to",), "the form to write", "FORM"),
-    "out": Flag(("-o", "--out"), "where to write", "PATH", {"dest": "output"}),
-    "quiet": Flag(("-q", "--quiet"), "no progress", None, {"action": "store_true"}),
-    "per_query": Flag(("--per-query",), "a row per query", None, {"action": "store_true"}),
-    "reader": Flag(("--reader",), "the form of the input (default: found out)", "FORM"),
-    "streams": Flag(("--streams",), f"which fields of the documents are streams (default: all texts): {_ONE_OR_MORE}",
-                    "NAME", {"action": Several}),
-    "repeated": Flag(("--repeated",), "documents whose id comes twice: stop, or keep the first of them", "WHICH",
-                     {"choices": ("refuse", "first")}),
-    "merge_queries": Flag(("--merge-queries",), "join a query whose rows are not together", None,
-                          {"action": "store_true"}),
-    "absent": Flag(("--absent",), "what a feature that a LETOR line leaves out is", "VALUE",
-                   {"choices": ("zero", "null")}),
-    "relations": Flag(("--relations",), "how alike documents are, such as similarity.txt of a built data set", "FILE"),
-    "dask": Flag(("--dask",), "work on a Dask cluster: a scheduler's address, or `local`", "ADDRESS"),
-    "jobs": Flag(("--jobs",), "how many cells at a time (default: one per core)", "N", {"type": int}),
-    "memory": Flag(("--memory",), "how much memory may be used, such as 512M or 8G", "SIZE"),
-    "folds": Flag(("--folds",), "how many folds are made", "N", {"type": int}),
-    "sample": Flag(("--sample",), "how many documents per query are taken from a collection", "N", {"type": int}),
-    "seed": Flag(("--seed",), "where random numbers start", "N", {"type": int}),
-    "seeds": Flag(("--seeds",), "with how many seeds", "N", {"type": int}),
-    "samples": Flag(("--samples",), "how many samples resampling draws", "N", {"type": int}),
-    "select": Flag(("--select",), "choose hyper-parameters by this measure on the validation set", "M", {}, "measures"),
-    "set": Flag(("--set",), "fix a parameter of a ranker", "[RANKER.]NAME=VALUE", {"action": "append"}),
-    "quick": Flag(("--quick",), "small grids and few rounds, for a first look", None, {"action": "store_true"}),
-    "sizes": Flag(("--sizes",), "the numbers to try, joined by commas", "N,N"),
-    "report": Flag(("--report",), "write what came out here instead of to the terminal", "FILE"),
-    "top": Flag(("-n", "--top"), "how many are shown", "N", {"type": int}),
-    "test": Flag(("--test",), "the test of significance: NAME as in docs/compare.md", "NAME", {}, "tests"),
-    "correct": Flag(("--correct",), "the correction for many tests", "NAME", {}, "corrections"),
-    "alpha": Flag(("--alpha",), "the level of significance", "P", {"type": float}),
-    "published": Flag(("--published",), "CSV with dataset, ranker, measure, value to set beside", "FILE"),
-    "topics": Flag(("--topics",), "the queries, in any form that `pippin build` reads", "FILE"),
-    "field": Flag(("--field",), "which field of the topics is searched, e.g. description", "NAME"),
-    "features": Flag(("--features",), "a set of features, or features one by one; `pippin features` lists them",
-                     "SET|NAMES", {}, "features"),
-    "dense": Flag(("--dense",), "the folder of a sentence-transformers model (extra `dense`): features of meaning, and "
-                  "the nearest documents beside BM25's best", "FOLDER"),
-    "in": Flag(("--in",), "the stream of the documents to look in", "STREAM", {"dest": "stream"}),
-    "stem": Flag(("--stem",), "porter, english (Porter's second), another Snowball language, or none", "S"),
-    "stop": Flag(("--stop",), "stop words: english, none, or a file of words", "LIST"),
-    "data": Flag(("--data",), f"which data: {_ONE_OR_MORE}", "D", {"action": Several}),
-    "title": Flag(("--title",), "what the page is called", "TEXT"),
-    "folder": Flag(("--folder",), "where boards are", "FOLDER"),
-    "store": Flag(("--store",), "keep accounts and submissions in PostgreSQL, such as postgresql://user@host/name (or "
-                  "PIPPIN_STORE)", "URL"),
-    "people": Flag(("--people",), "how people click: pbm (by position), cascade, dcm (dependent clicks), trust",
-                   "NAME"),
-    "eta": Flag(("--eta",), "of pbm and trust: a rank is looked at by (1 / rank) ** eta", "X", {"type": float}),
-    "persistence": Flag(("--persistence",), "of dcm: the chance to read on after a click", "P", {"type": float}),
-    "trust": Flag(("--trust",), "of trust: the chance to click on something bad because it stands first", "P",
-                  {"type": float}),
-    "noise": Flag(("--noise",), "the chance of a click on a document without any relevance that is looked at", "P",
-                  {"type": float}),
-    "sessions": Flag(("--sessions",), "how often each query is asked", "N", {"type": int}),
-    "shown": Flag(("--shown",), "how many documents are shown", "N", {"type": int, "dest": "depth"}),
-    "words": Flag(("--words",), "unicode: letters and digits of all scripts; ascii: a–z and 0–9", "W"),
+_MAX_METAVAR = 30  # longer lists of values go into the help text
+_LIST = {"action": CommaList}
+_FLAG = {"action": "store_true"}
+_INTEGER = {"type": int}
+_NUMBER = {"type": float}
+OPTIONS = {
+    "measure": Option(
+        ("-m", "--measure"), "measures such as NDCG@10,MAP,P(rel=2)@5; `pippin measures` lists them", "M", _LIST,
+        "measures",
+    ),
+    "tool": Option(
+        ("-t", "--tool"), "evaluation tools, a group, or all; `pippin tools` lists them", "T", _LIST, "tools"
+    ),
+    "ranker": Option(("-r", "--ranker"), "rankers; `pippin rankers` lists them", "R", _LIST, "rankers"),
+    "convention": Option(("--convention",), "tool whose convention training optimises", "T", _LIST, "tools"),
+    "format": Option(("-f", "--format"), "output format", "FORMAT", {"choices": FORMATS}),
+    "to": Option(("--to",), "what to write", "FORMAT"),
+    "out": Option(("-o", "--out"), "where to write", "PATH", {"dest": "output"}),
+    "quiet": Option(("-q", "--quiet"), "do not show progress", None, _FLAG),
+    "per_query": Option(("--per-query",), "print a row per query", None, _FLAG),
+    "input_format": Option(("--input-format",), "format of the input (default: detected)", "FORMAT"),
+    "fields": Option(("--fields",), "document fields to index (default: all texts)", "NAME", _LIST),
+    "repeated": Option(
+        ("--repeated",), "what to do with duplicate document ids", "WHICH",
+        {"choices": ("refuse", "first")},
+    ),
+    "merge_queries": Option(("--merge-queries",), "merge the rows of a query that are not adjacent", None, _FLAG),
+    "missing_value": Option(
+        ("--missing-value",), "value of a feature that a LETOR line omits", "VALUE", {"choices": ("zero", "null")}
+    ),
+    "relations": Option(
+        ("--relations",), "similarity of documents, such as similarity.txt of a built data set", "FILE"
+    ),
+    "dask": Option(("--dask",), "run on a Dask cluster: the address of a scheduler, or `local`", "ADDRESS"),
+    "jobs": Option(("--jobs",), "number of parallel jobs (default: one per core)", "N", _INTEGER),
+    "memory": Option(("--memory",), "memory limit, such as 512M or 8G", "SIZE"),
+    "folds": Option(("--folds",), "number of folds", "N", _INTEGER),
+    "sample": Option(("--sample",), "number of documents per query sampled from a collection", "N", _INTEGER),
+    "seed": Option(("--seed",), "random seed", "N", _INTEGER),
+    "seeds": Option(("--seeds",), "number of random seeds", "N", _INTEGER),
+    "resamples": Option(("--resamples",), "number of resamples", "N", _INTEGER),
+    "select": Option(
+        ("--select",), "measure that selects hyper-parameters on the validation set", "M", {}, "measures"
+    ),
+    "set": Option(("--set",), "set a parameter of a ranker (repeatable)", "[RANKER.]NAME=VALUE", {"action": "append"}),
+    "quick": Option(("--quick",), "use small parameter grids and few rounds", None, _FLAG),
+    "sizes": Option(("--sizes",), "sizes to try, joined by commas", "N,N"),
+    "report": Option(("--report",), "write the result to this file instead of the terminal", "FILE"),
+    "top": Option(("-n", "--top"), "number of rows to show", "N", _INTEGER),
+    "test": Option(("--test",), "significance test", "NAME", {}, "tests"),
+    "correction": Option(("--correction",), "correction for multiple tests", "NAME", {}, "corrections"),
+    "alpha": Option(("--alpha",), "significance level", "P", _NUMBER),
+    "published": Option(
+        ("--published",), "CSV file of published values (dataset, ranker, measure, value) to compare with", "FILE"
+    ),
+    "queries": Option(("--queries",), "queries, in any format that `pippin build` reads", "FILE"),
+    "query_field": Option(("--query-field",), "field of a topic that is the query, such as description", "NAME"),
+    "features": Option(
+        ("--features",), "a set of features, or single features; `pippin features` lists them", "SET|NAMES", {},
+        "features",
+    ),
+    "dense": Option(
+        ("--dense",), "folder of a sentence-transformers model (extra `dense`), for dense features and candidates",
+        "FOLDER",
+    ),
+    "field": Option(("--field",), "document field to search", "NAME"),
+    "stem": Option(("--stem",), "stemmer: porter, english (Porter 2), another Snowball language, or none", "S"),
+    "stop": Option(("--stop",), "stop words: english, none, or a file", "LIST"),
+    "data": Option(("--data",), "data sets", "D", _LIST),
+    "title": Option(("--title",), "title of the page", "TEXT"),
+    "folder": Option(("--folder",), "folder of boards", "FOLDER"),
+    "store": Option(
+        ("--store",), "PostgreSQL database of accounts and submissions, such as postgresql://user@host/name (default: "
+        "$PIPPIN_STORE, else a file in the folder)", "URL",
+    ),
+    "click_model": Option(
+        ("--click-model",), "click model: pbm (position-based), cascade, dcm (dependent clicks) or trust", "NAME"
+    ),
+    "eta": Option(("--eta",), "for pbm and trust: rank r is examined with probability (1 / r) ** eta", "X", _NUMBER),
+    "persistence": Option(("--persistence",), "for dcm: probability of continuing after a click", "P", _NUMBER),
+    "trust": Option(
+        ("--trust",), "for trust: probability of a click on an irrelevant document at rank 1", "P", _NUMBER
+    ),
+    "noise": Option(("--noise",), "probability of a click on an examined irrelevant document", "P", _NUMBER),
+    "sessions": Option(("--sessions",), "sessions per query", "N", _INTEGER),
+    "depth": Option(("--depth",), "number of documents per query to consider", "N", _INTEGER),
+    "words": Option(("--words",), "tokens: unicode (letters and digits of all scripts) or ascii (a–z, 0–9)", "W"),
 }  # fmt: skip
 
 
-def shared(parser: argparse._ActionsContainer, *names: str, **defaults: Any) -> None:
-    """Put shared flags on a command: by name, or with their defaults.
-
-    A default stands in the help; None and an empty one do not.
-    """
+def add_options(parser: argparse._ActionsContainer, *names: str, **defaults: Any) -> None:
+    """Add shared options to a command: by name, or with a default."""
     for name in names:
-        flag(parser, name)
+        add_option(parser, name)
     for name, default in defaults.items():
-        flag(parser, name, default=default)
+        add_option(parser, name, default=default)
 
 
-def flag(parser: argparse._ActionsContainer, name: str, more: str = "", **changes: Any) -> argparse.Action:
-    """Put one shared flag on a command; `more` follows its help, `changes` are a default, metavar or choices."""
-    declared = FLAGS[name]
-    settings = {**declared.settings, **changes}
+def add_option(parser: argparse._ActionsContainer, name: str, more: str = "", **changes: Any) -> argparse.Action:
+    """Add one shared option; `more` follows its help, `changes` are a default, metavar or choices."""
+    option = OPTIONS[name]
+    settings = {**option.settings, **changes}
     if settings.get("action") != "store_true":
-        settings.setdefault("metavar", declared.metavar)
-    words = declared.help + _choices(settings) + (f"{' ' if more.startswith('(') else '; '}{more}" if more else "")
-    words += _default(settings.get("default"))
-    return parser.add_argument(*declared.names, help=words, **settings)
+        settings.setdefault("metavar", option.metavar)
+    help = option.help
+    if "choices" in settings:
+        help += f": {', '.join(settings['choices'])}"
+    if more:
+        help += f"{' ' if more.startswith('(') else '; '}{more}"
+    default = settings.get("default")
+    if default == "-":
+        help += " (default: the terminal)"
+    elif default is not None and default is not False and default not in ([], ""):
+        help += f" (default: {','.join(default) if isinstance(default, list) else default})"
+    return parser.add_argument(*option.names, help=help, **settings)
 
 
-def _choices(settings: dict[str, Any]) -> str:
-    return f": {', '.join(settings['choices'])}" if "choices" in settings else ""
+def add_output_options(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """Add --format and --out to a command that prints results; `formats` extend the usual ones."""
+    add_format_option(parser, "output", *formats)
+    add_option(parser, "out", metavar="FILE", default="-")
 
 
-def _default(value: Any) -> str:
-    if value is None or value is False or value in ([], ""):
-        return ""
-    if value == "-":
-        return " (default: to the terminal)"
-    return f" (default: {','.join(value) if isinstance(value, list) else value})"
+def add_format_option(parser: argparse.ArgumentParser, output_option: str, *formats: str) -> None:
+    """Add --format for what is written to the file that the option `output_option` names."""
+    choices = (*FORMATS, *formats)
+    add_option(parser, "format", "(default: by the file's extension, else table)", choices=choices)
+    parser.set_defaults(output_option=output_option, formats=choices)
 
 
-def printing(parser: argparse.ArgumentParser, *others: str) -> None:
-    """The two flags of every command that prints results and nothing else: in which form, and where to."""
-    form_flag(parser, "output", *others)
-    flag(parser, "out", metavar="FILE", default="-")
-    old(parser, "--output", "--out")
+def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return the values of a repeated NAME=VALUE option."""
+    pairs = [text.partition("=") for text in texts]
+    invalid = [name for name, equals, _ in pairs if not equals]
+    if invalid:
+        raise ConventionError(f"invalid {option} {invalid[0]!r}: write NAME=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
-def form_flag(parser: argparse.ArgumentParser, prints_to: str, *others: str) -> None:
-    """The form of what goes to the file that the option `prints_to` names."""
-    forms = (*FORMATS, *others)
-    flag(parser, "format", "(default: what the ending of the file says, else table)", choices=forms)
-    parser.set_defaults(prints_to=prints_to, forms=forms)
+def print_warning(sentence: str) -> None:
+    """Print a warning on standard error."""
+    print_error(sentence, "warning")
 
 
-def old(parser: argparse.ArgumentParser, spelling: str, new: str, called: str | None = None) -> None:
-    """Let a spelling of the last version do what the flag `new` does."""
-    action = parser._option_string_actions[new]
-    settings: dict[str, Any] = {"nargs": action.nargs, "type": action.type, "choices": action.choices}
-    parser.add_argument(
-        spelling, action=Old, new=action, called=called or new, help=argparse.SUPPRESS, dest=action.dest,
-        default=argparse.SUPPRESS, **settings,
-    )  # fmt: skip
+def named_files(arguments: Sequence[str]) -> list[str] | dict[str, str]:
+    """Return the files, or the files by name if an argument is NAME=PATH; others are named after their files.
+
+    >>> named_files(["a.run", "b.run"]), named_files(["bm25=a.run", "out/b.run"])
+    (['a.run', 'b.run'], {'bm25': 'a.run', 'b.run': 'out/b.run'})
+    """
+    pairs = [_name_and_path(argument) for argument in arguments]
+    if not any(name for name, _ in pairs):
+        return list(arguments)
+    named = [(name or Path(path).name, path) for name, path in pairs]
+    for i, (name, _) in enumerate(named):
+        if name in dict(named[:i]):
+            raise ConventionError(f"two systems have the same name, {name}")
+    return dict(named)
 
 
-def hint(sentence: str) -> None:
-    """Say something that a user should know, but that stops nothing."""
-    complain(sentence, "warning")
+def _name_and_path(argument: str) -> tuple[str, str]:
+    """Split NAME=PATH; an existing file or a path before `=` has no name."""
+    name, equals, path = argument.partition("=")
+    is_named = equals and name and path and "/" not in name and not Path(argument).exists()
+    return (name, path) if is_named else ("", argument)
 
 
-def only(values: Sequence[str] | None, flag_name: str) -> str | None:
-    """The one value of a flag that can have several, where this command takes one."""
+def require_single(values: Sequence[str] | None, flag_name: str) -> str | None:
+    """Return the only value of an option that is a list in other commands."""
     if values is None:
         return None
     if len(values) != 1:
-        raise ConventionError(f"{flag_name} takes one name here, not {len(values)}")
+        raise ConventionError(f"{flag_name} takes one name here, got {len(values)}")
     return values[0]
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["pippin", *sys.argv[1:]])
+
+
+def default_jobs() -> int:
+    """Return the number of parallel jobs of a command without --jobs: one per core."""
+    from pippin.system import cpu_count
+
+    return cpu_count()
+
+
+def connect_dask(
+    address: str | None, jobs: int | None = None, memory: str | None = None
+) -> AbstractContextManager[DaskExecutor | None]:
+    """Return an executor on the Dask cluster that `--dask` names, or None without it."""
+    if address is None:
+        return nullcontext()
+    from pippin.distributed.dask_executor import DaskExecutor
+    from pippin.system import parse_size
+
+    return DaskExecutor(address, jobs, None if memory is None else parse_size(memory))
+
+
+@contextmanager
+def partition_executor(address: str | None, folder: str | None = None) -> Iterator[Any]:
+    """Yield an executor for partitions: on the cluster at `address`, or on this machine if `folder` has partitions."""
+    from pippin.data.partitions import is_partitions
+
+    if address is None and (folder is None or not is_partitions(folder)):
+        yield None
+        return
+    from pippin.distributed.partitions import PartitionWorkers
+
+    with connect_dask(address) as executor:
+        yield PartitionWorkers(executor)
+
+
+def parse_parameters(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of `--set NAME=VALUE …`; values are Python literals or strings."""
+    from pippin.rankers.chains import parse_literal
+
+    parameters: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"invalid --set {text!r}: write NAME=VALUE")
+        parameters[name] = parse_literal(value)
+    return parameters
+
+
+def add_test_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that tests differences."""
+    from pippin.evaluation.paired_tests import TESTS
+
+    add_option(parser, "test", f"one of {', '.join(TESTS)} (see docs/compare.md)", default="t")
+    add_correction_option(parser)
+    add_option(parser, "alpha", default=0.05)
+
+
+def add_correction_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the correction for multiple tests."""
+    from pippin.evaluation.paired_tests import CORRECTIONS
+
+    add_option(parser, "correction", f"one of {', '.join(CORRECTIONS)}", default="holm")
+
+
+def parse_missing(text: str) -> Any:
+    """Parse the value of `--missing`: error, drop or a number."""
+    if text in ("error", "drop"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ConventionError(f"invalid --missing {text!r}: use error, drop or a number") from None
+
+
+def add_axes(parser: argparse.ArgumentParser) -> None:
+    """Add an option for every axis of a convention."""
+    from pippin.evaluation.convention import AXES
+
+    group = parser.add_argument_group("convention (each option changes one axis of the tool)")
+    for name, axis in AXES.items():
+        is_short = len(axis.placeholder) <= _MAX_METAVAR
+        description = axis.description if is_short else f"{axis.description}: {', '.join(axis.values)}"
+        metavar = axis.placeholder if is_short else "WHICH"
+        group.add_argument(axis.flag, dest=name, metavar=metavar, help=description)
+
+
+def parse_axes(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the axes of a convention that the options change."""
+    from pippin.evaluation.convention import AXES, parse_overrides
+
+    return parse_overrides({axis: getattr(options, axis) for axis in AXES})

@@ -1,4 +1,4 @@
-"""Where a command's results leave it: in the form that was asked for, on the terminal or in a file."""
+"""Write the results of a command, in the requested format, to the terminal or to a file."""
 
 from __future__ import annotations
 
@@ -8,83 +8,73 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pippin.errors import ConventionError
-from pippin.layout import wrapped
-from pippin.tables import Part, Prose, Table, together
-from pippin.terminal import for_data, screen_of
+from pippin.display.tables import Paragraph, Renderable, Table, render_all, wrap_text
+from pippin.display.terminal import data_stream, terminal_of
+from pippin.errors import ConventionError, DataError
 
-ENDINGS = {
+if TYPE_CHECKING:
+    from pippin.data.qrels import Run
+
+EXTENSIONS = {
     ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html",
     ".parquet": "parquet",
 }  # fmt: skip
-DATA = ("json", "csv")  # forms for programs: what stands in them stays as it is
+# Extensions of other formats for results, which a text file with that name would only imitate.
+BINARY_EXTENSIONS = (
+    ".xlsx", ".xls", ".ods", ".pdf", ".docx", ".png", ".svg", ".jpg", ".zip", ".gz", ".arrow", ".feather", ".pickle",
+    ".pkl", ".npy", ".npz", ".h5", ".sqlite", ".db",
+)  # fmt: skip
+DATA_FORMATS = ("json", "csv")  # formats for programs; their text is written unchanged
 
-_UNSEEN = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-_NESTING = {dict, list}
+_INVISIBLE = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 
 
-def write(
-    form: str, output: str, parts: Callable[[], Sequence[Part]], record: Callable[[], Any],
+def write_result(
+    format: str, output: str, parts: Callable[[], Sequence[Renderable]], record: Callable[[], Any],
     rows: Callable[[], Table] | None = None,
 ) -> None:  # fmt: skip
     """Print or write results: `record` as JSON, `rows` as CSV (or the tables among the parts), else the parts."""
-    if form == "json":
-        text = as_json(record())
-    elif form == "csv" and rows is not None:
+    if format == "json":
+        text = format_json(record())
+    elif format == "csv" and rows is not None:
         text = rows().render("csv")
     else:
-        text = together(parts(), form)
-    write_text(text, output, form)
+        text = render_all(parts(), format)
+    write_text(text, output, format)
 
 
-def form_of(asked: str | None, path: str, forms: Sequence[str]) -> str:
-    """The form that was asked for, else the one that the ending of the file names, of those that a command has.
+def resolve_format(requested: str | None, path: str, formats: Sequence[str]) -> str:
+    """Return the requested format, else the one of the file's extension; raise if the command does not write it.
 
-    >>> form_of(None, "numbers.csv", ("table", "csv")), form_of("csv", "x.md", ("table", "csv"))
+    >>> resolve_format(None, "numbers.csv", ("table", "csv")), resolve_format("csv", "x.md", ("table", "csv"))
     ('csv', 'csv')
     """
-    named = asked or ENDINGS.get(Path(path).suffix.lower(), "table")
-    if named not in forms:
-        what = "no page is made of this" if named == "html" else f"this is not written as {named}"
-        raise ConventionError(f"{path}: {what}; the forms are {', '.join(forms)} (--format)")
-    return named
+    extension = Path(path).suffix.lower()
+    if requested is None and extension in BINARY_EXTENSIONS:
+        raise ConventionError(f"{path}: cannot write {extension} files; use {_list_formats(formats)}")
+    format = requested or EXTENSIONS.get(extension, "table")
+    if format not in formats:
+        raise ConventionError(f"{path}: this command does not write {format}; use {_list_formats(formats)}")
+    return format
 
 
-def as_json(record: Any) -> str:
-    """A record as JSON: numbers in full, NaN as null, letters as they are, invisible characters by their codes."""
+def _list_formats(formats: Sequence[str]) -> str:
+    return f"{', '.join(formats)} (--format or the extension)"
+
+
+def format_json(record: Any) -> str:
+    """Return a record as JSON: numbers in full, NaN as null, invisible characters as escapes."""
     ascii_only = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
-    text = _indented(_native(record), "\n", ascii_only)
+    text = json.dumps(_native(record), indent=1, ensure_ascii=ascii_only, allow_nan=False)
     if text.isascii() and "\x7f" not in text:
         return text
-    return re.sub(_UNSEEN, lambda match: f"\\u{ord(match.group()):04x}", text)
-
-
-def _indented(value: Any, line: str, ascii_only: bool) -> str:
-    """What `json.dumps` writes with an indent of 1, `line` being the newline with the indent so far.
-
-    With an indent the standard library writes one value after the other in Python, five times as slowly as without;
-    here whatever holds plain values only is written at once.
-    """
-    nested = isinstance(value, dict | list) and not _NESTING.isdisjoint(
-        map(type, value.values() if isinstance(value, dict) else value)
-    )
-    separator = f",{line} "
-    if not nested:
-        text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, separators=(separator, ": "))
-        return f"{text[0]}{line} {text[1:-1]}{line}{text[-1]}" if value and isinstance(value, dict | list) else text
-    if isinstance(value, list):
-        return f"[{line} {separator.join(_indented(one, f'{line} ', ascii_only) for one in value)}{line}]"
-    items = (
-        f"{json.dumps(key, ensure_ascii=ascii_only)}: {_indented(one, f'{line} ', ascii_only)}"
-        for key, one in value.items()
-    )
-    return f"{{{line} {separator.join(items)}{line}}}"
+    return re.sub(_INVISIBLE, lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def _native(value: Any) -> Any:
-    """A value in the types that JSON has."""
+    """Convert a value to the types of JSON."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):
@@ -92,14 +82,14 @@ def _native(value: Any) -> Any:
     if isinstance(value, Mapping):
         if _is_plain(value):
             return value
-        return {str(key): _native(one) for key, one in value.items()}
+        return {str(key): _native(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_native(one) for one in value]
+        return [_native(item) for item in value]
     return _native(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def _is_plain(value: Mapping[Any, Any]) -> bool:
-    """Whether names go to numbers that stand as they are: the values of all queries, looked at together."""
+    """Return whether a mapping is from strings to finite numbers, as values per query are; it needs no conversion."""
     return (
         type(value) is dict
         and {*map(type, value)} <= {str}
@@ -108,28 +98,55 @@ def _is_plain(value: Mapping[Any, Any]) -> bool:
     )
 
 
-def say(text: str, aside: bool = False) -> None:
-    """Tell people what was done, in lines that fit; `aside` goes to standard error, beside data."""
+def print_message(text: str, stderr: bool = False) -> None:
+    """Print text, wrapped; on standard error if standard output holds data."""
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
-        print(Prose(line, f"{indent}  ").render(), file=sys.stderr if aside else sys.stdout)
+        print(Paragraph(line, f"{indent}  ").render(), file=sys.stderr if stderr else sys.stdout)
 
 
-def complain(sentence: str, style: str = "error") -> None:
-    """A sentence on standard error: one line or, on a terminal, as many as it takes there."""
-    place = screen_of(sys.stderr)
-    lines = wrapped(f"pippin: {place.text(sentence)}", place.columns if sys.stderr.isatty() else None, "  ")
-    lines[0] = place.paint("pippin:", style) + lines[0].removeprefix("pippin:")
+def print_error(sentence: str, style: str = "error") -> None:
+    """Print a sentence on standard error: one line, or wrapped on a terminal."""
+    terminal = terminal_of(sys.stderr)
+    lines = wrap_text(f"pippin: {terminal.text(sentence)}", terminal.columns if sys.stderr.isatty() else None, "  ")
+    lines[0] = terminal.paint("pippin:", style) + lines[0].removeprefix("pippin:")
     print("\n".join(lines), file=sys.stderr, flush=True)
 
 
-def write_text(text: str, output: str, form: str = "table") -> None:
-    """Print, or write to a file at once."""
+def write_text(text: str, output: str, format: str = "table") -> None:
+    """Print text, or write it to a file atomically."""
     text = text.rstrip("\n") + "\n"
     if output == "-":
-        (for_data(sys.stdout) if form in DATA else sys.stdout).write(text)
+        (data_stream(sys.stdout) if format in DATA_FORMATS else sys.stdout).write(text)
         return
-    from pippin.files import atomic_write
+    from pippin.storage.files import atomic_write
 
     with atomic_write(output) as out:
         out.write(text.encode("utf-8", "surrogateescape"))
+
+
+def print_skipped(skipped: Mapping[str, str]) -> None:
+    """Print on standard error which tools were skipped, and why."""
+    for reason in dict.fromkeys(skipped.values()):
+        tools = ", ".join(tool for tool in skipped if skipped[tool] == reason)
+        print_error(f"skipped {tools}: {reason}", "warning")
+
+
+def write_table(result: Any, output: str) -> None:
+    """Write the long table of a result as Parquet."""
+    if output == "-":
+        raise DataError("Parquet is a binary format; write it to a file with --out FILE")
+    import pyarrow
+    from pyarrow import parquet
+
+    from pippin.storage.files import atomic_write
+
+    with atomic_write(output) as out:
+        parquet.write_table(pyarrow.table(result.to_dict()), out)
+
+
+def write_run(run: Run, output: str) -> None:
+    """Write a run in TREC format to a file, or to the terminal (`-`)."""
+    from pippin.data.qrels import write_run as write_trec_run
+
+    write_trec_run(run, output)

@@ -1,4 +1,4 @@
-"""How a command reads its arguments and helps: one sentence for what is wrong, examples that can be typed."""
+"""Argument parser: errors in one sentence with a suggestion, help that fits the terminal, examples to copy."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from pippin.display.tables import wrap_text
 from pippin.errors import PippinError
-from pippin.layout import wrapped
 
-_WIDEST = 100
-_MANY = 20  # of a group of more flags, help tells the names
+_MAX_WIDTH = 100
+_MAX_EXPLAINED = 20  # flags of a group that help explains; of a larger group it lists the names
+
+
+# Options of other programs, and the option of Pippin that users mean by them.
+_SYNONYMS = {
+    "--metric": "--measure", "--metrics": "--measure", "--measures": "--measure", "--tools": "--tool",
+    "--rankers": "--ranker", "--algorithm": "--ranker", "--model": "--ranker", "--output": "--out",
+    "--validation": "--valid", "--random-state": "--seed", "--random-seed": "--seed", "--n-jobs": "--jobs",
+    "--threads": "--jobs", "--workers": "--jobs", "--top-k": "--top", "--limit": "--top", "-k": "--top",
+    "--parameter": "--set", "--param": "--set", "--params": "--set",
+}  # fmt: skip
 
 
 class UsageError(PippinError):
-    """Arguments that the command does not take."""
+    """Invalid arguments of a command."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises instead of leaving, and that knows what was perhaps meant."""
+    """A parser that raises instead of exiting, and suggests the nearest option."""
 
     def __init__(self, prog: str, help: str = "", examples: Sequence[str] = ()) -> None:
         super().__init__(
@@ -27,65 +37,69 @@ class Parser(argparse.ArgumentParser):
             formatter_class=Formatter, allow_abbrev=False, add_help=False,
         )  # fmt: skip
         self._positionals.title = "arguments"
-        self._everywhere = self.add_argument_group("of every command")
-        self._everywhere.add_argument("-h", "--help", action="help", help="print this")
-        self._everywhere.add_argument("--no-color", action="store_true", help="no colours (nor where NO_COLOR is set)")
-        self._everywhere.add_argument(
+        self._common = self.add_argument_group("common options")
+        self._common.add_argument("-h", "--help", action="help", help="print this help")
+        self._common.add_argument("--no-color", action="store_true", help="print without colours (also with NO_COLOR)")
+        self._common.add_argument(
             "--import", dest="imports", action="append", default=[], metavar="MODULE",
-            help="a module, or the path of its file, with measures, tools, rankers … of your own (repeatable)",
+            help="import a module or Python file that registers measures, tools, rankers … (repeatable)",
         )  # fmt: skip
-        self._everywhere.add_argument(
+        self._common.add_argument(
             "--max-bytes", metavar="SIZE",
-            help="what a file may take when it is unpacked or read, such as 40G (usually 64 times its size, at least "
-            "256M and at most 16G)",
+            help="size limit of an unpacked file, such as 40G (default: 64 times the file, at least 256M, at most 16G)",
         )  # fmt: skip
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The options; what is none of them is refused with what is closest to it."""
-        options, rest = self._parsed(args, namespace)
-        if rest:
-            import difflib
-
-            close = difflib.get_close_matches(rest[0].partition("=")[0], self.flags(), n=1)
-            flag = rest[0].startswith("-")  # whether what follows it is left too hangs on the version of Python
-            meant = f"; did you mean {close[0]}?" if close and flag else ""
-            self.error(f"it takes no {rest[0] if flag else ' '.join(rest)}{meant}")
+        """Return the options, or raise with the nearest known option."""
+        options, unknown = self._parse_intermixed(args, namespace)
+        if unknown:
+            if not unknown[0].startswith("-"):
+                self.error(f"unexpected argument {' '.join(unknown)}")
+            suggestion = self._suggest(unknown[0].partition("=")[0])
+            self.error(f"unknown option {unknown[0]}" + (f"; did you mean {suggestion}?" if suggestion else ""))
         return options
 
-    def _parsed(self, args: Any, namespace: Any) -> tuple[Any, list[str]]:
-        """Options, and what is none of them; files may stand before and behind flags.
+    def _suggest(self, flag: str) -> str:
+        """Return the known option that is nearest to an unknown one, or an empty string."""
+        import difflib
 
-        argparse takes all files from one place, unless it is told to look for flags first, which takes it longer and
-        leaves files out when it says what is missing.
+        flags = self.flags()
+        if flag in _SYNONYMS and _SYNONYMS[flag] in flags:
+            return _SYNONYMS[flag]
+        return next(iter(difflib.get_close_matches(flag, flags, n=1)), "")
+
+    def _parse_intermixed(self, args: Any, namespace: Any) -> tuple[Any, list[str]]:
+        """Parse options and files in any order; return the options and the unknown arguments.
+
+        parse_known_intermixed_args is slower and omits positional arguments from its error messages, so it runs only
+        if the usual parser fails.
         """
+        if self._subparsers is not None:  # the action of the command parses its own arguments
+            return self.parse_known_args(args, namespace)
         try:
-            options, rest = self.parse_known_args(args, namespace)
-            if all(word.startswith("-") for word in rest):
-                return options, rest
-            missing = None
+            options, unknown = self.parse_known_args(args, namespace)
+            if all(word.startswith("-") for word in unknown):
+                return options, unknown
+            first_error = None
         except UsageError as error:
-            missing = error
+            first_error = error
         try:
             return self.parse_known_intermixed_args(args, namespace)
         except UsageError as error:
-            raise missing or error from None
+            raise first_error or error from None
 
     def format_help(self, full: bool = False) -> str:
-        """Help as wide as the terminal, which is not looked at before: each argument asks for a formatter too.
-
-        What the command is for comes first, what all commands take last. Of a group of many flags the names are told,
-        and in `full` help everything.
-        """
+        """Return help as wide as the terminal; common options come last, and large groups are explained if `full`."""
         import shutil
 
-        columns = shutil.get_terminal_size((_WIDEST, 24)).columns
-        formatter = Formatter(self.prog, min(columns, _WIDEST) - 1)
+        columns = shutil.get_terminal_size((_MAX_WIDTH, 24)).columns
+        formatter = Formatter(self.prog, min(columns, _MAX_WIDTH) - 1)
         formatter.add_usage(self.usage or self._usage(formatter), [], [])
         formatter.add_text(self.description)
-        own = [group for group in self._action_groups if group is not self._everywhere]
-        for group in (*own, self._everywhere):
+        groups = [group for group in self._action_groups if group is not self._common]
+        for group in (*groups, self._common):
             formatter.start_section(group.title)
-            if len(group._group_actions) > _MANY and group is not self._optionals and not full:
+            if len(group._group_actions) > _MAX_EXPLAINED and group is not self._optionals and not full:
                 formatter.add_text(self._names(group))
             else:
                 formatter.add_arguments(group._group_actions)
@@ -94,32 +108,32 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def _usage(self, formatter: Formatter) -> str:
-        """What must be given; of the rest, that there is more."""
+        """Return the usage line: the required arguments, and `[OPTION …]`."""
         files = [formatter._format_args(a, str(a.dest)) for a in self._actions if not a.option_strings]
         needed = [f"{a.option_strings[-1]} {a.metavar}" for a in self._actions if a.option_strings and a.required]
         return " ".join(["%(prog)s", *(file.replace("...", "…") for file in files), *needed, "[OPTION …]"])
 
     def _names(self, group: argparse._ArgumentGroup) -> str:
         flags = ", ".join(action.option_strings[-1] for action in group._group_actions)
-        return f"  {flags}; `{self.prog.replace(' ', ' help ', 1)}` tells what each does"
+        return f"  {flags}; `{self.prog.replace(' ', ' help ', 1)}` explains them"
 
     def print_help(self, file: Any = None) -> None:
-        """Help on standard output, where a failure to write is heard of."""
+        """Print help on standard output; errors of writing are raised."""
         print(self.format_help().rstrip("\n"), file=file or sys.stdout, flush=True)
 
     def flags(self) -> list[str]:
-        """The flags that help shows."""
+        """Return the flags that help shows."""
         return [name for a in self._actions if a.help != argparse.SUPPRESS for name in a.option_strings]
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong as one sentence."""
+        """Raise an error in one sentence."""
         raise UsageError(f"{self.prog.removeprefix('pippin ')}: {message} (see {self.prog} --help)")
 
 
 class Formatter(argparse.HelpFormatter):
-    """How help looks: paragraphs are filled, indented lines kept, long examples go on after a `\\`."""
+    """Fill paragraphs, keep indented lines, and break long examples with a backslash."""
 
-    def __init__(self, prog: str, width: int = _WIDEST - 1) -> None:
+    def __init__(self, prog: str, width: int = _MAX_WIDTH - 1) -> None:
         super().__init__(prog, width=width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -128,13 +142,13 @@ class Formatter(argparse.HelpFormatter):
 
     def _paragraph(self, lines: Sequence[str], width: int) -> list[str]:
         if not any(line.startswith(" ") for line in lines):
-            return wrapped(" ".join(lines), width)
-        return [part for line in lines for part in self._kept(line, width)]
+            return wrap_text(" ".join(lines), width)
+        return [part for line in lines for part in self._break_line(line, width)]
 
     @staticmethod
-    def _kept(line: str, width: int) -> list[str]:
-        """A line by itself; a command that is too long is broken as a shell takes it."""
+    def _break_line(line: str, width: int) -> list[str]:
+        """Wrap a line; a command is broken so that a shell accepts it."""
         if len(line) <= width or not line.startswith("  pippin "):
-            return wrapped(line, width, "      ")
-        *parts, last = wrapped(line, width - 2, "      ")
+            return wrap_text(line, width, "      ")
+        *parts, last = wrap_text(line, width - 2, "      ")
         return [*(f"{part} \\" for part in parts), last]

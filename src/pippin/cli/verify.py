@@ -1,18 +1,19 @@
-"""`pippin verify`: whether what Pippin wrote is still what it wrote."""
+"""The `pippin verify` command."""
 
 from __future__ import annotations
 
 import argparse
 
-from pippin.cli.options import printing
-from pippin.cli.output import write
+import pippin
+from pippin.cli.options import add_output_options
+from pippin.cli.output import write_result
+from pippin.display.tables import Table
 
-HELP = """Verify everything that Pippin wrote at a path.
+HELP = """Verify the checksums of files that Pippin wrote.
 
-That is indexes, stores, partitions, webs, built data sets, folders of results, models, Parquet and Arrow files. Every
-byte is read and compared with the checksums that were written with it, a line per thing. The exit status is 0 if all is
-whole, and 2 if something is damaged. Parquet and Arrow files of other programs are read, and said to be unverified
-where they have no checksums."""
+Reads indexes, stores, partitions, link graphs, built data sets, folders of results, models, Parquet and Arrow files,
+and prints a line for each. The exit status is 0 if all are intact and 2 if one is damaged. Parquet and Arrow files of
+other programs without checksums are read and reported as unverified."""
 
 EXAMPLES = (
     "pippin verify results/",
@@ -24,26 +25,15 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders")
-    printing(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything, and say what is wrong."""
-    from pippin.bench.verify import verify
-    from pippin.tables import Table
-
-    verified = [one for path in options.paths for one in verify(path)]
-
-    def table() -> Table:
-        rows = [[one.path, one.what, f"{one.files:,}", f"{one.bytes:,}", one.state, one.damage] for one in verified]
-        return Table(["path", "what", "files", "bytes", "state", ""], rows, names=2, remarks=2)
-
-    def record() -> list[dict[str, object]]:
-        return [
-            {"path": one.path, "what": one.what, "files": one.files, "bytes": one.bytes, "state": one.state,
-             "damage": one.damage or None}
-            for one in verified
-        ]  # fmt: skip
-
-    write(options.format, options.output, lambda: [table()], record, table)
-    return 2 if any(one.damage for one in verified) else 0
+    """Verify and print a line per item; status 2 if one is damaged."""
+    items = pippin.verify(options.paths)
+    rows = [[item.path, item.kind, f"{item.files:,}", f"{item.bytes:,}", item.state, item.damage] for item in items]
+    table = Table(["path", "kind", "files", "bytes", "state", "damage"], rows, text_columns=2, trailing_text=2)
+    write_result(
+        options.format, options.output, lambda: [table], lambda: [item.to_dict() for item in items], lambda: table
+    )
+    return 2 if any(item.damage for item in items) else 0

@@ -1,43 +1,40 @@
-"""Learning from clicks: logs, simulated people, propensities, preferences of pairs, and interleaved comparisons.
+"""Learn from clicks: logs, simulation, propensities, preference pairs and interleaved comparisons.
 
-simulate                        clicks that people would leave on a ranking
-read, write, ClickLog           logs as files and as columns
-propensities                    how likely each rank is looked at
-preferences, preferred          what clicks say of pairs, and a data set that rankers learn them from
-interleave, judge_log           which of two rankings people prefer
+simulate                        simulate clicks on a ranking
+read, write, ClickLog           read, write and hold click logs
+propensities                    estimate how likely users examine each rank
+preferences                     turn a log into weighted pairs of documents
+interleave, compare_log         compare two rankings by clicks on interleaved lists
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pippin.modules import attributes
+from pippin.registry import lazy_attributes
 
 if TYPE_CHECKING:
-    from pippin.clicks.files import read, write
-    from pippin.clicks.interleaving import Interleaving, interleave, judge_log
-    from pippin.clicks.log import ClickLog
-    from pippin.clicks.models import MODELS, Habits
-    from pippin.clicks.preference import Preferences, preferences
-    from pippin.clicks.propensity import Propensities, propensities
-    from pippin.clicks.simulation import simulate
+    from pippin.clicks.interleaving import Interleaving, compare_log, interleave
+    from pippin.clicks.logs import ClickLog, read, write
+    from pippin.clicks.propensity import Preferences, Propensities, preferences, propensities
+    from pippin.clicks.simulation import MODELS, ClickModelParameters, simulate
 
 _HOMES = {
-    "ClickLog": "log", "Habits": "models", "Interleaving": "interleaving", "MODELS": "models",
-    "Preferences": "preference", "Propensities": "propensity", "interleave": "interleaving",
-    "judge_log": "interleaving", "preferences": "preference", "propensities": "propensity", "read": "files",
-    "simulate": "simulation", "write": "files",
+    "ClickLog": "logs", "ClickModelParameters": "simulation", "Interleaving": "interleaving", "MODELS": "simulation",
+    "Preferences": "propensity", "Propensities": "propensity", "interleave": "interleaving",
+    "compare_log": "interleaving", "preferences": "propensity", "propensities": "propensity", "read": "logs",
+    "simulate": "simulation", "write": "logs",
 }  # fmt: skip
 
 __all__ = [
     "MODELS",
     "ClickLog",
-    "Habits",
+    "ClickModelParameters",
     "Interleaving",
     "Preferences",
     "Propensities",
+    "compare_log",
     "interleave",
-    "judge_log",
     "preferences",
     "propensities",
     "read",
@@ -46,7 +43,7 @@ __all__ = [
 ]
 
 
-__getattr__ = attributes(__name__, _HOMES)
+__getattr__ = lazy_attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

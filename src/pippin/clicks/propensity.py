@@ -1,8 +1,17 @@
-"""How likely is a rank looked at? Asked of a log alone, so that clicks can be weighed by it.
+"""Examination propensities of a click log, and preference pairs weighted by them.
 
-All estimates are relative to the first rank of the log. A document that always stood at one rank tells nothing: was it
-bad, or not looked at? So documents must have stood at several ranks, by swaps, by several rankings, or by time; or
-their features must tell what is good (`regression`).
+Propensities are relative to the first rank. A document that was always shown at one rank does not identify them (it
+may be irrelevant or not examined), so documents must appear at several ranks (through swaps, several rankings, or over
+time), or their features must predict relevance (`regression`).
+
+Preference pairs of documents and their weights:
+
+    naive      a clicked document is preferred to all others of its session
+    ips        the same, with a click weighted by one over its rank's propensity (Joachims, Swaminathan & Schnabel 2017)
+    pairwise   a clicked document is preferred to documents without a click; training estimates how far the ranks of
+               both can be trusted (Hu et al. 2019)
+
+Weights are summed over sessions, so the cost of training does not depend on their number.
 """
 
 from __future__ import annotations
@@ -14,18 +23,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.clicks.log import ClickLog, Counts, summed
+from pippin.clicks.logs import ClickLog, Counts, group_sum
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
-_LEAST = 1e-6  # chances are kept so far from 0 and 1
+_MARGIN = 1e-6  # estimated probabilities stay this far from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
 class Propensities:
-    """The chance that each rank is looked at, relative to the first, with a 95 % interval where one was asked for."""
+    """The probability that users examine each rank, relative to the first, with an optional 95 % interval."""
 
     values: F64  # by rank, from 1 on
     method: str
@@ -34,27 +43,48 @@ class Propensities:
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1 or not len(self.values) or not (self.values > 0).all():
-            raise DataError("propensities are numbers above 0, one for each rank from 1 on")
+            raise DataError("propensities must be numbers above 0, one for each rank from 1")
 
     def __repr__(self) -> str:
         return f"Propensities({self.method}: {', '.join(f'{value:.3g}' for value in self.values)})"
 
     def at(self, ranks: NDArray[np.int32]) -> F64:
-        """The propensity of each of these ranks; those below the deepest that is known count as that."""
-        known: F64 = self.values[np.minimum(ranks, len(self.values)) - 1]
-        return known
+        """Return the propensities of ranks; a rank beyond the last estimate has that estimate."""
+        values: F64 = self.values[np.minimum(ranks, len(self.values)) - 1]
+        return values
 
 
 def propensities(
-    log: ClickLog, method: str = "em", *, data: Dataset | None = None, samples: int = 0, seed: int = 1
+    log: ClickLog, method: str = "em", *, data: Dataset | None = None, resamples: int = 0, seed: int = 1
 ) -> Propensities:
-    """The propensities of a log's ranks.
+    """Estimate the examination propensities of a log.
 
-    method    em (a chance to be clicked for every document), swaps (ratios of click rates of documents that stood at
-              several ranks), or regression (em with that chance by the features of `data`)
-    data      the documents of the log, for regression
-    samples   how many times queries are drawn anew for 95 % intervals; 0: none are made
-    seed      of these draws
+    Parameters
+    ----------
+    log : ClickLog
+        The clicks.
+    method : {"em", "swaps", "regression"}, default "em"
+        em: expectation maximisation with a click probability for every document; swaps: ratios of the click rates of
+        documents that were shown at several ranks; regression: em with click probabilities predicted from features.
+    data : Dataset, optional
+        The documents of the log with their features, for regression.
+    resamples : int, default 0
+        Bootstrap samples of the queries for 95 % intervals; 0: no intervals.
+    seed : int, default 1
+        Seed of the samples.
+
+    Returns
+    -------
+    Propensities
+        One value for each rank of the log, relative to rank 1.
+
+    Raises
+    ------
+    DataError
+        If the log does not identify the propensities, for example because a rank has no click.
+
+    Examples
+    --------
 
     >>> log = ClickLog.of([("q", ["a", "b"], [1, 0]), ("q", ["a", "b"], [1, 1]), ("q", ["b", "a"], [1, 0]),
     ...                    ("q", ["b", "a"], [1, 1])])
@@ -64,179 +94,196 @@ def propensities(
     if method not in METHODS:
         raise UnknownName("method for propensities", method, METHODS)
     if (method == "regression") != (data is not None):
-        raise ConventionError("regression looks at the features of data=, and the other methods do not")
+        raise ConventionError("method regression needs data; the other methods do not take it")
     counts = log.counts()
     _check_ranks(counts)
     estimate: Callable[[Counts], F64] = by_swaps if method == "swaps" else by_em
-    if method != "regression" and not _connected(counts):
-        raise DataError("documents stood at the same ranks all the time, so that bad ones and unseen ones look alike; "
-                        "show them in other orders now and then (swaps), or estimate by regression")  # fmt: skip
+    if method != "regression" and not _are_ranks_connected(counts):
+        raise DataError("documents are shown at the same ranks all the time, so relevance and examination cannot be "
+                        "separated: log some sessions with swaps, or estimate by regression")  # fmt: skip
     if data is not None:
         counts, features = _with_features(log, counts, data)
         _check_ranks(counts)
         estimate = partial(by_regression, features=features)
     values = estimate(counts)
-    if not samples:
+    if not resamples:
         return Propensities(values, method)
-    low, high = np.quantile(list(_drawn(log, counts, estimate, samples, seed)), (0.025, 0.975), axis=0)
+    low, high = np.quantile(list(_bootstrap_estimates(log, counts, estimate, resamples, seed)), (0.025, 0.975), axis=0)
     return Propensities(values, method, low, high)
 
 
-def _drawn(
-    log: ClickLog, counts: Counts, estimate: Callable[[Counts], F64], samples: int, seed: int
+def _bootstrap_estimates(
+    log: ClickLog, counts: Counts, estimate: Callable[[Counts], F64], resamples: int, seed: int
 ) -> Iterator[F64]:  # fmt: skip
-    """Estimates from queries drawn anew; a draw that cannot tell some rank is left out, unless most of them cannot."""
-    rng, query, told = np.random.default_rng(seed), log.item_queries[counts.items], 0
-    for _ in range(samples):
+    """Yield estimates of resampled queries; skip samples that do not identify all ranks."""
+    rng, query, usable = np.random.default_rng(seed), log.item_queries[counts.items], 0
+    for _ in range(resamples):
         times = np.bincount(rng.integers(log.queries, size=log.queries), minlength=log.queries)
-        drawn = counts.times(times[query].astype(np.float64))
-        if drawn.depth == counts.depth and not unclicked(drawn).any() and _connected(drawn):
-            told += 1
-            yield estimate(drawn)
-    if 2 * told < samples:
-        raise DataError("clicks are too few for intervals: most draws of queries have none at some rank; ask for none")
+        resampled = counts.times(times[query].astype(np.float64))
+        if (
+            resampled.depth == counts.depth
+            and not ranks_without_clicks(resampled).any()
+            and _are_ranks_connected(resampled)
+        ):
+            usable += 1
+            yield estimate(resampled)
+    if 2 * usable < resamples:
+        raise DataError("too few clicks for intervals: most samples have no click at some rank. Use resamples=0")
 
 
 METHODS = ("em", "swaps", "regression")
 
 
-def unclicked(counts: Counts) -> NDArray[np.bool_]:
-    """By rank: whether it never had a click."""
-    never: NDArray[np.bool_] = summed(counts.ranks - 1, counts.clicked) == 0
+def ranks_without_clicks(counts: Counts) -> NDArray[np.bool_]:
+    """Return for each rank whether it has no click."""
+    never: NDArray[np.bool_] = group_sum(counts.ranks - 1, counts.clicks) == 0
     return never
 
 
 def _check_ranks(counts: Counts) -> None:
-    """Raise unless each rank from 1 on was shown, and clicked at least once: nothing else is to be estimated."""
-    never = unclicked(counts)
+    """Raise DataError unless every rank has a click, without which its propensity cannot be estimated."""
+    never = ranks_without_clicks(counts)
     if never.any():
         rank = int(np.argmax(never)) + 1
-        raise DataError(f"nobody clicked at rank {rank}, so that its propensity cannot be told; cut the log above it")
+        raise DataError(f"no click at rank {rank}, so its propensity cannot be estimated: cut the log above this rank")
 
 
-def _connected(counts: Counts) -> bool:
-    """Whether documents that moved lead from every rank to every other."""
+def _are_ranks_connected(counts: Counts) -> bool:
+    """Return whether documents shown at several ranks connect every rank with every other."""
     _, item = np.unique(counts.items, return_inverse=True)
-    stood = np.zeros((int(item.max()) + 1, counts.depth), bool)
-    stood[item, counts.ranks - 1] = True
-    reached = np.zeros(counts.depth, bool)
-    reached[0] = True
+    was_shown = np.zeros((int(item.max()) + 1, counts.depth), bool)
+    was_shown[item, counts.ranks - 1] = True
+    is_reached = np.zeros(counts.depth, bool)
+    is_reached[0] = True
     for _ in range(counts.depth):
-        reached |= stood[stood[:, reached].any(axis=1)].any(axis=0)
-    return bool(reached.all())
+        is_reached |= was_shown[was_shown[:, is_reached].any(axis=1)].any(axis=0)
+    return bool(is_reached.all())
 
 
 def _with_features(log: ClickLog, counts: Counts, data: Dataset) -> tuple[Counts, F64]:
-    """The counts of items that the data have, with the features of all items."""
+    """Return the counts of the items in the data set, and the features of all items."""
     rows = log.rows_in(data)
-    kept = rows[counts.items] >= 0
-    if not kept.any():
-        raise DataError(f"no document of the log is in {data.name}; are queries and documents called alike?")
+    has_row = rows[counts.items] >= 0
+    if not has_row.any():
+        raise DataError(f"no document of the log is in {data.name}: check that query and document ids are the same")
     features = np.asarray(data.features, np.float64)[np.maximum(rows, 0)]
-    return counts.times(kept.astype(np.float64)), features
+    return counts.times(has_row.astype(np.float64)), features
 
 
 def by_em(counts: Counts, rounds: int = 2000, tolerance: float = 1e-6) -> F64:
-    """Expectation maximisation of the position-based model, with a chance of its own for each item.
+    """Fit the position-based model by expectation maximisation, with one attractiveness per item.
 
-    A click is looked at · attractive: θ_rank · γ_item. What is hidden behind no click is expected by both, and both are
-    then the means over what was shown (Wang et al. 2018, with a table in the place of a regression).
+    As Wang et al. 2018, with a table instead of a regression.
     """
-    ranks, attraction = counts.ranks - 1, np.full(int(counts.items.max()) + 1, 0.5)
-    seen = _start(counts)
-    for _ in range(rounds):
-        last, clickless = seen, counts.shown - counts.clicked
-        a, b = seen[ranks], attraction[counts.items]
-        missed = 1.0 - a * b
-        looked = counts.clicked + clickless * a * (1.0 - b) / missed
-        liked = counts.clicked + clickless * b * (1.0 - a) / missed
-        seen = _share(summed(ranks, looked), summed(ranks, counts.shown))
-        attraction = _share(summed(counts.items, liked), summed(counts.items, counts.shown))
-        if np.abs(_relative(seen) - _relative(last)).max() < tolerance:
-            break
-    return _relative(seen)
+    views = group_sum(counts.items, counts.views)
+
+    def maximize(expected: F64, attraction: F64) -> F64:
+        return _share(group_sum(counts.items, expected), views)
+
+    return _run_em(counts, np.full(len(views), 0.5), maximize, rounds, tolerance)
 
 
 def by_regression(counts: Counts, features: F64, ridge: float = 1.0, rounds: int = 500, tolerance: float = 1e-6) -> F64:
-    """The same, with the chance of an item by a logistic regression on its features (regression EM, Wang et al. 2018).
+    """Fit the position-based model with attractiveness from logistic regression (regression EM, Wang et al. 2018).
 
-    `features` has a row for each item. Each round makes one Newton step of the regression.
+    `features` has one row per item. Each round makes one Newton step of the regression.
     """
-    ranks, seen, clickless = counts.ranks - 1, _start(counts), counts.shown - counts.clicked
-    table = _standardised(features)
+    table = _standardize(features)
     weights = np.zeros(table.shape[1])
-    shown = summed(counts.items, counts.shown, len(table))
+    views = group_sum(counts.items, counts.views, len(table))
+
+    def maximize(expected: F64, attraction: F64) -> F64:
+        nonlocal weights
+        expected = group_sum(counts.items, expected, len(table))
+        gradient = table.T @ (expected - views * attraction) - ridge * weights
+        hessian = (table * (views * attraction * (1.0 - attraction))[:, None]).T @ table + ridge * np.eye(len(weights))
+        weights = weights + np.linalg.solve(hessian, gradient)
+        return _logistic(table @ weights)
+
+    return _run_em(counts, _logistic(table @ weights), maximize, rounds, tolerance)
+
+
+def _run_em(
+    counts: Counts, attraction: F64, maximize: Callable[[F64, F64], F64], rounds: int, tolerance: float
+) -> F64:  # fmt: skip
+    """Alternate E- and M-steps of the position-based model, P(click) = θ_rank · γ_item, until θ converges.
+
+    `maximize` returns the attractiveness γ by item from the expected attraction of each count.
+    """
+    ranks, examination, unclicked = counts.ranks - 1, _start(counts), counts.views - counts.clicks
     for _ in range(rounds):
-        last, attraction = seen, _logistic(table @ weights)
-        a, b = seen[ranks], attraction[counts.items]
-        missed = 1.0 - a * b
-        looked = counts.clicked + clickless * a * (1.0 - b) / missed
-        liked = summed(counts.items, counts.clicked + clickless * b * (1.0 - a) / missed, len(table))
-        seen = _share(summed(ranks, looked), summed(ranks, counts.shown))
-        slope = table.T @ (liked - shown * attraction) - ridge * weights
-        curve = (table * (shown * attraction * (1.0 - attraction))[:, None]).T @ table + ridge * np.eye(len(weights))
-        weights = weights + np.linalg.solve(curve, slope)
-        if np.abs(_relative(seen) - _relative(last)).max() < tolerance:
+        last_examination = examination
+        examined, attractive = examination[ranks], attraction[counts.items]
+        # E-step (Wang et al. 2018, equation 1): a view without a click was not examined, not attractive, or neither.
+        no_click = 1.0 - examined * attractive
+        expected_examined = counts.clicks + unclicked * examined * (1.0 - attractive) / no_click
+        expected_attracted = counts.clicks + unclicked * attractive * (1.0 - examined) / no_click
+        # M-step: θ is the mean expected examination of each rank.
+        examination = _share(group_sum(ranks, expected_examined), group_sum(ranks, counts.views))
+        attraction = maximize(expected_attracted, attraction)
+        if np.abs(_relative(examination) - _relative(last_examination)).max() < tolerance:
             break
-    return _relative(seen)
+    return _relative(examination)
 
 
 def by_swaps(counts: Counts) -> F64:
-    """Ratios of click rates of the same documents at two ranks, for all pairs of ranks together.
+    """Estimate propensities from click rates of the same documents at two ranks, for all pairs of ranks.
 
-    What changes when a document is moved is looking alone, so that the ratio of its click rates is that of the
-    propensities (Joachims et al. 2017 with swaps by chance; Agarwal et al. 2019 with whatever rankings there were).
-    Items are pooled as Mantel & Haenszel pooled strata; the logarithms of all ratios are then fitted by least squares,
-    each weighed by one over its variance (Greenland & Robins 1985).
+    Moving a document changes only its examination, so the ratio of its click rates is the ratio of the propensities
+    (Joachims et al. 2017 with random swaps; Agarwal et al. 2019 with several rankings). Items are strata of a
+    Mantel-Haenszel estimate; the logarithms of all ratios are fitted by least squares, each weighted by its inverse
+    variance (Greenland & Robins 1985).
     """
     depth = counts.depth
     _, item = np.unique(counts.items, return_inverse=True)
-    shown, clicked = np.zeros((2, int(item.max()) + 1, depth))
-    shown[item, counts.ranks - 1], clicked[item, counts.ranks - 1] = counts.shown, counts.clicked
+    views, clicks = np.zeros((2, int(item.max()) + 1, depth))
+    views[item, counts.ranks - 1], clicks[item, counts.ranks - 1] = counts.views, counts.clicks
     laplacian, target = np.zeros((depth, depth)), np.zeros(depth)
-    for one in range(depth):
-        for other in range(one + 1, depth):
-            ratio, weight = _pooled(shown[:, one], clicked[:, one], shown[:, other], clicked[:, other])
-            laplacian[[one, other], [one, other]] += weight
-            laplacian[[one, other], [other, one]] -= weight
-            target[one] += weight * ratio
-            target[other] -= weight * ratio
+    for first_rank in range(depth):
+        for second_rank in range(first_rank + 1, depth):
+            ratio, weight = _mantel_haenszel(
+                views[:, first_rank], clicks[:, first_rank], views[:, second_rank], clicks[:, second_rank]
+            )
+            laplacian[[first_rank, second_rank], [first_rank, second_rank]] += weight
+            laplacian[[first_rank, second_rank], [second_rank, first_rank]] -= weight
+            target[first_rank] += weight * ratio
+            target[second_rank] -= weight * ratio
     if np.linalg.matrix_rank(laplacian) < depth - 1:
-        raise DataError("documents that stood at several ranks have too few clicks to compare all ranks; take em")
+        raise DataError("documents shown at several ranks have too few clicks to compare all ranks: use method em")
     logarithms = np.linalg.lstsq(laplacian, target, rcond=None)[0]
     values: F64 = np.exp(logarithms - logarithms[0])
     return values
 
 
-def _pooled(shown: F64, clicked: F64, others: F64, others_clicked: F64) -> tuple[float, float]:
-    """The logarithm of the ratio of two click rates over strata, and one over its variance; 0, 0 where none tells."""
-    both = shown + others
-    strata = (shown > 0) & (others > 0)
-    n, m, a, b, both = shown[strata], others[strata], clicked[strata], others_clicked[strata], both[strata]
-    upper, lower = float((a * m / both).sum()), float((b * n / both).sum())
+def _mantel_haenszel(views: F64, clicks: F64, other_views: F64, other_clicks: F64) -> tuple[float, float]:
+    """Return the log ratio of two click rates over strata and its inverse variance; 0, 0 without information."""
+    total = views + other_views
+    strata = (views > 0) & (other_views > 0)
+    n, m, a, b, total = views[strata], other_views[strata], clicks[strata], other_clicks[strata], total[strata]
+    upper, lower = float((a * m / total).sum()), float((b * n / total).sum())
     if upper == 0 or lower == 0:
         return 0.0, 0.0
-    variance = float(((n * m * (a + b) - a * b * both) / both**2).sum()) / (upper * lower)
-    return float(np.log(upper / lower)), 1.0 / max(variance, _LEAST)
+    variance = float(((n * m * (a + b) - a * b * total) / total**2).sum()) / (upper * lower)
+    return float(np.log(upper / lower)), 1.0 / max(variance, _MARGIN)
 
 
 def _start(counts: Counts) -> F64:
-    """Click rates by rank, which is what would be right if all documents were alike."""
+    """Return click rates by rank, the solution if all documents were equally attractive."""
     ranks = counts.ranks - 1
-    return _share(summed(ranks, counts.clicked), summed(ranks, counts.shown)) ** 0.5
+    return _share(group_sum(ranks, counts.clicks), group_sum(ranks, counts.views)) ** 0.5
 
 
-def _relative(seen: F64) -> F64:
-    ratios: F64 = seen / seen[0]
+def _relative(examination: F64) -> F64:
+    ratios: F64 = examination / examination[0]
     return ratios
 
 
-def _share(part: F64, whole: F64) -> F64:
-    return np.clip(part / np.maximum(whole, _LEAST), _LEAST, 1.0 - _LEAST)
+def _share(part: F64, total: F64) -> F64:
+    return np.clip(part / np.maximum(total, _MARGIN), _MARGIN, 1.0 - _MARGIN)
 
 
-def _standardised(features: F64) -> F64:
-    """Columns of mean 0 and spread 1, and one of ones; NULL is the mean."""
+def _standardize(features: F64) -> F64:
+    """Return columns with mean 0 and deviation 1, and an intercept; missing values are the mean."""
     filled = np.where(np.isnan(features), np.nanmean(features, axis=0), features)
     spread = filled.std(axis=0)
     scaled = (filled - filled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -246,3 +293,111 @@ def _standardised(features: F64) -> F64:
 def _logistic(values: F64) -> F64:
     chances: F64 = 1.0 / (1.0 + np.exp(-np.clip(values, -30.0, 30.0)))
     return chances
+
+
+DEBIASING = ("ips", "pairwise", "naive")
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Weighted pairs of rows of a data set: `better` is preferred to `worse`.
+
+    With `ranks` [pair, 2], the ranks at which both were shown, the weights are counts of sessions, and training
+    estimates the trust in these ranks.
+    """
+
+    better: I64
+    worse: I64
+    weights: F64
+    ranks: I64 | None = None
+    power: float = 0.0  # of pairs with ranks: shrinks trust towards 1, with the exponent 1 / (1 + power)
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+    def reindex(self, positions: I64) -> Preferences:
+        """Return the pairs after row r has moved to positions[r]; pairs of removed rows (-1) are left out."""
+        is_kept = (positions[self.better] >= 0) & (positions[self.worse] >= 0)
+        ranks = None if self.ranks is None else self.ranks[is_kept]
+        return Preferences(
+            positions[self.better[is_kept]], positions[self.worse[is_kept]], self.weights[is_kept], ranks, self.power
+        )
+
+
+def preferences(
+    log: ClickLog, data: Dataset, debias: str = "ips", propensities: Propensities | None = None, clip: float = 0.01
+) -> Preferences:
+    """Return the preference pairs of a log among the documents of a data set.
+
+    The weight of an `ips` pair is the number of clicks on the better document in sessions that showed both, each
+    divided by the propensity of its rank (at least `clip`), over the mean number of sessions per query.
+
+    Parameters
+    ----------
+    log : ClickLog
+        The clicks.
+    data : Dataset
+        The documents; labels are not used.
+    debias : {"ips", "pairwise", "naive"}, default "ips"
+        How clicks become preferences.
+    propensities : Propensities, optional
+        Examination propensities of the ranks, for "ips".
+    clip : float, default 0.01
+        Smallest propensity to divide by.
+
+    Returns
+    -------
+    Preferences
+        Pairs of rows of `data` with weights.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays(np.zeros((2, 1)), [0, 0], ["q", "q"], document_ids=["a", "b"])
+    >>> log = ClickLog.of([("q", ["a", "b"], [False, True])])
+    >>> pairs = preferences(log, data, "ips", Propensities(np.array([1.0, 0.5]), "given"))
+    >>> pairs.better.tolist(), pairs.worse.tolist(), pairs.weights.tolist()
+    ([1], [0], [2.0])
+    """
+    if debias not in DEBIASING:
+        raise ConventionError(f"debias must be {', '.join(DEBIASING)}, got {debias!r}")
+    if (debias == "ips") != (propensities is not None):
+        raise ConventionError(
+            "ips needs propensities" if debias == "ips" else f"{debias} takes no propensities; ips does"
+        )
+    if not 0 < clip <= 1:
+        raise DataError(f"clip must be above 0 and at most 1, got {clip}")
+    rows = log.rows_in(data)[log.items]
+    if not (log.clicks & (rows >= 0)).any():
+        raise DataError(f"no document of {data.name} has a click in the log: check that the ids are the same")
+    first, second = _session_pairs(log, rows, only_unclicked=debias == "pairwise")
+    weights = np.ones(len(log.items)) if propensities is None else 1.0 / np.maximum(propensities.at(log.ranks), clip)
+    ranks = np.stack((log.ranks[first], log.ranks[second]), 1).astype(np.int64) if debias == "pairwise" else None
+    return _sum_sessions(rows[first], rows[second], weights[first], ranks, len(data), len(log) / log.queries)
+
+
+def _session_pairs(log: ClickLog, rows: I64, only_unclicked: bool) -> tuple[I64, I64]:
+    """Return the log positions of each click and of each other document of its session."""
+    clicked = np.flatnonzero(log.clicks & (rows >= 0))
+    session = np.searchsorted(log.offsets, clicked, side="right") - 1
+    sizes = np.diff(log.offsets)[session]
+    first = np.repeat(clicked, sizes)
+    ends = np.cumsum(sizes)
+    second = np.arange(int(sizes.sum())) + np.repeat(log.offsets[:-1][session] - (ends - sizes), sizes)
+    is_pair = (first != second) & (rows[second] >= 0)
+    if only_unclicked:
+        is_pair &= ~log.clicks[second]
+    return first[is_pair], second[is_pair]
+
+
+def _sum_sessions(better: I64, worse: I64, weights: F64, ranks: I64 | None, size: int, sessions: float) -> Preferences:
+    """Return each pair of documents once, with the sum of its weights."""
+    keys = better * size + worse
+    if ranks is None:
+        unique_keys, inverse = np.unique(keys, return_inverse=True)
+        return Preferences(unique_keys // size, unique_keys % size, group_sum(inverse, weights) / sessions)
+    deepest = int(ranks.max(initial=0)) + 1
+    keys = (keys * deepest + ranks[:, 0]) * deepest + ranks[:, 1]
+    unique_keys, inverse = np.unique(keys, return_inverse=True)
+    pair_ranks = np.stack((unique_keys // deepest % deepest, unique_keys % deepest), 1)
+    unique_keys //= deepest**2
+    return Preferences(unique_keys // size, unique_keys % size, group_sum(inverse, weights) / sessions, pair_ranks)

@@ -1,8 +1,8 @@
-"""One data set in its folds: a table of all queries, each of them once, and which of them every part is made of.
+"""Folds of a data set: a table of all queries, each once, and the queries of every part.
 
-Folds come from a folder of published ones (`folders`), from a store of them (`fold_store`), or are made of one's own
-data here, cut and rotated as LETOR does (Table 4): the queries are cut into parts S1 … Sk; fold i trains on all parts
-but two, from S_i on and round, validates on the next part and is tested on the last.
+Folds come from a folder of published ones (`fold_files`), from a store (`store`), or are cut here from a data set and
+rotated as in LETOR (Qin et al. 2010, Table 4): the queries are cut into S1 … Sk; fold i trains on all but two of them,
+starting at Si and wrapping around, validates on the next one and tests on the last.
 """
 
 from __future__ import annotations
@@ -18,72 +18,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
-from pippin.data.versions import VERSIONS, Version, version_lines
+from pippin.data.digest import digest
+from pippin.data.normalisation import LETOR_VERSIONS, LetorVersion, version_lines
 from pippin.errors import ConventionError, DataError, UnknownName
-from pippin.files import atomic_write, make_folder
+from pippin.storage.files import atomic_write, make_folder
 
 if TYPE_CHECKING:
-    from pippin.data.sources import Source
+    from pippin.data.published import PublishedDataset
 
 I64 = NDArray[np.int64]
 Cut = Literal["even", "floor", "ceil"]
 PARTS = ("train", "vali", "test")
-_BLOCK = 1 << 20  # bytes copied at once
-_SIZES = {
+_COPY_BYTES = 1 << 20  # bytes copied at once
+_CUTS = {
     "even": "sizes differ by at most one, larger parts first",
-    "floor": "⌊n/k⌋ queries each, the rest to the last part, as OHSUMED",
-    "ceil": "⌈n/k⌉ queries each, what is left to the last part, as LETOR 4.0",
+    "floor": "⌊n/k⌋ queries each, the remainder to the last part, as in OHSUMED",
+    "ceil": "⌈n/k⌉ queries each, fewer in the last part, as in LETOR 4.0",
 }
 
 
 @dataclass(frozen=True)
-class PartFacts:
-    """What the files of folds may say that one table of all their queries cannot.
+class PartStatistics:
+    """Properties of fold files that one table of all queries loses.
 
-    One query may have other documents in another fold, folds may differ in their number of features, and a file that
-    has a line without a document id has no document ids at all.
+    A query may have different documents in another fold, folds may differ in their number of features, and a file with
+    a line without document id has no document ids at all.
     """
 
-    query_ids: Mapping[int, str] = field(default_factory=dict)  # of queries that the table had to call otherwise
-    widths: Mapping[str, int] = field(default_factory=dict)  # fold → features, where they are fewer
+    query_ids: Mapping[int, str] = field(default_factory=dict)  # original ids of queries that were renamed
+    widths: Mapping[str, int] = field(default_factory=dict)  # fold → number of features, where it is smaller
     without_ids: frozenset[int] = frozenset()  # queries with a document that has no id
-    without_comments: frozenset[int] = frozenset()  # queries none of whose lines has a comment
+    without_comments: frozenset[int] = frozenset()  # queries without any comment
 
-    def restored(self, data: Dataset, fold: str, queries: I64) -> Dataset:
-        """The part of a fold as its own file says it, from what was selected."""
-        changed: dict[str, Any] = {}
+    def restore(self, data: Dataset, fold: str, queries: I64) -> Dataset:
+        """Return a part as its own file has it."""
+        changes: dict[str, Any] = {}
         if self.query_ids:
-            given = zip(queries.tolist(), data.query_ids, strict=True)
-            changed["query_ids"] = tuple(self.query_ids.get(at, query) for at, query in given)
+            pairs = zip(queries.tolist(), data.query_ids, strict=True)
+            changes["query_ids"] = tuple(self.query_ids.get(position, query) for position, query in pairs)
         if self.without_ids and not self.without_ids.isdisjoint(queries.tolist()):
-            changed["document_ids"] = None
+            changes["document_ids"] = None
         if self.without_comments and self.without_comments.issuperset(queries.tolist()):
-            changed["comments"] = None
+            changes["comments"] = None
         if fold in self.widths:
             width = self.widths[fold]
-            changed["features"] = np.ascontiguousarray(data.features[:, :width])
-            changed["feature_names"] = data.feature_names[:width]
-        return replace(data, **changed) if changed else data
+            changes["features"] = np.ascontiguousarray(data.features[:, :width])
+            changes["feature_names"] = data.feature_names[:width]
+        return replace(data, **changes) if changes else data
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One fold: its parts, each a `Dataset` when it is asked for."""
+    """One fold. Its parts, `train`, `vali` and `test`, are data sets."""
 
     name: str
     folds: Folds = field(repr=False)
 
     @property
     def parts(self) -> Mapping[str, I64]:
-        """Part → the positions of its queries in the table of all."""
+        """Part → the positions of its queries in the table of all queries."""
         return self.folds.queries[self.name]
 
     def __getitem__(self, part: str) -> Dataset:
         if part not in self.parts:
             raise DataError(f"{self.folds.title} has no part {part!r}; it has {', '.join(self.parts)}")
         folds, queries = self.folds, self.parts[part]
-        data = folds.facts.restored(folds.data.select(queries), self.name, queries)
-        return replace(data, name=" ".join(filter(None, (folds.name, self.name, part))))
+        data = folds.statistics.restore(folds.data.select(queries), self.name, queries)
+        name = " ".join(filter(None, (folds.name, self.name, part)))
+        return replace(data, name=name, version=folds.version or data.version)
 
     @property
     def train(self) -> Dataset:
@@ -103,14 +105,33 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """A data set in its folds: `folds["Fold1"].train`, `for fold in folds`, or `folds[0]`."""
+    """A data set in folds: `folds["Fold1"].train`, `for fold in folds`, or `folds[0]`.
 
-    data: Dataset  # every query once; features may be a memory map
-    queries: Mapping[str, Mapping[str, I64]]  # fold → part → the positions of its queries
+    Parameters
+    ----------
+    data : Dataset
+        Every query once; features may be a memory map.
+    queries : mapping
+        Fold → part → positions of its queries.
+    name : str
+        Name of the data set.
+    source : PublishedDataset, optional
+        The published data set that this is.
+    statistics : PartStatistics
+        Properties of the files that one table loses.
+    digests : mapping
+        Fold → part → digest, where known.
+    version : str
+        Version of the features, if known.
+    """
+
+    data: Dataset
+    queries: Mapping[str, Mapping[str, I64]]
     name: str = ""
-    source: Source | None = None  # the published data set that this is
-    facts: PartFacts = field(default_factory=PartFacts, repr=False)
-    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)  # of parts, where known
+    source: PublishedDataset | None = None
+    statistics: PartStatistics = field(default_factory=PartStatistics, repr=False)
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    version: str = ""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -122,18 +143,40 @@ class Folds:
         if isinstance(fold, int):
             return Fold(list(self.queries)[fold], self)
         if fold not in self.queries:
-            raise DataError(f"there is no fold {fold!r}; there are {', '.join(self.queries)}")
+            raise DataError(f"no fold {fold!r}; the folds are {', '.join(self.queries)}")
         return Fold(fold, self)
 
     @property
     def title(self) -> str:
-        """What it is called for people."""
+        """The title of the published data set, or the name."""
         return self.source.title if self.source is not None else self.name
 
+    def drop_empty(self) -> Folds:
+        """Return the folds without the queries that have no relevant document (a label above 0)."""
+        has_relevant = np.logical_or.reduceat(self.data.labels > 0, self.data.offsets[:-1])
+        queries = {
+            fold: {part: numbers[has_relevant[numbers]] for part, numbers in parts.items()}
+            for fold, parts in self.queries.items()
+        }
+        return replace(self, queries=queries, digests={})
+
     def with_validation(self, share: float, seed: int = 1) -> Folds:
-        """The same with a share of each fold's training queries, drawn by the seed, as its validation part."""
+        """Return folds with a validation part, sampled from the training queries.
+
+        Parameters
+        ----------
+        share : float
+            Share of each fold's training queries, between 0 and 1.
+        seed : int, default 1
+            Random seed.
+
+        Returns
+        -------
+        Folds
+            The same queries with parts train, vali and test.
+        """
         if not 0 < share < 1:
-            raise DataError(f"the share of queries to validate on lies between 0 and 1, not {share:g}")
+            raise DataError(f"the share of validation queries must be between 0 and 1, not {share:g}")
         queries: dict[str, dict[str, I64]] = {}
         for number, (fold, parts) in enumerate(self.queries.items()):
             if "vali" in parts:
@@ -141,16 +184,14 @@ class Folds:
             train = parts["train"]
             size = round(share * len(train))
             if not 0 < size < len(train):
-                raise DataError(f"{len(train)} training queries leave none to train or to validate on at {share:g}")
-            drawn = np.random.default_rng([seed, number]).permutation(len(train))
-            queries[fold] = {"train": train[np.sort(drawn[size:])], "vali": train[np.sort(drawn[:size])],
-                             **{part: held for part, held in parts.items() if part != "train"}}  # fmt: skip
+                raise DataError(f"a share of {share:g} of {len(train)} training queries leaves an empty part")
+            order = np.random.default_rng([seed, number]).permutation(len(train))
+            unchanged = {part: positions for part, positions in parts.items() if part != "train"}
+            queries[fold] = {"train": train[np.sort(order[size:])], "vali": train[np.sort(order[:size])], **unchanged}
         return replace(self, queries=queries, digests={})
 
     def digest(self, fold: str, part: str) -> str:
-        """The digest of a part, kept by a store or computed now."""
-        from pippin.data.packing import digest
-
+        """Return the digest of a part, from the store or computed."""
         known = self.digests.get(fold, {}).get(part)
         return digest(self[fold][part]) if known is None else known
 
@@ -159,122 +200,140 @@ class Folds:
         return f"Folds({self.title!r}: {len(self)} × {parts})"
 
 
-def rotated(parts: Sequence[I64]) -> dict[str, dict[str, I64]]:
-    """Fold → part → queries, from the queries of S1 … Sk."""
+def rotate_parts(parts: Sequence[I64]) -> dict[str, dict[str, I64]]:
+    """Return fold → part → queries from the queries of S1 … Sk."""
     k = len(parts)
     return {
-        f"Fold{i + 1}": {part: np.concatenate([parts[s] for s in turn]) for part, turn in _turn(i, k).items()}
+        f"Fold{i + 1}": {part: np.concatenate([parts[s] for s in numbers]) for part, numbers in _rotation(i, k).items()}
         for i in range(k)
     }
 
 
-def _turn(fold: int, k: int) -> dict[str, list[int]]:
-    """Which parts a fold is made of.
+def _rotation(fold: int, k: int) -> dict[str, list[int]]:
+    """Return the numbers of the S that each part of a fold consists of.
 
-    >>> _turn(3, 5)  # Fold4 trains on S4, S5 and S1
+    >>> _rotation(3, 5)  # Fold4 trains on S4, S5 and S1
     {'train': [3, 4, 0], 'vali': [1], 'test': [2]}
     """
-    turned = [(fold + i) % k for i in range(k)]
-    return {"train": turned[:-2], "vali": turned[-2:-1], "test": turned[-1:]}
+    numbers = [(fold + i) % k for i in range(k)]
+    return {"train": numbers[:-2], "vali": numbers[-2:-1], "test": numbers[-1:]}
 
 
 def make_folds(
     data: Dataset, k: int = 5, *, seed: int | None = None, tasks: Sequence[str] | None = None, cut: Cut = "even"
 ) -> Folds:
-    """Folds of a data set, by whole queries, in the order of the file or, with a seed, drawn by lot.
+    """Cut a data set into folds by whole queries.
 
-    `tasks` names the task of each query; each part then has its share of every task.
+    Parameters
+    ----------
+    data : Dataset
+        The data set.
+    k : int, default 5
+        Number of folds, at least 3.
+    seed : int, optional
+        Random seed of the order of queries; by default the order of the file.
+    tasks : sequence of str, optional
+        Task of each query; each part gets its share of every task.
+    cut : {"even", "floor", "ceil"}, default "even"
+        Sizes of the parts.
 
-    >>> from pippin.data.synthetic import make
-    >>> data = make(5)
+    Returns
+    -------
+    Folds
+        Fold1 … Foldk.
+
+    Examples
+    --------
+    >>> from pippin.data.synthetic import make_dataset
+    >>> data = make_dataset(5)
     >>> a, b, c, d, e = data.query_ids
     >>> make_folds(data)["Fold4"].train.query_ids == (d, e, a)  # S4, S5 and S1
     True
     """
     parts = cut_queries(data.queries, k, seed=seed, tasks=tasks, cut=cut)
-    return Folds(data, rotated(parts), data.name)
+    return Folds(data, rotate_parts(parts), data.name)
 
 
 def cut_queries(
     queries: int, k: int = 5, *, seed: int | None = None, tasks: Sequence[str] | None = None, cut: Cut = "even"
 ) -> list[NDArray[np.int64]]:
-    """Positions of the queries of S1 … Sk, ascending within a part.
+    """Return the positions of the queries of S1 … Sk, ascending within a part.
 
     >>> [len(part) for part in cut_queries(106, cut="floor")], [len(part) for part in cut_queries(784, cut="ceil")]
     ([21, 21, 21, 21, 22], [157, 157, 157, 157, 156])
     """
     if k < 3:
-        raise ConventionError(f"folds need at least 3 parts, to train, validate and test on, not {k}")
+        raise ConventionError(f"folds need at least 3 parts (train, vali, test), not {k}")
     if queries < k:
-        there = "there is 1 query" if queries == 1 else f"there are {queries:,} queries"
-        raise ConventionError(f"{k} folds need a query each at least, and {there}; ask for fewer folds or more queries")
+        count = "1 query" if queries == 1 else f"{queries:,} queries"
+        raise ConventionError(f"{count} cannot be cut into {k} folds; use fewer folds or more queries")
     order = np.arange(queries) if seed is None else np.random.default_rng(seed).permutation(queries)
     if tasks is not None:
-        return _by_task(order, k, tasks)
+        return _stratify(order, k, tasks)
     ends = np.cumsum(_sizes(queries, k, cut))
     return [np.sort(part) for part in np.split(order, ends[:-1])]
 
 
 def _sizes(queries: int, k: int, cut: str) -> list[int]:
-    """How many queries each part has."""
-    if cut not in _SIZES:
-        raise UnknownName("cut", cut, _SIZES)
+    if cut not in _CUTS:
+        raise UnknownName("cut", cut, _CUTS)
     if cut == "even":
         return [queries // k + (i < queries % k) for i in range(k)]
-    each = queries // k if cut == "floor" else -(-queries // k)
-    last = queries - each * (k - 1)
+    size = queries // k if cut == "floor" else -(-queries // k)
+    last = queries - size * (k - 1)
     if last < 1:
-        raise ConventionError(f"{queries} queries in parts of {each} do not give {k} parts; cut them 'even'")
-    return [each] * (k - 1) + [last]
+        raise ConventionError(f"{queries} queries in parts of {size} give fewer than {k} parts; use cut='even'")
+    return [size] * (k - 1) + [last]
 
 
-def _by_task(order: NDArray[np.int64], k: int, tasks: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Queries dealt out task by task, like cards: a part's share of any task, and its size, is even up to one."""
+def _stratify(order: NDArray[np.int64], k: int, tasks: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Assign queries to parts in turn, task by task, so that sizes and shares of a task differ by at most one."""
     if len(tasks) != len(order):
         raise ConventionError(f"{len(tasks)} tasks for {len(order)} queries")
     first = {task: i for i, task in reversed(list(enumerate(tasks)))}
-    dealt = order[np.argsort([first[tasks[i]] for i in order.tolist()], kind="stable")]
-    return [np.sort(dealt[i::k]) for i in range(k)]
+    by_task = order[np.argsort([first[tasks[i]] for i in order.tolist()], kind="stable")]
+    return [np.sort(by_task[i::k]) for i in range(k)]
 
 
-def write_folds(folds: Folds, folder: str | os.PathLike[str], version: str | Version = "QueryLevelNorm") -> list[Path]:
-    """Write `Fold1/train.txt` … as LETOR names the files of a version; the files written.
+def write_folds(
+    folds: Folds, folder: str | os.PathLike[str], version: str | LetorVersion = "QueryLevelNorm"
+) -> list[Path]:
+    """Write `Fold1/train.txt` … as LETOR names the files of a version; return the files.
 
-    Every query is printed once, whatever the number of parts that it is in. A `Version` of one's own may name the files
-    otherwise, or print a constant column as `0.000000`, as LETOR 4.0 does (`constant=None`).
+    Every query is formatted once, however many parts it is in. Another `LetorVersion` may give other file names, or
+    print a constant column as `0.000000`, as LETOR 4.0 does (`constant=None`).
     """
-    if isinstance(version, str) and version not in VERSIONS:
-        raise UnknownName("version", version, VERSIONS)
-    layout = VERSIONS[version] if isinstance(version, str) else version
-    target, written = Path(folder), []
+    if isinstance(version, str) and version not in LETOR_VERSIONS:
+        raise UnknownName("version", version, LETOR_VERSIONS)
+    layout = LETOR_VERSIONS[version] if isinstance(version, str) else version
+    target, files = Path(folder), []
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(prefix=".lines.", dir=target) as printed:
-        ends = np.cumsum([0, *(printed.write(text) for text in version_lines(folds.data, layout.constant))])
+    with tempfile.TemporaryFile(prefix=".lines.", dir=target) as text:
+        ends = np.cumsum([0, *(text.write(lines) for lines in version_lines(folds.data, layout.constant))])
         for fold, parts in folds.queries.items():
             make_folder(target, fold)
             for part, queries in parts.items():
-                written.append(target / fold / layout.files[part])
-                with atomic_write(written[-1], follow=False) as file:
-                    for first, last in _stretches(queries):
-                        printed.seek(ends[first])
-                        file.writelines(_blocks(printed, int(ends[last] - ends[first])))
-    return written
+                files.append(target / fold / layout.files[part])
+                with atomic_write(files[-1], follow=False) as file:
+                    for start, stop in _ranges(queries):
+                        text.seek(ends[start])
+                        file.writelines(_iter_blocks(text, int(ends[stop] - ends[start])))
+    return files
 
 
-def _blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
-    """The next bytes of a file, so many of them, a piece at a time."""
-    while size > 0 and (block := file.read(min(size, _BLOCK))):
+def _iter_blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
+    """Yield the next `size` bytes of a file in blocks."""
+    while size > 0 and (block := file.read(min(size, _COPY_BYTES))):
         yield block
         size -= len(block)
 
 
-def _stretches(queries: I64) -> Iterator[tuple[int, int]]:
-    """Queries in their order as stretches of neighbours, from the first up to the last.
+def _ranges(queries: I64) -> Iterator[tuple[int, int]]:
+    """Yield queries as ranges of consecutive numbers.
 
-    >>> list(_stretches(np.array([3, 4, 0, 1, 2])))
+    >>> list(_ranges(np.array([3, 4, 0, 1, 2])))
     [(3, 5), (0, 3)]
     """
-    cuts = np.flatnonzero(np.diff(queries) != 1) + 1
-    for stretch in np.split(queries, cuts):
-        if len(stretch):
-            yield int(stretch[0]), int(stretch[-1]) + 1
+    for block in np.split(queries, np.flatnonzero(np.diff(queries) != 1) + 1):
+        if len(block):
+            yield int(block[0]), int(block[-1]) + 1

@@ -1,4 +1,4 @@
-"""LETOR text (`label qid:Q 1:value 2:value … #docid = D`), also known as SVMlight with queries: reading and writing."""
+"""LETOR text (`label qid:Q 1:value … #docid = D`, SVMlight with queries) and score files: reading and writing."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin.data.buffers import Buffer, Readable, open_buffer
-from pippin.data.built import built_names
-from pippin.data.dataset import Dataset, Lines
-from pippin.data.grouping import group, refuse_duplicates
-from pippin.data.texts import Texts
+from pippin.data.buffers import Buffer, Readable, built_feature_names, open_buffer
+from pippin.data.dataset import Dataset, Lines, check_duplicate_documents, group_rows, version_of_path
 from pippin.errors import DataError
-from pippin.files import atomic_write
 from pippin.kernels import text as kernel
-from pippin.limits import check_size
-from pippin.machine import memory_size
+from pippin.kernels.strings import StringColumn
+from pippin.storage.compression import check_size
+from pippin.storage.files import atomic_write
+from pippin.system import memory_size
 
-ROWS_AT_ONCE = 4096
+_ROWS_PER_BLOCK = 4096  # rows formatted at once
 
 
 def read_letor(
     source: Readable,
     *,
-    absent: str = "zero",
+    missing_value: str = "zero",
     merge_queries: bool = False,
     dtype: DTypeLike = np.float64,
     features: int | None = None,
 ) -> Dataset:
-    """A data set from LETOR text (plain, gzip, `-`).
+    """Read LETOR text (plain, compressed, `-`).
 
-    Features a line leaves out are 0, or with `absent="null"` NaN, as `NULL` and `nan` are. `features` sets the number
-    of features where the file may not show the last ones; otherwise it is the largest id.
+    Features that a line omits are 0, or NaN with `missing_value="null"`, like `NULL` and `nan`. The number of features
+    is the largest id, or `features` if the file may not show the last ones.
     """
-    check_absent(absent)
+    check_missing_value(missing_value)
     buffer = open_buffer(source)
     pieces, rows, width = kernel.scan_letor(buffer.data, buffer.name)
     if not rows:
         raise DataError("the file has no line of data", buffer.name)
     table = _table(rows, width if features is None else features, np.dtype(dtype), len(buffer.data), buffer.name)
-    columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
-    query_ids, offsets, order = group(buffer, columns.segments, rows, merge_queries)
-    documents, comments = _texts(buffer, columns)
+    columns = kernel.parse_letor(
+        buffer.data, buffer.name, pieces, table, float("nan") if missing_value == "null" else 0.0
+    )
+    query_ids, offsets, order = group_rows(buffer, columns.segments, rows, merge_queries)
+    documents, comments = _strings(buffer, columns)
     data = _dataset(buffer, columns, (query_ids, offsets, order), documents, comments)
     if data.document_ids is not None:
-        refuse_duplicates(buffer, data.document_ids, data.offsets, data.query_ids)
+        check_duplicate_documents(buffer, data.document_ids, data.offsets, data.query_ids)
     return data
 
 
-def check_absent(absent: str) -> None:
-    """Raise unless this says what features are that a line leaves out."""
-    if absent not in {"zero", "null"}:
-        raise DataError(f"absent must be 'zero' or 'null', not {absent!r}")
+def check_missing_value(missing_value: str) -> None:
+    """Raise unless the value of omitted features is `zero` or `null`."""
+    if missing_value not in {"zero", "null"}:
+        raise DataError(f"missing_value must be 'zero' or 'null', not {missing_value!r}")
 
 
 def parse_queries(
@@ -63,32 +63,34 @@ def parse_queries(
     query_ids: tuple[str, ...],
     offsets: NDArray[np.int64],
     *,
-    absent: str,
+    missing_value: str,
     dtype: DTypeLike,
     features: int,
 ) -> tuple[Dataset, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The data set of text whose queries are known; and which of its lines name a document, and which have a comment.
+    """Parse text whose queries are known; return the data, and flags of lines with a document id and with a comment.
 
-    Where some line names no document, its id is empty, and whether there are ids at all is for the caller to say.
+    The id of a line without one is empty; the caller decides whether the data set has ids.
     """
     pieces, rows, _ = kernel.scan_letor(buffer.data, buffer.name)
     table = _table(rows, features, np.dtype(dtype), len(buffer.data), buffer.name)
-    columns = kernel.parse_letor(buffer.data, buffer.name, pieces, table, float("nan") if absent == "null" else 0.0)
-    named, commented = columns.document_lengths >= 0, columns.comment_lengths >= 0
-    documents = Texts(buffer.data, columns.document_starts, np.maximum(columns.document_lengths, 0))
-    comments = Texts(buffer.data, columns.comment_starts, np.maximum(columns.comment_lengths, 0))
+    columns = kernel.parse_letor(
+        buffer.data, buffer.name, pieces, table, float("nan") if missing_value == "null" else 0.0
+    )
+    has_id, has_comment = columns.document_lengths >= 0, columns.comment_lengths >= 0
+    documents = StringColumn(buffer.data, columns.document_starts, np.maximum(columns.document_lengths, 0))
+    comments = StringColumn(buffer.data, columns.comment_starts, np.maximum(columns.comment_lengths, 0))
     data = Dataset(
-        table, columns.labels, offsets, query_ids, documents if named.any() else None, (),
-        comments if commented.any() else None, Path(buffer.name).name,
+        table, columns.labels, offsets, query_ids, documents if has_id.any() else None, (),
+        comments if has_comment.any() else None, Path(buffer.name).name,
         Lines(buffer.data, columns.lines[:-1], columns.lines[1:]),
     )  # fmt: skip
-    if named.all():
-        refuse_duplicates(buffer, documents, offsets, query_ids)
-    return data, named, commented
+    if has_id.all():
+        check_duplicate_documents(buffer, documents, offsets, query_ids)
+    return data, has_id, has_comment
 
 
 def _table(rows: int, width: int, dtype: np.dtype[Any], text: int, file: str) -> NDArray[Any]:
-    """Room for a dense table, if this machine can have it."""
+    """Allocate a dense table, or raise if it exceeds the limits."""
     if dtype not in (np.float32, np.float64):
         raise DataError(f"features are float32 or float64, not {dtype}")
     size = rows * width * dtype.itemsize
@@ -103,13 +105,13 @@ def _table(rows: int, width: int, dtype: np.dtype[Any], text: int, file: str) ->
     return np.empty((rows, width), dtype)
 
 
-def _texts(buffer: Buffer, columns: kernel.LetorColumns) -> tuple[Texts | None, Texts | None]:
-    """Document ids, if every line names one, and comments, if any line has one."""
+def _strings(buffer: Buffer, columns: kernel.LetorColumns) -> tuple[StringColumn | None, StringColumn | None]:
+    """Return document ids if every line has one, and comments if any line has one."""
     documents = comments = None
     if (columns.document_lengths >= 0).all():
-        documents = Texts(buffer.data, columns.document_starts, columns.document_lengths)
+        documents = StringColumn(buffer.data, columns.document_starts, columns.document_lengths)
     if (columns.comment_lengths >= 0).any():
-        comments = Texts(buffer.data, columns.comment_starts, np.maximum(columns.comment_lengths, 0))
+        comments = StringColumn(buffer.data, columns.comment_starts, np.maximum(columns.comment_lengths, 0))
     return documents, comments
 
 
@@ -117,8 +119,8 @@ def _dataset(
     buffer: Buffer,
     columns: kernel.LetorColumns,
     grouping: tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64] | None],
-    documents: Texts | None,
-    comments: Texts | None,
+    documents: StringColumn | None,
+    comments: StringColumn | None,
 ) -> Dataset:
     query_ids, offsets, order = grouping
     table, labels = columns.features, columns.labels
@@ -129,62 +131,91 @@ def _dataset(
         comments = None if comments is None else comments.take(order)
     lines = Lines(buffer.data, starts, ends)
     file = Path(buffer.name)
-    names = built_names(file, table.shape[1])
-    return Dataset(table, labels, offsets, query_ids, documents, names, comments, file.name, lines)
+    names = built_feature_names(file, table.shape[1])
+    version = version_of_path(file)
+    return Dataset(table, labels, offsets, query_ids, documents, names, comments, file.name, lines, version)
 
 
 def write_letor(data: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set as LETOR text: the very lines it was read from, or numbers in their shortest text."""
+    """Write a data set as LETOR text: the lines it was read from, or numbers in their shortest form."""
     with atomic_write(path) as file:
-        for piece in text_of(data):
-            file.write(piece)
+        for block in iter_text(data):
+            file.write(block)
 
 
-def text_of(data: Dataset) -> Iterator[memoryview | bytes]:
-    """What `write_letor` writes, piece by piece."""
+def iter_text(data: Dataset) -> Iterator[memoryview | bytes]:
+    """Yield the text that `write_letor` writes, in blocks."""
     if data.lines is not None:
-        yield from _stretches(data.lines)
+        yield from _contiguous_lines(data.lines)
         return
-    query_ids, comments = text_ids(data)
+    query_ids, comments = string_columns(data)
     features = np.ascontiguousarray(data.features)
-    for first in range(0, len(data), ROWS_AT_ONCE):
-        last = min(first + ROWS_AT_ONCE, len(data))
-        yield kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, first, last)
+    for start in range(0, len(data), _ROWS_PER_BLOCK):
+        stop = min(start + _ROWS_PER_BLOCK, len(data))
+        yield kernel.format_letor(features, data.labels, data.offsets, query_ids, comments, start, stop)
 
 
-def _stretches(lines: Lines) -> list[memoryview | bytes]:
-    """The bytes of all lines, neighbours in one piece; a line without newline gets one unless it is the last."""
+def _contiguous_lines(lines: Lines) -> list[memoryview | bytes]:
+    """Return the bytes of all lines, joined where contiguous; add a newline where one is missing before the end."""
+    if not len(lines.starts):
+        return []
     breaks = np.flatnonzero(lines.starts[1:] != lines.ends[:-1]) + 1
-    firsts = lines.starts[np.concatenate(([0], breaks))] if len(lines.starts) else np.empty(0, np.int64)
-    lasts = lines.ends[np.concatenate((breaks - 1, [len(lines.ends) - 1]))] if len(lines.ends) else firsts
-    whole = lines.buffer.data
-    pieces: list[memoryview | bytes] = []
-    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-        if pieces and pieces[-1][-1] != 10:
-            pieces.append(b"\n")
-        pieces.append(whole[first:last])
-    return pieces
+    starts = lines.starts[np.concatenate(([0], breaks))]
+    stops = lines.ends[np.concatenate((breaks - 1, [len(lines.ends) - 1]))]
+    text = lines.buffer.data
+    blocks: list[memoryview | bytes] = []
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        if blocks and blocks[-1][-1] != 10:
+            blocks.append(b"\n")
+        blocks.append(text[start:stop])
+    return blocks
 
 
-def text_ids(data: Dataset) -> tuple[Texts, Texts]:
-    """Query ids, and what stands after `#`: the comment, or `docid = D`, or nothing."""
+def string_columns(data: Dataset) -> tuple[StringColumn, StringColumn]:
+    """Return query ids, and the text after `#`: the comment, or `docid = D`, or nothing."""
     for query in data.query_ids:
         if not query or any(c <= " " for c in query):
-            raise DataError(f"the query id {query!r} cannot be written as text, where blanks separate columns")
-    comments = Texts.of(())
+            raise DataError(f"the query id {query!r} cannot be written as text, because blanks separate columns")
+    comments = StringColumn.of(())
     if data.comments is not None:
         comments = data.comments
         for comment in comments:
             if "\n" in comment:
-                raise DataError(f"the comment {comment!r} cannot be written as text, where a newline ends a line")
+                raise DataError(f"the comment {comment!r} cannot be written as text, because a newline ends a line")
     elif data.document_ids is not None:
         check_ids(data.document_ids)
-        comments = Texts.of(f"docid = {document}" for document in data.document_ids)
-    return Texts.of(data.query_ids), comments
+        comments = StringColumn.of(f"docid = {document}" for document in data.document_ids)
+    return StringColumn.of(data.query_ids), comments
 
 
-def check_ids(ids: Texts) -> None:
-    """Raise for a document id that blanks or emptiness keep from being a column of text."""
+def check_ids(ids: StringColumn) -> None:
+    """Raise for a document id that is empty or contains blanks."""
     for document in ids:
         if not document or any(c <= " " for c in document):
-            raise DataError(f"the document id {document!r} cannot be written as text, where blanks separate columns")
+            raise DataError(f"the document id {document!r} cannot be written as text, because blanks separate columns")
+
+
+def read_scores(
+    source: Readable, rows: int | None = None, lenient: bool = False, allow_infinite: bool = False
+) -> NDArray[np.float64]:
+    """Read scores from text (plain, compressed, `-`), one for each of `rows` documents unless that is None.
+
+    `lenient` reads like Perl: the number at the start of a line, or 0; lines beyond `rows` are ignored.
+    """
+    buffer = open_buffer(source)
+    scores = kernel.read_scores(buffer.data, buffer.name, lenient=lenient, infinite=allow_infinite)
+    if rows is None:
+        return scores
+    if len(scores) < rows:
+        raise DataError(f"the file ends after {len(scores)} scores, but the data have {rows} documents",
+                        buffer.name, len(scores))  # fmt: skip
+    if len(scores) > rows and not lenient:
+        raise DataError(f"the data have {rows} documents, but the file has {len(scores)} scores",
+                        buffer.name, rows + 1)  # fmt: skip
+    return scores[:rows]
+
+
+def write_scores(scores: NDArray[np.float64], path: str | os.PathLike[str]) -> None:
+    """Write one score per line, in the shortest form that reads back the same double."""
+    with atomic_write(path) as file:
+        file.write(kernel.format_numbers(np.ascontiguousarray(scores, np.float64)))

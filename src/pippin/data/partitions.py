@@ -1,10 +1,9 @@
-"""A data set as a folder of Parquet files cut at queries, for work on one part at a time or on many machines.
+"""A data set as a folder of Parquet files cut between queries, for processing in parts or on many machines.
 
-Does every query stand in one partition, whole? A folder holds `part-00000.parquet` … and a manifest (see
-`pippin.manifest`), which names the features, counts queries and documents, and gives each file's SHA-256.
-`write_partitions` streams: a LETOR file larger than memory is read in stretches of whole queries. `check_partitions`
-decodes the query column alone and holds no more than the ids. A partition keeps query, document (where all are named),
-label and features; comments are left out.
+A folder holds `part-00000.parquet` … and a manifest (see `pippin.storage.manifest`) with the feature names, the counts
+of queries and documents, and the SHA-256 of each file. `write_partitions` streams: a LETOR file larger than memory is
+read in chunks of whole queries. `check_partitions` verifies that every query is in one partition; it decodes only the
+query column. A partition keeps query, document (if all have ids), label and features, but no comments.
 """
 
 from __future__ import annotations
@@ -20,25 +19,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pippin.blocks import Blocks
-from pippin.data import columns
+from pippin.data import frames
+from pippin.data.arrow_files import column_ranges
+from pippin.data.arrow_table import first_line
 from pippin.data.buffers import Buffer
 from pippin.data.dataset import Dataset, concatenate
-from pippin.data.parquet_claims import extents
-from pippin.data.stretches import Places, letor_stretches, letor_width
-from pippin.data.tables import first_line
+from pippin.data.qrels import Qrels
+from pippin.data.streaming import LineOffsets, iter_letor_chunks, letor_width
 from pippin.errors import DataError
-from pippin.extras import need
-from pippin.manifest import Format, Manifest
+from pippin.storage.blocks import VerifiedFile
+from pippin.storage.manifest import FolderFormat, Manifest
 
-FORMAT = Format("pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`")
+FORMAT = FolderFormat(
+    "pippin partitions", 2, "folder of partitions", "write it again with `pippin convert --partitions`"
+)
 ROWS = 500_000
 SCORE = "score"
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One file, and how much stands in it; `unlike` counts the documents of queries with different labels."""
+    """One file and its counts; `unlike` counts the documents of queries with different labels."""
 
     file: str
     queries: int
@@ -49,16 +50,16 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitions:
-    """What the manifest of a folder says."""
+    """The manifest of a folder of partitions."""
 
     folder: Path
     name: str
     features: tuple[str, ...]
     dtype: str
-    labels: tuple[int, int]  # the lowest and the highest
+    labels: tuple[int, int]  # lowest and highest
     scored: bool
     parts: tuple[Partition, ...]
-    manifest: Manifest | None = None  # of a folder that was opened
+    manifest: Manifest | None = None  # None while the folder is written
 
     @property
     def queries(self) -> int:
@@ -69,49 +70,50 @@ class Partitions:
         return sum(part.documents for part in self.parts)
 
     def digest(self) -> str:
-        """A fingerprint of the data: SHA-256 over the files' own."""
+        """Return the SHA-256 of the files' SHA-256."""
         return hashlib.sha256("\n".join(part.sha256 for part in self.parts).encode()).hexdigest()
 
-    def _blocks(self, part: Partition) -> Blocks:
+    def _file(self, part: Partition) -> VerifiedFile:
         if self.manifest is None:
-            raise DataError("these partitions are still being written", self.folder)
-        with FORMAT.described(self.folder):
+            raise DataError("these partitions are not complete yet", self.folder)
+        with FORMAT.wrap_errors(self.folder):
             return self.manifest.open(part.file)
 
     def open(self, part: Partition, column: str) -> Any:
-        """One partition as PyArrow's `ParquetFile`, of which the footer and one column are verified."""
-        need("a folder of partitions", "pyarrow")
+        """Open a partition as PyArrow's `ParquetFile`; the footer and one column are verified."""
         import pyarrow
         from pyarrow import parquet
 
-        blocks, path = self._blocks(part), self.folder / part.file
-        size = len(blocks.data)
-        blocks.check(max(0, size - 8), size)
-        blocks.check(max(0, size - 8 - int.from_bytes(blocks.data[-8:-4].tobytes(), "little")), size)
+        file, path = self._file(part), self.folder / part.file
+        size = len(file.data)
+        file.check(max(0, size - 8), size)
+        file.check(max(0, size - 8 - int.from_bytes(file.data[-8:-4].tobytes(), "little")), size)
         try:
-            source = pyarrow.BufferReader(pyarrow.py_buffer(blocks.data))
-            file = parquet.ParquetFile(source, page_checksum_verification=True)
+            source = pyarrow.BufferReader(pyarrow.py_buffer(file.data))
+            reader = parquet.ParquetFile(source, page_checksum_verification=True)
         except (pyarrow.ArrowException, OSError):
-            raise DataError("this partition is damaged, or no Parquet file", path) from None
-        with FORMAT.described(self.folder):
-            for first, last in extents(blocks.data, column):
-                blocks.check(first, last)
-        return file
+            raise DataError("this partition is damaged, or not a Parquet file", path) from None
+        with FORMAT.wrap_errors(self.folder):
+            for start, stop in column_ranges(file.data, column):
+                file.check(start, stop)
+        return reader
 
     def read(self, part: Partition) -> Dataset:
-        """The data set of one partition."""
-        buffer = Buffer(self._blocks(part).whole(), os.fspath(self.folder / part.file))
-        data = columns.read_judged(buffer, form="parquet", features=self.features, dtype=np.dtype(self.dtype))
-        if not isinstance(data, Dataset):  # documents and labels without features
-            none = np.empty((len(data.labels), 0), np.float32)
-            data = Dataset(none, data.labels, data.offsets, data.query_ids, data.document_ids)
+        """Read a partition as a data set."""
+        buffer = Buffer(self._file(part).verified(), os.fspath(self.folder / part.file))
+        data = frames.read_frame(
+            buffer, "parquet", want="judgements", features=self.features, dtype=np.dtype(self.dtype)
+        )
+        if isinstance(data, Qrels):  # labels without features
+            features = np.empty((len(data.labels), 0), np.float32)
+            data = Dataset(features, data.labels, data.offsets, data.query_ids, data.document_ids)
         return replace(data, name=self.name)
 
     def read_scores(self, part: Partition) -> NDArray[np.float64]:
-        """The score of each document of one partition."""
+        """Read the scores of a partition's documents."""
         if not self.scored:
-            raise DataError("the partitions of this folder have no scores; `pippin rank` writes them", self.folder)
-        with described(self.folder / part.file):
+            raise DataError("these partitions have no scores; write them with `pippin rank`", self.folder)
+        with wrap_arrow_errors(self.folder / part.file):
             return np.ascontiguousarray(self.open(part, SCORE).read([SCORE]).column(SCORE).to_numpy(), np.float64)
 
     def __repr__(self) -> str:
@@ -122,13 +124,13 @@ class Partitions:
 
 
 def is_partitions(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder of partitions stands at this path."""
+    """Whether a path is a folder of partitions."""
     return FORMAT.is_at(path)
 
 
 @contextmanager
-def described(path: Path) -> Iterator[None]:
-    """What PyArrow finds wrong with a partition, as a sentence."""
+def wrap_arrow_errors(path: Path) -> Iterator[None]:
+    """Convert PyArrow's errors to DataError."""
     import pyarrow
 
     try:
@@ -136,50 +138,52 @@ def described(path: Path) -> Iterator[None]:
     except (pyarrow.ArrowException, OSError, KeyError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"this partition does not hold what the manifest says ({first_line(error)})", path) from None
+        raise DataError(f"this partition differs from the manifest ({first_line(error)})", path) from None
 
 
-class Writer:
-    """Writes queries one after the other into files of at most `rows` documents, or of one query that has more."""
+class PartitionWriter:
+    """Writes queries into files of at most `rows` documents, or of one longer query."""
 
     def __init__(self, folder: Path, rows: int) -> None:
         if rows < 1:
-            raise DataError(f"a partition has at least one document, not {rows}")
-        need("a folder of partitions", "pyarrow")
+            raise DataError(f"a partition needs at least one document, not {rows}")
         self.folder, self.rows = folder, rows
         self.parts: list[Partition] = []
         self.lowest, self.highest = 2**31, -(2**31)
-        self._open: Any = None
+        self._open: tuple[Path, Any] | None = None
         self._counts = [0, 0, 0]  # queries, documents, documents of queries with different labels
 
     def add(self, data: Dataset, scores: NDArray[np.float64] | None = None) -> None:
-        """Write these queries after those that came before."""
+        """Append queries."""
         self.lowest = min(self.lowest, int(data.labels.min()))
         self.highest = max(self.highest, int(data.labels.max()))
-        first = 0
-        while first < data.queries:
-            begin = data.offsets[first]
-            room = self.rows - self._counts[1]
-            last = int(np.searchsorted(data.offsets, begin + room, side="right")) - 1
-            if last <= first and self._counts[1]:
+        query = 0
+        while query < data.queries:
+            start = data.offsets[query]
+            free = self.rows - self._counts[1]
+            stop = int(np.searchsorted(data.offsets, start + free, side="right")) - 1
+            if stop <= query and self._counts[1]:
                 self._close()
                 continue
-            last = max(last, first + 1)
-            rows = slice(int(begin), int(data.offsets[last]))
-            self._append(data.select(slice(first, last)), None if scores is None else scores[rows])
-            first = last
+            stop = max(stop, query + 1)
+            rows = slice(int(start), int(data.offsets[stop]))
+            self._append(data.select(slice(query, stop)), None if scores is None else scores[rows])
+            query = stop
 
     def _append(self, data: Dataset, scores: NDArray[np.float64] | None) -> None:
-        from pyarrow import array
+        from pyarrow import array, parquet
 
-        table = columns.to_arrow(replace(data, comments=None))
+        table = frames.to_arrow(replace(data, comments=None))
         if scores is not None:
             table = table.append_column(SCORE, array(scores))
         if self._open is None:
             file = self.folder / f"part-{len(self.parts):05}.parquet"
-            self._open = (file, _writer(file, table.schema))
+            writer = parquet.ParquetWriter(
+                file, table.schema, compression="zstd", use_dictionary=["query"], write_page_checksum=True
+            )
+            self._open = (file, writer)
         self._open[1].write_table(table)
-        for i, count in enumerate((data.queries, len(data), _unlike(data))):
+        for i, count in enumerate((data.queries, len(data), _count_unlike(data))):
             self._counts[i] += count
 
     def _close(self) -> None:
@@ -190,44 +194,33 @@ class Writer:
             self.parts.append(Partition(file.name, queries, documents, unlike, _sha256(file)))
             self._open, self._counts = None, [0, 0, 0]
 
-    def closed(self) -> tuple[Partition, ...]:
-        """Close the last file; all that were written."""
+    def close(self) -> tuple[Partition, ...]:
+        """Close the last file and return all partitions."""
         self._close()
         return tuple(self.parts)
 
-    def end(self, name: str, features: tuple[str, ...], dtype: str) -> None:
-        """Close the last file and write the manifest."""
-        labels = (self.lowest, self.highest)
-        write_manifest(Partitions(self.folder, name, features, dtype, labels, False, self.closed()))
 
-
-def _writer(file: Path, schema: Any) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=["query"], write_page_checksum=True)
-
-
-def _unlike(data: Dataset) -> int:
-    """Documents of queries whose labels differ: those that a ranker can learn an order from."""
+def _count_unlike(data: Dataset) -> int:
+    """Count the documents of queries with different labels, from which a ranker can learn an order."""
     sizes = np.diff(data.offsets)
-    filled = sizes > 0
-    starts = data.offsets[:-1][filled]
-    differ = np.minimum.reduceat(data.labels, starts) < np.maximum.reduceat(data.labels, starts)
-    return int(sizes[filled][differ].sum())
+    is_filled = sizes > 0
+    starts = data.offsets[:-1][is_filled]
+    is_unlike = np.minimum.reduceat(data.labels, starts) < np.maximum.reduceat(data.labels, starts)
+    return int(sizes[is_filled][is_unlike].sum())
 
 
-def write_manifest(whole: Partitions) -> None:
-    """Write what a folder says of itself."""
-    FORMAT.write(whole.folder, {
-        "name": whole.name,
-        "counts": {"partitions": len(whole.parts), "queries": whole.queries, "documents": len(whole)},
-        "labels": list(whole.labels), "dtype": whole.dtype, "scored": whole.scored, "digest": whole.digest(),
-        "features": list(whole.features), "partitions": [asdict(part) for part in whole.parts],
+def write_manifest(partitions: Partitions) -> None:
+    """Write the manifest of a folder whose files are complete."""
+    counts = {"partitions": len(partitions.parts), "queries": partitions.queries, "documents": len(partitions)}
+    FORMAT.write(partitions.folder, {
+        "name": partitions.name, "counts": counts, "labels": list(partitions.labels), "dtype": partitions.dtype,
+        "scored": partitions.scored, "digest": partitions.digest(), "features": list(partitions.features),
+        "partitions": [asdict(part) for part in partitions.parts],
     })  # fmt: skip
 
 
 def new_folder(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
-    """A folder to write partitions to, which takes its place at the end; only other partitions are replaced."""
+    """Return a folder that replaces `path` when it is complete; only other partitions are replaced."""
     return FORMAT.new_folder(path)
 
 
@@ -236,34 +229,39 @@ def write_partitions(
     folder: str | os.PathLike[str],
     rows: int = ROWS,
     *,
-    absent: str = "zero",
+    missing_value: str = "zero",
     dtype: DTypeLike | None = None,
 ) -> Partitions:
-    """Write a data set, or a LETOR file of any size, as partitions of at most `rows` documents, cut at queries."""
-    with new_folder(folder) as fresh:
-        writer = Writer(fresh, rows)
-        named: bool | None = None
-        for data in _stretches(source, absent, dtype):
-            if named and data.document_ids is None:
-                raise DataError(f"query {data.query_ids[0]} or one after it has a document without a name", data.name)
-            named = data.document_ids is not None if named is None else named
-            writer.add(data if named else replace(data, document_ids=None))
-        writer.end(data.name, data.feature_names, data.features.dtype.name)
+    """Write a data set, or a LETOR file of any size, as partitions of at most `rows` documents."""
+    with new_folder(folder) as new:
+        writer = PartitionWriter(new, rows)
+        has_ids: bool | None = None
+        for data in _iter_chunks(source, missing_value, dtype):
+            if has_ids and data.document_ids is None:
+                raise DataError(f"a document of query {data.query_ids[0]} or a later one has no id", data.name)
+            has_ids = data.document_ids is not None if has_ids is None else has_ids
+            writer.add(data if has_ids else replace(data, document_ids=None))
+        parts, labels = writer.close(), (writer.lowest, writer.highest)
+        write_manifest(Partitions(new, data.name, data.feature_names, data.features.dtype.name, labels, False, parts))
     return open_partitions(folder)
 
 
-def _stretches(source: Dataset | str | os.PathLike[str], absent: str, dtype: DTypeLike | None) -> Iterable[Dataset]:
+def _iter_chunks(
+    source: Dataset | str | os.PathLike[str], missing_value: str, dtype: DTypeLike | None
+) -> Iterable[Dataset]:
     if isinstance(source, Dataset):
         return [source if dtype is None else replace(source, features=source.features.astype(dtype), lines=None)]
-    # Twice, because a sparse file may show its last feature only at its end.
+    # A first pass, because sparse text may have its last feature in any line.
     width = letor_width(source)
-    return letor_stretches(source, Places(), absent=absent, dtype=dtype or np.float64, features=width)
+    return iter_letor_chunks(
+        source, LineOffsets(), missing_value=missing_value, dtype=dtype or np.float64, features=width
+    )
 
 
 def open_partitions(folder: str | os.PathLike[str]) -> Partitions:
-    """What stands in a folder of partitions, by its manifest alone."""
+    """Read the manifest of a folder of partitions."""
     manifest = FORMAT.read(folder)
-    with FORMAT.described(folder):
+    with FORMAT.wrap_errors(folder):
         parts = tuple(Partition(**part) for part in manifest["partitions"])
         lowest, highest = manifest["labels"]
         features = tuple(map(str, manifest["features"]))
@@ -275,31 +273,31 @@ def open_partitions(folder: str | os.PathLike[str]) -> Partitions:
 
 
 def check_partitions(folder: str | os.PathLike[str]) -> Partitions:
-    """Raise unless every query stands together in one partition and all have the same columns."""
-    whole = open_partitions(folder)
-    place: dict[str, str] = {}
+    """Raise DataError unless every query is in one partition, contiguous, and all have the same columns."""
+    partitions = open_partitions(folder)
+    file_of_query: dict[str, str] = {}
     schema: Any = None
-    for part in whole.parts:
-        path = whole.folder / part.file
-        file = whole.open(part, "query")
+    for part in partitions.parts:
+        path = partitions.folder / part.file
+        file = partitions.open(part, "query")
         schema = file.schema_arrow if schema is None else schema
         if not file.schema_arrow.equals(schema):
-            raise DataError(f"the columns differ from those of {whole.parts[0].file}", path)
+            raise DataError(f"the columns differ from those of {partitions.parts[0].file}", path)
         if file.metadata.num_rows != part.documents:
-            raise DataError(f"{file.metadata.num_rows} documents, and the manifest says {part.documents}", path)
-        with described(path):
-            for query in _queries(file, path):
-                before = place.setdefault(query, part.file)
-                if before != part.file:
-                    raise DataError(f"query {query} stands here and in {before}: the cut goes through it", path)
-    missing = [name for name in whole.features if schema is not None and name not in schema.names]
+            raise DataError(f"{file.metadata.num_rows} documents, but the manifest says {part.documents}", path)
+        with wrap_arrow_errors(path):
+            for query in _iter_queries(file, path):
+                first = file_of_query.setdefault(query, part.file)
+                if first != part.file:
+                    raise DataError(f"query {query} is also in {first}; a query must be in one partition", path)
+    missing = [name for name in partitions.features if schema is not None and name not in schema.names]
     if missing:
-        raise DataError(f"the feature {missing[0]} has no column", whole.folder)
-    return whole
+        raise DataError(f"the feature {missing[0]} has no column", partitions.folder)
+    return partitions
 
 
-def _queries(file: Any, path: Path) -> Iterator[str]:
-    """The queries of one partition, each once; raise where the rows of one do not stand together."""
+def _iter_queries(file: Any, path: Path) -> Iterator[str]:
+    """Yield the queries of a partition once each; raise if the rows of one are not contiguous."""
     last, seen = None, set()
     for batch in file.iter_batches(columns=["query"]):
         encoded = batch.column(0).dictionary_encode()
@@ -310,24 +308,24 @@ def _queries(file: Any, path: Path) -> Iterator[str]:
             if query == last:
                 continue
             if query in seen:
-                raise DataError(f"the rows of query {query} do not stand together", path)
+                raise DataError(f"the rows of query {query} are not contiguous", path)
             seen.add(query)
             last = query
             yield query
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_partitions(folder: str | os.PathLike[str]) -> Dataset:
-    """All partitions as one data set in memory."""
-    whole = check_partitions(folder)
-    return replace(concatenate(whole.read(part) for part in whole.parts), name=whole.name)
+    """Read all partitions into one data set."""
+    partitions = check_partitions(folder)
+    return replace(concatenate(partitions.read(part) for part in partitions.parts), name=partitions.name)
 
 
 def read_partition_scores(folder: str | os.PathLike[str]) -> NDArray[np.float64]:
-    """The scores of all partitions in memory."""
-    whole = check_partitions(folder)
-    return np.concatenate([whole.read_scores(part) for part in whole.parts])
+    """Read the scores of all partitions."""
+    partitions = check_partitions(folder)
+    return np.concatenate([partitions.read_scores(part) for part in partitions.parts])

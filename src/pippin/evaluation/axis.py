@@ -1,202 +1,184 @@
-"""One axis of a convention: which question does it decide, and which answers have a meaning?
+"""Axes of a convention: name, description and valid values.
 
-An `Axis` is declared in the field of `Convention` that holds it. The command line's options, the notation of measures,
-the checks of values, `pippin tools`, the page and reconcile all read the declaration; nothing else lists axes.
+An `Axis` is declared in the field of `Convention` that stores its value. Command-line options, the notation of
+measures, validation, `pippin tools`, the reference pages and reconcile read the declaration; nothing else lists axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from pippin.errors import ConventionError
-from pippin.frozen import Frozen
+from pippin.records import FrozenRecord
 
-# Where an axis is settled: by `rank`; by the kinds of measure that name it; by `evaluate` for each value, and for the
-# mean; when a number is printed. Axes of `rank` and of values bear on every measure.
+# Where an axis is applied: by `rank`, by the measures that name it, by `evaluate` to each value or to the mean, or when
+# a number is printed. Axes of `rank` and of values affect every measure.
 Stage = Literal["rank", "measure", "value", "mean", "print"]
 
 
-class Form(Protocol):
-    """Values of an axis that are too many to be named."""
+class ValueType(FrozenRecord):
+    """A type of values that an axis accepts besides its named values."""
 
-    @property
-    def placeholder(self) -> str:
-        """What stands for such a value in the help."""
+    placeholder: str = ""  # of a value in help texts
+    description: str = ""
 
-    @property
-    def words(self) -> str:
-        """What such a value is, in a sentence."""
-
-    def read(self, text: str) -> Any:
-        """The value that was typed; ValueError where it is none."""
+    def parse(self, text: str) -> Any:
+        """Parse a value; raise ValueError if `text` is invalid."""
+        return float(text)
 
     def check(self, value: Any) -> Any:
-        """The value as conventions hold it; TypeError or ValueError where it is none."""
+        """Return the value as conventions store it; raise TypeError or ValueError if it is invalid."""
+        raise NotImplementedError
 
     def text(self, value: Any) -> str:
-        """What is typed for the value."""
+        """Return the text that parses to the value."""
+        return number_text(value)
 
 
-class Whole(Frozen):
-    """Whole numbers from `least` on."""
+class Integer(ValueType):
+    """Integers from `minimum` on."""
 
-    least: int = 0
+    minimum: int = 0
     placeholder: str = "LABEL"
 
-    @property
-    def words(self) -> str:
-        """What such a value is, in a sentence."""
-        return f"a whole number, at least {self.least}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "description", f"a whole number, at least {self.minimum}")
 
-    def read(self, text: str) -> int:
-        """The number that was typed."""
+    def parse(self, text: str) -> int:
+        """Parse an integer."""
         return int(text)
 
     def check(self, value: Any) -> int:
-        """The number as an int."""
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < self.least:
+        """Return the value as an int."""
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < self.minimum:
             raise ValueError
         return int(value)
 
-    def text(self, value: Any) -> str:
-        """The digits of the number."""
-        return str(value)
 
-
-class UnitNumber(Frozen):
+class UnitNumber(ValueType):
     """Numbers from 0 to 1."""
 
     placeholder: str = "0..1"
-    words: str = "a number from 0 to 1"
-
-    def read(self, text: str) -> float:
-        """The number that was typed."""
-        return float(text)
+    description: str = "a number from 0 to 1"
 
     def check(self, value: Any) -> float:
-        """The number as a float."""
+        """Return the value as a float."""
         if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 <= value <= 1:
             raise ValueError
         return float(value)
 
-    def text(self, value: Any) -> str:
-        """The shortest text of the number."""
-        return number_text(value)
 
-
-class GainTable(Frozen):
+class GainTable(ValueType):
     """A gain for each label from 0 on."""
 
     placeholder: str = "TABLE"
-    words: str = "a table like 0,1,3,7 that starts with 0 and has no negative gain"
+    description: str = "a table like 0,1,3,7 that starts with 0 and has only gains of 0 or more"
 
-    def read(self, text: str) -> tuple[float, ...]:
-        """The table that was typed."""
+    def parse(self, text: str) -> tuple[float, ...]:
+        """Parse gains separated by commas."""
         return tuple(float(gain) for gain in text.split(","))
 
     def check(self, value: Any) -> tuple[float, ...]:
-        """A table of any sequence as a tuple of floats, so that conventions compare and hash by value."""
+        """Return the gains as a tuple of floats, so that conventions compare and hash by value."""
         table = tuple(float(gain) for gain in value)
         if not table or table[0] != 0 or not all(np.isfinite(gain) and gain >= 0 for gain in table):
             raise ValueError
         return table
 
     def text(self, value: Any) -> str:
-        """The gains with commas between them."""
+        """Return the gains separated by commas."""
         return ",".join(map(number_text, value))
 
 
-class Axis(Frozen):
-    """What one axis is called, what it decides, and the values it can have."""
+class Axis(FrozenRecord):
+    """The name, description and values of one axis."""
 
-    words: str  # what it is called in a sentence
-    decides: str
-    named: Mapping[str, Any]  # what is typed → the value
-    free: Form | None = None  # values besides the named ones
+    label: str  # in sentences
+    description: str
+    values: Mapping[str, Any]  # text that a user types → value
+    value_type: ValueType | None = None  # values besides the named ones
     stage: Stage = "measure"
-    heading: str = ""  # of its column where tools stand side by side; empty: it has none there
-    arguments: tuple[str, ...] = ()  # what it is called inside a measure's brackets, besides its name
+    heading: str = ""  # column heading where tools are compared; empty: no column
+    arguments: tuple[str, ...] = ()  # names inside a measure's brackets, besides the axis's own
     name: str = ""  # of the field that declares it
-    called: str = ""  # its flag, where its name is that of another one already
 
     @property
-    def everywhere(self) -> bool:
-        """Whether it bears on every measure, and not only on the kinds that name it."""
+    def affects_all_measures(self) -> bool:
+        """Whether the axis affects every measure, not only the measures that name it."""
         return self.stage in ("rank", "value")
 
     @property
     def flag(self) -> str:
-        """Its flag on the command line."""
-        return f"--{(self.called or self.name).replace('_', '-')}"
+        """The option on the command line."""
+        return f"--{self.name.replace('_', '-')}"
 
     @property
     def placeholder(self) -> str:
-        """What the help shows for a value: `label|exp2|TABLE`."""
-        return "|".join([*self.named, *([self.free.placeholder] if self.free else [])])
+        """The placeholder of a value in help texts, such as ``label|exp2|TABLE``."""
+        return "|".join([*self.values, *([self.value_type.placeholder] if self.value_type else [])])
 
     def parse(self, text: str) -> Any:
-        """The value from what a user typed."""
-        if text in self.named:
-            return self.named[text]
-        if self.free is not None:
+        """Return the value that `text` stands for."""
+        if text in self.values:
+            return self.values[text]
+        if self.value_type is not None:
             try:
-                return self.free.check(self.free.read(text))
+                return self.value_type.check(self.value_type.parse(text))
             except (TypeError, ValueError):
                 pass
-        raise ConventionError(f"{self.name} is {self._choices(self.named)}, not {text!r}")
+        raise ConventionError(f"{self.name} is {self._choices(self.values)}, not {text!r}")
 
     def check(self, value: Any) -> Any:
-        """The value as conventions hold it, or one sentence that says what the axis can be."""
-        for known in self.named.values():
-            if isinstance(value, type(known)) and value == known:
-                return known
-        if self.free is not None:
+        """Return the value as conventions store it; raise ConventionError if it is invalid."""
+        for valid in self.values.values():
+            if isinstance(value, type(valid)) and value == valid:
+                return valid
+        if self.value_type is not None:
             try:
-                return self.free.check(value)
+                return self.value_type.check(value)
             except (TypeError, ValueError):
                 pass
         # A program passes None or False where a person types a word.
-        named = [text if known == text else f"{known} ({text})" for text, known in self.named.items()]
-        raise ConventionError(f"{self.name} is {self._choices(named)}, not {value!r}")
+        choices = [text if valid == text else f"{valid} ({text})" for text, valid in self.values.items()]
+        raise ConventionError(f"{self.name} is {self._choices(choices)}, not {value!r}")
 
     def text(self, value: Any) -> str:
-        """What a user types for a value: the other direction of `parse`."""
-        for text, known in self.named.items():
-            if isinstance(value, type(known)) and value == known:
+        """Return the text that `parse` turns into the value."""
+        for text, valid in self.values.items():
+            if isinstance(value, type(valid)) and value == valid:
                 return text
-        return self.free.text(value) if self.free is not None else str(value)
+        return self.value_type.text(value) if self.value_type is not None else str(value)
 
-    def _choices(self, named: Iterable[str]) -> str:
-        listed = ", ".join(named)
-        if self.free is None:
-            return f"one of {listed}"
-        return f"{listed} or {self.free.words}" if listed else self.free.words
+    def _choices(self, texts: Iterable[str]) -> str:
+        choices = ", ".join(texts)
+        if self.value_type is None:
+            return f"one of {choices}"
+        return f"{choices} or {self.value_type.description}" if choices else self.value_type.description
 
 
 def axis(
     default: Any,
-    words: str,
-    decides: str,
-    named: Iterable[str] | Mapping[str, Any] = (),
-    free: Form | None = None,
+    label: str,
+    description: str,
+    values: Iterable[str] | Mapping[str, Any] = (),
+    value_type: ValueType | None = None,
     *,
     stage: Stage = "measure",
     heading: str = "",
     arguments: tuple[str, ...] = (),
-    called: str = "",
 ) -> Any:
-    """A field of a convention that declares its axis; named values are their own text, or a mapping from it."""
-    typed = named if isinstance(named, Mapping) else {text: text for text in named}
-    declared = Axis(words, decides, typed, free, stage, heading, arguments, called=called)
+    """Declare an axis as a field of a convention; `values` lists named values or maps text to value."""
+    by_text = values if isinstance(values, Mapping) else {text: text for text in values}
+    declared = Axis(label, description, by_text, value_type, stage, heading, arguments)
     return field(default=default, metadata={"axis": declared})
 
 
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number.
+    """Return the shortest text that parses to the same number.
 
     >>> number_text(0.5), number_text(2.0), number_text(0.1 + 0.2)
     ('0.5', '2', '0.30000000000000004')

@@ -1,95 +1,107 @@
-"""How much could documents that nobody judged change: the value of a run, and who is better of two?
+"""Bound a measure over all labels that unjudged documents could have.
 
-`bounds` gives the least and the greatest value over all labels that the unjudged documents of the runs could have, per
-query and for the mean; for two runs those of the difference, with one label for a document that both have. Queries
-are independent, so that the mean of the bounds is the bound of the mean. `Bounds.judge_next` lists the documents that
-carry most of the width: those to judge first.
+`bounds` gives the lowest and the highest value of a run, or of the difference of two runs, per query and for the mean.
+A document in both runs has the same label in both. Queries are independent, so the mean of the bounds is the bound of
+the mean. `Bounds.judge_next` lists the documents whose labels narrow the bounds most.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from pippin.data.dataset import Dataset
-from pippin.data.load import as_judged, as_scored
-from pippin.data.trec import Run
+from pippin.data.inputs import coerce_judgements, coerce_scores
+from pippin.data.qrels import Qrels, Run
+from pippin.display import Displayable, rows_to_columns
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import check_axes
-from pippin.evaluation.extremes import Extremes, extremes
-from pippin.evaluation.holes import F64, Query, queries_of
-from pippin.evaluation.notation import text_of
-from pippin.evaluation.ranking import as_judgements
+from pippin.evaluation.evaluate import check_measures
+from pippin.evaluation.measures.notation import texts_of
+from pippin.evaluation.rank import to_qrels
 from pippin.evaluation.tools import TOOLS, Tool
-from pippin.shown import Shown, in_columns
+from pippin.evaluation.unjudged import F64, Extremes, Query, extremes, queries_of
 
 
 @dataclass(frozen=True)
-class ToJudge:
-    """A document to judge: its query, and how much of the query's width its label carries."""
+class JudgingCandidate:
+    """An unjudged document and how much its label narrows the bounds of its query."""
 
     query: str
     document: str
-    carries: float
+    width: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bounds(Shown):
-    """The least and the greatest value of a measure over the labels that unjudged documents could have."""
+class Bounds(Displayable):
+    """The lowest and highest value of a measure over the labels that unjudged documents could have.
+
+    Attributes
+    ----------
+    measure, tool : str
+        What was computed.
+    names : tuple of str
+        One run, or two for their difference.
+    value, low, high : float
+        Mean with unjudged documents as not relevant, and its bounds.
+    values, lows, highs : ndarray of shape (n_queries,)
+        The same per query.
+    """
 
     measure: str
     tool: str
-    names: tuple[str, ...]  # of one run, or of the two whose difference it is
+    names: tuple[str, ...]
     queries: tuple[Query, ...]
-    found: tuple[Extremes, ...]
-    values: F64  # with unjudged documents as not relevant
+    extremes: tuple[Extremes, ...]
+    values: F64
 
     @property
     def query_ids(self) -> tuple[str, ...]:
-        """The queries that count."""
+        """Ids of the evaluated queries."""
         return tuple(query.name for query in self.queries)
 
     @cached_property
     def lows(self) -> F64:
-        """The least value by query."""
-        return np.array([one.low for one in self.found])
+        """Lowest value per query."""
+        return np.array([extreme.low for extreme in self.extremes])
 
     @cached_property
     def highs(self) -> F64:
-        """The greatest value by query."""
-        return np.array([one.high for one in self.found])
+        """Highest value per query."""
+        return np.array([extreme.high for extreme in self.extremes])
 
     @cached_property
     def value(self) -> float:
-        """The mean with unjudged documents as not relevant."""
+        """Mean with unjudged documents as not relevant."""
         return _mean(self.values)
 
     @cached_property
     def low(self) -> float:
-        """The least mean."""
+        """Lowest mean."""
         return _mean(self.lows)
 
     @cached_property
     def high(self) -> float:
-        """The greatest mean."""
+        """Highest mean."""
         return _mean(self.highs)
 
     @property
     def exact(self) -> bool:
-        """Whether the bounds are reached; else they hold and may be too wide."""
-        return all(one.exact for one in self.found)
+        """Whether labels exist that reach the bounds; otherwise the bounds hold but may be too wide."""
+        return all(extreme.exact for extreme in self.extremes)
 
     @property
-    def holes(self) -> int:
-        """How many documents have no label."""
-        return sum(query.holes for query in self.queries)
+    def n_unjudged(self) -> int:
+        """Number of unjudged documents."""
+        return sum(query.n_unjudged for query in self.queries)
 
     @property
     def residuals(self) -> F64 | None:
-        """RBP's residual by query: the width, and p^n for what a longer list could have added."""
+        """RBP's residual per query: the width, plus p^n for what a longer list could add; None for other measures."""
         if len(self.names) == 2 or self.queries[0].measure.kind != "RBP" or self.queries[0].measure.cutoff:
             return None
         p = self.queries[0].measure.parameter("p")
@@ -98,36 +110,50 @@ class Bounds(Shown):
 
     @property
     def verdict(self) -> str:
-        """What the bounds say, in a sentence."""
+        """The bounds in one sentence."""
+        unjudged = f"{self.n_unjudged:,} unjudged documents"
         span = f"between {self.low:.4f} and {self.high:.4f}"
         if len(self.names) == 1:
-            return f"{self.measure} of {self.names[0]} lies {span}, whatever the {self.holes:,} unjudged documents are."
+            return f"{self.measure} of {self.names[0]} lies {span}, whatever the {unjudged} are."
         first, second = self.names
         if self.low > 0 or self.high < 0:
             winner = first if self.low > 0 else second
-            return f"{winner} is better whatever the {self.holes:,} unjudged documents are: the difference lies {span}."
+            return f"{winner} is better whatever the {unjudged} are: the difference lies {span}."
         if self.low == self.high == 0:
             return f"{first} and {second} are equal whatever the unjudged documents are."
-        return f"The {self.holes:,} unjudged documents could decide for either: {first} less {second} lies {span}."
+        return f"The {unjudged} could decide for either: {first} − {second} lies {span}."
 
-    def judge_next(self, count: int) -> list[ToJudge]:
-        """The documents that carry most of the width, most first.
+    def judge_next(self, count: int) -> list[JudgingCandidate]:
+        """Return the documents whose labels narrow the bounds most, in descending order.
 
-        A document carries what its label alone takes from both ends: how far the greatest value falls when the
-        document gets its label of the least, and the least rises when it gets that of the greatest.
+        A document's width is what its label alone takes from both ends: how far the highest value falls when the
+        document gets its label of the lowest, plus how far the lowest rises when it gets that of the highest.
+
+        Parameters
+        ----------
+        count : int
+            Maximum number of documents.
+
+        Returns
+        -------
+        list of JudgingCandidate
         """
         if count < 1:
             return []
-        carried = [one for query, ends in zip(self.queries, self.found, strict=True) for one in _carried(query, ends)]
-        return sorted(carried, key=lambda one: -one.carries)[:count]
+        candidates = [
+            candidate
+            for query, extremes in zip(self.queries, self.extremes, strict=True)
+            for candidate in _judging_candidates(query, extremes)
+        ]
+        return sorted(candidates, key=lambda candidate: -candidate.width)[:count]
 
     def to_dict(self) -> dict[str, Any]:
-        """A row per query: query, unjudged documents, value, low, high, exact."""
+        """Return a row per query: query, unjudged documents, value, low, high, exact."""
         rows = [
-            (query.name, query.holes, float(value), one.low, one.high, one.exact)
-            for query, value, one in zip(self.queries, self.values, self.found, strict=True)
+            (query.name, query.n_unjudged, float(value), extreme.low, extreme.high, extreme.exact)
+            for query, value, extreme in zip(self.queries, self.values, self.extremes, strict=True)
         ]
-        return in_columns(rows, "query", "unjudged", "value", "low", "high", "exact")
+        return rows_to_columns(rows, "query", "unjudged", "value", "low", "high", "exact")
 
 
 def _mean(values: F64) -> float:
@@ -135,76 +161,132 @@ def _mean(values: F64) -> float:
     return float(np.cumsum(counted)[-1] / len(counted)) if len(counted) else float("nan")
 
 
-def _carried(query: Query, ends: Extremes) -> list[ToJudge]:
-    """What each open document carries whose label differs between the two ends."""
-    differ = np.flatnonzero((ends.least != ends.most)[: query.holes])  # what no run has cannot be listed
+def _judging_candidates(query: Query, extremes: Extremes) -> list[JudgingCandidate]:
+    """Return the unjudged documents whose label differs between the two extremes."""
+    low, high = extremes.low_labels, extremes.high_labels
+    differ = np.flatnonzero((low != high)[: query.n_unjudged])  # documents outside the runs have no id
     if not len(differ):
         return []
-    down, up = (np.tile(labels, (len(differ) + 1, 1)) for labels in (ends.most, ends.least))
+    lowered, raised = (np.tile(labels, (len(differ) + 1, 1)) for labels in (high, low))
     rows = np.arange(len(differ))
-    down[rows, differ], up[rows, differ] = ends.least[differ], ends.most[differ]
-    from_most, from_least = query.value(down), query.value(up)
-    carries = (from_most[-1] - from_most[:-1]) + (from_least[:-1] - from_least[-1])
-    return [ToJudge(query.name, query.open[i], max(0.0, float(c))) for i, c in zip(differ, carries, strict=True)]
+    lowered[rows, differ], raised[rows, differ] = low[differ], high[differ]
+    from_high, from_low = query.value(lowered), query.value(raised)
+    widths = np.maximum(0.0, (from_high[-1] - from_high[:-1]) + (from_low[:-1] - from_low[-1]))
+    return [
+        JudgingCandidate(query.name, query.unjudged[i], width)
+        for i, width in zip(differ.tolist(), widths.tolist(), strict=True)
+    ]
 
 
-def _run(scored: Any, judged: Any, merge_queries: bool) -> Run:
-    run = as_scored(scored, judged, merge_queries=merge_queries)
-    if not isinstance(run, Run):
-        raise DataError("bounds are for a run and judgements of some of it; of a data set every document is judged")
-    return run
+def _read_run(run: Any, judged: Any, merge_queries: bool) -> Run:
+    data = coerce_scores(run, judged, merge_queries=merge_queries)
+    if not isinstance(data, Run):
+        raise DataError("bounds need a run and qrels: every document of a data set is judged")
+    return data
 
 
+@overload
 def bounds(
-    judged: Any,
-    scored: Any,
-    other: Any = None,
+    qrels: Any, run: Any, second_run: Any = ..., *, measure: list[str], tool: str | Tool = ...,
+    max_label: int | None = ..., depth: int | None = ..., extra_relevant: int = ..., merge_queries: bool = ...,
+    **axes: Any,
+) -> list[Bounds]: ...  # fmt: skip
+@overload
+def bounds(
+    qrels: Any, run: Any, second_run: Any = ..., *, measure: Any = ..., tool: str | Tool = ...,
+    max_label: int | None = ..., depth: int | None = ..., extra_relevant: int = ..., merge_queries: bool = ...,
+    **axes: Any,
+) -> Bounds: ...  # fmt: skip
+def bounds(
+    qrels: Any,
+    run: Any,
+    second_run: Any = None,
     *,
     measure: Any = "NDCG@10",
     tool: str | Tool = "official",
-    largest: int | None = None,
+    max_label: int | None = None,
     depth: int | None = None,
-    beyond: int = 0,
+    extra_relevant: int = 0,
     merge_queries: bool = False,
     **axes: Any,
-) -> Bounds:
-    """The least and the greatest value that unjudged documents leave open, of a run or of a difference of two.
+) -> Bounds | list[Bounds]:
+    """Bound a measure, or the difference of two runs, over all labels that unjudged documents could have.
 
-    judged        judgements, as in `evaluate`
-    scored, other a run, and where the difference is asked for a second one
-    measure       AP, DCG, ERR, NDCG, P, RBP or RR, in any notation
-    tool, axes    the convention, as in `evaluate`
-    largest       the top of the scale of labels; the largest label of the judgements unless it is given
-    depth         only unjudged documents among the first so many of a run may be relevant; all may unless it is given
-    beyond        how many documents of each query that no run has, and nobody judged, may be relevant, too
+    Parameters
+    ----------
+    qrels : as in `evaluate`
+        The known labels.
+    run : as in `evaluate`
+        The run to evaluate.
+    second_run : run, optional
+        Bound the difference `run` − `second_run` instead.
+    measure : str or list, default "NDCG@10"
+        AP, DCG, ERR, NDCG, P, RBP or RR, in any notation; a list gives a list of bounds.
+    tool : str or Tool, default "official"
+        The tool whose rules apply.
+    max_label : int, optional
+        Highest label of an unjudged document; by default the highest in the judgements.
+    depth : int, optional
+        Only unjudged documents among the first `depth` of a run may be relevant; by default all.
+    extra_relevant : int, default 0
+        Number of further documents per query, in no run and unjudged, that may be relevant.
+    merge_queries : bool, default False
+        As in `evaluate`.
+    **axes
+        Choices of a convention on top of the tool's.
 
-    >>> found = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0, "y": 1.0}}, measure="RR")
-    >>> found.low, found.value, found.high
+    Returns
+    -------
+    Bounds or list of Bounds
+        A list if `measure` is a list.
+
+    Raises
+    ------
+    ConventionError
+        If the measure or an axis of the convention has no known bounds.
+
+    Examples
+    --------
+    >>> result = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0, "y": 1.0}}, measure="RR")
+    >>> result.low, result.value, result.high
     (0.5, 0.5, 1.0)
-    >>> [one.document for one in found.judge_next(5)]
+    >>> [candidate.document for candidate in result.judge_next(5)]
     ['x']
     """
     check_axes(axes, bounds)
-    data = as_judged(judged, merge_queries=merge_queries)
-    runs = [_run(one, data, merge_queries) for one in (scored, other) if one is not None]
-    judgements = as_judgements(data) if isinstance(data, Dataset) else data
-    one = TOOLS[tool] if isinstance(tool, str) else tool
-    text = text_of(measure)
-    asked = one.measure(text)
-    convention = one.convention_for(asked, **axes)
     if depth is not None and depth < 1:
-        raise ConventionError(f"depth is a number of documents from 1 on, not {depth}")
-    if beyond < 0:
-        raise ConventionError(f"beyond is a number of documents from 0 on, not {beyond}")
-    top = max(convention.relevant_at, convention.gain_at, int(judgements.labels.max(initial=0)))
-    if largest is not None and largest < convention.relevant_at:
-        raise ConventionError(f"the largest label of a document is at least {convention.relevant_at}, not {largest}")
-    queries = tuple(queries_of(judgements, runs, asked, convention, largest or top, depth, beyond))
+        raise ConventionError(f"depth must be at least 1, got {depth}")
+    if extra_relevant < 0:
+        raise ConventionError(f"extra_relevant must be at least 0, got {extra_relevant}")
+    rules = TOOLS[tool] if isinstance(tool, str) else tool
+    texts = texts_of(measure)
+    check_measures(texts, [rules])
+    data = coerce_judgements(qrels, merge_queries=merge_queries)
+    runs = [_read_run(each, data, merge_queries) for each in (run, second_run) if each is not None]
+    judgements = to_qrels(data) if isinstance(data, Dataset) else data
+    results = [_bound(judgements, runs, text, rules, max_label, depth, extra_relevant, axes) for text in texts]
+    return results if isinstance(measure, (list, tuple)) else results[0]
+
+
+def _bound(
+    judgements: Qrels,
+    runs: Sequence[Run],
+    text: str,
+    tool: Tool,
+    max_label: int | None,
+    depth: int | None,
+    extra_relevant: int,
+    axes: Mapping[str, Any],
+) -> Bounds:
+    """Bound one measure."""
+    measure = tool.measure(text)
+    convention = tool.convention_for(measure, **axes)
+    if max_label is not None and max_label < convention.relevance_threshold:
+        raise ConventionError(f"max_label must be at least {convention.relevance_threshold}, got {max_label}")
+    highest = max(convention.relevance_threshold, convention.gain_threshold, int(judgements.labels.max(initial=0)))
+    queries = tuple(queries_of(judgements, runs, measure, convention, max_label or highest, depth, extra_relevant))
     if not queries:
-        raise DataError(f"{judgements.name} and {runs[0].name} have no query that counts")
-    values = np.array([float(query.value(query.none)[0]) for query in queries])
+        raise DataError(f"{judgements.name} and {runs[0].name} have no query to evaluate in common")
+    values = np.array([float(query.value(query.all_irrelevant)[0]) for query in queries])
     names = tuple(run.name for run in runs)
-    return Bounds(text, one.name, names, queries, tuple(extremes(query) for query in queries), values)
-
-
-__all__ = ["Bounds", "ToJudge", "bounds"]
+    return Bounds(text, tool.name, names, queries, tuple(extremes(query) for query in queries), values)

@@ -1,8 +1,8 @@
-"""Many systems, every tool: who wins, is it more than chance, and would another tool say so?
+"""Compare systems under every tool, with significance tests.
 
-A `Board` is what one tool says of all systems under one measure, with a significance test over every pair. The boards
-of several tools make a `Comparison`: for each pair a verdict over all tools, where a verdict flips the choice that
-flips it, and the rank correlation between the tools' leaderboards.
+A `ToolLeaderboard` holds one tool's values of all systems under one measure, with a significance test of every pair.
+The leaderboards of several tools make a `Comparison`: a verdict per pair over all tools, the axis that causes each
+flip, and the rank correlation between the tools' leaderboards.
 """
 
 from __future__ import annotations
@@ -14,36 +14,37 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-import numpy as np
-
-from pippin.data.load import as_judged, as_scored
+from pippin.data.inputs import coerce_judgements, coerce_scores
+from pippin.data.matrix import read_matrix
+from pippin.display import Plottable, rows_to_columns
+from pippin.display.terminal import progress
 from pippin.errors import DataError
 from pippin.evaluation.convention import AXES, check_axes
-from pippin.evaluation.corrections import CORRECTIONS
-from pippin.evaluation.correlation import correlate
-from pippin.evaluation.evaluate import Rankings, evaluate_rankings
-from pippin.evaluation.notation import text_of
+from pippin.evaluation.correlation import correlate_vectors
+from pippin.evaluation.evaluate import check_measures, name_systems
+from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
+from pippin.evaluation.measures.notation import texts_of
+from pippin.evaluation.paired_tests import CORRECTIONS, TESTS
 from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
-from pippin.evaluation.significance import TESTS, MeanInterval, TestedPairs, compare_systems, system_intervals
-from pippin.evaluation.tools import Several, Tool, chosen, is_one, said_by
+from pippin.evaluation.significance import MeanInterval, PairwiseTests, compare_systems, system_intervals
+from pippin.evaluation.tools import Tool, ToolSelection, names_only_groups, resolve_tools, run_tools
 from pippin.evaluation.value_table import Missing, Undefined, ValueTable
-from pippin.shown import Drawn, in_columns
 
 Step = Callable[[str], None]
 EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
 
 
 @dataclass(frozen=True)
-class TestPlan:
+class TestSettings:
     """How differences are tested."""
 
     test: str = "t"
     correction: str = "holm"
     baseline: str | None = None
     alpha: float = 0.05
-    samples: int | None = None
+    resamples: int | None = None
     seed: int = 0
     missing: Missing = "error"
     interval: Any = "bca"
@@ -51,13 +52,13 @@ class TestPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
+class ToolLeaderboard:
     """One tool's word on all systems under one measure."""
 
     name: str  # of the tool, or of the matrix
     measure: str
     table: ValueTable
-    tested: TestedPairs
+    tests: PairwiseTests
     means: Mapping[str, float]
     ties: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # system → (worst, best) order of ties
 
@@ -76,7 +77,7 @@ class Board:
 
     def significant(self, a: str, b: str) -> bool:
         """Whether the difference is significant after correction (False where the pair was not tested)."""
-        return (a, b) in self.tested.differing
+        return (a, b) in self.tests.significant_names
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class Verdict:
 
     a: str
     b: str
-    for_a: tuple[str, ...]  # tools under which a is ahead
-    for_b: tuple[str, ...]
+    tools_preferring_a: tuple[str, ...]  # tools under which a is ahead
+    tools_preferring_b: tuple[str, ...]
     equal: tuple[str, ...]
     significant: tuple[str, ...]  # tools under which the difference is significant
     causes: tuple[tuple[str, str, float], ...] = ()  # (tool, choice, how far it moves a − b) for every tool that flips
@@ -94,21 +95,21 @@ class Verdict:
     @property
     def flips(self) -> bool:
         """Whether tools disagree about the winner."""
-        return bool(self.for_a and self.for_b)
+        return bool(self.tools_preferring_a and self.tools_preferring_b)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Drawn):
+class Comparison(Plottable):
     """Boards of several tools for one measure."""
 
     measure: str
-    boards: tuple[Board, ...]
+    boards: tuple[ToolLeaderboard, ...]
     intervals: tuple[MeanInterval, ...]  # of the first board
     verdicts: tuple[Verdict, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)  # tools that cannot say anything here, and why
 
     @property
-    def first(self) -> Board:
+    def first(self) -> ToolLeaderboard:
         """The board that orders the tables."""
         return self.boards[0]
 
@@ -125,15 +126,14 @@ class Comparison(Drawn):
             for place, system in enumerate(board.order(), 1):
                 bounds = intervals[system] if board is self.first and system in intervals else (math.nan, math.nan)
                 rows.append((self.measure, board.name, place, system, board.means[system], *bounds))
-        return in_columns(rows, "measure", "tool", "place", "system", "mean", "low", "high")
+        return rows_to_columns(rows, "measure", "tool", "place", "system", "mean", "low", "high")
 
     def agreement(self, coefficient: str) -> list[list[float]]:
         """Rank correlation between the leaderboards of every two tools."""
         columns = [tuple(b.means[s] for s in self.first.means) for b in self.boards]
         # Many tools agree to the last bit, so that few pairs of columns differ.
         known = {
-            (x, y): correlate(np.array(x), np.array(y), coefficient, top="high").value
-            for x, y in product(dict.fromkeys(columns), repeat=2)
+            (x, y): correlate_vectors(x, y, coefficient).value for x, y in product(dict.fromkeys(columns), repeat=2)
         }
         return [[known[x, y] for y in columns] for x in columns]
 
@@ -142,10 +142,12 @@ class Comparison(Drawn):
         pairs, boards = len(self.verdicts), len(self.boards)
         best = self.first.order()[0]
         if boards == 1:
-            proven = sum(bool(v.significant) for v in self.verdicts)
+            if self.verdicts and all(v.equal for v in self.verdicts):
+                return f"No difference: every system has the mean {self.first.means[best]:.4f}."
+            proven, tested = sum(bool(v.significant) for v in self.verdicts), len(self.first.tests.pairs)
             return (
-                f"{best} leads with {self.first.means[best]:.4f}; {proven} of {pairs} differences are significant "
-                f"({self.first.tested.method}, {self.first.tested.correction})."
+                f"{best} leads with {self.first.means[best]:.4f}; {proven} of {tested} differences are significant "
+                f"({self.first.tests.method}, {self.first.tests.correction})."
             )
         everywhere = all(b.order()[0] == best for b in self.boards)
         winners = sorted({b.order()[0] for b in self.boards})
@@ -176,136 +178,178 @@ class Comparison(Drawn):
         return [f"Left out: {', '.join(tools)} ({why})" for why, tools in reasons.items()]
 
 
+@overload
 def compare(
-    judged: Any,
+    qrels: Any, systems: Mapping[str, Any] | Sequence[Any] | None, measure: list[str],
+    tool: str | Tool | ToolSelection = ..., **settings: Any,
+) -> list[Comparison]: ...  # fmt: skip
+@overload
+def compare(
+    qrels: Any, systems: Mapping[str, Any] | Sequence[Any] | None = ..., measure: Any = ...,
+    tool: str | Tool | ToolSelection = ..., **settings: Any,
+) -> Comparison: ...  # fmt: skip
+def compare(
+    qrels: Any,
     systems: Mapping[str, Any] | Sequence[Any] | None = None,
     measure: Any = "NDCG@10",
-    tool: str | Tool | Several = "classic",
+    tool: str | Tool | ToolSelection = "classic",
     *,
     baseline: str | None = None,
     test: str = "t",
     correction: str = "holm",
     alpha: float = 0.05,
-    samples: int | None = None,
+    resamples: int | None = None,
     seed: int = 0,
     missing: Missing = "error",
     qid: Any = None,
     group: Any = None,
     merge_queries: bool = False,
-    step: Step = lambda _: None,
+    verbose: bool = False,
     **axes: Any,
-) -> Comparison:
-    """Compare systems under one measure: who wins, is it more than chance, and would another tool say so?
+) -> Comparison | list[Comparison]:
+    """Compare systems: find the better one, test the difference for significance, and compare the verdicts of tools.
 
-    judged      as in `evaluate`; or, without systems, their values: system → query → value, or a `ValueTable`
-    systems     the scores or run of each system by its name, or a list of them (files are called by their names)
-    measure     one, in any notation
-    tool        one, several, or all; the first orders the tables
-    baseline    test every system against this one only
-    test        any of `significance.TESTS`: t, wilcoxon, sign, randomization, bootstrap, tukey …
-    correction  any of `corrections.CORRECTIONS`, over the family of all pairs
-    missing     a query that some system lacks: an error, "drop", or a value to count
-    step        called with a word whenever a part of the work is done
+    Parameters
+    ----------
+    qrels : as in `evaluate`, or the values of the systems
+        Qrels; or, without `systems`, a dict system → query → value, a `ValueTable`, or a file (CSV, Parquet)
+        with a column per system and a row per query.
+    systems : dict or list, optional
+        Scores or run of each system by name, or a list; files are named after their file names.
+    measure : str or list, default "NDCG@10"
+        One measure, or a list, which gives a list of comparisons.
+    tool : str, Tool or list, default "classic"
+        The first tool orders the tables. Of a group, tools that cannot evaluate are left out.
+    baseline : str, optional
+        Test every system against this one only.
+    test : str, default "t"
+        A significance test: t, wilcoxon, sign, randomization, bootstrap, tukey and others.
+    correction : str, default "holm"
+        Correction for multiple tests.
+    alpha : float, default 0.05
+        Significance level.
+    resamples : int, optional
+        Number of samples of tests that resample.
+    seed : int, default 0
+        Random seed.
+    missing : "error", "drop" or float, default "error"
+        What to do with a query that some system lacks: raise, drop it for all, or count this value.
+    qid, group, merge_queries
+        As in `evaluate`.
+    verbose : bool, default False
+        Show progress.
+    **axes
+        Choices of a convention on top of the tool's.
 
+    Returns
+    -------
+    Comparison or list of Comparison
+        A list where `measure` is a list.
+
+    Examples
+    --------
     >>> labels, qid = [1, 0, 1, 0, 1, 0], [1, 1, 2, 2, 3, 3]
-    >>> found = compare(labels, {"good": [2, 1, 2, 1, 2, 1], "bad": [1, 2, 1, 2, 2, 1]}, "RR", "official", qid=qid)
-    >>> found.first.order(), found.first.means["bad"]
+    >>> systems = {"good": [2, 1, 2, 1, 2, 1], "bad": [1, 2, 1, 2, 2, 1]}
+    >>> comparison = compare(labels, systems, "RR", "official", qid=qid)
+    >>> comparison.first.order(), comparison.first.means["bad"]
     (['good', 'bad'], 0.6666666666666666)
     """
     check_axes(axes, compare)
-    plan = TestPlan(test, correction, baseline, alpha, samples, seed, missing)
-    TESTS[test], CORRECTIONS[correction]  # an unknown name is found before anything is read
+    plan = TestSettings(test, correction, baseline, alpha, resamples, seed, missing)
+    TESTS[test], CORRECTIONS[correction]  # report an unknown name before anything is read
     if systems is None:
-        undefined: Undefined = "drop" if missing == "drop" else "error"
-        table = judged
-        if not isinstance(table, ValueTable):
-            table = ValueTable.from_systems(judged, missing=missing, undefined=undefined)
-        return compare_table(table, "values", plan)
-    asked, tools = text_of(measure), chosen(tool)
-    data = as_judged(judged, qid=qid, group=group, merge_queries=merge_queries)
+        return _compare_values(qrels, plan, verbose)
+    measures, tools = texts_of(measure), resolve_tools(tool)
+    check_measures(measures, tools)
+    data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
     rankings = {
-        name: Rankings(data, as_scored(scored, data, merge_queries=merge_queries))
-        for name, scored in named(systems).items()
+        name: RankingCache(data, coerce_scores(scored, data, merge_queries=merge_queries))
+        for name, scored in name_systems(systems).items()
     }
-    return compare_rankings(
-        rankings, asked, tools, plan, axes, step, leave_out=isinstance(tool, str) and not is_one(tool)
-    )
+    with progress(len(measures) * len(tools), "comparing", enabled=verbose) as bar:
+        comparisons = [
+            compare_rankings(rankings, text, tools, plan, axes, bar.step, leave_out=names_only_groups(tool))
+            for text in measures
+        ]
+    return comparisons if isinstance(measure, (list, tuple)) else comparisons[0]
 
 
-def named(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-    """Systems by name: their own, that of their file (with its folder where two are alike), or their number.
-
-    >>> list(named(["a/run.txt", "b/run.txt"])), list(named(["a/x.txt", "b/y.txt"])), list(named([[1.0], [2.0]]))
-    (['a/run.txt', 'b/run.txt'], ['x.txt', 'y.txt'], ['1', '2'])
-    """
-    if isinstance(systems, Mapping):
-        return {str(name): scored for name, scored in systems.items()}
-    texts = [os.fspath(s) if isinstance(s, (str, os.PathLike)) else None for s in systems]
-    short = [
-        str(getattr(scored, "name", None) or number) if text is None else Path(text).name
-        for number, (text, scored) in enumerate(zip(texts, systems, strict=True), 1)
-    ]
-    if len(set(short)) != len(short):
-        short = [name if text is None else text for name, text in zip(short, texts, strict=True)]
-    if len(set(short)) != len(short):
-        raise DataError("two systems have one name; give them as a dict, by name")
-    return dict(zip(short, systems, strict=True))
+def _compare_values(values: Any, plan: TestSettings, verbose: bool) -> Comparison:
+    """Compare systems by their values per query, from a file, a dict or a `ValueTable`."""
+    undefined: Undefined = "drop" if plan.missing == "drop" else "error"
+    name = "values"
+    if isinstance(values, (str, os.PathLike)):
+        matrix, name = read_matrix(os.fspath(values)), Path(values).stem
+        values = ValueTable.from_arrays(
+            matrix.values, systems=matrix.columns, query_ids=matrix.rows or None, undefined=undefined
+        )
+    elif not isinstance(values, ValueTable):
+        values = ValueTable.from_systems(values, missing=plan.missing, undefined=undefined)
+    with progress(1, "testing", enabled=verbose) as bar:
+        comparison = compare_table(values, name, plan)
+        bar.step()
+    return comparison
 
 
 def compare_rankings(
-    systems: Mapping[str, Rankings], measure: str, tools: Sequence[Tool], plan: TestPlan, overrides: Mapping[str, Any],
-    step: Step = lambda _: None, *, leave_out: bool = False,
+    systems: Mapping[str, RankingCache], measure: str, tools: Sequence[Tool], plan: TestSettings,
+    overrides: Mapping[str, Any], step: Step = lambda _: None, *, leave_out: bool = False,
 ) -> Comparison:  # fmt: skip
     """Compare systems under one measure as every tool would; `leave_out` those that cannot."""
     if len(systems) < 2:
         raise DataError("a comparison needs at least two systems")
-    boards: list[Board] = []
+    boards: list[ToolLeaderboard] = []
 
     def say(tool: Tool) -> Tool:
         boards.append(_board(systems, measure, tool, plan, overrides, ties=not boards))
         step(tool.name)
         return tool
 
-    said, left_out = said_by(tools, say, leave_out=leave_out)
+    said, left_out = run_tools(tools, say, leave_out=leave_out)
     verdicts = _verdicts(boards)
     if any(v.flips for v in verdicts) and not overrides:
         verdicts = _explain(verdicts, boards, systems, measure, list(said.values()), step)
     return Comparison(measure, tuple(boards), _intervals(boards[0].table, plan), tuple(verdicts), left_out)
 
 
-def compare_table(table: ValueTable, name: str, plan: TestPlan) -> Comparison:
+def compare_table(table: ValueTable, name: str, plan: TestSettings) -> Comparison:
     """Compare systems from a matrix of per-query values, without judgements and so without tools."""
-    return compare_boards([board_of(name, name, table, plan)], _intervals(table, plan))
+    return compare_leaderboards([make_leaderboard(name, name, table, plan)], _intervals(table, plan))
 
 
-def board_of(
-    name: str, measure: str, table: ValueTable, plan: TestPlan, means: Mapping[str, float] | None = None
-) -> Board:
+def make_leaderboard(
+    name: str, measure: str, table: ValueTable, plan: TestSettings, means: Mapping[str, float] | None = None
+) -> ToolLeaderboard:
     """A board from per-query values; `means` where they are not the plain means over queries."""
     plain = dict(zip(table.systems, table.means.tolist(), strict=True))
-    return Board(name, measure, table, tested_by(table, plan), plain if means is None else means)
+    return ToolLeaderboard(name, measure, table, test_pairs(table, plan), plain if means is None else means)
 
 
-def compare_boards(boards: Sequence[Board], intervals: Sequence[MeanInterval] = ()) -> Comparison:
+def compare_leaderboards(boards: Sequence[ToolLeaderboard], intervals: Sequence[MeanInterval] = ()) -> Comparison:
     """What boards of the same systems under one measure say together; the first orders the tables."""
     return Comparison(boards[0].measure, tuple(boards), tuple(intervals), tuple(_verdicts(boards)))
 
 
-def tested_by(table: ValueTable, plan: TestPlan) -> TestedPairs:
+def test_pairs(table: ValueTable, plan: TestSettings) -> PairwiseTests:
     """All pairs of a table of values, tested as a plan says."""
     return compare_systems(
-        table, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha, samples=plan.samples,
-        seed=plan.seed, power=plan.power,
+        table, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha,
+        resamples=plan.resamples, seed=plan.seed, power=plan.power,
     )  # fmt: skip
 
 
-def _intervals(table: ValueTable, plan: TestPlan) -> tuple[MeanInterval, ...]:
+def _intervals(table: ValueTable, plan: TestSettings) -> tuple[MeanInterval, ...]:
     return system_intervals(table, plan.interval, alpha=plan.alpha, seed=plan.seed)
 
 
 def _board(
-    systems: Mapping[str, Rankings], measure: str, tool: Tool, plan: TestPlan, overrides: Mapping[str, Any], ties: bool
-) -> Board:
+    systems: Mapping[str, RankingCache],
+    measure: str,
+    tool: Tool,
+    plan: TestSettings,
+    overrides: Mapping[str, Any],
+    ties: bool,
+) -> ToolLeaderboard:
     values, means, ranges = {}, {}, {}
     for name, rankings in systems.items():
         (column,) = evaluate_rankings(rankings, [measure], tool, overrides, name).columns
@@ -320,10 +364,10 @@ def _board(
         table = ValueTable.from_systems(values, missing=plan.missing, undefined="drop")
     except DataError as error:
         raise DataError(f"under {tool.name} the systems have different queries: {error}") from None
-    return Board(tool.name, measure, table, tested_by(table, plan), means, ranges)
+    return ToolLeaderboard(tool.name, measure, table, test_pairs(table, plan), means, ranges)
 
 
-def _verdicts(boards: Sequence[Board]) -> list[Verdict]:
+def _verdicts(boards: Sequence[ToolLeaderboard]) -> list[Verdict]:
     """One verdict per pair, the first board's leader first."""
     order = boards[0].order()
     verdicts = []
@@ -342,7 +386,7 @@ def _verdicts(boards: Sequence[Board]) -> list[Verdict]:
 
 
 def _explain(
-    verdicts: Sequence[Verdict], boards: Sequence[Board], systems: Mapping[str, Rankings], measure: str,
+    verdicts: Sequence[Verdict], boards: Sequence[ToolLeaderboard], systems: Mapping[str, RankingCache], measure: str,
     tools: Sequence[Tool], step: Step,
 ) -> list[Verdict]:  # fmt: skip
     """For every pair that flips, the choice that moves a − b most towards the other side, per dissenting tool."""
@@ -354,19 +398,19 @@ def _explain(
         if key not in known:
             known[key] = reconcile_rankings(systems[system], measure, by_name[source], by_name[target])
             step(f"why {target} differs on {system}")
-        return {share.axis: share.value for share in known[key].shares}
+        return {share.axis: share.value for share in known[key].contributions}
 
     explained = []
     for verdict in verdicts:
         if not verdict.flips:
             explained.append(verdict)
             continue
-        source = verdict.for_a[0]
+        source = verdict.tools_preferring_a[0]
         causes = []
-        for target in verdict.for_b:
+        for target in verdict.tools_preferring_b:
             of_a, of_b = shares(verdict.a, source, target), shares(verdict.b, source, target)
             moves = {axis: of_a.get(axis, 0.0) - of_b.get(axis, 0.0) for axis in {*of_a, *of_b}}
             axis = min(sorted(moves), key=moves.__getitem__)
-            causes.append((target, AXES[axis].words, moves[axis]))
+            causes.append((target, AXES[axis].label, moves[axis]))
         explained.append(replace(verdict, causes=tuple(causes)))
     return explained

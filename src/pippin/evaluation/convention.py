@@ -1,7 +1,7 @@
-"""A convention: the choices that make two tools give different numbers for one ranking, as a value.
+"""Define a convention: every choice on which evaluation tools differ, as a value.
 
-Every axis is independent. A tool is a named convention (`pippin.evaluation.tools`); measures and kernels see only the
-tables and flags that a convention comes down to. A combination without a meaning raises `ConventionError`.
+The axes are independent. A tool is a named convention (`pippin.evaluation.tools`); measures and kernels see only the
+tables and flags that follow from a convention. An invalid combination raises `ConventionError`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, UnknownName
-from pippin.evaluation.axis import Axis, GainTable, UnitNumber, Whole, axis
-from pippin.frozen import Chosen
+from pippin.evaluation.axis import Axis, GainTable, Integer, UnitNumber, axis
+from pippin.records import OptionsRecord
 
 _LARGEST_LABEL = 1 << 20
-SETTLED_TIES = ("input", "reversed", "id-descending", "id-ascending")  # whatever the labels are
-# As a sort leaves them that keeps no order among equals.
-UNSTABLE_TIES = (
+DETERMINISTIC_TIES = ("input", "reversed", "id-descending", "id-ascending")  # independent of labels
+# The order in which an unstable sort leaves equal scores.
+SORT_DEPENDENT_TIES = (
     "introsort", "introsort-by-label", "introsort-relevant-first", "introsort-twice", "topk", "topk-of-all", "argsort",
     "argsort-relevant-first", "argpartition-of-all", "ipnsort",
 )  # fmt: skip
@@ -30,34 +30,42 @@ UNSTABLE_TIES = (
 AVERAGES = (
     "queries", "or-zero", "weighted", "counted", "counted-or-none", "judged", "all-or-none", "judged-or-none", "batch",
 )  # fmt: skip
-PARTIAL_TIES = ("topk", "argpartition")  # how these begin asks for no more than the first documents
+PARTIAL_SORT_PREFIXES = ("topk", "argpartition")  # rules that sort only the first documents
 
 
-class Convention(Chosen):
-    """One value on every axis; the default is the textbook (`official`). To add an axis, add a field."""
+class Convention(OptionsRecord):
+    """A value for every axis; the defaults are the textbook definitions (`official`).
+
+    To add an axis, add a field. :data:`pippin.evaluation.convention.AXES` lists all axes with their values.
+
+    Examples
+    --------
+    >>> Convention(gain="label", empty=None)
+    Convention(gain='label', empty=None)
+    """
 
     gain: str | tuple[float, ...] = axis(
         "exp2",
         "gain",
-        "what a label is worth: the label, 2^label - 1, 1 where it gains at all, 2^(label - gain_at + 1) - 1, its "
-        "share of the largest label of the data, or a table",
+        "the gain of a label: the label, 2^label - 1, 1 for labels with a gain, 2^(label - gain_threshold + 1) - 1, "
+        "the label over the largest label of the data, or a table",
         ("label", "exp2", "binary", "exp2-from", "share"),
         GainTable(),
         heading="gain",
     )
-    top_label: int | None = axis(
+    max_valid_label: int | None = axis(
         None,
         "labels beyond the table",
         "labels above it count as 0, in gain and in relevance",
         {"none": None},
-        Whole(),
+        Integer(),
         stage="rank",
     )
-    gain_at: int = axis(1, "gain threshold", "labels below it gain nothing", free=Whole())
-    negative: str = axis(
+    gain_threshold: int = axis(1, "gain threshold", "labels below it gain nothing", value_type=Integer())
+    negative_labels: str = axis(
         "zero",
         "labels below 0",
-        "a label below 0: gains nothing, gains what it is in DCG and NDCG, or is no judgement at all",
+        "a label below 0: gains nothing, is its own gain in DCG and NDCG, or counts as unjudged",
         ("zero", "label", "unjudged"),
         stage="rank",
     )
@@ -68,108 +76,108 @@ class Convention(Chosen):
         ("log2", "letor", "reciprocal", "log10"),
         heading="discount",
     )
-    ideal: str = axis(
+    ideal_source: str = axis(
         "judged",
         "ideal",
         "the ideal ranking is made from the list or from all judged documents",
         ("list", "judged"),
         heading="ideal",
     )
-    ideal_cut: str = axis(
+    ideal_depth: str = axis(
         "cutoff",
         "depth of the ideal",
-        "how many documents of the ideal ranking count in NDCG@k: k, no more than the list has, or all",
+        "documents of the ideal ranking that count in NDCG@k: k, at most the length of the list, or all",
         ("cutoff", "list", "none"),
         heading="ideal cut",
     )
-    short: str = axis(
+    short_lists: str = axis(
         "keep",
         "short lists",
         "NDCG@k and DCG@k of a list of fewer than k documents",
         ("keep", "zero"),
         heading="short list",
     )
-    short_precision: str = axis(
+    precision_denominator: str = axis(
         "cutoff",
         "P@k of short lists",
-        "P@k of such a list: hits/k, hits/min(k, n), or 0",
+        "P@k of a list of n < k documents: hits/k, hits/n, or 0",
         ("cutoff", "list", "zero"),
         heading="P@k short",
     )
     empty: float | None = axis(
         0.0,
         "empty queries",
-        "value where nothing is relevant, or the query is left out",
+        "value of a query without a relevant document, or skip the query",
         {"skip": None},
         UnitNumber(),
         heading="empty",
     )
-    queries: str = axis(
+    query_selection: str = axis(
         "judged",
         "queries counted",
-        "which queries count: retrieved and judged, all judged, all judged with a relevant document (or for which "
+        "queries in the mean: retrieved and judged, all judged, all judged with a relevant document (or for which "
         "nothing was retrieved), all retrieved",
         ("both", "judged", "relevant", "relevant-or-lost", "run"),
         stage="rank",
         heading="queries",
     )
-    least: int = axis(
+    min_retrieved: int = axis(
         0,
         "shortest list that counts",
         "queries with fewer retrieved documents are left out",
-        free=Whole(placeholder="DOCUMENTS"),
+        value_type=Integer(placeholder="DOCUMENTS"),
         stage="rank",
     )
-    all_relevant: str = axis(
+    all_relevant_lists: str = axis(
         "keep",
-        "lists of relevant documents alone",
-        "whether a query counts whose list has no other than relevant documents",
+        "lists of relevant documents only",
+        "keep or drop a query whose list has only relevant documents",
         ("keep", "drop"),
         stage="rank",
     )
     ties: str = axis(
         "expected",
         "ties",
-        "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents that stand as given, "
-        "by label, or relevant ones first, or as it leaves them itself; topk: as PyTorch's topk leaves the first k; "
+        "the order of documents with equal scores; introsort: as GNU's std::sort leaves documents in input order, "
+        "by label, with relevant ones first, or sorted twice; topk: as PyTorch's topk leaves the first k; "
         "topk-of-all: the first k of all documents of the data, those without a score for the query last; argsort: as "
-        "NumPy's argsort leaves up to 256 documents that stand as given, or relevant ones first, backwards; "
-        "argpartition-of-all: as its argpartition leaves the last k of documents that stand as they first come in the "
-        "data; ipnsort: as Rust's unstable sort leaves them",
-        (*SETTLED_TIES, "expected", "best", "worst", "grouped", *UNSTABLE_TIES),
+        "NumPy's argsort leaves up to 256 documents in input order, or with relevant ones first, reversed; "
+        "argpartition-of-all: as its argpartition leaves the last k of documents in the order of their first "
+        "occurrence in the data; ipnsort: as Rust's unstable sort leaves them",
+        (*DETERMINISTIC_TIES, "expected", "best", "worst", "shared-rank", *SORT_DEPENDENT_TIES),
         stage="rank",
         heading="ties",
     )
-    ties_depth: int = axis(
+    partial_sort_depth: int = axis(
         0,
         "depth of a partial sort",
-        "how many documents topk or argpartition is asked for, 0 for all; a measure with a cutoff asks for no fewer; "
-        "introsort: how many a list has at least, filled up at its end",
-        free=Whole(placeholder="DOCUMENTS"),
+        "how many documents topk or argpartition selects, 0 for all; at least the cutoff of the measure; "
+        "introsort: minimum length of a list, padded at its end",
+        value_type=Integer(placeholder="DOCUMENTS"),
         stage="rank",
     )
-    ties_across: str = axis(
+    tie_scope: str = axis(
         "query",
-        "where ties end",
-        "whether a group of tied documents ends with its query, or runs on into the next of the run (RBP, expected)",
+        "scope of ties",
+        "a group of tied documents ends with its query, or continues into the next query of the run (RBP, expected)",
         ("query", "run"),
         stage="rank",
     )
-    topic_ids: str = axis(
+    query_id_format: str = axis(
         "given",
         "ids of queries",
-        "whether queries are called as they are, or, where all ids are numbers, without leading zeros",
+        "query ids as given or, if all are numbers, without leading zeros",
         ("given", "numbers"),
         stage="rank",
     )
-    order: str = axis(
+    list_order: str = axis(
         "score",
         "order of the list",
-        "documents stand by score, or as they were given, whatever their scores",
+        "documents in the order of their scores, or as given",
         ("score", "given"),
         stage="rank",
     )
-    precision: str = axis(
+    score_precision: str = axis(
         "float64",
         "score precision",
         "the precision in which scores are compared",
@@ -177,56 +185,55 @@ class Convention(Chosen):
         stage="rank",
         heading="scores",
     )
-    unjudged: str | int = axis(
+    unjudged_documents: str | int = axis(
         "zero",
         "unjudged documents",
-        "a document that nobody judged: is not relevant, is dropped from the list (condensed), or has this label",
+        "an unjudged document: is not relevant, is dropped from the list (condensed), or has this label",
         ("zero", "drop"),
-        Whole(),
+        Integer(),
         stage="rank",
-        called="unjudged_documents",
     )
-    own_document: str = axis(
+    self_retrieval: str = axis(
         "keep",
         "documents that are the query",
-        "a document whose id is the query's: stays in the list, or is dropped",
+        "keep or drop a document with the id of the query",
         ("keep", "drop"),
         stage="rank",
     )
     score_floor: str = axis(
         "none",
         "floor of scores",
-        "whether a document with a score of 0 or less counts as not relevant, or one below 0 is dropped from the list",
+        "none; zero: a document with a score of 0 or less is not relevant; drop: one with a score below 0 is dropped",
         ("none", "zero", "drop"),
         stage="rank",
     )
-    relevance: str = axis(
+    relevance_rule: str = axis(
         "fixed",
         "relevance by query",
-        "labels that count as 0: none, or those below the larger of half the query's largest and the 90th percentile "
-        "of its judged labels; or whatever was judged counts as 1",
+        "labels that count as 0: none, or those below the larger of half the query's largest label and the 90th "
+        "percentile of its judged labels; judged: every judged document counts as 1",
         ("fixed", "percentile", "judged"),
         stage="rank",
     )
-    missed: str = axis(
+    unretrieved_relevant: str = axis(
         "leave",
-        "relevant documents that were missed",
-        "a relevant document that the list lacks: is not in it, or stands behind it where the list has a relevant one",
+        "relevant documents that were not retrieved",
+        "a relevant document that is not in the list: leave it out, or append it to lists with a relevant document",
         ("leave", "append"),
         stage="rank",
     )
-    pool: str = axis(
+    pool_source: str = axis(
         "judged",
-        "documents that there are",
-        "what is known to be relevant: all that was judged, or what was judged and retrieved",
+        "judged documents that count",
+        "relevant documents: all judged ones, or those that were judged and retrieved",
         ("judged", "list"),
         stage="rank",
     )
-    relevant_at: int = axis(
+    relevance_threshold: int = axis(
         1,
         "relevance level",
-        "labels from here on are relevant",
-        free=Whole(1),
+        "the smallest relevant label",
+        value_type=Integer(minimum=1),
         heading="relevant",
         arguments=("rel", "min_rel"),
     )
@@ -239,7 +246,7 @@ class Convention(Chosen):
     ap_undefined: str = axis(
         "pool",
         "AP without hits above the cutoff",
-        "AP is undefined without a relevant document at all, or above the cutoff",
+        "AP is undefined without a relevant document in the pool, or above the cutoff",
         ("pool", "cutoff"),
     )
     recall_denominator: str = axis(
@@ -248,107 +255,109 @@ class Convention(Chosen):
         "recall divides by all relevant, or by min(R, k)",
         ("judged", "cutoff"),
     )
-    recall_cut: str = axis(
+    recall_level_rounding: str = axis(
         "up",
         "rounding of recall levels",
-        "how many relevant documents a recall level p stands for: p R rounded up, or to the nearest",
+        "number of relevant documents at recall level p: p R rounded up, or to the nearest",
         ("up", "nearest"),
     )
-    err_top: int | str = axis(
+    err_max_grade: int | str = axis(
         4,
         "ERR's top grade",
-        "ERR's top grade: fixed, the query's own, or labels are probabilities, or gains are",
+        "ERR's top grade: fixed, the query's own, or labels are probabilities, or gains are probabilities",
         ("query", "probability", "gain"),
-        Whole(),
+        Integer(),
     )
-    expectation: str = axis(
+    cwl_quantity: str = axis(
         "EU",
-        "what a user expects",
-        "of C/W/L's users: gain per document or in all, cost in both ways, depth, or what unjudged documents could add",
+        "quantity of C/W/L",
+        "expectation over C/W/L's users: gain per document or in total, cost per document or in total, depth, or the "
+        "residual of unjudged documents",
         ("EU", "ETU", "EC", "ETC", "ED", "ResEU", "ResETU", "ResED"),
         arguments=("of",),
     )
     confidence: str = axis(
         "max",
         "confidence in a query",
-        "nAUC's confidence: the largest score, the standard deviation of scores, or the first less the second",
+        "nAUC's confidence: the largest score, the standard deviation of scores, or the first score minus the second",
         ("max", "std", "diff1"),
         stage="mean",
     )
     subtopics: str = axis(
         "given",
         "subtopics",
-        "what a document is relevant to: the subtopics of its judgements (or the one), or subtopics 1 to its label",
+        "subtopics of a document: those of its judgements (or a single one), or subtopics 1 to its label",
         ("given", "labels"),
     )
-    bpref_alone: str = axis(
+    bpref_no_nonrelevant: str = axis(
         "one",
         "Bpref without non-relevant documents",
-        "what a relevant document counts in Bpref where nobody judged a non-relevant one",
+        "value of a relevant document in Bpref if no judged document is non-relevant",
         ("one", "zero"),
     )
-    rbp_weight: str = axis(
+    rbp_gain: str = axis(
         "relevant",
         "RBP's weights",
         "RBP counts a relevant document as 1, or as its label",
         ("relevant", "label"),
     )
-    cut: bool = axis(True, "cutoff", "whether the cutoff cuts the measure at all", {"yes": True, "no": False})
-    held: str | int = axis(
+    apply_cutoff: bool = axis(True, "cutoff", "whether the cutoff of the measure applies", {"yes": True, "no": False})
+    value_rounding: str | int = axis(
         "float64",
         "rounding per query",
-        "what a query's value is held in before the mean",
+        "precision of a query's value before the mean",
         ("float64", "float32", "half-up-2"),
-        Whole(placeholder="DIGITS"),
+        Integer(placeholder="DIGITS"),
         stage="value",
     )
-    zeros: str = axis(
+    zero_values: str = axis(
         "keep",
         "values of 0",
-        "whether a value of 0 is one, or no value at all",
+        "keep or drop values of 0",
         ("keep", "drop"),
         stage="value",
     )
-    average: str = axis(
+    averaging: str = axis(
         "queries",
         "weights of queries",
-        "a mean counts every query with a value once (or is 0 without any), by what the measure divides it by, queries "
-        "without a value as 0 (or is none where all are 0), divides by the number of judged queries, or is none where "
-        "a query has none (or was judged relevant documents and is not in the run); batch: of lists that introsort "
-        "sorted once each was filled up to the longest",
+        "queries: every query with a value once (or-zero: 0 without any); weighted: by the measure's denominator; "
+        "counted: queries without a value as 0 (counted-or-none: undefined if all are 0); judged: divided by the "
+        "number of judged queries; all-or-none: undefined if a query has no value (judged-or-none: or has relevant "
+        "documents and is not in the run); batch: over lists that were padded to the longest before introsort",
         AVERAGES,
         stage="mean",
     )
     mean_digits: int | None = axis(
         None,
         "rounding of the mean",
-        "decimals to which a mean is rounded",
+        "decimals of the mean",
         {"all": None},
-        Whole(placeholder="DIGITS"),
+        Integer(placeholder="DIGITS"),
         stage="mean",
     )
     mean_rounding: str = axis(
         "decimal",
         "rounding of halves",
-        "a mean that is rounded goes up or down as the decimal that it is, or, as NumPy does it, once it was "
-        "multiplied by a power of ten",
+        "how the mean is rounded: as a decimal, or scaled by a power of ten before rounding, as NumPy does",
         ("decimal", "scaled"),
         stage="mean",
     )
-    digits: int = axis(4, "rounding", "decimals printed", free=Whole(placeholder="DIGITS"), stage="print")
+    printed_digits: int = axis(
+        4, "rounding", "decimals printed", value_type=Integer(placeholder="DIGITS"), stage="print"
+    )
 
     def __post_init__(self) -> None:
         self._check(AXES)
 
     def _check(self, names: Iterable[str]) -> None:
-        """Bring the values of these axes into the form in which conventions compare by value, or say what is wrong."""
+        """Validate the values of these axes and store them so that conventions compare by value."""
         for name in names:
             object.__setattr__(self, name, AXES[name].check(getattr(self, name)))
         if self.ties in ("best", "worst") and isinstance(self.gain, tuple) and list(self.gain) != sorted(self.gain):
             raise ConventionError(f"ties={self.ties} needs gains that grow with the label")
 
     def replace(self, **changes: Any) -> Convention:
-        """The same convention with these axes changed.
+        """Return a copy with these axes changed.
 
         >>> Convention().replace(empty=1.0).empty
         1.0
@@ -356,17 +365,17 @@ class Convention(Chosen):
         check_axes(changes)
         if not changes:
             return self
-        changed = copy(self)  # what is unchanged was checked: a tool asks this for every measure
+        changed = copy(self)  # only the changed axes are validated: every measure of every tool calls this
         changed.__dict__.update(changes)
         changed._check(changes)
         return changed
 
     def as_dict(self) -> dict[str, Any]:
-        """Every axis with its value, as JSON can hold it."""
+        """Return axis → value, in types that JSON supports."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
     def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
-        """Axes on which two conventions differ, with both values.
+        """Return axis → both values, for the axes on which two conventions differ.
 
         >>> Convention().differences(Convention(empty=None))
         {'empty': (0.0, None)}
@@ -375,22 +384,31 @@ class Convention(Chosen):
         return {axis: pair for axis, pair in pairs.items() if pair[0] != pair[1]}
 
     def gains(self, largest: int, top: int | None = None) -> NDArray[np.float64]:
-        """Gain by label, up to the largest label of a ranking; `top` is that of all the data, where it is more.
+        """Return the gain of each label up to `largest`.
 
+        Parameters
+        ----------
+        largest : int
+            Largest label of the ranking.
+        top : int, optional
+            Largest label of the data, if it is larger.
+
+        Examples
+        --------
         >>> Convention(gain="exp2").gains(3).tolist()
         [0.0, 1.0, 3.0, 7.0]
         """
         if isinstance(self.gain, tuple):
             if largest >= len(self.gain):
                 raise ConventionError(
-                    f"label {largest} is beyond the gain table of {len(self.gain)} labels; top_label says from "
-                    "which label on nothing is gained"
+                    f"label {largest} is beyond the gain table of {len(self.gain)} labels; extend the table or set "
+                    "max_valid_label"
                 )
             gains = np.array(self.gain[: max(largest, 0) + 1], np.float64)
         elif self.gain == "exp2":
             gains = exponential_gains(largest)
         elif self.gain == "exp2-from":
-            below = max(self.gain_at - 1, 0)
+            below = max(self.gain_threshold - 1, 0)
             gains = np.concatenate((np.zeros(below), exponential_gains(largest - below)))[: max(largest, 0) + 1]
         else:
             if largest > _LARGEST_LABEL:
@@ -400,11 +418,11 @@ class Convention(Chosen):
                 gains = np.minimum(gains, 1.0)
             elif self.gain == "share":
                 gains /= max(largest if top is None else top, 1)
-        gains[: self.gain_at] = 0.0
+        gains[: self.gain_threshold] = 0.0
         return gains
 
     def discounts(self, depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Multipliers and divisors by position: a gain at position i counts gain * multiplier[i] / divisor[i].
+        """Return multipliers and divisors by position: a gain at position i counts gain * multiplier[i] / divisor[i].
 
         LETOR's scripts compute (gain * log 2) / log(rank) from rank 2 on, in this order of operations.
         """
@@ -425,30 +443,30 @@ class Convention(Chosen):
 AXES: dict[str, Axis] = {f.name: replace(f.metadata["axis"], name=f.name) for f in fields(Convention)}
 
 
-_CALLED = {"metric": "measure", "metrics": "measure", "k": "measure"}  # elsewhere
+_ARGUMENTS_ELSEWHERE = {"metric": "measure", "metrics": "measure", "k": "measure"}  # name in other libraries → ours
 
 
-def check_axes(given: Iterable[str], function: Callable[..., Any] | None = None) -> None:
-    """Say which name is no axis, nor an argument of the function that takes axes among its own."""
-    unknown = sorted(set(given) - set(AXES))
+def check_axes(names: Iterable[str], function: Callable[..., Any] | None = None) -> None:
+    """Raise UnknownName for a name that is neither an axis nor a parameter of `function`."""
+    unknown = sorted(set(names) - set(AXES))
     if not unknown:
         return
     if function is None:
         raise UnknownName("axis", unknown[0], AXES)
-    own = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
-    named = [name for name in own if name.startswith(_CALLED.get(unknown[0], "?"))]
-    raise UnknownName(f"argument of {function.__name__}", unknown[0], named or [*own, *AXES])
+    parameters = [name for name, p in inspect.signature(function).parameters.items() if p.kind != p.VAR_KEYWORD]
+    likely = [name for name in parameters if name.startswith(_ARGUMENTS_ELSEWHERE.get(unknown[0], "?"))]
+    raise UnknownName(f"argument of {function.__name__}", unknown[0], likely or [*parameters, *AXES])
 
 
 def exponential_gains(largest: int) -> NDArray[np.float64]:
-    """2^label - 1 for labels 0 … largest."""
+    """Return 2^label - 1 for labels 0 … largest."""
     if largest > 1000:
-        raise ConventionError(f"2^{largest} is no gain; use gain=label or a table")
+        raise ConventionError(f"the gain 2^{largest} is too large; use gain=label or a table")
     return np.exp2(np.arange(max(largest, 0) + 1, dtype=np.float64)) - 1.0
 
 
 def changes_text(changes: Mapping[str, Any]) -> str:
-    """Axes with other values, as they are typed.
+    """Return axes and values as a user types them.
 
     >>> changes_text({"empty": None, "gain": (0.0, 1.0, 3.0)})
     'empty=skip, gain=0,1,3'
@@ -456,10 +474,10 @@ def changes_text(changes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={AXES[name].text(value)}" for name, value in changes.items())
 
 
-def parse_overrides(given: Mapping[str, str | None]) -> dict[str, Any]:
-    """Axes that a user set, parsed; None means not set.
+def parse_overrides(texts: Mapping[str, str | None]) -> dict[str, Any]:
+    """Parse the axes that a user set; None means not set.
 
-    >>> parse_overrides({"empty": "skip", "gain": "0,1,3", "err_top": "4", "ties": None})
-    {'empty': None, 'gain': (0.0, 1.0, 3.0), 'err_top': 4}
+    >>> parse_overrides({"empty": "skip", "gain": "0,1,3", "err_max_grade": "4", "ties": None})
+    {'empty': None, 'gain': (0.0, 1.0, 3.0), 'err_max_grade': 4}
     """
-    return {name: AXES[name].parse(text) for name, text in given.items() if text is not None}
+    return {name: AXES[name].parse(text) for name, text in texts.items() if text is not None}

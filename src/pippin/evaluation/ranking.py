@@ -1,459 +1,327 @@
-"""Where data and scores meet: labels in rank order plus the pool of judged labels, per query.
-
-Everything a convention says about order (ties, precision of scores), about documents nobody judged and about which
-queries count is settled here, once; the measures after it are short pure functions. `order` sorts, `settled` says what
-the sorted labels count under a convention, so that conventions that agree on the order share one sort.
-"""
+"""Ranked lists of labels, and the rules of a convention for labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.data.dataset import Dataset, rows_of
-from pippin.data.run_file import Order, RankedRun, RunFile
-from pippin.data.texts import Texts
-from pippin.data.trec import Judgements, Run
-from pippin.errors import ConventionError, DataError
-from pippin.evaluation.catalogue import Lists, first_of_all
-from pippin.evaluation.convention import PARTIAL_TIES, Convention
-from pippin.evaluation.labels import offsets_of, relabelled
-from pippin.evaluation.ranked_lists import Ranking
-from pippin.kernels import rank as kernel
-from pippin.kernels.measures import UNJUDGED
+from pippin.data.dataset import rows_of_queries
+from pippin.data.qrels import Qrels
+from pippin.errors import ConventionError
+from pippin.evaluation.convention import Convention
+from pippin.kernels import ranking as kernel
+from pippin.kernels.measures import UNJUDGED, Rules, measure_lists
+from pippin.kernels.strings import StringColumn
+from pippin.records import FrozenRecord
+
+if TYPE_CHECKING:
+    from pippin.data.dataset import Dataset
+    from pippin.data.qrels import Qrels
 
 
-def rank(
-    judged: Dataset | Judgements,
-    scored: NDArray[np.float64] | Run,
-    convention: Convention,
-    *,
-    allow_infinite: bool = False,
-) -> Ranking:
-    """Labels in rank order under a convention, from (data set, scores), (data set, run) or (judgements, run)."""
-    return settled(order(judged, scored, convention, allow_infinite=allow_infinite), convention)
+def offsets_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the offsets of lists of these lengths."""
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def order_key(convention: Convention) -> tuple[object, ...]:
-    """What `order` looks at: conventions with the same key share one sort."""
-    names = ("ties", "ties_depth", "precision", "order", "own_document", "top_label")
-    return (*(getattr(convention, name) for name in names), convention.queries == "run")
-
-
-Ranked = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8]]  # as `rank_lists` gives it
-
-
-class Shared:
-    """What the orders of one data set and its scores share, or of judgements and a run.
-
-    Rules for ties differ in queries with equal scores alone, so that only the first order sorts all queries, and only
-    those are measured again. Pools are those of the labels, whatever the order.
-    """
-
-    def __init__(self) -> None:
-        self._checked: NDArray[np.float64] | None = None
-        self._ranked: dict[tuple[int | None, str, bool], Ranked] = {}  # by what labels were capped at, ties, float32
-        self._settled: dict[int | None, Ranking] = {}  # by what labels were capped at
-        # Ranked labels and ties of a run, by all that its order hangs on: rules that leave ties open share one.
-        self.of_run: dict[tuple[object, ...], tuple[NDArray[np.int32], NDArray[np.uint8]]] = {}
-        self._met: NDArray[np.int64] | None = None
-
-    def checked(self, data: Dataset, scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.float64]:
-        """The scores, looked at once."""
-        if self._checked is None:
-            self._checked = check_scores(data, scores, allow_infinite)
-        return self._checked
-
-    def first_met(self, documents: Texts, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of every list, those first whose document comes first in the data; looked for once."""
-        if self._met is None:
-            text, starts = documents.buffer.tobytes(), documents.starts
-            ids = [text[a:b] for a, b in zip(starts.tolist(), (starts + documents.lengths).tolist(), strict=True)]
-            first = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
-            place = np.fromiter(map(first.__getitem__, ids), np.int64, len(ids))
-            self._met = np.lexsort((place, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
-        return self._met
-
-    def ranking(
-        self, data: Dataset, scores: NDArray[np.float64], rule: tuple[Texts | None, str, bool], convention: Convention
-    ) -> Ranking:
-        """The ranking by these scores, a rule for ties and a precision."""
-        labels = _cap(data.labels, convention)
-        top = None if labels is data.labels else convention.top_label
-        if (top, *rule[1:]) not in self._ranked:
-            self._ranked[top, *rule[1:]] = self._rank(data, scores, rule, labels, convention)
-        ranked, tied, alike = self._ranked[top, *rule[1:]]
-        first = self._settled.get(top)
-        if first is None:
-            pool = kernel.sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
-            first = Ranking(
-                data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected=False,
-                score=lambda: _descending(scores, np.diff(data.offsets)),
-                catalogue=lambda: len(data) if data.document_ids is None else _different(data.document_ids),
-            )  # fmt: skip
-            self._settled[top] = first
-        expected, grouped = _open(convention)
-        if first.labels is ranked and not expected and not grouped:
-            return first
-        ranking = replace(first, labels=ranked, tied=tied, expected=expected, grouped=grouped)
-        return ranking.nearly(first, np.flatnonzero(alike))
-
-    def _rank(
-        self, data: Dataset, scores: NDArray[np.float64], rule: tuple[Texts | None, str, bool],
-        labels: NDArray[np.int32], convention: Convention,
-    ) -> Ranked:  # fmt: skip
-        """What `rank_lists` gives for these labels, some of which may have been capped."""
-        if not self._ranked:
-            ranked, tied, alike = kernel.rank_lists(scores, data.labels, data.offsets, *rule)
-            if labels is data.labels:
-                return ranked, tied, alike
-            self._ranked[None, *rule[1:]] = ranked, tied, alike
-        ranked, tied, alike = next(iter(self._ranked.values()))
-        if labels is not data.labels:
-            ranked = _cap(ranked, convention)
-        return kernel.rank_again((ranked, tied, alike), scores, labels, data.offsets, *rule)
-
-
-def order(
-    judged: Dataset | Judgements,
-    scored: NDArray[np.float64] | Run | RunFile | RankedRun,
-    convention: Convention,
-    *,
-    allow_infinite: bool = False,
-    shared: Shared | None = None,
-) -> Ranking:
-    """All judged queries, and where the convention counts them those of the run alone, in rank order.
-
-    `shared` holds what several orders of the same data share.
-    """
-    if isinstance(scored, (RunFile, RankedRun)):
-        scored = _in_file(judged, scored, convention)
-    if convention.ties == "topk-of-all" and convention.order == "score" and not isinstance(scored, RankedRun):
-        return _of_all(judged, scored, convention, allow_infinite, shared or Shared())
-    if convention.ties == "argpartition-of-all" and convention.order == "score" and not isinstance(scored, RankedRun):
-        return _as_first_met(judged, scored, convention, allow_infinite, shared or Shared())
-    return _order(judged, scored, convention, allow_infinite, shared or Shared())
-
-
-def _order(
-    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run | RankedRun, convention: Convention,
-    allow_infinite: bool, shared: Shared,
-) -> Ranking:  # fmt: skip
-    """The same for lists that are ranked one by one."""
-    if isinstance(judged, Dataset) and isinstance(scored, (Run, RankedRun)):
-        judged = as_judgements(judged)
-    if isinstance(judged, Dataset) and isinstance(scored, np.ndarray):
-        return _rank_dataset(judged, scored, convention, allow_infinite, shared)
-    if isinstance(judged, Judgements) and isinstance(scored, (Run, RankedRun)):
-        return _rank_run(judged, scored, convention, allow_infinite, shared)
-    raise DataError("a list of scores needs the data set it belongs to; judgements need a run")
-
-
-def _of_all(
-    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention, allow_infinite: bool,
-    shared: Shared,
-) -> Ranking:  # fmt: skip
-    """The first documents of all that there are, for every query."""
-    ranking = order(judged, scored, convention.replace(ties="input"), allow_infinite=allow_infinite, shared=shared)
-    labels = Lists(judged.query_ids, judged.offsets, judged.document_ids, _cap(judged.labels, convention))
-    if isinstance(scored, np.ndarray) and judged.document_ids is not None:
-        scored = Run(judged.query_ids, judged.offsets, judged.document_ids, scored)
-    if isinstance(scored, Run):
-        run = without_own(scored) if convention.own_document == "drop" else scored
-        listed = Lists(run.query_ids, run.offsets, run.document_ids, run.scores)
-    else:
-        listed = replace(labels, numbers=scored)
-    return first_of_all(ranking, listed, labels, convention.ties_depth, convention.precision == "float32")
-
-
-def _as_first_met(
-    judged: Dataset | Judgements, scored: NDArray[np.float64] | Run, convention: Convention, allow_infinite: bool,
-    shared: Shared,
-) -> Ranking:  # fmt: skip
-    """Lists whose documents stand as they first come in the data before they are sorted, such as the rows of a matrix
-    with a column for each document.
-    """
-    ranking = _order(judged, scored, convention.replace(ties="input"), allow_infinite, shared)
-    if not ranking.tied.any():
+def apply_label_rules(ranking: Ranking, convention: Convention) -> Ranking:
+    """Apply the axes that change labels or drop documents: unjudged, negative labels, relevance rule, score floor."""
+    if convention.negative_labels == "unjudged":
+        ranking = _drop_negative_labels(ranking)
+    if convention.unjudged_documents == "drop" and (ranking.labels == UNJUDGED).any():
+        ranking = ranking.drop(ranking.labels == UNJUDGED)
+    if convention.score_floor == "drop":
+        ranking = ranking.drop(ranking.scores < 0)
+    if convention.relevance_rule == "judged":
+        ranking = _sort_ties(_label_all_judged(ranking), convention.ties)
+    if convention.unretrieved_relevant == "append":
+        ranking = _append_unretrieved(ranking, convention.relevance_threshold)
+    if convention.pool_source == "list":
+        ranking = _with_pool(ranking, ranking.labels, ranking.offsets)
+    if isinstance(convention.unjudged_documents, int):
+        filled = np.where(ranking.labels == UNJUDGED, np.int32(convention.unjudged_documents), ranking.labels)
+        ranking = _sort_ties(replace(ranking, labels=filled.astype(np.int32)), convention.ties)
+    elif convention.negative_labels == "label":  # an unjudged document is worth more than a negative label
+        ranking = _sort_ties(ranking, convention.ties)
+    labels, pool = ranking.labels, ranking.pool
+    if convention.relevance_rule == "percentile":
+        thresholds = _percentile_thresholds(ranking)
+        labels = np.where(labels < np.repeat(thresholds, ranking.sizes()), np.minimum(labels, 0), labels)
+        pool = np.where(pool < np.repeat(thresholds, np.diff(ranking.pool_offsets)), np.minimum(pool, 0), pool)
+    if convention.score_floor == "zero":
+        scores = ranking.scores.astype(np.float32) if convention.score_precision == "float32" else ranking.scores
+        labels = np.where(scores <= 0, np.minimum(labels, 0), labels)
+    if labels is ranking.labels and pool is ranking.pool:
         return ranking
-    if isinstance(scored, Run):
-        rows = shared.first_met(scored.document_ids, scored.offsets)
-        scored = replace(scored, document_ids=scored.document_ids.take(rows), scores=scored.scores[rows])
-    elif isinstance(judged, Dataset) and judged.document_ids is not None:
-        rows = shared.first_met(judged.document_ids, judged.offsets)
-        if not np.array_equal(rows, np.arange(len(rows))):
-            judged = Dataset(
-                np.empty((len(rows), 0)), judged.labels[rows], judged.offsets, judged.query_ids,
-                judged.document_ids.take(rows), name=judged.name,
-            )  # fmt: skip
-            scored, shared = scored[rows], Shared()
-    return _order(judged, scored, convention, allow_infinite, shared)
+    return replace(ranking, labels=labels.astype(np.int32), pool=pool.astype(np.int32))
 
 
-def settled(ranking: Ranking, convention: Convention) -> Ranking:
-    """What ranked labels count under a convention, and for which queries."""
-    if ranking.missing is not None and convention.queries in ("both", "run"):
-        ranking = ranking.select(np.flatnonzero(~ranking.missing))
-    ranking = relabelled(ranking, convention)
-    return ranking.select(np.flatnonzero(counted(ranking, convention)))
+def _sort_ties(ranking: Ranking, ties: str) -> Ranking:
+    """Sort each group of ties best or worst first; an unjudged document ranks between labels 0 and -1."""
+    if ties not in ("best", "worst"):
+        return ranking
+    worth = np.where(ranking.labels == UNJUDGED, -0.5, ranking.labels)
+    rows = np.lexsort((-worth if ties == "best" else worth, np.cumsum(ranking.tied == 0)))
+    document = None if ranking.document is None else lambda: ranking.documents.take(rows)
+    return replace(ranking, labels=ranking.labels[rows], document=document)
 
 
-def counted(ranking: Ranking, convention: Convention) -> NDArray[np.bool_]:
-    """Which queries of a ranking count, by the length of their lists and by what is relevant to them."""
-    counts: NDArray[np.bool_] = ranking.sizes() >= convention.least
-    if convention.all_relevant == "drop":
-        counts &= ~all_relevant(ranking.labels, ranking.offsets, convention.relevant_at)
-    if not convention.queries.startswith("relevant"):
-        return counts
-    relevant = ranking.relevant_queries(convention.relevant_at)
-    if convention.queries == "relevant-or-lost":
-        relevant = relevant | (ranking.sizes() == 0)
-    return counts & relevant
+def _with_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:
+    """Return the ranking with a pool of these labels, without the unjudged ones."""
+    is_judged = labels != UNJUDGED
+    pool_offsets = np.concatenate(([0], np.cumsum(is_judged)))[offsets].astype(np.int64)
+    pool = kernel.sort_pools(labels[is_judged], pool_offsets, np.arange(len(pool_offsets) - 1), pool_offsets)
+    return replace(ranking, pool=pool, pool_offsets=pool_offsets)
 
 
-def all_relevant(labels: NDArray[np.int32], offsets: NDArray[np.int64], relevant_at: int) -> NDArray[np.bool_]:
-    """Which lists have documents, and all of them relevant."""
-    sizes = np.diff(offsets)
-    relevant = np.bincount(np.repeat(np.arange(len(sizes)), sizes), labels >= relevant_at, len(sizes))
-    alone: NDArray[np.bool_] = (sizes > 0) & (relevant == sizes)
-    return alone
+def _drop_negative_labels(ranking: Ranking) -> Ranking:
+    """Return the ranking with documents of a label below 0 as unjudged."""
+    if not (ranking.pool < 0).any():
+        return ranking
+    pool = np.where(ranking.pool < 0, UNJUDGED, ranking.pool).astype(np.int32)
+    labels = np.where(ranking.labels < 0, UNJUDGED, ranking.labels).astype(np.int32)
+    return replace(_with_pool(ranking, pool, ranking.pool_offsets), labels=labels)
 
 
-def as_judgements(data: Dataset) -> Judgements:
-    """The labels of a data set as judgements, by document id."""
-    if data.document_ids is None:
-        raise DataError(
-            f"{data.name} names no documents, so a run cannot be judged by it; give it a column of "
-            "documents, such as doc_id, or a score per row"
+def _label_all_judged(ranking: Ranking) -> Ranking:
+    """Return the ranking with label 1 for every judged document."""
+    labels = np.where(ranking.labels == UNJUDGED, UNJUDGED, 1).astype(np.int32)
+    return replace(ranking, labels=labels, pool=np.ones_like(ranking.pool))
+
+
+def _append_unretrieved(ranking: Ranking, relevance_threshold: int) -> Ranking:
+    """Append the relevant labels of the pool that a list lacks, highest first, to lists with a relevant document."""
+    queries = np.arange(len(ranking.query_ids))
+    listed, pooled = np.repeat(queries, ranking.sizes()), np.repeat(queries, np.diff(ranking.pool_offsets))
+    levels = max(ranking.largest_label, relevance_threshold) + 1
+    shape = len(queries), levels
+    counts = [
+        np.bincount(
+            query[labels >= relevance_threshold] * levels + labels[labels >= relevance_threshold],
+            minlength=shape[0] * levels,
         )
-    return Judgements(data.query_ids, data.offsets, data.document_ids, data.labels, data.name)
-
-
-def _cap(labels: NDArray[np.int32], convention: Convention) -> NDArray[np.int32]:
-    """Labels above the convention's top label count as 0."""
-    top = convention.top_label
-    if top is None or not len(labels) or labels.max() <= top:
-        return labels
-    return np.where(labels > top, 0, labels).astype(np.int32)
-
-
-def _ties(convention: Convention) -> str:
-    """The rule by which kernels sort: where an order is open or given, as it stands."""
-    if convention.ties in ("expected", "grouped", "topk-of-all") or convention.order == "given":
-        return "input"
-    deep = convention.ties.startswith(PARTIAL_TIES) or convention.ties == "introsort"
-    return f"{convention.ties.removesuffix('-of-all')}:{convention.ties_depth}" if deep else convention.ties
-
-
-def _open(convention: Convention) -> tuple[bool, bool]:
-    """What a ranking says of ties that are not settled: that they are open, that they share a rank."""
-    ties = convention.ties if convention.order == "score" else "input"
-    return ties == "expected", ties == "grouped"
-
-
-def _as_given(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Scores that put every list in the order in which it was given."""
-    return -(np.arange(len(scores)) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.float64)
-
-
-def _descending(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Each query's scores, highest first."""
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    highest: NDArray[np.float64] = scores[np.lexsort((-scores, query))]
-    return highest
-
-
-def _unfit(scores: NDArray[np.float64], allow_infinite: bool) -> NDArray[np.int64]:
-    """The rows whose scores cannot be ranked: NaN, and unless they are allowed, infinite ones."""
-    return np.flatnonzero(np.isnan(scores) if allow_infinite else ~np.isfinite(scores))
-
-
-def check_scores(data: Dataset, scores: NDArray[np.float64], allow_infinite: bool = False) -> NDArray[np.float64]:
-    """Scores as the kernels take them: one finite double per document of the data set."""
-    if scores.shape != (len(data),):
-        raise DataError(f"{scores.size} scores for the {len(data)} documents of {data.name}")
-    unfit = _unfit(scores, allow_infinite)
-    if len(unfit):
-        row = int(unfit[0])
-        raise DataError(f"the score of document {row + 1} is {scores[row]}; a score is a finite number")
-    return np.ascontiguousarray(scores, np.float64)
-
-
-def _rank_dataset(
-    data: Dataset, scores: NDArray[np.float64], convention: Convention, allow_infinite: bool, shared: Shared
-) -> Ranking:
-    scores = shared.checked(data, scores, allow_infinite)
-    ties, float32 = _ties(convention), convention.precision == "float32"
-    ids = data.document_ids if ties.startswith("id-") else None
-    unnamed = ties.startswith("id-") and ids is None
-    if unnamed:
-        ties = "input"
-    if convention.order == "given":
-        by = _as_given(scores, data.offsets)
-        ranking = replace(Shared().ranking(data, by, (ids, ties, float32), convention), score=lambda: scores)
-    else:
-        by = scores
-        ranking = shared.ranking(data, by, (ids, ties, float32), convention)
-    if unnamed and ranking.tied.any():
-        raise ConventionError(f"ties={convention.ties} needs document ids, and {data.name} has none")
-    return ranking if convention.own_document == "keep" else ranking.without(_own(data, by, ties, float32))
-
-
-def _own(data: Dataset, scores: NDArray[np.float64], ties: str, float32: bool) -> NDArray[np.bool_]:
-    """Where in rank order the documents stand that bear their query's id."""
-    if data.document_ids is None:
-        return np.zeros(len(data), np.bool_)
-    ids = data.document_ids if ties.startswith("id-") else None
-    rows = kernel.order_lists(scores, data.labels, data.offsets, ids, ties, float32)
-    return _named_as_query(data.document_ids, data.query_ids, data.offsets)[rows]
-
-
-def _named_as_query(documents: Texts, queries: tuple[str, ...], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Rows whose document has the id of its query."""
-    same = np.zeros(len(documents), np.bool_)
-    lengths = np.array([len(query.encode()) for query in queries], np.int32)
-    for row in np.flatnonzero(documents.lengths == np.repeat(lengths, np.diff(offsets))):  # most differ already here
-        query = int(np.searchsorted(offsets, row, side="right")) - 1
-        same[row] = documents.at(int(row)) == queries[query]
-    return same
-
-
-def _in_file(judged: Dataset | Judgements, run: RunFile | RankedRun, convention: Convention) -> Run | RankedRun:
-    """A run ranked as it is read, where the convention's order can be had so; else with all its columns."""
-    wanted = order_of(convention)
-    simple = isinstance(judged, Judgements) and convention.order == "score" and convention.own_document == "keep"
-    simple = simple and not convention.ties.endswith("-of-all")
-    if isinstance(run, RankedRun):
-        return run if simple and run.order == wanted and convention.top_label is None else run.whole()
-    if not simple or not isinstance(judged, Judgements):
-        return run.whole
-    return run.ranked(judged, _cap(judged.labels, convention), wanted) or run.whole
-
-
-def nothing_common(judged: Judgements, name: str, asked: Sequence[str]) -> DataError:
-    """That no query of a run was judged, with some of both, in which one sees why."""
-    there, here = (", ".join(ids[:3]) + " …" * (len(ids) > 3) for ids in (judged.query_ids, asked))
-    return DataError(f"{judged.name} and {name} have no query in common: {there} there, {here or 'none'} here")
-
-
-def order_of(convention: Convention) -> Order:
-    """The rule by which kernels sort runs under a convention."""
-    return Order(_ties(convention), convention.precision == "float32")
-
-
-def _rank_run(
-    judged: Judgements, run: Run | RankedRun, convention: Convention, allow_infinite: bool, shared: Shared
-) -> Ranking:
-    position = {query: i for i, query in enumerate(run.query_ids)}
-    known = set(judged.query_ids)
-    if known and not position.keys() & known:
-        raise nothing_common(judged, run.name, run.query_ids)
-    if isinstance(run, Run):
-        unfit = _unfit(run.scores, allow_infinite)
-        if len(unfit):
-            raise _not_finite(run, int(unfit[0]))
-        if convention.own_document == "drop":
-            run = without_own(run)
-    extra = [q for q, query in enumerate(run.query_ids) if query not in known] if convention.queries == "run" else []
-    judged_of = np.array([*range(len(judged.query_ids)), *[-1] * len(extra)], np.int64)
-    run_of = np.array([*(position.get(query, -1) for query in judged.query_ids), *extra], np.int64)
-    run_sizes = np.append(np.diff(run.offsets), 0)  # query -1, missing from the run, has none
-    offsets = offsets_of(run_sizes[run_of])
-    pool_offsets = offsets_of(np.append(np.diff(judged.offsets), 0)[judged_of])
-    labels = _cap(judged.labels, convention)
-    if isinstance(run, RankedRun):
-        ranked, tied = run.lists(run_of, offsets)
-    else:
-        capped_at = None if labels is judged.labels else convention.top_label
-        rule = _ties(convention), convention.precision == "float32"
-        # A run without the documents that are queries is shorter, if it had any.
-        key = (*rule, convention.order, len(run.scores), capped_at, bool(extra))
-        if key not in shared.of_run:
-            ranked, tied, (first, second) = kernel.judge_and_rank(
-                (run.document_ids, _scores(run, convention), run.offsets),
-                (judged.document_ids, labels, judged.offsets), run_of, judged_of, offsets, *rule,
-            )  # fmt: skip
-            if second >= 0:
-                raise _duplicate(run, first, second)
-            shared.of_run[key] = ranked, tied
-        ranked, tied = shared.of_run[key]
-    pool = kernel.sort_pools(labels, judged.offsets, judged_of, pool_offsets)
-    ids = (*judged.query_ids, *(run.query_ids[q] for q in extra))
-
-    def columns() -> Run:
-        return run.whole() if isinstance(run, RankedRun) else run
-
-    def given() -> NDArray[np.float64]:
-        return columns().scores[rows_of(run.offsets, run_of[run_of >= 0])]
-
-    def score() -> NDArray[np.float64]:
-        return given() if convention.order == "given" else _descending(given(), np.diff(offsets))
-
-    def document() -> Texts:
-        whole = columns()
-        rows = rows_of(run.offsets, run_of[run_of >= 0])
-        listed = whole.document_ids.take(rows)
-        ties, by = _ties(convention), np.ascontiguousarray(_scores(whole, convention)[rows])
-        of_rows = np.zeros(len(rows), np.int32)
-        # These look at labels: in the order of the run they are those of its rows.
-        if ties in ("best", "worst") or ties.startswith("introsort-"):
-            given = _as_given(whole.scores, run.offsets)
-            of_rows, _, _ = kernel.judge_and_rank(
-                (whole.document_ids, given, run.offsets), (judged.document_ids, labels, judged.offsets),
-                run_of, judged_of, offsets, "input", False,
-            )  # fmt: skip
-        order = kernel.order_lists(by, of_rows, offsets, listed, ties, convention.precision == "float32")
-        return listed.take(order)
-
-    return Ranking(
-        ids, ranked, offsets, tied, pool, pool_offsets, *_open(convention), top=int(judged.labels.max(initial=0)),
-        missing=run_of < 0, score=score, given=given, document=document, judged=judged,
-        catalogue=lambda: _different(judged.document_ids, columns().document_ids),
-        place=np.where(run_of < 0, len(run.query_ids), run_of),
+        for query, labels in ((listed, ranking.labels), (pooled, ranking.pool))
+    ]
+    lacking = np.maximum(counts[1] - counts[0], 0).reshape(shape)
+    lacking[counts[0].reshape(shape).sum(axis=1) == 0] = 0
+    query, label = (np.repeat(part.ravel(), lacking.ravel()) for part in np.indices(shape))
+    appended = np.lexsort((-label, query))
+    rows = np.argsort(np.append(listed, query[appended]), kind="stable")
+    labels = np.append(ranking.labels, label[appended])[rows].astype(np.int32)
+    tied = np.append(ranking.tied, np.zeros(len(label), np.uint8))[rows]
+    last = ranking.offsets[query[appended] + 1] - 1  # its score is that of the appended labels
+    score = None if ranking.score is None else lambda: np.append(ranking.scores, ranking.scores[last])[rows]
+    unnamed = [""] * len(label)
+    document = None if ranking.document is None else lambda: StringColumn.of([*ranking.documents, *unnamed]).take(rows)
+    return replace(
+        ranking, labels=labels, tied=tied, offsets=offsets_of(ranking.sizes() + lacking.sum(axis=1)), score=score,
+        input_score=None, document=document,
     )  # fmt: skip
 
 
-def _different(*documents: Texts) -> int:
-    """How many ids there are, those that come again counted once."""
-    return len({texts.raw(row) for texts in documents for row in range(len(texts))})
+def topics(query_ids: tuple[str, ...], convention: Convention) -> tuple[str, ...]:
+    """Return the query ids under the axis `query_id_format`: numbers lose leading zeros."""
+    if convention.query_id_format == "given" or not all(query.isdecimal() for query in query_ids):
+        return query_ids
+    plain = tuple(query.lstrip("0") or "0" for query in query_ids)
+    return plain if len(set(plain)) == len(plain) else query_ids
 
 
-def _scores(run: Run, convention: Convention) -> NDArray[np.float64]:
-    """What a run is sorted by."""
-    return _as_given(run.scores, run.offsets) if convention.order == "given" else run.scores
+def count_judged_queries(qrels: Dataset | Qrels, convention: Convention) -> int:
+    """Return the number of queries with a judgement; the convention may ignore negative labels."""
+    if convention.negative_labels != "unjudged":
+        return len(qrels.query_ids)
+    query = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))
+    return len(np.unique(query[qrels.labels >= 0]))
 
 
-def without_own(run: Run) -> Run:
-    """The run without documents that bear their query's id."""
-    kept = ~_named_as_query(run.document_ids, run.query_ids, run.offsets)
-    if kept.all():
-        return run
-    counts = np.concatenate(([0], np.cumsum(kept)))[run.offsets].astype(np.int64)
-    return replace(
-        run, offsets=counts, document_ids=run.document_ids.take(np.flatnonzero(kept)), scores=run.scores[kept]
-    )
+def relevant_query_ids(ranking: Ranking, convention: Convention) -> set[str]:
+    """Return the ids of all queries with a relevant judgement, in the ranking or not."""
+    qrels = ranking.qrels
+    if qrels is None:
+        return set()
+    query = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))
+    return {qrels.query_ids[q] for q in np.unique(query[qrels.labels >= convention.relevance_threshold])}
 
 
-def _query_of(run: Run, row: int) -> str:
-    return run.query_ids[int(np.searchsorted(run.offsets, row, side="right")) - 1]
+def _percentile_thresholds(ranking: Ranking) -> NDArray[np.float64]:
+    """Return, per query, the larger of half its largest label and the 90th percentile (nearest rank) of its labels."""
+    sizes = np.diff(ranking.pool_offsets)
+    first = ranking.pool_offsets[:-1]
+    padded = np.append(ranking.pool, 0)  # so that `first` of an unjudged last query is a valid index
+    largest = np.where(sizes > 0, padded[np.minimum(first, len(ranking.pool))], 0).astype(np.float64)
+    at = first + sizes - (9 * sizes + 9) // 10
+    return np.maximum(largest / 2, np.where(sizes > 0, padded[np.minimum(at, len(ranking.pool))], 0))
 
 
-def _not_finite(run: Run, row: int) -> DataError:
-    document, value = run.document_ids.at(row), run.scores[row]
-    message = f"the score of document {document} in query {_query_of(run, row)} is {value}; a score is a finite number"
-    line = run.line_of(row)
-    return DataError(message, run.name if line is None else run.file, line)
+class Ranking(FrozenRecord, eq=False):
+    """Ranked lists of labels, one per query.
+
+    `rank` builds a ranking from data and scores.
+    """
+
+    query_ids: tuple[str, ...]
+    labels: NDArray[np.int32]  # in rank order; UNJUDGED without a judgement
+    offsets: NDArray[np.int64]
+    tied: NDArray[np.uint8]  # 1 where the score equals the one before
+    pool: NDArray[np.int32]  # all judged labels, highest first
+    pool_offsets: NDArray[np.int64]
+    expected: bool  # measures take the expectation over the orders of ties
+    shares_ranks: bool = False  # every tied document has the last rank of its group
+    max_label: int | None = None  # largest label of all judged data, if it may be larger than the ranking's
+    missing: NDArray[np.bool_] | None = None  # judged queries that are not in the run
+    score: Callable[[], NDArray[np.float64]] | None = None  # computes the scores in rank order
+    input_score: Callable[[], NDArray[np.float64]] | None = None  # computes the scores in input order, query by query
+    document: Callable[[], StringColumn] | None = None  # computes the document ids in rank order
+    catalogue: Callable[[], int] | None = None  # counts the distinct documents of all queries, also of dropped ones
+    qrels: Qrels | None = None  # the source of the labels, unless it is a data set
+    run_positions: NDArray[np.int64] | None = None  # position of each query in the run, if it differs
+    # Another order of the same labels and the queries in which they differ; derived rankings do not inherit it.
+    base: tuple[Ranking, NDArray[np.int64]] | None = field(default=None, init=False)
+
+    def with_base(self, ranking: Ranking, queries: NDArray[np.int64]) -> Ranking:
+        """Return this ranking, with values of the other queries taken from another order of the same labels."""
+        if 2 * len(queries) <= len(self.query_ids):
+            object.__setattr__(self, "base", (ranking, queries))
+        return self
+
+    @cached_property
+    def largest_label(self) -> int:
+        """The largest label of lists and pools, at least 0."""
+        if self.base is not None:
+            return self.base[0].largest_label
+        largest = max((int(a.max()) for a in (self.labels, self.pool) if len(a)), default=0)
+        return max(0, largest)
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest list or pool."""
+        return max(int(np.diff(o).max(initial=0)) for o in (self.offsets, self.pool_offsets))
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores in rank order."""
+        if self.score is None:
+            raise ConventionError("the ranking has an order but no scores")
+        return self.score()
+
+    def input_scores(self) -> NDArray[np.float64]:
+        """Return scores in the order of the run, if known; the order changes the last digit of their sum."""
+        return self.scores if self.input_score is None else self.input_score()
+
+    @cached_property
+    def documents(self) -> StringColumn:
+        """Ids of documents in rank order."""
+        if self.document is None:
+            raise ConventionError("the ranking was built without document ids")
+        return self.document()
+
+    @cached_property
+    def all_documents(self) -> int:
+        """Number of distinct documents of all queries, judged or retrieved."""
+        if self.catalogue is None:
+            raise ConventionError("the ranking was built without the documents of all queries")
+        return self.catalogue()
+
+    def compute(self, name: str, rules: Rules) -> NDArray[np.float64]:
+        """Return the values of the native measure `name`, one per query; values are cached."""
+        key = (name, rules.key)
+        if key not in self._values:
+            if self.base is None:
+                tied = self.tied if self.expected or self.shares_ranks else np.empty(0, np.uint8)
+                values = measure_lists(name, self.labels, tied, self.offsets, self.pool, self.pool_offsets, rules)
+            else:
+                base_ranking, queries = self.base
+                values = base_ranking.compute(name, rules).copy()
+                values[queries] = self._differing.compute(name, rules)
+            values.setflags(write=False)
+            self._values[key] = values
+        return self._values[key]
+
+    @cached_property
+    def _differing(self) -> Ranking:
+        """The queries in which this ranking differs from its base."""
+        return self.select(np.empty(0, np.int64) if self.base is None else self.base[1])
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, tuple[object, ...]], NDArray[np.float64]]:
+        """Cached values by measure and rules, shared between tools."""
+        return {}
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the number of documents per query."""
+        return np.diff(self.offsets)
+
+    def tied_queries(self) -> NDArray[np.bool_]:
+        """Return, per query, whether it has documents with equal scores."""
+        return self._query_flags(None)
+
+    def relevant_queries(self, relevance_threshold: int = 1) -> NDArray[np.bool_]:
+        """Return, per query, whether it has a judged document with at least this label."""
+        return (self if self.base is None else self.base[0])._query_flags(relevance_threshold)
+
+    def _query_flags(self, relevance_threshold: int | None) -> NDArray[np.bool_]:
+        """Return which queries have a relevant document or, for None, ties."""
+        if relevance_threshold not in self._flags:
+            flags, offsets = (
+                (self.tied.view(np.bool_), self.offsets) if relevance_threshold is None
+                else (self.pool >= relevance_threshold, self.pool_offsets)
+            )  # fmt: skip
+            self._flags[relevance_threshold] = _any_per_query(flags, offsets)
+            self._flags[relevance_threshold].setflags(write=False)
+        return self._flags[relevance_threshold]
+
+    @cached_property
+    def _flags(self) -> dict[int | None, NDArray[np.bool_]]:
+        """Cache of `_query_flags`."""
+        return {}
+
+    def select(self, queries: NDArray[np.int64]) -> Ranking:
+        """Return the ranking of these queries, in this order."""
+        if len(queries) == len(self.query_ids) and np.array_equal(queries, np.arange(len(queries))):
+            return self
+        rows, pool_rows = rows_of_queries(self.offsets, queries), rows_of_queries(self.pool_offsets, queries)
+        return replace(
+            self, query_ids=tuple(self.query_ids[q] for q in queries),
+            labels=self.labels[rows], offsets=offsets_of(self.sizes()[queries]), tied=self.tied[rows],
+            pool=self.pool[pool_rows], pool_offsets=offsets_of(np.diff(self.pool_offsets)[queries]),
+            missing=None if self.missing is None else self.missing[queries],
+            run_positions=None if self.run_positions is None else self.run_positions[queries],
+            score=None if self.score is None else lambda: self.scores[rows],
+            input_score=None if self.input_score is None else lambda: self.input_scores()[rows],
+            document=None if self.document is None else lambda: self.documents.take(rows),
+        )  # fmt: skip
+
+    def drop(self, rows: NDArray[np.bool_]) -> Ranking:
+        """Return the lists without these documents; later documents move up."""
+        keep = ~rows
+        query = np.repeat(np.arange(len(self.query_ids)), self.sizes())[keep]
+        group = np.cumsum(self.tied == 0)[keep]
+        tied = np.zeros(len(group), np.uint8)
+        tied[1:] = group[1:] == group[:-1]
+        sizes = np.bincount(query, minlength=len(self.query_ids)).astype(np.int64)
+        score = None if self.score is None else lambda: self.scores[keep]
+        document = None if self.document is None else lambda: self.documents.take(np.flatnonzero(keep))
+        return replace(
+            self,
+            labels=self.labels[keep],
+            offsets=offsets_of(sizes),
+            tied=tied,
+            score=score,
+            input_score=None,
+            document=document,
+        )
 
 
-def _duplicate(run: Run, first: int, second: int) -> DataError:
-    message = f"document {run.document_ids.at(second)} stands twice in query {_query_of(run, second)}"
-    line = run.line_of(second)
-    if line is None:
-        return DataError(message, run.name)
-    return DataError(f"{message}; the first time in line {run.line_of(first)}", run.file, line)
-
-
-__all__ = ["UNJUDGED", "Ranking", "as_judgements", "counted", "order", "order_key", "rank", "settled"]
+def _any_per_query(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    # Not a cumulative count: its 8 bytes per row would be half the memory of a run.
+    any_of = np.zeros(len(offsets) - 1, np.bool_)
+    filled = offsets[1:] > offsets[:-1]
+    if filled.any():
+        any_of[filled] = np.logical_or.reduceat(flags, offsets[:-1][filled])
+    return any_of

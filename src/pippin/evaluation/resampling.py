@@ -1,13 +1,10 @@
-"""What would chance alone have done to these very values?
+"""Randomisation and bootstrap tests and intervals.
 
-Randomisation and bootstrap need no distribution: they reshuffle the values at hand. Fisher's test flips the
-sign of each query's difference; where all 2^n assignments are fewer than the samples asked for, all are
-enumerated and p is exact, otherwise p = (1 + count)/(1 + samples) with its standard error √(p(1 −
-p)/samples). One draw of signs serves all pairs: the signed sums of the systems then give every pair by one
-subtraction. Each p value is as valid as with signs of its own; the p values of different pairs depend on each
-other, as they do anyway through the shared queries. The random bits are a function of seed and replicate
-alone, and queries are taken in the order of their ids: neither threads nor the order of the input changes a
-bit.
+Fisher's test flips the sign of each query's difference. If all 2^n assignments are fewer than the resamples requested,
+all are enumerated and p is exact; otherwise p = (1 + count)/(1 + resamples) with standard error √(p(1 − p)/resamples).
+One draw of signs serves all pairs: the signed sums of the systems give every pair by one subtraction. Random bits
+depend on seed and replicate only, and queries are taken in the order of their ids, so neither threads nor the order of
+the input changes a result.
 """
 
 from __future__ import annotations
@@ -19,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.paired_tests import CHUNK, TESTS, TIE_SHARE, Design, Outcome, PairTest
-from pippin.kernels import significance as kernels
-from pippin.kernels.tails import normal_below, normal_point
+from pippin.evaluation.paired_tests import CHUNK, TESTS, TIE_SHARE, PairedTest, TestInput, TestResult
+from pippin.kernels import statistics as kernels
 
 FloatArray = NDArray[np.float64]
 IntervalKind = Literal["percentile", "bca"]
@@ -32,22 +28,22 @@ RESAMPLES = 10_000
 CELLS_A_CALL = 100_000_000
 
 
-def randomization(design: Design) -> Outcome:
+def randomization(design: TestInput) -> TestResult:
     """Fisher's paired randomisation test of the mean difference.
 
     p = share of sign assignments with |Σ s_q d_q| >= |Σ d_q| (one-sided without the bars), sums that differ
     by rounding alone counting as equal. Fisher 1935; Smucker, Allan and Carterette 2007.
     """
-    samples = _samples(design, RANDOMIZATIONS)
+    resamples = _samples(design, RANDOMIZATIONS)
     n = design.queries
-    exact = n < 63 and 2**n <= samples
+    exact = n < 63 and 2**n <= resamples
     flip = -1.0 if design.alternative == "less" else 1.0
     values = np.ascontiguousarray(flip * design.values)
     sums = values.sum(axis=0)
     observed = sums[design.first] - sums[design.second]
     two_sided = design.alternative == "two-sided"
     thresholds = (np.abs(observed) if two_sided else observed) - design.tie_tolerance()
-    total = 2**n if exact else samples
+    total = 2**n if exact else resamples
     counts = np.zeros(len(design.first), dtype=np.int64)
     for begin, end in _calls(design, total):
         kernels.count_sign_flips(
@@ -65,20 +61,20 @@ def randomization(design: Design) -> Outcome:
         )
     statistic = design.mean_differences
     if exact:
-        return Outcome(statistic, counts / total, f"exact: all {total} sign assignments of {n} queries")
-    p = (1 + counts) / (1 + samples)
-    method = f"Monte Carlo: {samples} sign assignments, seed {design.seed}, shared by all pairs"
-    return Outcome(statistic, p, method, monte_carlo_error(p, samples), samples=samples)
+        return TestResult(statistic, counts / total, f"exact: all {total} sign assignments of {n} queries")
+    p = (1 + counts) / (1 + resamples)
+    method = f"Monte Carlo: {resamples} sign assignments, seed {design.seed}, shared by all pairs"
+    return TestResult(statistic, p, method, monte_carlo_error(p, resamples), resamples=resamples)
 
 
-def bootstrap(design: Design) -> Outcome:
+def bootstrap(design: TestInput) -> TestResult:
     """Bootstrap test of the mean difference, the null made by shifting it to 0.
 
     With m the mean difference and m* that of n queries drawn with replacement, the same draw for every
     system: p = (1 + #{|m* − m| >= |m|})/(1 + samples), one-sided without the bars. The interval is BCa. Efron
     and Tibshirani 1993, section 16.4; Smucker, Allan and Carterette 2007.
     """
-    samples = _samples(design, RESAMPLES)
+    resamples = _samples(design, RESAMPLES)
     means = bootstrap_means(design)
     observed = design.mean_differences
     tolerance = design.tie_tolerance() / design.queries
@@ -94,13 +90,13 @@ def bootstrap(design: Design) -> Outcome:
         else:
             reached = np.abs(shifted) >= np.abs(limit) - slack
         counts[part] = reached.sum(axis=1)
-    p = (1 + counts) / (1 + samples)
-    method = f"bootstrap: {samples} draws of queries, seed {design.seed}, shared by all pairs"
+    p = (1 + counts) / (1 + resamples)
+    method = f"bootstrap: {resamples} draws of queries, seed {design.seed}, shared by all pairs"
     bca = difference_intervals(design, "bca", means)
-    return Outcome(observed, p, method, monte_carlo_error(p, samples), bca, samples)
+    return TestResult(observed, p, method, monte_carlo_error(p, resamples), bca, resamples)
 
 
-def tukey_randomization(design: Design) -> Outcome:
+def tukey_randomization(design: TestInput) -> TestResult:
     """Randomised Tukey HSD: permute the systems' values within each query and look at the largest difference.
 
     p = (1 + #{range* >= |Σ_q d_q|})/(1 + samples), range* = largest minus smallest sum of a permuted system,
@@ -109,31 +105,31 @@ def tukey_randomization(design: Design) -> Outcome:
     """
     if design.alternative != "two-sided":
         raise ConventionError("the largest difference has no direction: tukey-randomization is two-sided only")
-    samples = _samples(design, RANDOMIZATIONS)
+    resamples = _samples(design, RANDOMIZATIONS)
     ranges = np.concatenate(
         [
             kernels.permuted_ranges(design.values, begin=b, end=e, seed=design.seed, workers=design.threads)
-            for b, e in _calls(design, samples)
+            for b, e in _calls(design, resamples)
         ]
     )
     ranges.sort()
     sums = design.values.sum(axis=0)
     observed = np.abs(sums[design.first] - sums[design.second])
     below = np.searchsorted(ranges, observed - design.tie_tolerance(), side="left")
-    p = (1 + samples - below) / (1 + samples)
+    p = (1 + resamples - below) / (1 + resamples)
     difference = design.mean_differences
     half = float(np.quantile(ranges, 1 - design.alpha)) / design.queries
-    method = f"Monte Carlo: {samples} permutations of the systems within queries, seed {design.seed}"
-    error = monte_carlo_error(p, samples)
-    return Outcome(difference, p, method, error, (difference - half, difference + half), samples)
+    method = f"Monte Carlo: {resamples} permutations of the systems within queries, seed {design.seed}"
+    error = monte_carlo_error(p, resamples)
+    return TestResult(difference, p, method, error, (difference - half, difference + half), resamples)
 
 
-def monte_carlo_error(p: FloatArray, samples: int) -> FloatArray:
+def monte_carlo_error(p: FloatArray, resamples: int) -> FloatArray:
     """Standard error of a p value estimated from independent samples: √(p(1 − p)/samples)."""
-    return np.asarray(np.sqrt(p * (1 - p) / samples))
+    return np.asarray(np.sqrt(p * (1 - p) / resamples))
 
 
-def bootstrap_means(design: Design) -> FloatArray:
+def bootstrap_means(design: TestInput) -> FloatArray:
     """Means of every system over queries drawn with replacement: [samples, systems]."""
     parts = [
         kernels.bootstrap_means(design.values, begin=b, end=e, seed=design.seed, workers=design.threads)
@@ -143,7 +139,7 @@ def bootstrap_means(design: Design) -> FloatArray:
 
 
 def difference_intervals(
-    design: Design, kind: IntervalKind, means: FloatArray | None = None
+    design: TestInput, kind: IntervalKind, means: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Bootstrap interval of the difference of means, per pair, at level 1 − alpha."""
     if means is None:
@@ -157,7 +153,7 @@ def difference_intervals(
     return low, high
 
 
-def mean_intervals(design: Design, kind: IntervalKind) -> tuple[FloatArray, FloatArray]:
+def mean_intervals(design: TestInput, kind: IntervalKind) -> tuple[FloatArray, FloatArray]:
     """Bootstrap interval of the mean of every system at level 1 − alpha."""
     drawn = np.ascontiguousarray(bootstrap_means(design).T)
     tolerance = TIE_SHARE * np.abs(design.values).mean(axis=0)
@@ -175,10 +171,12 @@ def intervals(
     has the interval [m, m].
     """
     drawn = np.sort(drawn, axis=1)
-    samples = drawn.shape[1]
+    resamples = drawn.shape[1]
     mean = values.mean(axis=0)
     levels = np.broadcast_to(np.array([[alpha / 2], [1 - alpha / 2]]), (2, len(mean)))
     if kind == "bca":
+        from scipy.special import ndtr, ndtri
+
         centred = values - mean
         squares = (centred**2).sum(axis=0)
         flat = squares <= tolerance**2 * len(values)
@@ -186,9 +184,9 @@ def intervals(
         below = (drawn < (mean - tolerance)[:, None]).sum(axis=1)
         upto = (drawn <= (mean + tolerance)[:, None]).sum(axis=1)
         # Half a sample from either end keeps the bias finite when every resample falls on one side.
-        bias = normal_point(np.clip((below + upto) / (2 * samples), 0.5 / samples, 1 - 0.5 / samples))
-        shifted = bias + normal_point(levels)
-        levels = np.where(flat, levels, normal_below(bias + shifted / (1 - acceleration * shifted)))
+        bias = ndtri(np.clip((below + upto) / (2 * resamples), 0.5 / resamples, 1 - 0.5 / resamples))
+        shifted = bias + ndtri(levels)
+        levels = np.where(flat, levels, ndtr(bias + shifted / (1 - acceleration * shifted)))
     low, high = (_row_quantiles(drawn, level) for level in levels)
     return low, high
 
@@ -203,7 +201,7 @@ def _row_quantiles(rows: FloatArray, level: FloatArray) -> FloatArray:
     return np.asarray(rows[row, left] * (1 - share) + rows[row, right] * share)
 
 
-def _pair_samples(design: Design, means: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _pair_samples(design: TestInput, means: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Slices of the pairs with the bootstrap differences of their means [pairs of the slice, samples]."""
     by_system = np.ascontiguousarray(means.T)
     step = max(1, CHUNK // max(len(means), design.queries))
@@ -212,14 +210,14 @@ def _pair_samples(design: Design, means: FloatArray) -> Iterator[tuple[slice, Fl
         yield part, by_system[design.first[part]] - by_system[design.second[part]]
 
 
-def _samples(design: Design, default: int) -> int:
-    samples = default if design.samples is None else design.samples
-    if samples < 1:
-        raise DataError(f"a resampling test needs at least one sample, not {samples}")
-    return samples
+def _samples(design: TestInput, default: int) -> int:
+    resamples = default if design.resamples is None else design.resamples
+    if resamples < 1:
+        raise DataError(f"a resampling test needs at least one sample, not {resamples}")
+    return resamples
 
 
-def _calls(design: Design, total: int) -> Iterator[tuple[int, int]]:
+def _calls(design: TestInput, total: int) -> Iterator[tuple[int, int]]:
     """Cuts [0, total) into calls of the kernel and reports what is done after each."""
     step = max(4096, CELLS_A_CALL // design.values.size)
     report: Callable[[int, int], None] = design.progress or (lambda done, all_: None)
@@ -231,15 +229,15 @@ def _calls(design: Design, total: int) -> Iterator[tuple[int, int]]:
 
 TESTS.register(
     "randomization",
-    PairTest("randomization", "flip the signs of the differences", "Fisher 1935", randomization),
+    PairedTest("randomization", "flip the signs of the differences", "Fisher 1935", randomization),
 )
 TESTS.register(
     "bootstrap",
-    PairTest("bootstrap", "draw queries with replacement", "Efron and Tibshirani 1993", bootstrap),
+    PairedTest("bootstrap", "draw queries with replacement", "Efron and Tibshirani 1993", bootstrap),
 )
 TESTS.register(
     "tukey-randomization",
-    PairTest(
+    PairedTest(
         "tukey-randomization",
         "permute systems within queries, largest difference",
         "Carterette 2012",

@@ -1,10 +1,7 @@
-"""Which systems differ, by how much, how surely, and how many queries would settle it?
+"""Test differences between systems, with intervals, effect sizes and the number of queries needed.
 
-`compare_systems` runs one registered test over all pairs of systems, or all against a baseline, on per-query
-values aligned by query id, and corrects the p values as one family. Every pair comes back with the same
-facts: difference, statistic, p, the standard error of p if it was sampled, a confidence interval, effect
-sizes, and the number of queries that the observed difference would need. `system_intervals` gives the
-confidence interval of each mean.
+`compare_systems` runs one registered test over all pairs of systems, or all against a baseline, on values per query,
+and corrects the p values as one family. `system_intervals` gives the confidence interval of each mean.
 """
 
 from __future__ import annotations
@@ -16,39 +13,129 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pippin.display import Plottable, rows_to_columns
 from pippin.errors import ConventionError, DataError, UnknownName
-from pippin.evaluation import anova as _anova  # registers tukey
-from pippin.evaluation import effects, paired_tests, resampling
-from pippin.evaluation.corrections import CORRECTIONS, adjust
-from pippin.evaluation.paired_tests import ALTERNATIVES, TESTS, Alternative, Design, Outcome, PairTest
+from pippin.evaluation import paired_tests, resampling
+from pippin.evaluation.paired_tests import (
+    ALTERNATIVES,
+    CORRECTIONS,
+    TESTS,
+    Alternative,
+    PairedTest,
+    TestInput,
+    TestResult,
+    adjust,
+)
 from pippin.evaluation.value_table import ValueTable
-from pippin.kernels.tails import t_point
-from pippin.shown import Drawn, in_columns
-
-__all__ = [
-    "ALTERNATIVES",
-    "CORRECTIONS",
-    "INTERVALS",
-    "TESTS",
-    "Anova",
-    "MeanInterval",
-    "PairResult",
-    "TestedPairs",
-    "ValueTable",
-    "anova",
-    "compare_pair",
-    "compare_systems",
-    "system_intervals",
-]
 
 FloatArray = NDArray[np.float64]
+
+# Beyond this many queries Student's t is normal to six digits and the noncentral t only costs time.
+NORMAL_FROM = 1_000_000
+# A noncentrality above this makes any test certain; the tail integrals need not be asked.
+LARGEST_NONCENTRALITY = 1000.0
+
+
+def cohen_dz(differences: ArrayLike) -> float:
+    """Cohen's d_z of paired differences: mean(d)/sd(d), sd with n − 1. Cohen 1988, section 2.3.5.
+
+    NaN where sd is 0.
+
+    >>> cohen_dz([1.0, 2.0, 3.0])
+    2.0
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    if d.ndim != 1 or len(d) < 2:
+        raise DataError("an effect size needs the differences of at least two queries")
+    deviation = float(d.std(ddof=1))
+    return float(d.mean()) / deviation if deviation > 0 else float("nan")
+
+
+def hedges_factor(df: int) -> float:
+    """Hedges' small-sample factor J = Γ(df/2)/(√(df/2)·Γ((df − 1)/2)).
+
+    g_z = J·d_z is nearly free of bias. Undefined (NaN) for one degree of freedom. Hedges 1981, with the df =
+    n − 1 of a paired design.
+    """
+    if df < 2:
+        return float("nan")
+    return float(math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2))
+
+
+def power_of_t(effect: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, two_sided: bool = True) -> FloatArray:
+    """Probability that a paired t-test on n queries finds a true effect d_z.
+
+    With T noncentral t, df = n − 1 and noncentrality d_z·√n: P(T > c) + P(T < −c) for c the upper α/2 point
+    of t; one-sided P(T > c) for c the upper α point.
+
+    >>> [round(float(x), 4) for x in power_of_t([0.5], [34])]
+    [0.8078]
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    size = np.asarray(n, dtype=np.float64)
+    shift = np.minimum(np.asarray(effect, dtype=np.float64) * np.sqrt(size), LARGEST_NONCENTRALITY)
+    lower_critical = stdtrit(size - 1, alpha / 2 if two_sided else alpha)
+    # P(T > c) is the lower tail of the mirrored distribution, which keeps its digits where it is small.
+    power: FloatArray = nctdtr(size - 1, -shift, lower_critical)
+    if two_sided:
+        power = power + np.nan_to_num(nctdtr(size - 1, shift, lower_critical))  # SciPy: NaN for negligible tails
+    return power
+
+
+def queries_needed(effect: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, two_sided: bool = True) -> FloatArray:
+    """Smallest n >= 2 at which a paired t-test has the wanted power for effects d_z > 0.
+
+    ∞ for an effect of 0, NaN for NaN. Solves `power_of_t(d_z, n) >= power`; above a million queries by the
+    normal limit ((z_α + z_power)/d_z)².
+
+    >>> queries_needed([0.2, 0.5, 0.8, 0.0]).tolist()
+    [199.0, 34.0, 15.0, inf]
+    """
+    if not (0 < alpha < 1 and 0 < power < 1):
+        raise DataError(f"alpha and power lie between 0 and 1, not {alpha} and {power}")
+    from scipy.special import ndtri
+
+    d = np.atleast_1d(np.asarray(effect, dtype=np.float64))
+    needed = np.where(np.isnan(d), np.nan, np.inf)
+    reach = -float(ndtri(alpha / 2 if two_sided else alpha) + ndtri(1 - power))
+    with np.errstate(divide="ignore", over="ignore"):
+        rough = np.where(d > 0, np.ceil((max(reach, 0.0) / np.abs(d)) ** 2), np.inf)
+    far = (d > 0) & (rough >= NORMAL_FROM)
+    needed[far] = rough[far]
+    near = np.flatnonzero((d > 0) & ~far)
+    if len(near):
+        needed[near] = _first_with_power(d[near], rough[near], alpha, power, two_sided)
+    return needed
+
+
+def _first_with_power(d: FloatArray, rough: FloatArray, alpha: float, power: float, two_sided: bool) -> FloatArray:
+    """Bisection from a bracket around the normal approximation, which errs by a few queries only."""
+
+    def enough(which: NDArray[np.intp], n: FloatArray) -> NDArray[np.bool_]:
+        return power_of_t(d[which], n, alpha=alpha, two_sided=two_sided) >= power
+
+    low = np.maximum(rough - 2, 1)  # too few
+    high = np.maximum(rough + 6, 4)  # enough
+    checked = np.flatnonzero(low > 1)
+    low[checked[enough(checked, low[checked])]] = 1
+    short = np.arange(len(d))
+    while len(short := short[~enough(short, high[short])]):
+        low[short] = high[short]
+        high[short] *= 2
+    while len(open_ := np.flatnonzero(high - low > 1)):
+        middle = np.floor((low[open_] + high[open_]) / 2)
+        reached = enough(open_, middle)
+        high[open_[reached]] = middle[reached]
+        low[open_[~reached]] = middle[~reached]
+    return high
+
+
 Interval = Literal["t", "percentile", "bca"]
 INTERVALS: tuple[Interval, ...] = ("t", "percentile", "bca")
 Progress = Callable[[int, int], None]
-Anova = _anova.Anova
-anova = _anova.anova
 
 
 @dataclass(frozen=True)
@@ -82,7 +169,7 @@ class MeanInterval:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TestedPairs(Drawn):
+class PairwiseTests(Plottable):
     """All pairs of one comparison and how they were judged."""
 
     table: ValueTable
@@ -101,7 +188,7 @@ class TestedPairs(Drawn):
         return {(pair.a, pair.b): pair for pair in self.pairs}
 
     @cached_property
-    def differing(self) -> frozenset[tuple[str, str]]:
+    def significant_names(self) -> frozenset[tuple[str, str]]:
         """The two systems of every significant pair, in either order."""
         return frozenset(names for pair in self.significant() for names in ((pair.a, pair.b), (pair.b, pair.a)))
 
@@ -117,7 +204,7 @@ class TestedPairs(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """A row per pair, with everything that is known of it."""
         names = [field.name for field in fields(PairResult)]
-        return in_columns([[getattr(pair, name) for name in names] for pair in self.pairs], *names)
+        return rows_to_columns([[getattr(pair, name) for name in names] for pair in self.pairs], *names)
 
     def significant(self) -> tuple[PairResult, ...]:
         """The pairs whose adjusted p is at most alpha."""
@@ -133,15 +220,15 @@ def compare_systems(
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
     power: float | None = 0.8,
-    samples: int | None = None,
+    resamples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     interval: Interval | None = None,
     progress: Progress | None = None,
-) -> TestedPairs:
+) -> PairwiseTests:
     """Test every pair of systems, or every system against `baseline` (then a is the system, b the baseline).
 
-    With `power=None` the number of queries needed is not told; it takes longer than the tests. `samples` and `seed`
+    With `power=None` the number of queries needed is not told; it takes longer than the tests. `resamples` and `seed`
     belong to the resampling tests and intervals. `interval` is "t", "percentile" or "bca"; left out, the test's own
     where it has one (bootstrap: bca; tukey, tukey-randomization: simultaneous), otherwise t.
 
@@ -158,7 +245,7 @@ def compare_systems(
         column = table.index(baseline)
         first = np.delete(np.arange(len(table.systems)), column)
         second = np.full(len(first), column)
-    design = _design(table, first, second, alternative, alpha, samples, seed, threads, progress)
+    design = _design(table, first, second, alternative, alpha, resamples, seed, threads, progress)
     return _judge(table, design, TESTS[test], baseline, correction, power, interval)
 
 
@@ -171,7 +258,7 @@ def compare_pair(
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
     power: float = 0.8,
-    samples: int | None = None,
+    resamples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     interval: Interval | None = None,
@@ -181,7 +268,7 @@ def compare_pair(
     first, second = table.index(a), table.index(b)
     if first == second:
         raise ConventionError(f"{a!r} cannot be compared with itself")
-    design = _design(table, [first], [second], alternative, alpha, samples, seed, threads, progress)
+    design = _design(table, [first], [second], alternative, alpha, resamples, seed, threads, progress)
     return _judge(table, design, TESTS[test], None, "none", power, interval).pairs[0]
 
 
@@ -190,18 +277,18 @@ def system_intervals(
     interval: Interval = "bca",
     *,
     alpha: float = 0.05,
-    samples: int | None = None,
+    resamples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> tuple[MeanInterval, ...]:
     """Confidence interval of each system's mean: Student's t, or bootstrap over queries (percentile, BCa)."""
     _check_interval(interval)
-    design = _design(table, [], [], "two-sided", alpha, samples, seed, threads, None)
+    design = _design(table, [], [], "two-sided", alpha, resamples, seed, threads, None)
     mean = design.values.mean(axis=0)
     if interval == "t":
         scale = float(np.abs(design.values).max())
         half = paired_tests.spread(design.values, scale) / math.sqrt(design.queries)
-        half = half * float(t_point(alpha / 2, design.queries - 1))
+        half = half * paired_tests.t_quantile(alpha, design.queries)
         low, high = mean - half, mean + half
     else:
         low, high = resampling.mean_intervals(design, interval)
@@ -215,11 +302,11 @@ def _design(
     second: Sequence[int] | NDArray[np.intp],
     alternative: Alternative,
     alpha: float,
-    samples: int | None,
+    resamples: int | None,
     seed: int,
     threads: int | None,
     progress: Progress | None,
-) -> Design:
+) -> TestInput:
     n = len(table.query_ids)
     if n < 2:
         left = f" after {len(table.dropped)} were dropped" if table.dropped else ""
@@ -230,13 +317,13 @@ def _design(
         raise DataError(f"alpha lies between 0 and 1, not {alpha}")
     if not 0 <= seed < 2**64:
         raise DataError(f"a seed is a whole number from 0 to 2^64 − 1, not {seed}")
-    return Design(
+    return TestInput(
         values=table.by_query_id(),
         first=np.array(first, dtype=np.int32),
         second=np.array(second, dtype=np.int32),
         alternative=alternative,
         alpha=alpha,
-        samples=samples,
+        resamples=resamples,
         seed=seed,
         threads=threads,
         progress=progress,
@@ -245,13 +332,13 @@ def _design(
 
 def _judge(
     table: ValueTable,
-    design: Design,
-    test: PairTest,
+    design: TestInput,
+    test: PairedTest,
     baseline: str | None,
     correction: str,
     power: float | None,
     interval: Interval | None,
-) -> TestedPairs:
+) -> PairwiseTests:
     CORRECTIONS[correction]  # an unknown name is found before the work, not after
     if interval is not None:
         _check_interval(interval)
@@ -259,7 +346,7 @@ def _judge(
     bounds = _interval(outcome, design, interval)
     # Tukey's p already speaks for the whole family; correcting it again would count the family twice.
     adjusted = outcome.p if test.familywise else adjust(outcome.p, correction)
-    return TestedPairs(
+    return PairwiseTests(
         table=table,
         test=test.name,
         method=outcome.method,
@@ -273,26 +360,28 @@ def _judge(
     )
 
 
-def _notes(table: ValueTable, design: Design, outcome: Outcome, test: PairTest, correction: str) -> tuple[str, ...]:
+def _notes(
+    table: ValueTable, design: TestInput, outcome: TestResult, test: PairedTest, correction: str
+) -> tuple[str, ...]:
     notes = []
     if table.dropped:
         notes.append(f"{len(table.dropped)} queries were dropped because some system has no value for them")
     if table.filled:
         notes.append(f"{table.filled} missing values were filled in")
-    if outcome.samples and not test.familywise:
+    if outcome.resamples and not test.familywise:
         family = len(outcome.p)
-        least = float(adjust(np.r_[1 / (1 + outcome.samples), np.ones(family - 1)], correction)[0])
+        least = float(adjust(np.r_[1 / (1 + outcome.resamples), np.ones(family - 1)], correction)[0])
         if least > design.alpha and correction in ("bonferroni", "holm"):
             enough = math.ceil(family / design.alpha)
             notes.append(
-                f"{outcome.samples} samples cannot make any of {family} pairs significant at {design.alpha} "
-                f"after the correction {correction}: the smallest p is 1/{1 + outcome.samples}; "
+                f"{outcome.resamples} samples cannot make any of {family} pairs significant at {design.alpha} "
+                f"after the correction {correction}: the smallest p is 1/{1 + outcome.resamples}; "
                 f"take at least {enough} samples, or tukey-randomization"
             )
     return tuple(notes)
 
 
-def _interval(outcome: Outcome, design: Design, interval: Interval | None) -> tuple[FloatArray, FloatArray]:
+def _interval(outcome: TestResult, design: TestInput, interval: Interval | None) -> tuple[FloatArray, FloatArray]:
     if interval is None and outcome.interval is not None:
         return outcome.interval
     if interval is None or interval == "t":
@@ -302,8 +391,8 @@ def _interval(outcome: Outcome, design: Design, interval: Interval | None) -> tu
 
 def _rows(
     table: ValueTable,
-    design: Design,
-    outcome: Outcome,
+    design: TestInput,
+    outcome: TestResult,
     adjusted: FloatArray,
     bounds: tuple[FloatArray, FloatArray],
     power: float | None,
@@ -316,7 +405,7 @@ def _rows(
     towards = np.abs(effect) if two_sided else np.maximum(0, wanted)
     needed = np.full(len(difference), np.inf)
     if power is not None:
-        needed = effects.queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
+        needed = queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
     error = [None] * len(difference) if outcome.p_error is None else outcome.p_error.tolist()
     # From lists and by their places in PairResult: a report has a hundred thousand pairs.
     numbers = (difference, outcome.statistic, outcome.p, error, adjusted, *bounds, effect, hedges)
@@ -328,11 +417,11 @@ def _rows(
     return tuple(PairResult(*row) for row in zip(*names, queries, *columns, reasons, strict=True))
 
 
-def _effect_sizes(design: Design, difference: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _effect_sizes(design: TestInput, difference: FloatArray) -> tuple[FloatArray, FloatArray]:
     deviation = design.spreads
     effect = np.full(len(difference), np.nan)
     np.divide(difference, deviation, out=effect, where=deviation > 0)
-    return effect, effect * effects.hedges_factor(design.queries - 1)
+    return effect, effect * hedges_factor(design.queries - 1)
 
 
 def _check_interval(interval: str) -> None:

@@ -1,9 +1,8 @@
-"""Which systems got which value on which query?
+"""Values of several systems on the same queries.
 
-Every comparison of systems is paired: the value of one system on a query is held against the value of another
-on the same query. `ValueTable` is that table, aligned by query id once and checked at birth, so that no test ever
-pairs two different queries. A query that some system lacks, or a value that is not a number, is an error that
-names it, unless the caller says how to count it; then the table remembers what was done.
+Comparisons are paired by query. `ValueTable` aligns values by query id once and validates them. A query that some
+system lacks, or a value that is NaN, is an error that names it, unless the caller chooses how to count it; the table
+then records what was dropped or filled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The native kernels: the only modules that import `pippin._native`.
+"""Wrappers of the native kernels: the only modules that import `pippin._native`.
 
-One module per area. Each function here takes NumPy arrays of an exact dtype, allocates the outputs, and states the
-contract; the C++ below it never copies, never converts and holds no state.
+One module per area of the C++ code. Each function takes NumPy arrays of an exact dtype, allocates the outputs and
+states the contract. The C++ code never copies or converts arrays, and holds no state.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pippin.errors import PippinError
-from pippin.machine import cpu_count
+from pippin.system import cpu_count
 
 try:
     from pippin import _native as native
@@ -21,32 +21,42 @@ except ImportError as error:  # pragma: no cover - only in a tree that was never
 
 __all__ = ["native", "one_thread", "threads", "threads_for"]
 
-_HERE = threading.local()
-_ALONE = 20_000  # documents that one thread has done before a second one has started
+# Work that one thread completes before a second one has started, by unit of work.
+MIN_WORK_FOR_THREADS = {"documents": 20_000, "bytes": 1 << 23, "trees": 2_000_000, "links": 1 << 20, "pages": 8192}
+
+_LOCAL = threading.local()
 
 
-def threads(asked: int | None = None) -> int:
-    """How many threads to use: `asked`, or one within `one_thread`, or PIPPIN_THREADS, or every core we may run on."""
-    if asked is None and getattr(_HERE, "one", False):
+def threads(requested: int | None = None) -> int:
+    """Return the number of threads: `requested`, else 1 within `one_thread`, else PIPPIN_THREADS, else all cores."""
+    if requested is None and getattr(_LOCAL, "single", False):
         return 1
-    if asked is None:
-        wanted = os.environ.get("PIPPIN_THREADS", "0")
-        if not wanted.isdigit():
-            raise PippinError(f"PIPPIN_THREADS is a whole number, not {wanted!r}")
-        asked = int(wanted) or cpu_count()
-    return max(1, asked)
+    if requested is None:
+        setting = os.environ.get("PIPPIN_THREADS", "0")
+        if not setting.isdigit():
+            raise PippinError(f"PIPPIN_THREADS is a whole number, not {setting!r}")
+        requested = int(setting) or cpu_count()
+    return max(1, requested)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let kernels that this thread calls meanwhile have one thread, because its like have the other cores."""
-    before, _HERE.one = getattr(_HERE, "one", False), True
+    """Run kernels called from this thread on one thread, because sibling threads use the other cores."""
+    before, _LOCAL.single = getattr(_LOCAL, "single", False), True
     try:
         yield
     finally:
-        _HERE.one = before
+        _LOCAL.single = before
 
 
-def threads_for(documents: int) -> int:
-    """How many threads a pass over so many documents is worth; the result is the same for any number."""
-    return 1 if documents < _ALONE else threads()
+def threads_for(work: int, unit: str = "documents") -> int:
+    """Return the number of threads for a pass over `work` units; results do not depend on it.
+
+    Parameters
+    ----------
+    work : int
+        Amount of work. For `"trees"`: the number of documents times the number of trees.
+    unit : {"documents", "bytes", "trees", "links", "pages"}
+        What `work` counts.
+    """
+    return 1 if work < MIN_WORK_FOR_THREADS[unit] else threads()

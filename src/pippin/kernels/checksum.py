@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.kernels import native, threads
+from pippin.kernels import native, threads_for
 
 BLOCK = 1 << 16  # bytes: small enough that one posting list is cheap to check, large enough that sums are no weight
-_ALONE = 1 << 23  # bytes that one thread has checked before a second one has started
 
 Bytes = NDArray[np.uint8]
 
@@ -29,7 +28,7 @@ def xxh3(content: bytes | memoryview | Bytes) -> int:
 def block_checksums(content: Bytes, block: int = BLOCK) -> NDArray[np.uint64]:
     """The checksum of every block of some bytes; the last block may be short."""
     sums = np.empty(-(-len(content) // block), np.uint64)
-    native.block_checksums(content, block, sums, _threads(len(content)))
+    native.block_checksums(content, block, sums, threads_for(len(content), "bytes"))
     return sums
 
 
@@ -37,8 +36,6 @@ def first_damaged(
     content: Bytes, sums: NDArray[np.uint64], checked: Bytes, first: int, last: int, block: int = BLOCK
 ) -> int:
     """The first block from `first` up to `last` that is not what its sum says, or -1; `checked` keeps the others."""
-    return native.first_damaged(content, block, sums, checked, first, last, _threads((last - first) * block))
-
-
-def _threads(size: int) -> int:
-    return 1 if size < _ALONE else threads()
+    return native.first_damaged(
+        content, block, sums, checked, first, last, threads_for((last - first) * block, "bytes")
+    )

@@ -1,7 +1,7 @@
 """The inverted file: counting words of documents, turning counts round, BM25 and counts of candidates.
 
 `Indexer` and `Stream` are native objects: the one gathers documents, the other holds the postings of one stream that is
-open, packed as `index_blocks.hpp` says. Term numbers are uint32; NOWHERE is that of a word that no document holds.
+open, packed as `index/postings.hpp` says. Term numbers are uint32; NOWHERE is that of a word that no document holds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Inverted:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Texts by number: bytes, where each begins, how long it is, and the numbers in the order of the texts."""
+    """StringColumn by number: bytes, where each begins, how long it is, and the numbers in the order of the texts."""
 
     bytes: U8
     starts: I64
@@ -125,10 +125,10 @@ def postings(stream: Stream, term: int) -> tuple[I64, F64]:
 
 def tokens(packed: U8, begins: I64, ends: I64, offsets: I64, common: U32, terms: int) -> I32:
     """The terms of documents, whose bytes are those from their begins to their ends, in order."""
-    found = np.empty(int(offsets[-1]), np.int32)
+    result = np.empty(int(offsets[-1]), np.int32)
     with _whole():
-        native.unpack_tokens(packed, begins, ends, offsets, common, terms, found)
-    return found
+        native.unpack_tokens(packed, begins, ends, offsets, common, terms, result)
+    return result
 
 
 def bm25(stream: Stream, terms: U32, documents: int, k1: float, b: float) -> F64:

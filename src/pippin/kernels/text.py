@@ -1,28 +1,26 @@
-"""Ranking text in bytes to columns: LETOR, TREC judgements and runs, score files; and columns back to text."""
+"""Parse ranking text (LETOR, TREC, score files, HTML) into columns, and format columns as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.errors import DataError
-from pippin.frozen import Frozen
 from pippin.kernels import native, threads
+from pippin.kernels.strings import StringColumn
+from pippin.records import FrozenRecord
 
-if TYPE_CHECKING:
-    from pippin.data.texts import Texts
-
+F64 = NDArray[np.float64]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
-F64 = NDArray[np.float64]
 
 
-class Segments(Frozen, eq=False):
+class Segments(FrozenRecord, eq=False):
     """Stretches of rows with one query id: first row, and where the id stands in the text."""
 
     rows: I64
@@ -30,7 +28,7 @@ class Segments(Frozen, eq=False):
     lengths: I64
 
 
-class TrecColumns(Frozen, eq=False):
+class TrecColumns(FrozenRecord, eq=False):
     """Rows of a run or of judgements: document ids as places in the text, scores or labels, stretches of queries."""
 
     starts: I64
@@ -41,7 +39,7 @@ class TrecColumns(Frozen, eq=False):
     last_tag: tuple[int, int]
 
 
-class LetorColumns(Frozen, eq=False):
+class LetorColumns(FrozenRecord, eq=False):
     """Rows of LETOR text. A length of -1: the line has no document id, no comment."""
 
     features: NDArray[Any]
@@ -54,7 +52,7 @@ class LetorColumns(Frozen, eq=False):
     segments: Segments
 
 
-class QueryLines(Frozen, eq=False):
+class QueryLines(FrozenRecord, eq=False):
     """Stretches of lines with one query id: where the first line begins, where the id stands, lines, largest id."""
 
     begins: I64
@@ -145,8 +143,8 @@ def format_letor(
     features: NDArray[Any],
     labels: I32,
     offsets: I64,
-    query_ids: Texts,
-    comments: Texts,
+    query_ids: StringColumn,
+    comments: StringColumn,
     first: int,
     last: int,
 ) -> bytes:
@@ -164,11 +162,58 @@ def format_numbers(numbers: F64) -> bytes:
     return bytes(native.format_numbers(numbers))
 
 
-def whole_number(token: str) -> float | None:
+def parse_number(token: str) -> float | None:
     """The number that a token without blanks is, or None."""
     return native.whole_number(token)
 
 
-def leading_number(token: str, *, hexadecimal: bool = True) -> float:
+def parse_leading_number(token: str, *, hexadecimal: bool = True) -> float:
     """The number a token begins with, 0 if none, as C's atof reads it (or, without hexadecimal, Perl)."""
     return float(native.leading_number(token, hexadecimal))
+
+
+def format_decimals(
+    table: NDArray[np.float64], before: Sequence[str], printed: NDArray[np.bool_]
+) -> tuple[bytes, NDArray[np.int64]]:
+    """The text of all rows, and where each ends. A column is what stands before it and, if `printed`, its number.
+
+    Every number is one that six decimals can say (`as_printed` gives such); NaN is NULL.
+
+    >>> format_decimals(np.array([[0.5, 0.0], [np.nan, 0.0]]), [" 1:", " 2:0"], np.array([True, False]))
+    (b' 1:0.500000 2:0 1:NULL 2:0', array([15, 26]))
+    """
+    ends = np.empty(len(table), np.int64)
+    return native.format_decimals(table, list(before), printed, ends), ends
+
+
+Columns = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]
+
+
+def nested_columns(nested: Mapping[Any, Mapping[Any, Any]]) -> Columns | None:
+    """The inner keys as bytes, starts and lengths, the numbers, and the offsets of the outer keys.
+
+    None unless these are dicts whose inner keys are texts and whose values are floats or whole numbers.
+
+    >>> buffer, starts, lengths, numbers, offsets = nested_columns({"a": {"x": 1, "yz": 0.5}, "b": {}})
+    >>> buffer.tobytes(), starts.tolist(), lengths.tolist(), numbers.tolist(), offsets.tolist()
+    (b'xyz', [0, 1], [1, 2], [1.0, 0.5], [0, 2, 2])
+    """
+    return cast(Columns | None, native.nested_columns(nested)) if type(nested) is dict else None
+
+
+LookOf = Callable[[str, str, int], int]
+
+
+def split_markup(
+    html: str, blocks: str, unseen: str, matter: str, look_of: LookOf
+) -> list[tuple[list[str], list[int]]]:
+    """The texts of every line that is not blank, with their looks; where all are alike, they are one text.
+
+    `blocks` begin and end lines, `unseen` are left out with all that is in them: names with a blank between.
+    `look_of(name, attributes, outer)` is the look inside an element, asked once for each name in each look, and
+    again where one of `matter` (such as `style="`) is among its attributes, which are given as written.
+
+    >>> split_markup("<p>An <i>old</i> pippin</p><p>&lt;2</p>", "p", "", "", lambda name, said, outer: int(name == "i"))
+    [(['An ', 'old', ' pippin'], [0, 1, 0]), (['<2'], [0])]
+    """
+    return native.markup_lines(html, blocks, unseen, matter, look_of)

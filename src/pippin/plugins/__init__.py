@@ -1,17 +1,16 @@
-"""What strangers bring: entry points, `--import`, and the digest of everything that takes part in a result.
+"""Plugins: items from entry points or files given with --import, and the digests of their code.
 
-A plug-in is a module that registers things when it is imported. It is found in two ways. An installed package promises
-names in its entry points (`pippin.measures`, `pippin.rankers` …); its modules are imported only when such a name is
-asked for, or a list of all names. And any module can be named by `--import`. `registry` uses both for every shelf;
-nothing here knows what stands on them.
+A plugin is a module that registers items when it is imported. Installed packages declare names as entry points
+(`pippin.measures`, `pippin.rankers` …); such a module is imported when the name is looked up or all names are listed.
+Any other module can be loaded with `--import`.
 
-The digest of a stranger's thing is of
-  - the source as it was when the thing was registered: every file of its top-level package (or the one file of a module
-    that is in none), and so on for each module that these import, unless it was installed or belongs to Python;
-  - the version of every installed package that they import, and of the one they are installed by;
-  - the state of the thing: fields of data classes, defaults, closures, what classes hold, and the constants (numbers,
-    texts, tuples of them) that its functions look up in their module. So a number that came from an environment
-    variable counts. What is read later, or kept in a dict of the module, does not.
+The digest of a plugin's item covers
+  - the source when the item was registered: every file of its top-level package (or the file of a single module), and
+    of each module that these import, except installed ones and the standard library;
+  - the versions of the installed packages that they import, and of the package they belong to;
+  - the state of the item: fields of data classes, defaults, closures, attributes of classes, and the constants
+    (numbers, strings, tuples of them) that its functions look up in their module, so that a number from an environment
+    variable counts. Files read later and mutable globals do not count.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pippin.errors import PluginError
-    from pippin.plugins.entry_points import Promise
+    from pippin.plugins.entry_points import PluginEntryPoint
     from pippin.plugins.origin import Origin
 
-__all__ = ["blamed", "caller", "digest_of", "is_path", "load_modules", "loaded_modules", "promises"]
-
-OWN = "pippin"
+_PACKAGE = __name__.partition(".")[0]
 
 
 def load_modules(modules: Iterable[str]) -> None:
-    """Import the modules that register what is not Pippin's own: by their names, or by the paths of their files."""
+    """Import plugin modules by name or by the path of their file."""
     from pippin.plugins.modules import load_module
 
     for module in modules:
@@ -40,32 +37,23 @@ def load_modules(modules: Iterable[str]) -> None:
 
 
 def loaded_modules() -> tuple[str, ...]:
-    """The modules that `load_modules` has imported in this process, to have them in another one, too."""
+    """Return the modules that `load_modules` has imported, for use in another process."""
     from pippin.plugins.modules import LOADED
 
     return tuple(LOADED)
 
 
-def is_path(module: str) -> bool:
-    """Whether a module is named by its file (or by the folder of a package).
+def plugin_entry_points(group: str) -> dict[str, PluginEntryPoint]:
+    """Return the entry points of a group by name; two with the same name are an error."""
+    from pippin.plugins.entry_points import find_entry_points
 
-    >>> is_path("mine.measures"), is_path("measures.py"), is_path("./mine")
-    (False, True, True)
-    """
-    return module.endswith(".py") or "/" in module or "\\" in module
+    return find_entry_points(group, tuple(sys.path))
 
 
-def promises(group: str) -> dict[str, Promise]:
-    """The names that installed packages promise for a shelf; one that two of them promise is an error."""
-    from pippin.plugins.entry_points import promises_of
-
-    return promises_of(group, tuple(sys.path))
-
-
-def caller() -> Origin | None:
-    """Who registers a thing: the nearest module below that is not Pippin's; None where it is Pippin itself."""
+def calling_plugin() -> Origin | None:
+    """Return the plugin module that registers an item; None while a module of Pippin is imported."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == OWN:
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
         if frame.f_code.co_name == "<module>":
             return None
         frame = frame.f_back
@@ -76,17 +64,17 @@ def caller() -> Origin | None:
     return origin_of(frame.f_globals)
 
 
-def blamed(error: BaseException) -> PluginError | None:
-    """What to say where the code of a stranger failed while it was used; None where none had a part in it."""
-    if "pippin.plugins.origin" not in sys.modules:  # then nobody has registered anything
+def plugin_error(error: BaseException) -> PluginError | None:
+    """Return an error that names the plugin whose code failed; None if no plugin took part."""
+    if "pippin.plugins.origin" not in sys.modules:  # no plugin has registered anything
         return None
-    from pippin.plugins.origin import blamed as by_line
+    from pippin.plugins.origin import plugin_error as error_of_traceback
 
-    return by_line(error)
+    return error_of_traceback(error)
 
 
-def digest_of(thing: object, origin: Origin) -> str:
-    """The digest of a stranger's thing; the module says of what."""
-    from pippin.plugins.state import state_of
+def digest_of(item: object, origin: Origin) -> str:
+    """Return the digest of a plugin's item."""
+    from pippin.plugins.state import object_state
 
-    return origin.digest(state_of(thing, origin))
+    return origin.digest(object_state(item, origin))

@@ -1,4 +1,4 @@
-"""What do installed packages promise? The names of their entry points, and what is imported when one is asked for."""
+"""Entry points of installed packages that declare plugins."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from pippin.errors import PluginError
-from pippin.plugins.modules import heed_sources, reason
+from pippin.plugins.modules import describe_import_error, import_local_sources
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A name that an installed package promises to register, as its entry point says."""
+class PluginEntryPoint:
+    """A name that an installed package registers."""
 
     name: str
     point: EntryPoint
@@ -27,20 +27,20 @@ class Promise:
         return f"the plug-in {self.name!r} of {self.package} ({self.point.group}: {self.point.value})"
 
     def load(self) -> None:
-        """Import what the entry point names."""
-        heed_sources()  # as it may be installed as a link to somebody's folder
+        """Import the module of the entry point."""
+        import_local_sources()  # the package may be an editable install
         try:
             self.point.load()
-        except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
-            raise PluginError(f"{self} cannot be loaded: {reason(error)}") from error
+        except (Exception, SystemExit) as error:  # a plugin may raise anything
+            raise PluginError(f"{self} cannot be loaded: {describe_import_error(error)}") from error
 
 
 @cache
-def promises_of(group: str, path: tuple[str, ...]) -> dict[str, Promise]:
-    """The promises of a group by their names; looked up anew only where Python looks elsewhere for modules."""
-    promises: dict[str, Promise] = {}
+def find_entry_points(group: str, path: tuple[str, ...]) -> dict[str, PluginEntryPoint]:
+    """Return the entry points of a group by name; cached while `sys.path` stays the same."""
+    by_name: dict[str, PluginEntryPoint] = {}
     for point in entry_points(group=group):
-        other = promises.setdefault(point.name, Promise(point.name, point))
-        if other.point != point:
-            raise PluginError(f"{Promise(point.name, point)} has the name of {other}; uninstall one of the two")
-    return promises
+        first = by_name.setdefault(point.name, PluginEntryPoint(point.name, point))
+        if first.point != point:
+            raise PluginError(f"{PluginEntryPoint(point.name, point)} has the name of {first}; uninstall one of them")
+    return by_name

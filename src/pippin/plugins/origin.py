@@ -1,4 +1,4 @@
-"""Whose thing is it, and of which source? What is known of a stranger's module when it registers something."""
+"""The plugin module that registers an item, and the digest of its source at that time."""
 
 from __future__ import annotations
 
@@ -17,90 +17,90 @@ from types import FunctionType
 from typing import Any
 
 from pippin.errors import PluginError
-from pippin.plugins import OWN
 
 MAIN = "__main__"
-_ROOTS: set[Path] = set()  # of all that registered something here
+_PACKAGE = __name__.partition(".")[0]
+_ROOTS: set[Path] = set()  # of all plugins of this process
 
 
 @dataclass(frozen=True)
-class Code:
-    """The source behind a thing, as it was when it was registered."""
+class SourceDigest:
+    """The source of an item when it was registered."""
 
     digest: str  # of all files
-    roots: frozenset[Path]  # the folders of packages, and the files of modules that are in none
-    installed: frozenset[str]  # what they import that was installed, by its top-level name
+    roots: frozenset[Path]  # folders of packages, and files of single modules
+    installed: frozenset[str]  # top-level names of installed packages that they import
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Which stranger's module registered a thing, and its source at that time."""
+    """A plugin module and its source when it registered an item."""
 
     module: str
-    file: str | None  # None where there is none, as in a notebook
-    execution: object = field(repr=False, compare=False)  # another one each time the module is executed
-    source: Code = field(repr=False)
+    file: str | None  # None in a notebook
+    execution: object = field(repr=False, compare=False)  # a new object each time the module is executed
+    source: SourceDigest = field(repr=False)
 
     def __str__(self) -> str:
         package = _distribution(self.module)
         return f"{self.module} ({package})" if package else f"{self.module} ({self.file})" if self.file else self.module
 
-    def repeats(self, other: Origin | None) -> bool:
-        """Whether this is the module of `other` executed once more: imported twice, reloaded, or a notebook's cell."""
-        if other is None or self.file != other.file:
+    def is_reload_of(self, origin: Origin | None) -> bool:
+        """Whether this is the same module executed again: imported twice, reloaded, or a notebook cell."""
+        if origin is None or self.file != origin.file:
             return False
-        return self.module == other.module if self.file is None else self.execution is not other.execution
+        return self.module == origin.module if self.file is None else self.execution is not origin.execution
 
     @property
-    def address(self) -> str:
-        """What `load_modules` must be given in another process to have the same things there."""
+    def import_name(self) -> str:
+        """The argument of `load_modules` that loads the module in another process."""
         if self.module == MAIN or self.file is None:
-            raise PluginError(f"what {self.module} defines cannot be had in another process: put it into a module")
+            raise PluginError(f"other processes cannot import what {self.module} defines; move it to a module")
         return self.module if _is_installed(_root(self.file).parent) else self.file
 
     @property
-    def place(self) -> str:
-        """The name of the package's folder, or of the module's file: on every machine the same."""
+    def root_name(self) -> str:
+        """The name of the package's folder or of the module's file, the same on every machine."""
         return self.module if self.file is None else _root(self.file).name
 
-    def wrote(self, thing: FunctionType | type) -> bool:
-        """Whether a function or class is of this source."""
+    def defines(self, item: FunctionType | type) -> bool:
+        """Whether a function or class is defined in this source."""
         if self.file is None:
-            return thing.__module__ == self.module
-        file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+            return item.__module__ == self.module
+        file = getattr(sys.modules.get(item.__module__), "__file__", None)
         return file is not None and not self.source.roots.isdisjoint(
             {Path(file).resolve(), *Path(file).resolve().parents}
         )
 
     def digest(self, state: Any) -> str:
-        """The digest of a thing of this origin that has this state."""
+        """Return the digest of an item with this state."""
         names = {*self.source.installed, self.module.partition(".")[0]}
         versions = {name: _distribution(name) for name in sorted(names)}
         return _sha256(json.dumps([self.source.digest, versions, state], sort_keys=True))[:16]
 
 
-def origin_of(known: Mapping[str, Any]) -> Origin:
-    """The origin of what a module registers, by the module's own names."""
-    module, file, spec = str(known.get("__name__", MAIN)), known.get("__file__"), known.get("__spec__")
+def origin_of(namespace: Mapping[str, Any]) -> Origin:
+    """Return the origin of a module, by its namespace."""
+    module, file, spec = str(namespace.get("__name__", MAIN)), namespace.get("__file__"), namespace.get("__spec__")
     if file is None or not Path(file).is_file():
-        return Origin(module, None, spec, Code("", frozenset(), frozenset()))
+        return Origin(module, None, spec, SourceDigest("", frozenset(), frozenset()))
     file = str(Path(file).resolve())
     _ROOTS.add(_root(file))
     return Origin(module, file, spec, _source(_root(file)))
 
 
-def blamed(error: BaseException) -> PluginError | None:
-    """Which stranger's line failed, as a sentence; None where no stranger had a part in it."""
+def plugin_error(error: BaseException) -> PluginError | None:
+    """Return an error with the failing line of a plugin; None if no plugin is in the traceback."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = Path(frame.filename).resolve()
         for root in _ROOTS & {file, *file.parents}:
-            what = f"{type(error).__name__}: {error} ({file.name}, line {frame.lineno})"
-            return PluginError(f"the plug-in {root.name} failed: {what}")
+            reason = f"{type(error).__name__}: {error} ({file.name}, line {frame.lineno})"
+            return PluginError(f"the plug-in {root.name} failed: {reason}")
     return None
 
 
 def _root(file: str) -> Path:
-    """What holds all source of a module: the folder of its top-level package, or its own file."""
+    """Return the folder of a module's top-level package, or its file."""
     package = Path(file).parent
     if not (package / "__init__.py").is_file():
         return Path(file)
@@ -110,48 +110,48 @@ def _root(file: str) -> Path:
 
 
 def _files(root: Path) -> list[Path]:
-    """The files of a package, hidden and compiled ones left out, or the one file."""
+    """Return the files of a package without hidden and compiled ones, or the single file."""
     if root.is_file():
         return [root]
     files = [path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     return sorted(path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts))
 
 
-def _source(root: Path) -> Code:
-    """The files of a package and of the local modules that it imports, and so on; what is installed, by name."""
+def _source(root: Path) -> SourceDigest:
+    """Digest a package and, recursively, the local modules that it imports; list installed ones by name."""
     digests: dict[Path, str] = {}
     installed: set[str] = set()
-    waiting = [root]
-    while waiting:
-        place = waiting.pop()
-        if place not in digests:
-            stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in _files(place))
-            digests[place], imported = _hashed(place, stamps)
-            sources = {name: _local(name) for name in imported}
-            waiting += [local for local in sources.values() if local is not None]
-            installed |= {name.partition(".")[0] for name, local in sources.items() if local is None}
-    named = sorted((place.name, digest) for place, digest in digests.items())
-    return Code(_sha256(json.dumps(named)), frozenset(digests), frozenset(installed))
+    queue = [root]
+    while queue:
+        path = queue.pop()
+        if path not in digests:
+            stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in _files(path))
+            digests[path], imports = _digest_files(path, stamps)
+            sources = {name: _find_local_source(name) for name in imports}
+            queue += [source for source in sources.values() if source is not None]
+            installed |= {name.partition(".")[0] for name, source in sources.items() if source is None}
+    by_name = sorted((path.name, digest) for path, digest in digests.items())
+    return SourceDigest(_sha256(json.dumps(by_name)), frozenset(digests), frozenset(installed))
 
 
 @cache
-def _hashed(root: Path, stamps: tuple[tuple[str, int, int], ...]) -> tuple[str, frozenset[str]]:
-    """The digest of these files, and what they import from elsewhere. Read again only where a file has changed."""
-    total, imported = hashlib.sha256(), set[str]()
+def _digest_files(root: Path, stamps: tuple[tuple[str, int, int], ...]) -> tuple[str, frozenset[str]]:
+    """Return the digest of files and the names they import from elsewhere; cached until a file changes."""
+    total, imports = hashlib.sha256(), set[str]()
     for file, _, _ in stamps:
         content = Path(file).read_bytes()
         total.update(f"{Path(file).relative_to(root.parent).as_posix()}\0{len(content)}\0".encode() + content)
         if file.endswith(".py"):
-            imported |= set(_imports(content))
-    known = {root.stem, OWN} | sys.stdlib_module_names
-    return total.hexdigest(), frozenset(name for name in imported if name.partition(".")[0] not in known)
+            imports |= set(_iter_imports(content))
+    excluded = {root.stem, _PACKAGE} | sys.stdlib_module_names
+    return total.hexdigest(), frozenset(name for name in imports if name.partition(".")[0] not in excluded)
 
 
-def _imports(source: bytes) -> Iterator[str]:
-    """The full names that a source imports, wherever it does; the last part may be a name in a module."""
+def _iter_imports(source: bytes) -> Iterator[str]:
+    """Yield the full names that a source imports anywhere; the last part may be a name in a module."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a file that is not meant to be imported here, such as a template
+    except SyntaxError:  # not meant to be imported, such as a template
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -160,10 +160,8 @@ def _imports(source: bytes) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _local(name: str) -> Path | None:
-    """Where the source behind an imported name stands, if nobody has installed it: the first package or module on the
-    way down that is more than a folder.
-    """
+def _find_local_source(name: str) -> Path | None:
+    """Return the source of an imported name if it is not installed: its first package or module with a file."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         try:
@@ -174,26 +172,26 @@ def _local(name: str) -> Path | None:
             return None
         if spec.origin is not None and spec.has_location:
             file = Path(spec.origin).resolve()
-            place = file.parent if spec.submodule_search_locations else file
-            return None if _is_installed(place.parent) else place
+            path = file.parent if spec.submodule_search_locations else file
+            return None if _is_installed(path.parent) else path
     return None
 
 
 @cache
 def _is_installed(folder: Path) -> bool:
-    """Whether an installer puts packages into this folder."""
+    """Whether a folder contains installed packages."""
     return folder.name in ("site-packages", "dist-packages") or next(folder.glob("*.dist-info"), None) is not None
 
 
 def _distribution(module: str) -> str:
-    """The installed package that a module belongs to, with its version; empty where there is none."""
+    """Return the installed package of a module with its version, or an empty string."""
     owners = _distributions(tuple(sys.path)).get(module.partition(".")[0], [])
     return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(set(owners)))
 
 
 @cache
 def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
-    """Top-level modules and the installed packages they are of, as long as Python looks there for them."""
+    """Return top-level module → installed packages; cached while `sys.path` stays the same."""
     return metadata.packages_distributions()
 
 

@@ -1,16 +1,16 @@
-"""Learning to rank: one file per algorithm, each an estimator as scikit-learn knows them.
+"""Rankers: one module per algorithm, each a scikit-learn estimator.
 
-A ranker is registered where it is defined; `ranker(name)` and `names()` find them all. The classes are here by their
-own names too (`pippin.rankers.LambdaMART`), loaded when they are first used, and so is `select`.
+A ranker is registered in its own module; `ranker(name)` and `names()` look them up. Classes such as
+`pippin.rankers.LambdaMART` are imported on first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pippin.display.registry_view import RegistryView
 from pippin.errors import ConventionError
-from pippin.modules import attributes, load_folder
-from pippin.shelf import Shelf, make_shelf
+from pippin.registry import import_submodules, lazy_attributes
 
 if TYPE_CHECKING:
     from pippin.rankers.adarank import AdaRank
@@ -18,34 +18,36 @@ if TYPE_CHECKING:
     from pippin.rankers.auto import Auto
     from pippin.rankers.base import RANKERS, Ranker, register
     from pippin.rankers.best_feature import BestFeature
-    from pippin.rankers.composing import Chain, chain
+    from pippin.rankers.chains import Chain, chain
     from pippin.rankers.coordinate_ascent import CoordinateAscent
+    from pippin.rankers.explaining import explain
     from pippin.rankers.frank import FRank
-    from pippin.rankers.imported import Imported
     from pippin.rankers.lambdamart import LambdaMART
     from pippin.rankers.lambdarank import LambdaRank
     from pippin.rankers.listmle import ListMLE
     from pippin.rankers.listnet import ListNet
     from pippin.rankers.mart import MART
-    from pippin.rankers.parts.parameters import parameter
+    from pippin.rankers.models import ImportedModel, import_model
+    from pippin.rankers.parameters import parameter
     from pippin.rankers.rankboost import RankBoost
     from pippin.rankers.ranknet import RankNet
     from pippin.rankers.ranksvm import RankSVM
     from pippin.rankers.regression import Regression
     from pippin.rankers.relational import Relational
-    from pippin.rankers.selection import select
     from pippin.rankers.steps.base import Step
     from pippin.rankers.svmmap import SVMMAP
+    from pippin.rankers.training import as_dataset, document_scores, select
     from pippin.rankers.xendcg import XENDCG
 
 _HOMES = {
     "AdaRank": "adarank", "ApproxNDCG": "approxndcg", "Auto": "auto", "BestFeature": "best_feature",
-    "Chain": "composing", "chain": "composing",
-    "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "Imported": "imported", "LambdaMART": "lambdamart",
+    "Chain": "chains", "chain": "chains",
+    "CoordinateAscent": "coordinate_ascent", "FRank": "frank", "ImportedModel": "models", "LambdaMART": "lambdamart",
     "LambdaRank": "lambdarank", "ListMLE": "listmle", "ListNet": "listnet", "MART": "mart", "RANKERS": "base",
     "RankBoost": "rankboost", "RankNet": "ranknet", "RankSVM": "ranksvm", "Ranker": "base", "Regression": "regression",
     "Relational": "relational", "Step": "steps.base", "SVMMAP": "svmmap", "XENDCG": "xendcg",
-    "parameter": "parts.parameters", "register": "base", "select": "selection",
+    "as_dataset": "training", "document_scores": "training", "explain": "explaining", "import_model": "models",
+    "parameter": "parameters", "register": "base", "select": "training",
 }  # fmt: skip
 
 __all__ = [
@@ -60,7 +62,7 @@ __all__ = [
     "Chain",
     "CoordinateAscent",
     "FRank",
-    "Imported",
+    "ImportedModel",
     "LambdaMART",
     "LambdaRank",
     "ListMLE",
@@ -72,7 +74,12 @@ __all__ = [
     "Regression",
     "Relational",
     "Step",
+    "as_dataset",
     "chain",
+    "document_scores",
+    "explain",
+    "import_model",
+    "list_rankers",
     "names",
     "parameter",
     "ranker",
@@ -83,30 +90,57 @@ __all__ = [
 
 
 def names() -> list[str]:
-    """The registered names, in alphabetical order."""
+    """Return the names of the registered rankers.
+
+    Returns
+    -------
+    list of str
+        Names, sorted.
+
+    Examples
+    --------
+    >>> "ranksvm" in names()
+    True
+    """
     from pippin.rankers.base import RANKERS
 
-    load_folder(__name__)
+    import_submodules(__name__)
     return sorted(RANKERS)
 
 
 def ranker(name: str) -> type[Ranker]:
-    """The class registered under a name, or of a chain; settings behind names do not matter here."""
+    """Return the class of a ranker or chain; parameters in the text are ignored.
+
+    Parameters
+    ----------
+    name : str
+        Name of a ranker, or a chain such as ``pca(10) > ranksvm``.
+
+    Returns
+    -------
+    type
+        A subclass of Ranker.
+
+    Examples
+    --------
+    >>> ranker("ranksvm").__name__
+    'RankSVM'
+    """
     from pippin.rankers.base import RANKERS
-    from pippin.rankers.written import ARROW, plain_name
+    from pippin.rankers.chains import ARROW, ranker_name
 
-    plain = plain_name(name)
+    plain = ranker_name(name)
     if ARROW in plain:
-        from pippin.rankers.composing import class_of
+        from pippin.rankers.chains import chain_class
 
-        return class_of(plain.split(ARROW))
-    if plain == "imported":  # on no shelf, as there is nothing to train
-        from pippin.rankers.imported import Imported
+        return chain_class(plain.split(ARROW))
+    if plain == "imported":  # not registered because it cannot be trained
+        from pippin.rankers.models import ImportedModel
 
-        return Imported
-    load_folder(__name__)
+        return ImportedModel
+    import_submodules(__name__)
     if plain not in RANKERS and plain in _steps():
-        raise ConventionError(f"{plain} is a step, which needs a ranker behind it: {plain} > ranksvm")
+        raise ConventionError(f"{plain} is a step, not a ranker: add a ranker, for example {plain} > ranksvm")
     return RANKERS[plain]
 
 
@@ -117,30 +151,55 @@ def _steps() -> list[str]:
 
 
 def stage(name: str) -> type[Ranker] | type[Step]:
-    """The class of a ranker, a chain or a step, for those who look at parameters."""
+    """Return the class of a ranker, a chain or a step.
+
+    Parameters
+    ----------
+    name : str
+        Name of a ranker, chain or step.
+
+    Returns
+    -------
+    type
+        A subclass of Ranker or Step.
+
+    Examples
+    --------
+    >>> stage("pca").__name__
+    'PCA'
+    """
     from pippin.rankers.steps import step
 
     return step(name) if name in _steps() else ranker(name)
 
 
-__getattr__ = attributes(__name__, _HOMES)
+__getattr__ = lazy_attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _shelf() -> Shelf[type[Ranker]]:
-    """The rankers as people look at them: `pippin.rankers` shows itself as a table, `pippin.rankers["mart"]` is one."""
+def list_rankers() -> RegistryView[type[Ranker]]:
+    """Return the registered rankers as a read-only mapping that prints as a table.
+
+    Returns
+    -------
+    RegistryView
+        Ranker classes by name, plugins included.
+
+    Examples
+    --------
+    >>> import pippin
+    >>> pippin.list_rankers()["ranksvm"].__name__
+    'RankSVM'
+    """
     from pippin.rankers.base import RANKERS
 
-    load_folder(__name__)
-    return Shelf(RANKERS, {
-        "what it is": lambda cls: cls.words.partition("\n")[0],
-        "looks at a measure": lambda cls: "yes" if "measure" in cls.parameters else "no",
-        "takes NULL": lambda cls: "yes" if cls.takes_null else "no",
+    import_submodules(__name__)
+    return RegistryView(RANKERS, {
+        "description": lambda cls: cls.summary.partition("\n")[0],
+        "uses a measure": lambda cls: "yes" if "measure" in cls.parameters else "no",
+        "accepts NULL": lambda cls: "yes" if cls.allow_nan else "no",
         "source": lambda cls: cls.source,
     })  # fmt: skip
-
-
-make_shelf(__name__, _shelf)

@@ -1,62 +1,74 @@
-"""Auto: which ranker should be taken? Tries many within a given time, blends the best, and says why."""
+"""Auto: evaluate many rankers within a time budget, and blend the best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
+from pippin.display.tables import Table
+from pippin.display.terminal import ProgressBar
 from pippin.errors import DataError, UnknownName
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.evaluate import aggregate
-from pippin.evaluation.objective import Judge
-from pippin.progress import Bar
-from pippin.rankers.base import Features, Ranker, register
-from pippin.rankers.parts.blending import WAYS, Blender, nested, strong, surest
-from pippin.rankers.parts.parameters import at_least, one_of, parameter
-from pippin.rankers.parts.states import number
-from pippin.rankers.parts.trees import unlike_queries
-from pippin.rankers.parts.trying import Clock, Setting, Trial, Trials, deal, pooled
-from pippin.rankers.written import settings
-from pippin.tables import Table
+from pippin.evaluation.evaluation import aggregate
+from pippin.evaluation.objective import Objective
+from pippin.models.model import LinearModel, Model, TreeEnsemble, map_features
+from pippin.rankers.auto_search import (
+    BLENDERS,
+    Blender,
+    CandidateSpec,
+    TimeBudget,
+    Trial,
+    Trials,
+    blend_label,
+    combine_splits,
+    cross_validate_blend,
+    drop_small_weights,
+    select_blender,
+    split_folds,
+)
+from pippin.rankers.base import Features, Ranker, read_number, register
+from pippin.rankers.boosting import require_comparable_queries
+from pippin.rankers.chains import parse_parameters
+from pippin.rankers.parameters import at_least, one_of, parameter
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 
-# What is tried, in this order: the linear ranker and the trees to take first, so that a short time is well spent, then
-# what is quick, then what differs from it.
+# Candidates in order: the best linear ranker and the best trees, so that a short budget is well spent, then fast
+# ones, then diverse ones.
 SETTINGS = (
-    Setting("ranksvm", "linear"),
-    Setting("lambdamart", "trees"),
-    Setting("best-feature(measure=NDCG@10)", "linear"),
-    Setting("listnet", "linear"),
-    Setting("ranksvm(C=0.0001)", "linear"),
-    Setting("gas(10) > ranksvm", "linear"),
-    Setting("pca(10) > ranksvm", "linear"),
-    Setting("regression(mapping=exp2,ridge=100.0)", "linear"),
-    Setting("svmmap", "linear"),
-    Setting("listnet(scale=4.0)", "linear"),
-    Setting("adarank", "linear"),
-    Setting("xendcg", "trees"),
-    Setting("approxndcg", "linear"),
-    Setting("permutation(10) > ranksvm", "linear"),
-    Setting("rankboost", "trees"),
-    Setting("lambdamart(leaves=4)", "trees"),
-    Setting("lambdarank", "network"),
-    Setting("lambdamart(leaves=10,row_fraction=0.5,feature_fraction=0.3)", "trees"),
-    Setting("xendcg(row_fraction=0.5,feature_fraction=0.3)", "trees"),
+    CandidateSpec("ranksvm", "linear"),
+    CandidateSpec("lambdamart", "trees"),
+    CandidateSpec("best-feature", "linear"),
+    CandidateSpec("listnet", "linear"),
+    CandidateSpec("ranksvm(pair_weighting=pair,C=0.0001)", "linear"),
+    CandidateSpec("gas(10) > ranksvm", "linear"),
+    CandidateSpec("pca(10) > ranksvm", "linear"),
+    CandidateSpec("regression(label_gain=exp2,lambda_l2=100.0)", "linear"),
+    CandidateSpec("svmmap", "linear"),
+    CandidateSpec("listnet(scale=4.0)", "linear"),
+    CandidateSpec("adarank", "linear"),
+    CandidateSpec("xendcg", "trees"),
+    CandidateSpec("approxndcg", "linear"),
+    CandidateSpec("permutation(10) > ranksvm", "linear"),
+    CandidateSpec("rankboost", "trees"),
+    CandidateSpec("lambdamart(num_leaves=4)", "trees"),
+    CandidateSpec("lambdarank", "network"),
+    CandidateSpec("lambdamart(num_leaves=10,bagging_fraction=0.5,feature_fraction=0.3)", "trees"),
+    CandidateSpec("xendcg(bagging_fraction=0.5,feature_fraction=0.3)", "trees"),
 )
-_FEWEST = 3  # inner folds: one to learn from, one to stop by, one to be judged on
+_MIN_FOLDS = 3  # inner folds: one each for training, early stopping and evaluation
 
 
 @dataclass(frozen=True)
 class Part:
-    """A trained ranker of the blend, the features that it takes, and what its scores are multiplied by."""
+    """A trained ranker of the blend, the weight of its scores, and the columns of its features."""
 
     weight: float
     ranker: Ranker
@@ -65,136 +77,141 @@ class Part:
 
 @register("auto")
 class Auto(Ranker):
-    """Tries linear rankers, trees and networks on inner folds, and returns a blend of the best with its reasons.
+    """Evaluates linear rankers, trees and networks on inner folds, and returns a blend of the best.
 
-    The queries of training and validation set are dealt into inner folds. A setting learns from all of them but two
-    (one to stop by, one to be judged on), so that every query gets a score from models that have not seen it. From
-    these scores come the ways to blend (`parts.blending`), each judged by weights that were found without the queries
-    it is judged on: score(x) = Σ w_i s_i(x) / σ_i, σ_i the spread of s_i within a query. The weights are RankSVM's
-    unless another way is ahead by more than the standard error. Each part is then trained again on all queries, for as
-    many rounds as the inner folds chose on average.
+    The queries of training and validation set are split into inner folds. A candidate is trained on all folds but two
+    (one for early stopping, one for evaluation), so every query gets scores from models that were not trained on it
+    (Wolpert 1992). Blends score(x) = Σ w_i s_i(x) / σ_i, with σ_i the deviation of s_i within a query, are evaluated
+    with weights fitted on the other folds. The weights are RankSVM's unless another blend is better by more than the
+    standard error. Each part is then trained on all queries, for the mean number of rounds of the inner folds.
 
-    With a `budget` the time decides which settings are tried and on how many inner folds, and so the result; the
-    reasons say with which `trials`, `without` and `judged` the same model is made again. Without one, the same data
-    give the same model.
+    With a `budget`, the time decides which candidates are evaluated on how many inner folds, and thus the result; the
+    report names the parameters that repeat the same model without a budget.
     """
 
-    needs = ("lightgbm", "scipy")
+    requires = ("lightgbm", "scipy")
     source = "Wolpert 1992 (stacking)"
-    takes_null = True
-    milliseconds = 30_000
-    quick_limits: ClassVar[Mapping[str, int]] = {"trials": 9, "rounds": 100}
+    allow_nan = True
+    cost_ms = 30_000
+    small_limits: ClassVar[Mapping[str, int]] = {"max_candidates": 9, "rounds": 100}
 
-    budget: float | None = parameter(None, "seconds that training may take; None: until all settings are tried")
-    trials: int = parameter(len(SETTINGS), "settings that are tried at most, in their order")
-    without: str = parameter("", "settings that are not tried, as the table writes them, with ; between them")
-    folds: int = parameter(5, "inner folds")
-    judged: int | None = parameter(
-        None, "inner folds that settings are tried on; None: all, or with a budget as many as the time allows"
+    budget: float | None = parameter(None, "time limit in seconds of clock time; None: evaluate all candidates")
+    max_candidates: int = parameter(len(SETTINGS), "maximum number of candidates, in their order")
+    exclude: str = parameter("", "candidates to skip, as written in the table, separated by ;")
+    n_folds: int = parameter(5, "number of inner folds")
+    evaluated_folds: int | None = parameter(
+        None, "inner folds on which candidates are evaluated; None: all, or as many as the budget allows"
     )
-    kinds: str = parameter(
-        "all", 'what is tried: "all", or only "linear" or "trees", so that any engine can take the blend'
+    model_family: str = parameter(
+        "all", 'candidates: "all", or only "linear" or "trees", so that the blend can be exported to any engine'
     )
-    rounds: int = parameter(1000, "rounds at most of a part that validation stops")
-    measure: str = parameter("NDCG@10", "what settings and blends are judged by")
-    convention: str | Convention = parameter("official", "the convention of that measure")
-    seed: int = parameter(1, "of the inner folds")
-    verbose: bool = parameter(False, "shows progress")
+    rounds: int = parameter(1000, "maximum number of rounds of a candidate with early stopping")
+    measure: str = parameter("NDCG@10", "measure of candidates and blends")
+    convention: str | Convention = parameter("official", "convention of the measure")
+    seed: int = parameter(1, "seed of the inner folds")
+    verbose: bool = parameter(False, "show progress")
 
     def _check(self) -> None:
-        one_of(self, kinds=("all", "linear", "trees"))
-        at_least(self, trials=1, folds=_FEWEST, judged=1, rounds=1, seed=0)
-        for name in self._left_out():
+        one_of(self, model_family=("all", "linear", "trees"))
+        at_least(self, max_candidates=1, n_folds=_MIN_FOLDS, evaluated_folds=1, rounds=1, seed=0)
+        for name in self._excluded():
             if name not in map(str, SETTINGS):
-                raise UnknownName(f"setting of {self.name}", name, [str(one) for one in SETTINGS])
+                raise UnknownName(f"candidate of {self.name}", name, [str(setting) for setting in SETTINGS])
         if self.budget is not None and not self.budget > 0:
-            raise DataError(f"{self.name}: budget is a number of seconds above 0, not {self.budget}")
+            raise DataError(f"{self.name}: budget must be above 0 seconds, got {self.budget}")
 
-    def _left_out(self) -> list[str]:
-        return [name.strip() for name in self.without.split(";") if name.strip()]
+    def _excluded(self) -> list[str]:
+        return [name.strip() for name in self.exclude.split(";") if name.strip()]
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
-        clock = Clock(self.budget)
-        pool = pooled(train, valid)
-        able = [one for one in SETTINGS if self._takes(one, pool)][: self.trials]
-        if not able:
-            raise DataError(f"{self.name}: of the settings that take this data none is left; leave less out by without")
-        unlike = unlike_queries(pool, self.name)
-        dealt = deal(pool, unlike, self.folds, self.seed)
-        if len(dealt) < _FEWEST:
-            self._take_first(able, pool, len(dealt))
+        clock = TimeBudget(self.budget)
+        pool = combine_splits(train, valid)
+        candidates = [setting for setting in SETTINGS if self._is_applicable(setting, pool)][: self.max_candidates]
+        if not candidates:
+            raise DataError(f"{self.name}: every candidate is excluded or does not support this data. Exclude fewer")
+        comparable = require_comparable_queries(pool, self.name)
+        parts = split_folds(pool, comparable, self.n_folds, self.seed)
+        if len(parts) < _MIN_FOLDS:
+            self._train_first_candidate(candidates, pool, len(parts))
             return
-        folds = min(self.judged or len(dealt), len(dealt))
-        if np.isin(np.concatenate(dealt[:folds]), unlike).sum() < _FEWEST:
-            raise DataError(f"{self.name}: judged={folds} leaves fewer than {_FEWEST} queries to judge by; take more")
-        bar = Bar(len(able) * folds, self.name) if self.verbose else None
-        trials = Trials(self._made, pool, dealt, clock, bar)
+        folds = min(self.evaluated_folds or len(parts), len(parts))
+        if np.isin(np.concatenate(parts[:folds]), comparable).sum() < _MIN_FOLDS:
+            raise DataError(f"{self.name}: evaluated_folds={folds} has fewer than {_MIN_FOLDS} queries: use more folds")
+        bar = ProgressBar(len(candidates) * folds, self.name) if self.verbose else None
+        trials = Trials(self._make_ranker, pool, parts, clock, bar)
         try:
-            trials.run(able, folds)
+            trials.run(candidates, folds)
         finally:
             if bar is not None:
                 bar.close()
         self._blend(pool, trials)
-        self.reasons_ = self._reasons(pool, trials, len(able))
+        self.reasons_ = self._reasons(pool, trials, candidates)
 
     def _blend(self, pool: Dataset, trials: Trials) -> None:
-        """The parts and their weights, by the scores of the queries that were judged."""
-        tried, parts = trials.tried, list(trials.dealt)
-        scores, seen = [trial.scores for trial in tried], pool
-        if trials.judged < len(parts):
-            queries = np.sort(np.concatenate(parts[: trials.judged]))
-            rows, seen = np.isin(pool.qid(), queries), pool.select(queries)
-            scores = [given[rows] for given in scores]
-            parts = deal(seen, unlike_queries(seen, self.name), self.folds, self.seed)
-        blender = Blender(seen, scores, Judge(seen, self.measure, self.convention))
-        ways = [*WAYS] if len(tried) > 1 else ["the best alone"]
-        by_way = {way: nested(blender, parts, way) for way in ways}
-        self.way_ = surest(by_way)
-        weights = strong(WAYS[self.way_](blender, np.ones(seen.queries, bool)))
+        """Fit the blend on the scores of the evaluated queries, and train its parts."""
+        tried, parts = trials.tried, list(trials.folds)
+        scores, judged_pool = [trial.scores for trial in tried], pool
+        if trials.n_evaluated_folds < len(parts):
+            queries = np.sort(np.concatenate(parts[: trials.n_evaluated_folds]))
+            rows, judged_pool = np.isin(pool.qid(), queries), pool.select(queries)
+            scores = [trial_scores[rows] for trial_scores in scores]
+            parts = split_folds(
+                judged_pool, require_comparable_queries(judged_pool, self.name), self.n_folds, self.seed
+            )
+        blender = Blender(judged_pool, scores, Objective(judged_pool, self.measure, self.convention))
+        names = [*BLENDERS] if len(tried) > 1 else ["the best alone"]
+        values = {name: cross_validate_blend(blender, parts, name) for name in names}
+        selected = select_blender(values)
+        weights = drop_small_weights(BLENDERS[selected](blender, np.ones(judged_pool.queries, bool)))
+        self.way_ = blend_label(selected, len(tried))
         self.parts_ = [
-            self._trained(tried[i], float(weights[i] / blender.spreads[i]), pool) for i in np.flatnonzero(weights)
+            self._train_part(tried[i], float(weights[i] / blender.spreads[i]), pool) for i in np.flatnonzero(weights)
         ]
-        self.ways_ = {name: aggregate(values, "mean") for name, values in by_way.items()}
+        self.ways_ = {blend_label(name, len(tried)): aggregate(value, "mean") for name, value in values.items()}
         self.tried_ = [
             (str(trial.setting), aggregate(values, "mean"), trial.rounds, float(weight), trial.seconds)
-            for trial, values, weight in zip(tried, blender.alone, weights, strict=True)
+            for trial, values, weight in zip(tried, blender.single_values, weights, strict=True)
         ]
 
-    def _takes(self, setting: Setting, pool: Dataset) -> bool:
-        """Whether this data can be given to that ranker."""
+    def _is_applicable(self, setting: CandidateSpec, pool: Dataset) -> bool:
+        """Return whether a candidate is enabled and supports this data."""
         from pippin.rankers import ranker
 
-        if self.kinds not in ("all", setting.kind) or str(setting) in self._left_out():
+        if self.model_family not in ("all", setting.kind) or str(setting) in self._excluded():
             return False
-        kept = [value for key, value in settings(setting.written).items() if key.endswith("__k")]
-        if any(k >= pool.features.shape[1] for k in kept):
-            return False  # to keep all of them is another setting
-        return ranker(setting.written).takes_null or not np.isnan(pool.features).any()
+        sizes = [
+            value
+            for key, value in parse_parameters(setting.text).items()
+            if key.endswith(("__n_features", "__n_components"))
+        ]
+        if any(size >= pool.features.shape[1] for size in sizes):
+            return False  # keeping all features is another candidate
+        return ranker(setting.text).allow_nan or not np.isnan(pool.features).any()
 
-    def _take_first(self, able: Sequence[Setting], pool: Dataset, queries: int) -> None:
-        """Where nothing can be judged, the first setting."""
-        one = Trial(able[0], np.empty(0))
-        self.parts_, self.ways_ = [self._trained(one, 1.0, pool)], {}
-        self.tried_ = [(str(one.setting), float("nan"), None, 1.0, 0.0)]
+    def _train_first_candidate(self, candidates: Sequence[CandidateSpec], pool: Dataset, queries: int) -> None:
+        """Train the first candidate because there are too few queries for an evaluation."""
+        first = Trial(candidates[0], np.empty(0))
+        self.parts_, self.ways_ = [self._train_part(first, 1.0, pool)], {}
+        self.tried_ = [(str(first.setting), float("nan"), None, 1.0, 0.0)]
         self.reasons_ = (
-            f"Only {queries} {'query has' if queries == 1 else 'queries have'} documents of different labels, too few "
-            f"to judge anything by; {one.setting} was trained on all."
+            f"Only {queries} {'query has' if queries == 1 else 'queries have'} documents with different labels, too "
+            f"few to compare candidates: {first.setting} was trained on all queries."
         )
 
-    def _made(self, setting: Setting, rounds: int | None = None) -> Ranker:
-        """A ranker of this setting with the measure, the convention and the rounds of this one."""
+    def _make_ranker(self, setting: CandidateSpec, rounds: int | None = None) -> Ranker:
+        """Return the ranker of a candidate with this ranker's convention and number of rounds."""
         from pippin.rankers import ranker
 
-        cls = ranker(setting.written)
-        given = {"convention": self.convention, **settings(setting.written)}
-        if cls.by_rounds:
-            given["rounds"] = min(self.rounds, cls.parameters["rounds"].default) if rounds is None else rounds
-        return cls(**{key: value for key, value in given.items() if key in cls.parameters})
+        cls = ranker(setting.text)
+        params = {"convention": self.convention, **parse_parameters(setting.text)}
+        if cls.is_iterative:
+            params["rounds"] = min(self.rounds, cls.parameters["rounds"].default) if rounds is None else rounds
+        return cls(**{key: value for key, value in params.items() if key in cls.parameters})
 
-    def _trained(self, trial: Trial, weight: float, pool: Dataset) -> Part:
-        """A part of the blend, trained on all queries."""
+    def _train_part(self, trial: Trial, weight: float, pool: Dataset) -> Part:
+        """Return a part of the blend, trained on all queries."""
         every = np.arange(pool.features.shape[1])
-        return Part(weight, self._made(trial.setting, trial.rounds).fit(pool), every)
+        return Part(weight, self._make_ranker(trial.setting, trial.rounds).fit(pool), every)
 
     def _predict(self, features: Features) -> F64:
         total = np.zeros(len(features))
@@ -202,81 +219,113 @@ class Auto(Ranker):
             total += part.weight * part.ranker.predict(np.ascontiguousarray(features[:, part.columns]))
         return total
 
-    def _reasons(self, pool: Dataset, trials: Trials, able: int) -> str:
-        name, value, *_ = max(self.tried_, key=lambda one: one[1])
-        done, folds, way = len(trials.tried) + len(trials.failed), len(trials.dealt), self.way_
-        on = f"{folds}" if trials.judged == folds else f"{trials.judged} of {folds}"
+    def _reasons(self, pool: Dataset, trials: Trials, candidates: Sequence[CandidateSpec]) -> str:
+        """Return what was evaluated, what was not and why, and what the model consists of."""
+        name, value, *_ = max(self.tried_, key=lambda entry: entry[1])
+        folds, done = len(trials.folds), len(trials.tried) + len(trials.failed) + len(trials.too_slow)
+        evaluated_folds = f"{folds}" if trials.n_evaluated_folds == folds else f"{trials.n_evaluated_folds} of {folds}"
+        within = "" if self.budget is None else f" within a budget of {self.budget:g} s of clock time"
         text = [
-            f"{done} of {able} settings were tried on {on} inner folds of {pool.queries} queries.",
-            f"The best alone is {name}, {self.measure} {value:.4f}.",
+            f"Evaluated {len(trials.tried)} of {len(candidates)} candidates on {evaluated_folds} inner folds of "
+            f"{pool.queries} queries{within}.",
         ]
+        if trials.failed:
+            errors = "; ".join(f"{key} ({error})" for key, error in trials.failed.items())
+            text.append(f"Failed: {errors}.")
+        if trials.too_slow:
+            text.append(f"Too slow for the budget: {'; '.join(trials.too_slow)}.")
+        if not_reached := [str(setting) for setting in candidates[done:]]:
+            cause = "before Ctrl-C" if trials.is_interrupted else "before the budget was used up"
+            text.append(f"Not reached {cause}: {'; '.join(not_reached)}.")
+        if len(trials.tried) == 1 and len(candidates) > 1:
+            text.append(f"There was no comparison: {name} is the only candidate that was evaluated.")
+        text.append(f"Best candidate: {name}, {self.measure} {value:.4f}.")
         if len(self.ways_) > 1:
-            alone = self.ways_["the best alone"]
-            text.append(
-                f"Taken: {way}, {self.ways_[way]:.4f} on queries that it was not chosen by"
-                + ("." if way == "the best alone" else f"; the best alone, chosen likewise, has {alone:.4f}.")
-            )
+            best = "" if self.way_ == "the best alone" else f"; the best alone has {self.ways_['the best alone']:.4f}"
+            text.append(f"Selected blend: {self.way_}, {self.ways_[self.way_]:.4f} on held-out queries{best}.")
         shares = sorted(((share, setting) for setting, _, _, share, _ in self.tried_ if share), reverse=True)
         text.append("The model is " + ", ".join(f"{share:.0%} {setting}" for share, setting in shares) + ".")
         text.append("Each part was trained again on all queries" + _by_rounds(self.parts_) + ".")
-        if trials.failed:
-            text.append(
-                "Could not be trained: " + "; ".join(f"{key} ({why})" for key, why in trials.failed.items()) + "."
-            )
-        if self.budget is not None and (done < able or trials.judged < folds):
-            text.append(self._same_again(trials))
+        if self.budget is not None and (len(trials.tried) < len(candidates) or trials.n_evaluated_folds < folds):
+            text.append(self._repeat_instructions(trials))
         return " ".join(text)
 
-    def _same_again(self, trials: Trials) -> str:
-        """What the budget did not allow, and the parameters that make the same model without one."""
-        left = "; ".join([*self._left_out(), *trials.late])
-        late = f"Left out, as they would have taken too long: {'; '.join(trials.late)}. " if trials.late else ""
+    def _repeat_instructions(self, trials: Trials) -> str:
+        """Return the parameters that repeat the model without a budget."""
+        excluded = "; ".join([*self._excluded(), *trials.too_slow])
         return (
-            f"{late}The same model without a budget: judged={trials.judged}"
-            + (f', without="{left}"' if left else "")
-            + f", trials={len(trials.tried) + len(trials.failed)}."
+            f"The same model without a budget: evaluated_folds={trials.n_evaluated_folds}"
+            + (f', exclude="{excluded}"' if excluded else "")
+            + f", max_candidates={len(trials.tried) + len(trials.failed)}."
         )
 
     def table(self) -> Table:
-        """What was tried: the measure on queries that were not learned from, rounds, and the share in the blend."""
+        """Return a table of the candidates: measure on held-out queries, rounds, share in the blend, time."""
         self._check_fitted()
         rows = [
             [setting, "" if value != value else f"{value:.4f}", "" if rounds is None else str(rounds),  # noqa: PLR0124 - NaN
              f"{share:.0%}" if share else "", f"{seconds:.1f}" if seconds else ""]
             for setting, value, rounds, share, seconds in self.tried_
         ]  # fmt: skip
-        ways = [[way, f"{value:.4f}", "", "", ""] for way, value in self.ways_.items()]
-        return Table(["tried on inner folds", self.measure, "rounds", "share", "seconds"], [*rows, *ways])
+        blends = [[blend, f"{value:.4f}", "", "", ""] for blend, value in self.ways_.items()]
+        return Table(["candidate", self.measure, "rounds", "share", "seconds"], [*rows, *blends])
+
+    def _to_model(self) -> Model:
+        """Return a blend whose parts are all weighted sums, or all trees, as one of these; refuse others."""
+        names = self.feature_names_
+        parts: list[tuple[float, Any]] = [
+            (part.weight, map_features(part.ranker.to_model(), names)) for part in self.parts_
+        ]
+        kinds = sorted({model.kind for _, model in parts})
+        if kinds == ["linear"]:
+            weights: Any = sum(weight * model.weights for weight, model in parts)
+            return LinearModel(names, weights, sum(weight * (model.bias + model.start) for weight, model in parts))
+        if kinds == ["trees"]:
+            trees = tuple(
+                replace(tree, value=tree.value * weight / model.divisor)
+                for weight, model in parts
+                for tree in model.trees()
+            )
+            return TreeEnsemble(names, (trees,), base=sum(weight * model.base for weight, model in parts))
+        raise DataError(
+            f"this blend of {' and '.join(kinds)} cannot be exported as one model: "
+            "train with model_family=linear or model_family=trees"
+        )
 
     def _state(self) -> dict[str, Any]:
-        from pippin.rankers.models import packed_models
+        from pippin.rankers.models import pack_models
 
-        contents, arrays = packed_models([part.ranker for part in self.parts_])
-        parts = [{"weight": part.weight, "model": one} for part, one in zip(self.parts_, contents, strict=True)]
+        contents, arrays = pack_models([part.ranker for part in self.parts_])
+        parts = [{"weight": part.weight, "model": content} for part, content in zip(self.parts_, contents, strict=True)]
         tried = [[setting, _or_none(value), rounds, share] for setting, value, rounds, share, _ in self.tried_]
-        ways = [[way, value] for way, value in self.ways_.items()]
-        return {"parts": parts, "tried": tried, "ways": ways, "reasons": self.reasons_, **arrays}
+        blends = [[blend, value] for blend, value in self.ways_.items()]
+        return {"parts": parts, "tried": tried, "ways": blends, "reasons": self.reasons_, **arrays}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        from pippin.rankers.models import unpacked_models
+        from pippin.rankers.models import unpack_models
 
         self.parts_ = []
-        rankers = unpacked_models([part["model"] for part in state["parts"]], state)
+        rankers = unpack_models([part["model"] for part in state["parts"]], state)
         for part, ranker in zip(state["parts"], rankers, strict=True):
             columns = np.array([self.feature_names_.index(name) for name in ranker.feature_names_], np.int64)
-            self.parts_.append(Part(number(part["weight"]), ranker, columns))
+            self.parts_.append(Part(read_number(part["weight"]), ranker, columns))
         if not self.parts_:
-            raise ValueError("the blend has no part")
+            raise ValueError("the blend is empty")
         self.tried_ = [
-            (str(setting), float("nan") if value is None else number(value), None if rounds is None else int(rounds),
-             number(share), 0.0)
+            (
+                str(setting),
+                float("nan") if value is None else read_number(value),
+                None if rounds is None else int(rounds),
+                read_number(share),
+                0.0,
+            )
             for setting, value, rounds, share in state["tried"]
-        ]  # fmt: skip
-        self.ways_ = {str(way): number(value) for way, value in state["ways"]}
+        ]
+        self.ways_ = {str(blend): read_number(value) for blend, value in state["ways"]}
         self.reasons_ = str(state["reasons"])
 
     def importance(self) -> dict[str, float]:
-        """Each part's shares of the features, times its share in the blend; parts that do not tell are left out."""
+        """Return the importance of features in the parts, weighted by their shares; parts without one are skipped."""
         total = np.zeros(len(self.feature_names_))
         shares = [share for *_, share, _ in self.tried_ if share]
         for part, share in zip(self.parts_, shares, strict=True):
@@ -288,8 +337,8 @@ class Auto(Ranker):
 
 
 def _by_rounds(parts: Sequence[Part]) -> str:
-    chosen = any(part.ranker.by_rounds for part in parts)
-    return ", for the rounds that the inner folds chose on average" if chosen else ""
+    is_any_iterative = any(part.ranker.is_iterative for part in parts)
+    return ", for the mean number of rounds of the inner folds" if is_any_iterative else ""
 
 
 def _or_none(value: float) -> float | None:

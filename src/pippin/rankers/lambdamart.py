@@ -1,4 +1,4 @@
-"""LambdaMART: boosted trees that follow λ, the change of a ranking measure if two documents swapped places."""
+"""LambdaMART: boosted trees fitted to lambda gradients of a ranking measure."""
 
 from __future__ import annotations
 
@@ -10,78 +10,76 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.rankers.base import register
-from pippin.rankers.parts.lambdas import Lambdas
-from pippin.rankers.parts.parameters import above_zero, at_least, one_of, parameter
-from pippin.rankers.parts.preferred import PreferredLambdas, preferences_of
-from pippin.rankers.parts.trees import MANY, BoostedRanker, Gradient, unlike_queries
+from pippin.rankers.boosting import MANY, BoostedRanker, Gradient, require_comparable_queries
+from pippin.rankers.lambdas import Lambdas, PreferredLambdas
+from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.training_data import preferences_of
 
 F64 = NDArray[np.float64]
 
 
 @register("lambdamart")
 class LambdaMART(BoostedRanker):
-    """Boosted trees that follow any measure under any convention.
+    """Boosted trees that optimise any measure under any convention.
 
-    Trees are fitted to λ_i = Σ_j ± sigma |Δ_ij| ρ_ij, with Newton leaves Σλ / Σ∂λ. Δ_ij is the change of `measure`
-    under `convention` if documents i and j swapped places: exact with `depth` None; by default as if the measure were
-    cut at rank 30 at least, because λ of a high cutoff sees too few pairs.
+    Trees are fitted to λ_i = Σ_j ± sigma |Δ_ij| ρ_ij (Burges 2010, section 7), with Newton leaves Σλ / Σ∂λ. Δ_ij is
+    the change of `measure` under `convention` if documents i and j are swapped. The cutoff of the measure is raised to
+    `truncation_level`, because a low cutoff leaves few pairs with a gradient.
     """
 
-    takes_preferences = True
+    supports_preferences = True
     source = "Wu, Burges, Svore & Gao 2010; Burges 2010"
-    grid: ClassVar = {"leaves": (None, 4, 31)}
-    in_study = True
+    grid: ClassVar = {"num_leaves": (None, 4, 31)}
 
-    leaves: int | None = parameter(None, BoostedRanker.parameters["leaves"].meaning)
-    row_fraction: float | None = parameter(None, BoostedRanker.parameters["row_fraction"].meaning)
+    num_leaves: int | None = parameter(None, BoostedRanker.parameters["num_leaves"].meaning)
+    bagging_fraction: float | None = parameter(None, BoostedRanker.parameters["bagging_fraction"].meaning)
     feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
     learning_rate: float | None = parameter(None, BoostedRanker.parameters["learning_rate"].meaning)
-    min_leaf: int = parameter(20, "documents in a leaf at least, weighed by their second derivative")
-    sigma: float = parameter(1.0, "steepness of the pairs' logistic")
-    beyond: str = parameter("zero", 'what a rank beyond the cutoff of NDCG counts in λ: "zero", or "keep" its discount')
-    depth: int | None = parameter(
-        30, "ranks that λ looks at at least, though the measure is cut above; None: as it is cut"
-    )
-    normalise: bool = parameter(
+    min_data_in_leaf: int = parameter(20, "minimum number of documents in a leaf, estimated from second derivatives")
+    sigma: float = parameter(1.0, "steepness of the logistic of score differences")
+    beyond_cutoff: str = parameter("zero", 'discount of ranks beyond the cutoff of NDCG in λ: "zero", or "keep"')
+    truncation_level: int | None = parameter(30, "minimum cutoff of the measure in λ; None: the cutoff of the measure")
+    lambda_norm: bool = parameter(
         True,
-        "scales a query's λ by log2(1 + S) / S, S the sum of their sizes, so that long queries weigh no more",
+        "scale the λ of a query by log2(1 + S) / S, S their absolute sum, so that long queries do not dominate",
     )
-    damp: bool | None = parameter(
+    damp_close_scores: bool | None = parameter(
         None,
-        "divides what a swap changes by 0.01 + the distance of the two scores, so that far pairs weigh little; "
-        f"None: from {MANY:,} documents on",
+        "divide |Δ| by 0.01 + the difference of the two scores, which reduces the weight of distant pairs; "
+        f"None: True for {MANY:,} documents or more",
     )
-    drop_constant: bool = parameter(True, "leaves queries out whose documents all have one label")
-    measure: str = parameter("NDCG@10", "what λ follows and the validation set is judged by")
+    drop_constant_queries: bool = parameter(True, "ignore queries whose documents all have the same label")
+    measure: str = parameter("NDCG@10", "measure of λ and of early stopping")
 
     def _check(self) -> None:
         super()._check()
         above_zero(self, "sigma")
-        one_of(self, beyond=("zero", "keep"))
-        at_least(self, depth=1)
+        one_of(self, beyond_cutoff=("zero", "keep"))
+        at_least(self, truncation_level=1)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         pairs = preferences_of(train)
         if pairs is not None:
             train = train.select(np.unique(train.qid()[pairs.better]))
-        elif self.drop_constant:
-            train = train.select(unlike_queries(train, self.name))
+        elif self.drop_constant_queries:
+            train = train.select(require_comparable_queries(train, self.name))
         self._grow(train, valid)
 
-    def _settled(self, train: Dataset) -> dict[str, Any]:
-        sized = super()._settled(train)  # but damp looks at labels, which pairs have not
-        return sized if preferences_of(train) is None else {**sized, "damp": False}
+    def _resolve_defaults(self, train: Dataset) -> dict[str, Any]:
+        resolved = super()._resolve_defaults(train)
+        # Damping compares labels, which preference pairs do not have.
+        return resolved if preferences_of(train) is None else {**resolved, "damp_close_scores": False}
 
     def _gradient(self, train: Dataset) -> Gradient:
-        damp = {"damp": self.damp, **self._settled(train)}["damp"]
+        damp = {"damp_close_scores": self.damp_close_scores, **self._resolve_defaults(train)}["damp_close_scores"]
         lambdas = Lambdas(
-            train, self.measure, self.convention, sigma=self.sigma, beyond=self.beyond, depth=self.depth,
-            normalise=self.normalise, damp=damp,
+            train, self.measure, self.convention, sigma=self.sigma, beyond_cutoff=self.beyond_cutoff,
+            truncation_level=self.truncation_level, lambda_norm=self.lambda_norm, damp_close_scores=damp,
         )  # fmt: skip
         pairs = preferences_of(train)
         if pairs is None:
             return lambda scores, round_, bag: lambdas(scores)
-        if self.damp:
-            raise ConventionError("lambdamart: damp looks at labels, and there are pairs to learn from; leave it off")
-        each = [PreferredLambdas(train, pairs, lambdas, self.normalise) for _ in range(self.bags)]
+        if self.damp_close_scores:
+            raise ConventionError("lambdamart: damp_close_scores needs labels and cannot be used with preference pairs")
+        each = [PreferredLambdas(train, pairs, lambdas, self.lambda_norm) for _ in range(self.n_bags)]
         return lambda scores, round_, bag: each[bag](scores)

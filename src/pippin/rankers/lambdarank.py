@@ -1,4 +1,4 @@
-"""LambdaRank: RankNet whose pairs weigh as much as the measure would change if the two documents swapped places."""
+"""LambdaRank: a network trained on pairs weighted by the change of a measure if the documents are swapped."""
 
 from __future__ import annotations
 
@@ -6,47 +6,46 @@ from typing import ClassVar
 
 from pippin.data.dataset import Dataset
 from pippin.rankers.base import register
-from pippin.rankers.parts.lambdas import Lambdas
-from pippin.rankers.parts.network import F64, Cost, NetworkRanker
-from pippin.rankers.parts.parameters import above_zero, at_least, parameter
+from pippin.rankers.lambdas import Lambdas
+from pippin.rankers.networks import F64, Cost, NetworkRanker
+from pippin.rankers.parameters import above_zero, at_least, parameter
 from pippin.rankers.ranknet import pair_cost
 
 
 @register("lambdarank")
 class LambdaRank(NetworkRanker):
-    """A network driven by forces between documents that follow a measure.
+    """A network trained with lambda gradients of a measure.
 
     λ_ij = −sigma |Δ_ij| / (1 + e^{sigma (s_i − s_j)}) for label_i > label_j, where Δ_ij is the change of `measure` if i
-    and j swapped places; no loss is written down. The first rounds are RankNet's, because among equal scores places
-    mean nothing.
+    and j are swapped (Burges 2010, section 4). The first rounds use RankNet's gradient, because ranks of nearly equal
+    scores are arbitrary.
     """
 
     source = "Burges, Ragno & Le 2006; Burges 2010, §§ 4 - 5"
-    grid: ClassVar = {"units": (10, 50), "decay": (1e-3, 1e-2)}
-    milliseconds = 25
+    grid: ClassVar = {"hidden_units": (10, 50), "weight_decay": (1e-3, 1e-2)}
+    cost_ms = 25
 
-    layers: int = parameter(1, "hidden layers; 0 is a linear function")
-    units: int = parameter(10, "of each hidden layer")
-    sigma: float = parameter(1.0, "how steep the forces are in the difference of scores")
-    warm: int = parameter(5, "first rounds that are RankNet's")
-    rate: float = parameter(0.01, "how far a step goes")
-    decay: float = parameter(0.001, "weight of ½‖weights‖²")
-    batch: int | None = parameter(32, "queries a step; None: all of them")
-    rounds: int = parameter(100, "passes over the training set, at most")
-    patience: int | None = parameter(20, "rounds without a better validation value before training stops; None: never")
-    measure: str = parameter("NDCG@10", "what the forces follow and what validation looks at")
-    seed: int = parameter(0, "of the first weights and of batches")
+    hidden_layers: int = parameter(1, NetworkRanker.parameters["hidden_layers"].meaning)
+    hidden_units: int = parameter(10, NetworkRanker.parameters["hidden_units"].meaning)
+    sigma: float = parameter(1.0, "steepness of the logistic of score differences")
+    warmup_rounds: int = parameter(5, "rounds with RankNet's gradient before the measure's")
+    learning_rate: float = parameter(0.01, NetworkRanker.parameters["learning_rate"].meaning)
+    weight_decay: float = parameter(0.001, NetworkRanker.parameters["weight_decay"].meaning)
+    batch_size: int | None = parameter(32, NetworkRanker.parameters["batch_size"].meaning)
+    rounds: int = parameter(100, NetworkRanker.parameters["rounds"].meaning)
+    early_stopping_rounds: int | None = parameter(20, NetworkRanker.parameters["early_stopping_rounds"].meaning)
+    measure: str = parameter("NDCG@10", "measure of λ and of early stopping")
 
     def _cost(self, data: Dataset, part: int) -> Cost:
         pull = Lambdas(data, self.measure, self.convention, sigma=self.sigma)
         first = pair_cost(data, self.sigma)
 
         def gradient(scores: F64, done: int) -> F64:
-            return first(scores, done) if done < self.warm else pull(scores)[0]
+            return first(scores, done) if done < self.warmup_rounds else pull(scores)[0]
 
         return gradient
 
     def _check(self) -> None:
         super()._check()
         above_zero(self, "sigma")
-        at_least(self, warm=0)
+        at_least(self, warmup_rounds=0)

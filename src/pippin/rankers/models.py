@@ -1,59 +1,67 @@
-"""Models as files: one readable JSON file, no pickle.
+"""Model files: one readable JSON file per model, and models of other programs as rankers.
 
-{format, version, ranker, pippin, parameters, features, data, curve, state, sha256}, `plugin` where the ranker is not
-Pippin's own, `relation_weight` where scores are spread along relations of the documents afterwards (see `relational`),
-and `sample` where documents of the training set are kept (see `parts.sample`). Networks, whose weights are not for
-reading, are one safetensors file with the same record in its header. `sha256` is the digest of the content: of the
-record in its canonical form, whatever the order and spacing of its keys in the file, and of the arrays.
+The record has the keys format, version, ranker, pippin, parameters, features, data, curve, state and sha256; `plugin`
+if the ranker comes from a plugin, `feature_version` and `documents_per_query` of the training set (its normalisation
+and its longest list), `relation_weight` if scores are propagated along relations (see `relational`), and `sample` if
+documents of the training set are kept. A ranker with weight matrices is one safetensors file with the same
+record in its header. `sha256` is the digest of the record in canonical form (sorted keys, no spaces) and of the arrays.
 
-A file comes from anywhere. Whatever it holds, `load` gives a model that scores any table of its features, or one
-sentence; nothing is allocated by a size that the file merely claims.
+Files are not trusted: `load` returns a model that scores any table of its features, or raises DataError. No size
+that a file claims is allocated before it is checked.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin import __version__
+from pippin._version import __version__
 from pippin.data.dataset import Dataset
+from pippin.data.normalisation import LETOR_VERSIONS
 from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import Convention
-from pippin.files import atomic_write
-from pippin.forms.importers import read_form, recognised
-from pippin.manifest import fits
+from pippin.models.importers import detect_format, read_model
+from pippin.models.model import (
+    LinearModel,
+    Model,
+    NeuralNetwork,
+    TreeEnsemble,
+    map_features,
+    model_from_dict,
+    model_to_dict,
+)
+from pippin.models.scoring import Scorer, make_scorer
 from pippin.rankers import ranker
-from pippin.rankers.base import Ranker
-from pippin.rankers.composing import is_known, parts_of
-from pippin.rankers.parts.sample import packed
-from pippin.rankers.parts.states import number
+from pippin.rankers.base import Features, Ranker, read_number
+from pippin.rankers.chains import is_known, registered_stages
+from pippin.rankers.parameters import parameter
+from pippin.rankers.training_data import pack_sample
+from pippin.storage.files import atomic_write
+from pippin.storage.manifest import matches_schema
 
 FORMAT = "pippin-model"
-VERSION = 2  # 1 had no digest of its content
-LARGEST = 1 << 31  # bytes of a model file at most
-_HEAD = 4096  # bytes in which a model of Pippin says what it is
-_SHAPE = {
+VERSION = 2
+LARGEST = 1 << 31  # maximum size of a model file in bytes
+_HEAD = 4096  # the name of the format is within so many bytes
+_SCHEMA = {
     "ranker": str, "pippin": str, "parameters": {str: object}, "features": [str], "data": str,
     "curve": [(float, int, None)], "state": {str: object},
 }  # fmt: skip
 
-if TYPE_CHECKING:
-    from pippin.rankers.imported import Imported
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def record(model: Ranker, data: str = "") -> dict[str, Any]:
-    """The model without its learned state: what it is and where it comes from; `data` is the training data's digest."""
+    """Return the record of a model without its learned state; `data` is the digest of the training data."""
     parameters = {key: _plain(value) for key, value in model.get_params(deep=False).items()}
     return {
         "format": FORMAT,
@@ -65,18 +73,20 @@ def record(model: Ranker, data: str = "") -> dict[str, Any]:
         "data": data,
         "curve": [None if v != v else v for v in getattr(model, "curve_", [])],  # noqa: PLR0124 - NaN
         **_plugin(model.name),
+        **({"feature_version": model.feature_version_} if model.feature_version_ else {}),
+        **({"documents_per_query": model.documents_per_query_} if model.documents_per_query_ else {}),
         **({} if model.relation_weight_ is None else {"relation_weight": model.relation_weight_}),
     }
 
 
 def _plugin(name: str) -> dict[str, str]:
-    """Where a ranker comes from that is not Pippin's own, for those who have to find it again."""
-    strangers = []
-    for shelf, part in parts_of(name):
-        origin = shelf.origin(part) if part in shelf else None
+    """Return place and digest of the plugins that a ranker or its steps come from."""
+    plugins = []
+    for registry, stage in registered_stages(name):
+        origin = registry.origin(stage) if stage in registry else None
         if origin is not None:
-            strangers.append(f"{origin.place} {shelf.digest(part)}")
-    return {"plugin": ", ".join(strangers)} if strangers else {}
+            plugins.append(f"{origin.root_name} {registry.digest(stage)}")
+    return {"plugin": ", ".join(plugins)} if plugins else {}
 
 
 def _plain(value: Any) -> Any:
@@ -97,36 +107,52 @@ def _parameter(value: Any) -> Any:
 
 
 def digest(content: Mapping[str, Any], arrays: Arrays) -> str:
-    """SHA-256 of a model's content, `sha256` itself left out."""
-    rest = {key: value for key, value in content.items() if key != "sha256"}
-    hashed = sha256(json.dumps(rest, sort_keys=True, allow_nan=False, separators=(",", ":")).encode())
+    """Return the SHA-256 of a record (without its `sha256`) and its arrays."""
+    record = {key: value for key, value in content.items() if key != "sha256"}
+    hashed = sha256(json.dumps(record, sort_keys=True, allow_nan=False, separators=(",", ":")).encode())
     for name, array in sorted(arrays.items()):
         hashed.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
         hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
 
 
-def aligned(model: Ranker, data: Dataset) -> Dataset:
-    """The data with the model's features in the model's order; a feature that is lacking is an error."""
+def align_features(model: Ranker, data: Dataset) -> Dataset:
+    """Return the data with the model's features in the model's order; a missing feature is an error."""
     if data.feature_names == model.feature_names_:
         return data
-    lacking = [name for name in model.feature_names_ if name not in data.feature_names]
-    if lacking:
+    missing = [name for name in model.feature_names_ if name not in data.feature_names]
+    if missing:
         raise DataError(
-            f"{data.name} lacks {len(lacking)} of the {len(model.feature_names_)} features of the model, "
-            f"among them {lacking[0]}"
+            f"{data.name} lacks {len(missing)} of the {len(model.feature_names_)} features of the model, "
+            f"among them {missing[0]}"
         )
     position = {name: i for i, name in enumerate(data.feature_names)}
     columns = [position[name] for name in model.feature_names_]
     return replace(data, features=data.features[:, columns], feature_names=model.feature_names_, lines=None)
 
 
-def save(model: Ranker, path: str | os.PathLike[str], data: str = "", sample: bool = True) -> None:
-    """Write a fitted model to one file, at once: JSON, or safetensors where arrays are among what was learned.
+def save(model: Ranker, path: str | os.PathLike[str], data: str | None = None, sample: bool = True) -> None:
+    """Write a fitted model to one file: JSON, or safetensors for networks.
 
-    `data` is the digest of the training data, to be kept with it. With `sample`, the file has the 1,000 documents of
-    the training set that exports are checked with; leave them out where documents must not leave.
+    Parameters
+    ----------
+    model : Ranker
+        A fitted ranker.
+    path : path
+        The file to write, atomically.
+    data : str, optional
+        Digest of the training data to note in the file. Default: the digest that `pippin.train` computed.
+    sample : bool, default True
+        Keep up to 1,000 documents of the training set in the file, with which exports are checked. Use False if
+        documents must not be passed on.
 
+    Raises
+    ------
+    DataError
+        If two features have the same name.
+
+    Examples
+    --------
     >>> import pippin, tempfile
     >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
     >>> file = tempfile.mkdtemp() + "/model.json"
@@ -134,64 +160,85 @@ def save(model: Ranker, path: str | os.PathLike[str], data: str = "", sample: bo
     >>> pippin.rank(file, data).argsort().tolist()
     [0, 1, 2]
     """
-    names = model.feature_names_
-    if len(set(names)) != len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two features are called {twice}; a model file tells features by their names")
+    if data is None:
+        summary = getattr(model, "training_summary_", None)
+        data = "" if summary is None else summary.data_digest
     with atomic_write(path) as out:
         out.write(to_bytes(model, data, sample))
 
 
 def to_bytes(model: Ranker, data: str = "", sample: bool = True) -> bytes:
-    """The content of a model's file."""
-    content, arrays = content_of(model, data)
-    kept = vars(model).get("_sample")
-    if sample and kept is not None:
-        content["sample"] = kept if isinstance(kept, str) else packed(kept)
+    """Return the content of a model's file."""
+    names = model.feature_names_
+    if len(set(names)) != len(names):
+        duplicate = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two features are called {duplicate}: a model file identifies features by name. Rename one")
+    content, arrays = to_record(model, data)
+    documents = vars(model).get("_sample")
+    if sample and documents is not None:
+        content["sample"] = documents if isinstance(documents, str) else pack_sample(documents)
     return seal(content, arrays)
 
 
-def content_of(model: Ranker, data: str = "") -> tuple[dict[str, Any], Arrays]:
-    """The record of a model with its learned state, and the arrays that belong to it."""
+def to_record(model: Ranker, data: str = "") -> tuple[dict[str, Any], Arrays]:
+    """Return the record of a model with its learned state, and its arrays."""
     state = model._state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     return {**record(model, data), "state": {key: value for key, value in state.items() if key not in arrays}}, arrays
 
 
-def packed_models(models: Sequence[Ranker]) -> tuple[list[dict[str, Any]], Arrays]:
-    """Models within a model: the content of each, and the arrays of all, each named after the place of its model."""
+def pack_models(models: Sequence[Ranker]) -> tuple[list[dict[str, Any]], Arrays]:
+    """Return the records of models within a model, and their arrays with the position of the model as a prefix."""
     contents, arrays = [], Arrays()
     for i, model in enumerate(models):
-        content, own = content_of(model)
+        content, model_arrays = to_record(model)
         contents.append(content)
-        arrays |= {f"{i}/{key}": value for key, value in own.items()}
+        arrays |= {f"{i}/{key}": value for key, value in model_arrays.items()}
     return contents, arrays
 
 
-def unpacked_models(contents: Sequence[Any], state: Mapping[str, Any]) -> list[Ranker]:
-    """Undo `packed_models`; ValueError and its brothers where it is none. `state` holds the arrays, too."""
+def unpack_models(contents: Sequence[Any], state: Mapping[str, Any]) -> list[Ranker]:
+    """Undo `pack_models`; `state` has the arrays. ValueError, KeyError or TypeError if a record is invalid."""
     models = []
     for i, content in enumerate(contents):
-        if not isinstance(content, dict) or misshapen(content):
-            raise ValueError(f"part {i + 1} of the whole is not what it should be")
+        if not isinstance(content, dict) or invalid_fields(content):
+            raise ValueError(f"inner model {i + 1} is invalid")
         head = f"{i}/"
-        models.append(revived(content, {k.removeprefix(head): v for k, v in state.items() if k.startswith(head)}))
+        models.append(from_record(content, {k.removeprefix(head): v for k, v in state.items() if k.startswith(head)}))
     return models
 
 
 def seal(content: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """A record, and what arrays belong to it, with the digest of both."""
+    """Return the file of a record and its arrays, with the digest of both."""
     sealed = {**content, "sha256": digest(content, arrays)}
     if arrays:
         import safetensors.numpy
 
-        made: bytes = safetensors.numpy.save(arrays, {FORMAT: json.dumps(sealed)})
-        return made
+        result: bytes = safetensors.numpy.save(arrays, {FORMAT: json.dumps(sealed)})
+        return result
     return (json.dumps(sealed, indent=1, allow_nan=False) + "\n").encode()
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
-    """Read a model, Pippin's own or another program's; a damaged or newer file is an error that says so.
+    """Read a model file of Pippin or of another program.
+
+    Parameters
+    ----------
+    path : path
+        A model file of Pippin, or of a library that `pippin import --list` names.
+
+    Returns
+    -------
+    Ranker
+        The fitted ranker; an `ImportedModel` if another program wrote the file.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged, or written by another version of the format.
+
+    Examples
+    --------
 
     >>> import pippin, tempfile
     >>> data = pippin.Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 2], [1, 1, 1])
@@ -200,34 +247,77 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     >>> load(file).C
     0.5
     """
-    content = _bytes(path)
-    return from_bytes(content, path) if _is_own(content) else imported(content, path)
+    content = read_bytes(path)
+    if FORMAT.encode() in content[:_HEAD] or detect_format(content) is None:
+        return from_bytes(content, path)
+    return read_foreign_model(content, path)
 
 
-def is_own(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as Pippin's models do."""
-    return FORMAT.encode() in _bytes(path, _HEAD)
+def is_pippin_model(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as Pippin's models do."""
+    return FORMAT.encode() in read_bytes(path, _HEAD)
 
 
-def _is_own(content: bytes) -> bool:
-    """Whether a file is none of another program's; what nobody knows is told to be no model of Pippin."""
-    return FORMAT.encode() in content[:_HEAD] or recognised(content) is None
+def read_foreign_model(content: bytes, path: str | os.PathLike[str], format: str | None = None) -> ImportedModel:
+    """Return the model of another program's file; features without names are numbered from 1."""
+    origin, model = read_model(content, path, format)
+    return ImportedModel.of(model, origin)
 
 
-def imported(content: bytes, path: str | os.PathLike[str], format: str | None = None) -> Imported:
-    """The model of another program's file; its features have the names that stand there, or numbers from 1 on."""
-    from pippin.rankers.imported import Imported
+def import_model(
+    path: str | os.PathLike[str], *, format: str | None = None, feature_names: str | os.PathLike[str] | None = None
+) -> ImportedModel:
+    """Read a model of another program.
 
-    origin, form = read_form(content, path, format)
-    return Imported.of(form, origin)
+    Parameters
+    ----------
+    path : path
+        A file of LightGBM, XGBoost, CatBoost, RankLib or another supported program.
+    format : str, optional
+        Format of the file. Default: detected.
+    feature_names : path, optional
+        Text file with the names of all features, one per line in the model's order. Default: the names in the file,
+        or numbers from 1.
+
+    Returns
+    -------
+    ImportedModel
+        A fitted ranker with the program's scores, bit for bit.
+
+    Raises
+    ------
+    DataError
+        If the file is not a model, or the names do not fit its features.
+
+    Examples
+    --------
+    >>> import pippin
+    >>> model = pippin.rankers.import_model("model.txt")  # doctest: +SKIP
+    """
+    from pippin.models.importers import FORMATS
+
+    if format is not None and format not in FORMATS:
+        raise DataError(f"unknown model format {format!r}: use {', '.join(FORMATS)}")
+    content = read_bytes(path)
+    if FORMAT.encode() in content[:_HEAD]:
+        raise DataError("this is already a model of Pippin", path)
+    model = read_foreign_model(content, path, format)
+    if feature_names is None:
+        return model
+    names = tuple(line.strip() for line in Path(feature_names).read_text(encoding="utf-8").splitlines() if line.strip())
+    if len(names) != len(model.feature_names_) or len(set(names)) != len(names):
+        raise DataError(
+            f"expected {len(model.feature_names_)} different feature names, found {len(names)} lines", feature_names
+        )
+    return ImportedModel.of(model.model_.rename_features(names), model.origin_)
 
 
-def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
-    """The model of a file's content; errors name the path."""
-    content, arrays = unpacked(packed, path)
-    _check(content, arrays, path)
+def from_bytes(pack_sample: bytes, path: str | os.PathLike[str]) -> Ranker:
+    """Return the model of a file's content; errors name the path."""
+    content, arrays = read_record(pack_sample, path)
+    _check_record(content, arrays, path)
     try:
-        return revived(content, arrays)
+        return from_record(content, arrays)
     except PippinError as error:
         raise DataError(getattr(error, "message", str(error)), path) from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -235,8 +325,8 @@ def from_bytes(packed: bytes, path: str | os.PathLike[str]) -> Ranker:
         raise DataError(f"the model file is damaged ({reason})", path) from None
 
 
-def _bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
-    """The bytes of a file that is not larger than any model, or only the first of them."""
+def read_bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
+    """Return the content of a model file, or its first bytes; a file larger than any model is an error."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1 if first is None else first)
@@ -247,12 +337,12 @@ def _bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
     except OSError as error:
         raise DataError(f"this file cannot be read ({error.strerror})", path) from None
     if len(content) > LARGEST:
-        raise DataError(f"this file has more than {LARGEST:,} bytes, which no model has", path)
+        raise DataError(f"the file is too large for a model (more than {LARGEST:,} bytes)", path)
     return content
 
 
-def unpacked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """The record and the arrays of a model's file, as they stand there."""
+def read_record(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Return the record and the arrays of a model's file, without any check of them."""
     header = int.from_bytes(content[:8], "little")  # of safetensors: the length of its own JSON, which comes next
     try:
         if content[8:9] != b"{" or header > len(content) - 8:
@@ -261,25 +351,25 @@ def unpacked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, An
             record = _json(_json(content[8 : 8 + header])["__metadata__"][FORMAT])
             arrays = _arrays(content)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise DataError("this is no model file: not safetensors and not JSON, or damaged", path) from None
+        raise DataError("not a model file: neither safetensors nor JSON, or damaged", path) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise DataError("this is no model file of Pippin", path)
+        raise DataError("not a model file of Pippin", path)
     return record, arrays
 
 
 def _json(content: bytes | str) -> Any:
-    """JSON without the numbers that are none, and without a key that stands twice."""
+    """Parse JSON; NaN, infinity and a repeated key are errors."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(pairs)
         if len(mapping) != len(pairs):
-            raise ValueError("a key stands twice")
+            raise ValueError("a key occurs twice")
         return mapping
 
     def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is no number")
+        raise ValueError(f"{constant} is not a finite number")
 
-    return json.loads(content, object_pairs_hook=once, parse_constant=refuse)
+    return json.loads(content, object_pairs_hook=unique, parse_constant=refuse)
 
 
 def _arrays(content: bytes) -> Arrays:
@@ -287,64 +377,150 @@ def _arrays(content: bytes) -> Arrays:
 
     try:
         arrays: Arrays = safetensors.numpy.load(content)
-    except Exception as error:  # the package's own error is no ValueError
+    except Exception as error:  # safetensors' error does not derive from ValueError
         raise ValueError(str(error)) from None
     return arrays
 
 
-def _check(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]) -> None:
-    """Raise unless the record has the version, the shape and the digest of a model's."""
+def _check_record(content: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str]) -> None:
+    """Raise DataError unless version, fields and digest of a record are valid."""
     version = content.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise DataError(f"the model file is damaged (its version is {version!r})", path)
     if version > VERSION:
-        raise DataError(f"written by a newer Pippin ({content.get('pippin')}), which this one cannot read", path)
-    for key in misshapen(content):
-        raise DataError(f"the model file is damaged ({key} is not what it should be)", path)
-    if version == 1:
-        warnings.warn(
-            f"{os.fspath(path)} was written by an earlier Pippin without a digest, so that damage cannot be seen; "
-            "train it again, or load and save it",
-            stacklevel=4,
-        )
-    elif content.get("sha256") != _digest_or_none(content, arrays):
-        raise DataError("the model file is damaged: its content is not what was written (the digest differs)", path)
+        raise DataError(f"written by a newer Pippin ({content.get('pippin')}): update Pippin to read it", path)
+    if version < VERSION:
+        raise DataError("written by an earlier Pippin in a format without a digest: train the model again", path)
+    for key in invalid_fields(content):
+        raise DataError(f"the model file is damaged (invalid {key})", path)
+    if content.get("sha256") != _digest_or_none(content, arrays):
+        raise DataError("the model file is damaged: its digest differs from the one that was written", path)
 
 
-def misshapen(content: Mapping[str, Any]) -> list[str]:
-    """What of a record is not there or of another shape."""
-    return [key for key, shape in _SHAPE.items() if key not in content or not fits(content[key], shape)]
+def invalid_fields(content: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a record that are missing or of another type."""
+    return [key for key, shape in _SCHEMA.items() if key not in content or not matches_schema(content[key], shape)]
 
 
 def _digest_or_none(content: dict[str, Any], arrays: Arrays) -> str | None:
     try:
         return digest(content, arrays)
-    except (ValueError, RecursionError):  # numbers beyond all bounds, such as 1e999
+    except (ValueError, RecursionError):  # infinite numbers, such as 1e999
         return None
 
 
-def revived(content: dict[str, Any], arrays: Arrays) -> Ranker:
-    """The model of a record whose parts have the right shape; ValueError and its brothers where they do not fit."""
+def from_record(content: dict[str, Any], arrays: Arrays) -> Ranker:
+    """Return the model of a record with valid fields; ValueError, KeyError or TypeError if they do not fit together."""
     name = content["ranker"]
     if "plugin" in content and not is_known(name):
-        brought = f"its ranker {name!r} is a plug-in's ({content['plugin']})"
-        raise PippinError(f"{brought}: install it, or give --import its module")
+        origin = f"its ranker {name!r} comes from a plugin ({content['plugin']})"
+        raise PippinError(f"{origin}: install it, or name its module with --import")
     cls = ranker(name)
-    known = cls.parameter_names()
+    parameter_names = cls.parameter_names()
     for name in content["parameters"]:
-        if name not in known:
-            raise ValueError(f"{cls.name} has no parameter {name!r}")
+        if name not in parameter_names:
+            raise ValueError(f"unknown parameter {name!r} of {cls.name}")
     model = cls(**{key: _parameter(value) for key, value in content["parameters"].items()})
     model.check_parameters()
     model.feature_names_ = tuple(content["features"])
     model.n_features_in_ = len(model.feature_names_)
     if not 0 < len(set(model.feature_names_)) == len(model.feature_names_):
-        raise ValueError("there is no feature, or two have one name")
-    model.curve_ = [float("nan") if value is None else number(value) for value in content["curve"]]
+        raise ValueError("no features, or two with the same name")
+    model.curve_ = [float("nan") if value is None else read_number(value) for value in content["curve"]]
     model._restore({**content["state"], **arrays})
     if not isinstance(content.get("sample", ""), str):
-        raise ValueError("the sample of the training set is no text")
+        raise ValueError("the sample of the training set is not text")
     model._sample = content.get("sample")
+    version = content.get("feature_version", "")
+    if version not in ("", *LETOR_VERSIONS):
+        raise ValueError(f"unknown version of the features: {version!r}")
+    model._feature_version = version
+    depth = content.get("documents_per_query", 0)
+    if type(depth) is not int or depth < 0:
+        raise ValueError(f"invalid number of documents per query: {depth!r}")
+    model._documents_per_query = depth
     if "relation_weight" in content:
-        model.relation_weight_ = number(content["relation_weight"])
+        model.relation_weight_ = read_number(content["relation_weight"])
     return model
+
+
+NAME = "imported"
+
+
+class ImportedModel(Ranker):
+    """A model of another program, which scores bit for bit as that program does.
+
+    It is not registered because it cannot be trained: `pippin.load` reads other programs' files into one. Written as
+    `imported(file=model.txt)` it takes part in a benchmark, where `fit` reads the file and matches its features.
+    """
+
+    name = NAME
+    source = "the program that wrote the file"
+    allow_nan = True
+
+    file: str | None = parameter(None, "the model's file")
+    digest: str | None = parameter(None, "SHA-256 that the file must have")
+
+    @classmethod
+    def of(cls, model: Model, origin: str = "") -> Self:
+        """Return the ranker of a model; `origin` names the program that wrote it."""
+        ranker = cls()
+        ranker.model_, ranker.origin_ = model, origin
+        ranker.feature_names_ = model.names
+        ranker.n_features_in_ = len(model.names)
+        ranker.curve_ = []
+        return ranker
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, features: tuple[str, ...] = ()) -> Self:
+        """Return the ranker of a fitted scikit-learn estimator; `features` are the names of its features."""
+        from pippin.models.importers.sklearn import from_estimator
+
+        return cls.of(from_estimator(estimator, tuple(features)), f"scikit-learn {type(estimator).__name__}")
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        if self.file is None:
+            raise DataError("an imported model cannot be trained: name its file, imported(file=…)")
+        content = read_bytes(self.file)
+        if self.digest is not None and sha256(content).hexdigest() != self.digest:
+            raise DataError("the model differs from the one that the plan was made with", self.file)
+        self.origin_, model = read_model(content, self.file)
+        missing = [model.names[i] for i in model.used_features() if model.names[i] not in train.feature_names]
+        if missing:
+            raise DataError(
+                f"{train.name} lacks {len(missing)} features of the model, among them {missing[0]}", self.file
+            )
+        self.model_ = map_features(model, train.feature_names)
+
+    def _predict(self, features: Features) -> NDArray[np.float64]:
+        cached: tuple[Model, Scorer] | None = vars(self).get("_scorer")
+        if cached is None or cached[0] is not self.model_:
+            cached = self._scorer = (self.model_, make_scorer(self.model_))
+        return cached[1](features)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_scorer"}
+
+    def _to_model(self) -> Model:
+        return self.model_
+
+    def _state(self) -> dict[str, Any]:
+        return {"origin": self.origin_, "form": model_to_dict(self.model_)}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if not isinstance(state["origin"], str):
+            raise ValueError("the origin is not text")
+        self.origin_ = state["origin"]
+        self.model_ = model_from_dict(state["form"], self.feature_names_)
+
+    def importance(self) -> dict[str, float]:
+        """Return how many tree nodes split on each feature, or the absolute size of its weights."""
+        sizes = np.zeros(len(self.feature_names_))
+        if isinstance(self.model_, TreeEnsemble):
+            for tree in self.model_.trees():
+                np.add.at(sizes, tree.feature, 1.0)
+        elif isinstance(self.model_, LinearModel):
+            sizes = np.abs(self.model_.weights)
+        elif isinstance(self.model_, NeuralNetwork):
+            sizes = np.abs(self.model_.layers[0].matrix).sum(axis=1)
+        return dict(zip(self.feature_names_, sizes.tolist(), strict=True))

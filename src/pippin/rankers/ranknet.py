@@ -1,59 +1,67 @@
-"""RankNet: a network that learns from pairs which of two documents is the better one."""
+"""RankNet: a network trained on pairs of documents."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
 from pippin.data.dataset import Dataset
-from pippin.kernels.listwise import tied_pairs
+from pippin.kernels.losses import tied_pairs
 from pippin.rankers.base import register
-from pippin.rankers.parts.lambdas import Lambdas
-from pippin.rankers.parts.network import F64, Cost, NetworkRanker
-from pippin.rankers.parts.parameters import above_zero, parameter
+from pippin.rankers.lambdas import Lambdas
+from pippin.rankers.networks import F64, Cost, NetworkRanker
+from pippin.rankers.parameters import above_zero, one_of, parameter
 
 
 @register("ranknet")
 class RankNet(NetworkRanker):
-    """Cross entropy of which of two documents is better, by a network.
+    """Pairwise cross entropy, with a network.
 
-    min over f of Σ ln(1 + e^{−sigma (s_i − s_j)}) over pairs of a query with label_i > label_j. The derivatives of all
-    pairs are added up by document before they go through the network.
+    min over f of Σ ln(1 + e^{−sigma (s_i − s_j)}) over pairs of a query with label_i > label_j (Burges et al. 2005,
+    section 3). Gradients are summed by document before backpropagation (Burges 2010, section 2.1).
     """
 
     source = "Burges et al. 2005; derivatives by document: Burges 2010, § 2.1"
-    grid: ClassVar = {"units": (10, 50), "decay": (1e-3, 1e-2)}
-    milliseconds = 9
-    in_study = True
+    grid: ClassVar = {"hidden_units": (10, 50), "weight_decay": (1e-3, 1e-2)}
+    cost_ms = 9
 
-    layers: int = parameter(1, "hidden layers; 0 is a linear function")
-    units: int = parameter(10, "of each hidden layer")
-    sigma: float = parameter(1.0, "how steep the chance to be better is in the difference of scores")
-    by_query: bool = parameter(True, "every query counts 1, shared by its pairs; else every pair counts 1")
-    use_ties: bool = parameter(False, "pairs of equal labels count too, with the chance ½")
-    rate: float = parameter(0.01, "how far a step goes")
-    decay: float = parameter(0.001, "weight of ½‖weights‖²")
-    batch: int | None = parameter(32, "queries a step; None: all of them")
-    rounds: int = parameter(100, "passes over the training set, at most")
-    patience: int | None = parameter(20, "rounds without a better validation value before training stops; None: never")
-    seed: int = parameter(0, "of the first weights and of batches")
+    hidden_layers: int = parameter(1, NetworkRanker.parameters["hidden_layers"].meaning)
+    hidden_units: int = parameter(10, NetworkRanker.parameters["hidden_units"].meaning)
+    sigma: float = parameter(1.0, "steepness of the logistic of score differences")
+    pair_weighting: str = parameter(
+        "query", '"query": every query has weight 1, divided among its pairs; "pair": every pair has weight 1'
+    )
+    include_ties: bool = parameter(False, "include pairs of equal labels, with target probability ½")
+    learning_rate: float = parameter(0.01, NetworkRanker.parameters["learning_rate"].meaning)
+    weight_decay: float = parameter(0.001, NetworkRanker.parameters["weight_decay"].meaning)
+    batch_size: int | None = parameter(32, NetworkRanker.parameters["batch_size"].meaning)
+    measure: str = parameter("MAP", 'measure for early stopping, or "loss": the cross entropy of the pairs')
+    rounds: int = parameter(100, NetworkRanker.parameters["rounds"].meaning)
+    early_stopping_rounds: int | None = parameter(20, NetworkRanker.parameters["early_stopping_rounds"].meaning)
 
     def _cost(self, data: Dataset, part: int) -> Cost:
-        return pair_cost(data, self.sigma, self.by_query, self.use_ties)
+        return pair_cost(data, self.sigma, self.pair_weighting, self.include_ties)
+
+    def _validation_value(self, valid: Dataset) -> Callable[[F64], float] | None:
+        if self.measure != "loss":
+            return None
+        return lambda scores: -pair_loss(valid, scores, self.sigma, self.pair_weighting)
 
     def _check(self) -> None:
         super()._check()
         above_zero(self, "sigma")
+        one_of(self, pair_weighting=("query", "pair"))
 
 
-def pair_cost(data: Dataset, sigma: float = 1.0, by_query: bool = True, use_ties: bool = False) -> Cost:
-    """RankNet's derivative by score: λ of every pair of unlike labels, and on demand of like ones."""
+def pair_cost(data: Dataset, sigma: float = 1.0, weighting: str = "query", include_ties: bool = False) -> Cost:
+    """Return RankNet's gradient by score, over pairs of different labels and optionally of equal ones."""
     pull = Lambdas(data, None, sigma=sigma)
-    counts = pair_counts(data, use_ties)
-    shares = 1.0 / np.maximum(counts, 1.0) if by_query else np.ones(data.queries)
+    counts = pair_counts(data, include_ties)
+    shares = 1.0 / np.maximum(counts, 1.0) if weighting == "query" else np.ones(data.queries)
     pull.scales = shares
-    if not use_ties:
+    if not include_ties:
         return lambda scores, _: pull(scores)[0]
     by_document = np.repeat(shares, np.diff(data.offsets))
 
@@ -63,8 +71,26 @@ def pair_cost(data: Dataset, sigma: float = 1.0, by_query: bool = True, use_ties
     return gradient
 
 
+def pair_loss(data: Dataset, scores: F64, sigma: float = 1.0, weighting: str = "query") -> float:
+    """Return the cross entropy over pairs of different labels, Σ ln(1 + e^{−sigma (s_i − s_j)}).
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[0.0], [0.0]], [1, 0], [1, 1])
+    >>> round(pair_loss(data, np.array([0.0, 0.0])), 6)  # ln 2
+    0.693147
+    """
+    total = 0.0
+    for first, last in zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True):
+        labels, part = data.labels[first:last], scores[first:last]
+        better, worse = np.nonzero(labels[:, None] > labels[None, :])
+        loss = float(np.logaddexp(0.0, -sigma * (part[better] - part[worse])).sum())
+        total += loss / max(1, len(better)) if weighting == "query" else loss
+    return total
+
+
 def pair_counts(data: Dataset, with_ties: bool = False) -> F64:
-    """The number of pairs of unlike labels of each query, or of all pairs."""
+    """Return the number of pairs of each query: of different labels, or all."""
     sizes = np.diff(data.offsets).astype(np.float64)
     counts = sizes * (sizes - 1) / 2
     if with_ties:

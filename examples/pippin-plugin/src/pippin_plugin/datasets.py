@@ -1,15 +1,15 @@
 """A data set: what must be in the folder before a benchmark trusts it.
 
-A `Source` names the folds and files, the number of features, the labels and the counts; one that is not certain is left
-out, and is then not checked. A folder called `fruits` is recognised, and so is `load_folder(path, source="fruits")`.
+A `PublishedDataset` names the folds and files, the number of features, the labels and the counts; a count that is
+missing is not checked. A folder called `fruits` is recognised, and so is `read_folds(path, source="fruits")`.
 """
 
 from __future__ import annotations
 
-from pippin.data.sources import Count, Source, register
+from pippin.data.published import Count, PublishedDataset, register
 
 FRUITS = register(
-    Source(
+    PublishedDataset(
         "fruits",
         title="fruits, three folds",
         features=2,

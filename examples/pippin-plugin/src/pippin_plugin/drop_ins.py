@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from pippin.compat import register
 from pippin.errors import DataError
-from pippin.evaluation.printers import register
 
 DEPTH = 10
 FRAME = "#####################"

@@ -1,7 +1,7 @@
 """A measure: how many pairs of documents stand in the right order?
 
-A measure is a `Kind`: what it is in words, and a function from a ranking, a convention and the measure as it was asked
-for to one value per query, NaN where there is none. Order and ties are settled in the ranking already.
+A measure is a `MeasureDefinition`: a description, and a function from a ranking, a convention and the measure to one
+value per query, NaN where there is none. Order and ties are settled in the ranking already.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.measures import Kind, Measure, register
+from pippin.evaluation.measures import Measure, MeasureDefinition, register
 from pippin.evaluation.ranking import Ranking
 
 
@@ -29,9 +29,9 @@ def pair_accuracy(ranking: Ranking, convention: Convention, measure: Measure) ->
 
 
 PAIR_ACCURACY = register(
-    Kind(
+    MeasureDefinition(
         "PairAccuracy",
-        meaning="the share of pairs of documents with different labels that stand in the right order",
+        description="the share of pairs of documents with different labels that stand in the right order",
         formula="|{(a, b): label a > label b, a above b}| / |{(a, b): label a > label b}|",
         source="Cohen, Schapire & Singer 1999",
         function=pair_accuracy,

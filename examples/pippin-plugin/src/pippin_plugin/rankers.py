@@ -14,7 +14,7 @@ import numpy as np
 
 from pippin.data.dataset import Dataset
 from pippin.rankers import parameter, register
-from pippin.rankers.parts.linear import LinearRanker
+from pippin.rankers.linear import LinearRanker
 
 
 @register("rocchio")

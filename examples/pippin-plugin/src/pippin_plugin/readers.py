@@ -1,7 +1,7 @@
-"""A reader: an archive of mail (`.mbox`) as a collection; subjects and bodies are streams, answers are links.
+"""A reader: an archive of mail (`.mbox`) as a collection; subjects and bodies are fields, answers are links.
 
-A reader says how its format looks, whether a path is of it, and how a `Collection` is made of it. `collect` finds
-queries and judgements beside the documents and checks that all fits together.
+A reader describes its format, tells whether a path has it, and makes a `Collection`. `make_collection` finds queries
+and judgements beside the documents and checks that everything fits together.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
 
-from pippin.collection.collection import Collection, Document, Link
-from pippin.collection.readers import Reader, Wanted, collect, register
+from pippin.collections.collection import Collection, Document, Link
+from pippin.collections.readers import Reader, ReadRequest, make_collection, register
 
 
-def messages(path: Path, streams: Sequence[str]) -> Iterator[Document]:
+def messages(path: Path, fields: Sequence[str]) -> Iterator[Document]:
     """Every message of an archive, by its Message-ID or its number; it links to the one it answers."""
     archive = mailbox.mbox(path, create=False)
     try:
@@ -25,16 +25,16 @@ def messages(path: Path, streams: Sequence[str]) -> Iterator[Document]:
             name, subject = str(message.get("Message-ID", number)).strip(), str(message.get("Subject", ""))
             body = message.get_body(preferencelist=("plain",))
             texts = {"subject": subject, "body": "" if body is None else str(body.get_content())}
-            wanted = {stream: texts[stream] for stream in streams}
+            request = {field: texts[field] for field in fields}
             answered = str(message.get("In-Reply-To", "")).strip()
-            yield Document(name, wanted, links=(Link(answered, subject),) if answered else ())
+            yield Document(name, request, links=(Link(answered, subject),) if answered else ())
     finally:
         archive.close()
 
 
-def _open(wanted: Wanted) -> Collection:
-    streams = wanted.choose(("subject", "body"), ("subject", "body"))
-    return collect(wanted, streams, lambda: messages(wanted.path, streams))
+def _open(request: ReadRequest) -> Collection:
+    fields = request.select_fields(("subject", "body"), ("subject", "body"))
+    return make_collection(request, fields, lambda: messages(request.path, fields))
 
 
 MBOX = register("mbox", Reader("`.mbox`, an archive of mail", lambda path: path.suffix == ".mbox", _open))

@@ -5,7 +5,8 @@ A tool is another tool's convention with the choices that differ, where they wer
 
 from __future__ import annotations
 
-from pippin.evaluation.tools import OFFICIAL, Tool, Variant, kinds, register
+from pippin.evaluation.tools import Tool, Variant, kinds, register
+from pippin.evaluation.tools.classic import OFFICIAL
 
 SHOP = register(
     Tool(
@@ -13,9 +14,9 @@ SHOP = register(
         title="the shop's dashboard",
         version="2026",
         source="dashboard/metrics.sql",
-        convention=OFFICIAL.replace(gain="label", empty=None, ties="input", digits=3),
-        prints=("NDCG", "RR", "P"),
-        traps=("searches without a purchase are left out of every mean",),
-        variants=(Variant(kinds("P", "RR"), {"relevant_at": 2}, "only a purchase counts, not a click"),),
+        convention=OFFICIAL.replace(gain="label", empty=None, ties="input", printed_digits=3),
+        measures=("NDCG", "RR", "P"),
+        caveats=("searches without a purchase are left out of every mean",),
+        variants=(Variant(kinds("P", "RR"), {"relevance_threshold": 2}, "only a purchase counts, not a click"),),
     )
 )

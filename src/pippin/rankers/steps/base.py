@@ -1,38 +1,22 @@
-"""What all steps share: a step learns from the training part, hands data on to the rest of its chain, and is saved.
-
-`_fit(train, valid, rest)` is a step's whole work: `rest` is the unfitted remainder of the chain (a ranker, or another
-chain), of which it fits as many copies as it wants and keeps them in `models_`. Most steps are less than that:
-
-- a `Transformer` makes other features of the features: `_learn`, then `_transform` row by row;
-- a `Selector` keeps some of them: `_choose` gives their columns;
-- a `Projection` makes weighted sums: `_directions` gives a matrix.
-
-A step whose scores depend on the query's other documents says so with `whole_queries`, and gets the queries' offsets.
-"""
+"""Base classes of the steps of a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
-from pippin.forms.form import Form, Layer, Linear, Network
-from pippin.rankers.base import Features, Ranker
-from pippin.rankers.imported import placed
-from pippin.rankers.parts.estimator import Estimator, not_fitted
-from pippin.rankers.parts.inputs import as_table, labelled, validation
-from pippin.rankers.parts.linear import LinearRanker
-from pippin.rankers.parts.parameters import check_kinds
-from pippin.rankers.parts.states import array_of, place
+from pippin.models.model import Layer, LinearModel, Model, NeuralNetwork, map_features
+from pippin.rankers.base import Features, Ranker, feature_index, read_array
+from pippin.rankers.linear import LinearRanker, center_features, feature_scales
+from pippin.rankers.parameters import Estimator, check_types, not_fitted
+from pippin.rankers.training_data import check_eval_set, check_training_input, to_float64_table
 from pippin.registry import Registry, register_class
-
-if TYPE_CHECKING:
-    from pippin.rankers.composing import Chain
 
 STEPS: Registry[type[Step]] = Registry("step", "pippin.steps")
 F64 = NDArray[np.float64]
@@ -41,187 +25,176 @@ S = TypeVar("S", bound="type[Step]")
 
 
 def register(name: str) -> Callable[[S], S]:
-    """Class decorator: put a step on the shelf."""
+    """Return a class decorator that registers a step."""
 
     return lambda cls: register_class(STEPS, name, Step, cls)
 
 
 class Step(Estimator):
-    """What stands before a ranker in a chain."""
+    """Base class of steps, which precede the ranker in a chain."""
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""  # where the method comes from
-    grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # what is tried on validation, together with the ranker's grid
-    quick_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # the same for a first look
-    quick_limits: ClassVar[Mapping[str, int]] = {}  # what parameters are at most for a first look
-    needs: ClassVar[tuple[str, ...]] = ()  # modules beyond the base install that training imports
-    milliseconds: ClassVar[float] = 5  # of its own work on 3/5 of OHSUMED, for a guess
-    trainings: ClassVar[str | None] = None  # the parameter that says how often the rest is trained, if it is often
-    whole_queries: ClassVar[bool] = False  # whether a score depends on the query's other documents
-    takes_weights: ClassVar[bool] = True  # whether weights of queries reach the rest
+    source: ClassVar[str] = ""  # publication of the method
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # parameter values that `select` tries with the ranker's grid
+    small_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # a grid for quick experiments
+    small_limits: ClassVar[Mapping[str, int]] = {}  # maximum values of parameters in quick experiments
+    requires: ClassVar[tuple[str, ...]] = ()  # modules that training imports
+    cost_ms: ClassVar[float] = 5  # estimated time of the step itself on 3/5 of OHSUMED
+    n_fits_parameter: ClassVar[str | None] = (
+        None  # the parameter that says how often the rest is trained, if it is often
+    )
+    needs_query_groups: ClassVar[bool] = False  # a score depends on the query's other documents
+    supports_sample_weight: ClassVar[bool] = True  # query weights reach the next ranker
 
     @property
-    def models_(self) -> list[Ranker]:
-        """The rests of the chain that were fitted."""
+    def estimators_(self) -> list[Ranker]:
+        """Return the fitted rankers (or chains) after this step."""
         models: list[Ranker] = vars(self)["_models"]
         return models
 
-    @models_.setter
-    def models_(self, models: list[Ranker]) -> None:
+    @estimators_.setter
+    def estimators_(self, models: list[Ranker]) -> None:
         self._models = models
 
     @classmethod
     def first_parameter(cls) -> str | None:
-        """The parameter that needs no name where a chain is written."""
-        return next((key.removesuffix("_") for key in cls.parameters), None)
+        """Return the parameter whose name may be omitted in the text of a chain."""
+        return next(iter(cls.parameters), None)
 
-    def __rshift__(self, rest: Step | Ranker | Chain) -> Any:
-        """`GAS(k=20) >> RankSVM()` is the chain of both."""
-        from pippin.rankers.composing import chain
-
-        return chain(self, rest) if isinstance(rest, Ranker) else Unfinished([self, rest])
-
-    def learn(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        """Learn from data sets that are checked, and fit the rest of the chain."""
+    def fit_checked(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
+        """Fit the step and the next ranker on validated data sets."""
         self.feature_names_ = train.feature_names
         self.n_features_in_ = train.features.shape[1]
-        self._fit(train, valid, rest)
+        self._fit(train, valid, next_ranker)
 
     def scores(self, features: Features, offsets: I64 | None) -> F64:
-        """The chain's scores of documents; `offsets` tells their queries where somebody asks for them."""
+        """Return the scores of documents; `offsets` are the query boundaries, if they are needed."""
         raise NotImplementedError
 
     def check_parameters(self) -> None:
-        """Raise unless every parameter is of its type, and all of them make sense."""
-        check_kinds(self.name, self.parameters, vars(self))
+        """Raise DataError unless every parameter has a valid type and value."""
+        check_types(self.name, self.parameters, vars(self))
         self._check()
 
     def _check(self) -> None:
-        """Raise where a parameter has a value without meaning."""
+        """Raise DataError if a parameter has an invalid value."""
 
-    def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
+    def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         raise NotImplementedError
 
     def _state(self) -> dict[str, Any]:
-        """What the step itself learned, as JSON and arrays hold it; `models_` are kept by the chain."""
+        """Return the learned state as values of JSON and arrays; the chain saves `estimators_`."""
         return {}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Undo `_state`; ValueError, KeyError or TypeError where this is no such state."""
+        """Restore a state; ValueError, KeyError or TypeError if it is invalid."""
 
     def check_models(self) -> None:
-        """Raise ValueError unless the restored `models_` take the features that this step gives them."""
-        if any(model.feature_names_ != self._names() for model in self.models_):
-            raise ValueError(f"what stands behind {self.name} takes other features")
+        """Raise ValueError unless the restored `estimators_` have the features of this step's output."""
+        if any(model.feature_names_ != self._names() for model in self.estimators_):
+            raise ValueError(f"a model after {self.name} has other features")
 
     def _names(self) -> tuple[str, ...]:
-        """The names of the features that the rest sees."""
+        """Return the names of the features of the next ranker."""
         return self.feature_names_
 
-    def _form(self, forms: Sequence[Form]) -> Form:
-        """The form of the chain, from those of its `models_`; a step that has none is refused with the reason."""
-        raise DataError(f"no engine can take a model behind {self.name}: {self._no_form()}")
+    def _to_model(self, models: Sequence[Model]) -> Model:
+        """Return the model of the chain from those of its `estimators_`; DataError with a reason if there is none."""
+        raise DataError(f"a chain with {self.name} cannot be exported: {self._no_model_reason()}")
 
-    def _no_form(self) -> str:
-        return "what it does to a ranking is no weighted sum, no trees and no network"
+    def _no_model_reason(self) -> str:
+        return "the result is neither linear, trees nor a network"
 
     def importance(self) -> dict[str, float]:
-        """How much each feature counts, by name; by default the mean of the models'."""
-        tables = [model.importance() for model in self.models_]
+        """Return the importance of each feature; by default the mean over `estimators_`."""
+        tables = [model.importance() for model in self.estimators_]
         return {name: float(np.mean([table[name] for table in tables])) for name in self.feature_names_}
 
-    def words_of_model(self) -> str:
-        """What was learned, in a sentence, for people; empty where there is nothing to say."""
+    def describe(self) -> str:
+        """Return a sentence about what was learned, or an empty string."""
         return ""
 
 
-class Unfinished(list[Step]):
-    """Steps joined by `>>` that still wait for their ranker."""
-
-    def __rshift__(self, rest: Any) -> Any:
-        from pippin.rankers.composing import chain
-
-        return chain(*self, rest) if isinstance(rest, Ranker) else Unfinished([*self, rest])
-
-
 class Transformer(Step):
-    """A step that makes other features of a document's features; a scikit-learn transformer, too."""
+    """A step that transforms the features of each document; also a scikit-learn transformer."""
 
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None, eval_set: Any = None) -> Self:
-        """Learn the transformation alone, as scikit-learn's transformers do; the arguments are those of a ranker."""
+        """Fit the transformation without a ranker; the arguments are those of `Ranker.fit`."""
         self.check_parameters()
-        train = labelled(self, X, y, qid, group, reset=True)
+        train = check_training_input(self, X, y, qid, group, reset=True)
         self.n_features_in_, self.feature_names_ = train.features.shape[1], train.feature_names
         from pippin.rankers.ranksvm import RankSVM
 
-        self._learn(train, validation(self, eval_set, None, None), RankSVM())
+        self._learn(train, check_eval_set(self, eval_set, None, None), RankSVM())
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features that the rest of a chain would see: of a Dataset a Dataset, of a table a table."""
+        """Return the transformed features: a Dataset for a Dataset, a table for a table."""
         if "feature_names_" not in vars(self):
-            raise not_fitted(f"This {type(self).__name__} instance is not fitted yet. Call fit first.")
+            raise not_fitted(self)
         if isinstance(X, Dataset):
-            return self.transformed(X)
-        return self._transform(as_table(self, X, reset=False))
+            return self.transform_dataset(X)
+        return self._transform(to_float64_table(self, X, reset=False))
 
-    def fit_transform(self, X: Any, y: Any = None, **given: Any) -> Any:
-        """`fit`, then `transform` of the same."""
-        return self.fit(X, y, **given).transform(X)
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Fit to X, then transform it."""
+        return self.fit(X, y, **options).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the features that `transform` gives."""
+        """Return the names of the transformed features."""
         return np.array(self._names(), object)
 
-    def transformed(self, data: Dataset) -> Dataset:
-        """A data set with the features that the rest of the chain sees."""
+    def transform_dataset(self, data: Dataset) -> Dataset:
+        """Return a data set with the transformed features."""
         table = np.ascontiguousarray(self._transform(np.ascontiguousarray(data.features, np.float64)))
         return replace(data, features=table, feature_names=self._names(), lines=None)
 
-    def _fit(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        self._learn(train, valid, rest)
-        self.models_ = [fitted(rest, self.transformed(train), None if valid is None else self.transformed(valid))]
+    def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
+        self._learn(train, valid, next_ranker)
+        self.estimators_ = [
+            fit_clone(
+                next_ranker, self.transform_dataset(train), None if valid is None else self.transform_dataset(valid)
+            )
+        ]
 
     def scores(self, features: Features, offsets: I64 | None) -> F64:
-        """The scores that the rest gives to the transformed features."""
-        return self.models_[0].scores(np.ascontiguousarray(self._transform(features)), offsets)
+        """Return the next ranker's scores of the transformed features."""
+        return self.estimators_[0].scores(np.ascontiguousarray(self._transform(features)), offsets)
 
-    def _learn(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        """Learn the transformation; `rest` is for those that ask what the chain would make of it."""
+    def _learn(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
+        """Fit the transformation; `next_ranker` is for steps that evaluate it."""
         raise NotImplementedError
 
     def _transform(self, features: Features) -> Features:
         raise NotImplementedError
 
 
-def fitted(rest: Ranker, train: Dataset, valid: Dataset | None) -> Ranker:
-    """A copy of the rest, fitted; weights of queries come with the training set."""
-    from pippin.rankers.parts.weights import query_weights
-
-    return rest.fresh().fit(train, eval_set=valid, sample_weight=query_weights(train))
+def fit_clone(next_ranker: Ranker, train: Dataset, valid: Dataset | None) -> Ranker:
+    """Return a fitted copy of a ranker."""
+    return next_ranker.clone().fit(train, eval_set=valid)
 
 
 class Selector(Transformer):
-    """A step that keeps some features, best first in `order_`."""
+    """A step that keeps a subset of the features; `order_` has them from best to worst."""
 
-    takes_null = True
+    allow_nan = True
 
-    def _learn(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
-        order = [int(i) for i in self._choose(train, valid, rest)]
+    def _learn(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
+        order = [int(i) for i in self._choose(train, valid, next_ranker)]
         if not order:
             raise DataError(f"{self.name} keeps no feature of {train.name}")
         self.order_ = order
         self.columns_ = np.sort(np.array(order, np.int64))
 
-    def _choose(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> Sequence[int] | I64:
-        """The columns of the features to keep, best first."""
+    def _choose(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> Sequence[int] | I64:
+        """Return the columns of the features to keep, best first."""
         raise NotImplementedError
 
     def get_support(self, indices: bool = False) -> Any:
-        """Which features are kept, as scikit-learn's selectors say it: a mask, or columns."""
-        kept = np.zeros(self.n_features_in_, np.bool_)
-        kept[self.columns_] = True
-        return self.columns_.copy() if indices else kept
+        """Return the kept features as in scikit-learn: a mask, or column indices."""
+        is_kept = np.zeros(self.n_features_in_, np.bool_)
+        is_kept[self.columns_] = True
+        return self.columns_.copy() if indices else is_kept
 
     def _transform(self, features: Features) -> Features:
         return features[:, self.columns_]
@@ -233,36 +206,36 @@ class Selector(Transformer):
         return {"kept": [self.feature_names_[i] for i in self.order_]}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.order_ = [place(name, self.feature_names_) for name in state["kept"]]
+        self.order_ = [feature_index(name, self.feature_names_) for name in state["kept"]]
         if not 0 < len(set(self.order_)) == len(self.order_):
-            raise ValueError("no feature is kept, or one twice")
+            raise ValueError("the kept features are empty or repeated")
         self.columns_ = np.sort(np.array(self.order_, np.int64))
 
-    def _form(self, forms: Sequence[Form]) -> Form:
-        return placed(forms[0], self.feature_names_)
+    def _to_model(self, models: Sequence[Model]) -> Model:
+        return map_features(models[0], self.feature_names_)
 
     def importance(self) -> dict[str, float]:
-        """What kept features count in the rest; the others nothing."""
-        return dict.fromkeys(self.feature_names_, 0.0) | self.models_[0].importance()
+        """Return the importance of kept features in the next ranker; 0 for the others."""
+        return dict.fromkeys(self.feature_names_, 0.0) | self.estimators_[0].importance()
 
-    def words_of_model(self) -> str:
-        """The kept features, best first."""
+    def describe(self) -> str:
+        """Return a sentence with the kept features, best first."""
         names = ", ".join(self.feature_names_[i] for i in self.order_)
         return f"{self.name} keeps {len(self.order_)} of {len(self.feature_names_)} features: {names}"
 
 
 class Projection(Transformer):
-    """A step that makes k weighted sums of the features: (x − mean) / scale · directions."""
+    """A step that projects the features: (x − mean) / scale · directions."""
 
-    def _learn(self, train: Dataset, valid: Dataset | None, rest: Ranker) -> None:
+    def _learn(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         self.mean_, self.scale_, self.directions_ = self._directions(train)
 
     def _directions(self, train: Dataset) -> tuple[F64, F64, F64]:
-        """Mean and scale of each feature, and the matrix [feature, direction]."""
+        """Return mean and scale of each feature, and the matrix [feature, direction]."""
         raise NotImplementedError
 
     def matrix(self) -> F64:
-        """[feature, direction], the scale folded in."""
+        """Return the matrix [feature, direction] divided by the scales."""
         product: F64 = self.directions_ / self.scale_[:, None]
         return product
 
@@ -278,37 +251,71 @@ class Projection(Transformer):
 
     def _restore(self, state: dict[str, Any]) -> None:
         width = len(self.feature_names_)
-        given = state["directions"]
-        count = given.shape[1] if isinstance(given, np.ndarray) and given.ndim == 2 else 0
-        self.mean_ = array_of(state["mean"], np.float64, width)
-        self.scale_ = array_of(state["scale"], np.float64, width)
-        self.directions_ = array_of(given, np.float64, width, count)
+        directions = state["directions"]
+        count = directions.shape[1] if isinstance(directions, np.ndarray) and directions.ndim == 2 else 0
+        self.mean_ = read_array(state["mean"], np.float64, width)
+        self.scale_ = read_array(state["scale"], np.float64, width)
+        self.directions_ = read_array(directions, np.float64, width, count)
         if not count or not (self.scale_ > 0).all():
-            raise ValueError("there is no direction, or a scale that is not above 0")
+            raise ValueError("directions are missing, or a scale is not above 0")
 
-    def _form(self, forms: Sequence[Form]) -> Form:
-        """Weights fold into weights, and layers into layers; trees split sums of features, which no engine does."""
-        form, names, matrix = forms[0], self.feature_names_, self.matrix()
-        if any(form.normalisers):
-            return super()._form(forms)
-        if isinstance(form, Linear):
-            weights = matrix @ form.weights
-            return Linear(names, weights, bias=form.bias + form.start - float(self.mean_ @ weights))
-        if isinstance(form, Network):
-            first, *others = form.folded()
+    def _to_model(self, models: Sequence[Model]) -> Model:
+        """Fold the projection into a linear model or a network; trees cannot split on sums of features."""
+        model, names, matrix = models[0], self.feature_names_, self.matrix()
+        if any(model.normalisers):
+            return super()._to_model(models)
+        if isinstance(model, LinearModel):
+            weights = matrix @ model.weights
+            return LinearModel(names, weights, bias=model.bias + model.start - float(self.mean_ @ weights))
+        if isinstance(model, NeuralNetwork):
+            first, *other_layers = model.fold_standardisation().layers
             joined = matrix @ first.matrix
-            layers = (Layer(joined, first.bias - self.mean_ @ joined, first.activation), *others)
-            return Network(names, layers, np.zeros(len(names)), np.ones(len(names)))
-        return super()._form(forms)
+            layers = (Layer(joined, first.bias - self.mean_ @ joined, first.activation), *other_layers)
+            return NeuralNetwork(names, layers, np.zeros(len(names)), np.ones(len(names)))
+        return super()._to_model(models)
 
-    def _no_form(self) -> str:
-        return "trees behind it ask about weighted sums of features, and engines' trees about features alone"
+    def _no_model_reason(self) -> str:
+        return "trees after it split on weighted sums of features, which engines do not support"
 
     def importance(self) -> dict[str, float]:
-        """The size of a feature's weight on one scale where the rest is a weighted sum; else by its directions'."""
-        rest = self.models_[0]
-        if isinstance(rest, LinearRanker):
-            counted: F64 = np.abs(self.directions_ @ rest.coef_)
+        """Return the size of each feature's weight, combining the projection with the next ranker's importance."""
+        next_ranker = self.estimators_[0]
+        if isinstance(next_ranker, LinearRanker):
+            sizes: F64 = np.abs(self.directions_ @ next_ranker.coef_)
         else:
-            counted = np.abs(self.directions_) @ np.array(list(rest.importance().values()))
-        return dict(zip(self.feature_names_, counted.tolist(), strict=True))
+            sizes = np.abs(self.directions_) @ np.array(list(next_ranker.importance().values()))
+        return dict(zip(self.feature_names_, sizes.tolist(), strict=True))
+
+
+def select_features(data: Dataset, columns: Sequence[int] | NDArray[np.int64]) -> Dataset:
+    """Return the data set with these features; query weights are kept."""
+    column_indices = np.asarray(columns, np.int64)
+    names = tuple(data.feature_names[i] for i in column_indices)
+    return replace(
+        data, features=np.ascontiguousarray(data.features[:, column_indices]), feature_names=names, lines=None
+    )
+
+
+def scaled_importance(model: Ranker, data: Dataset, step_name: str) -> F64:
+    """Return the importance of each feature; linear weights are multiplied by deviations within queries."""
+    if isinstance(model, LinearRanker):
+        sizes: F64 = np.abs(model.coef_) * feature_scales(center_features(data, "query"))
+        return sizes
+    try:
+        return np.array(list(model.importance().values()))
+    except DataError:
+        raise DataError(
+            f"{step_name} needs feature importance, which {model.name} does not have: use ranker=ranksvm"
+        ) from None
+
+
+def make_helper_ranker(name: str, next_ranker: Any, shared: dict[str, Any]) -> Ranker:
+    """Return the ranker for a feature selection: the next ranker ("rest"), or one from its text."""
+    if name == "rest":
+        ranker: Ranker = next_ranker.clone()
+        return ranker
+    from pippin.rankers import ranker as find
+    from pippin.rankers.chains import parse_parameters
+
+    cls = find(name)
+    return cls(**{key: value for key, value in {**shared, **parse_parameters(name)}.items() if key in cls.parameters})

@@ -1,1 +1,0 @@
-"""Where one machine ends: cells, partitions and trees on the workers of a Dask cluster."""

@@ -1,0 +1,529 @@
+"""Study the effect of the training and evaluation convention (Busa-Fekete et al. 2012)."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from pippin.benchmarks.leaderboard import Leaderboard, LeaderboardKey, agreement, leaderboards
+from pippin.benchmarks.plan import Experiment, first_seeds, merge_parameters
+from pippin.benchmarks.standings import MissingCell, mean_over_folds
+from pippin.benchmarks.tables import ResultTables, distinct, missing_cells
+from pippin.errors import DataError, UnknownName
+from pippin.evaluation.paired_tests import adjust
+from pippin.evaluation.significance import compare_pair
+from pippin.evaluation.tools import TOOLS, resolve_tools
+from pippin.evaluation.value_table import ValueTable
+from pippin.rankers import ranker as find_ranker
+from pippin.rankers.chains import canonical, parse_parameters, uses_convention
+
+if TYPE_CHECKING:
+    from pippin.benchmarks.runner import BenchResult
+
+
+# Two conventions stand for the paper's RANKLIB/TREC: `official` takes ties in expectation, `ranklib` in input order.
+# `yahoo` differs from `ranklib` in the value of empty queries only.
+CONVENTIONS = ("official", "ranklib", "yahoo", "letor4")
+# The six algorithms of the paper, section 4, with its hyper-parameters. RankNet stops early by its own loss, because
+# the controls (RankNet and RankSVM) must not evaluate the measure.
+RANKERS = ("adarank", "ranknet(measure=loss)", "rankboost", "ranksvm", "coordinate-ascent", "lambdamart")
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "ranksvm": {"tol": 0.001},
+    "coordinate-ascent": {"n_restarts": 30, "max_iter": 100},
+    "lambdamart": {"num_leaves": 10, "learning_rate": 0.1},
+}
+GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "adarank": {},  # early stopping selects the number of rounds of the boosting algorithms
+    "ranknet": {"hidden_layers": (1, 2, 3), "hidden_units": (10, 50, 100, 500)},
+    "rankboost": {},
+    "ranksvm": {"C": tuple(10.0**k for k in range(-6, 5))},
+    "coordinate-ascent": {},
+    "lambdamart": {},
+}
+LAST = 10  # the largest cutoff
+MEASURE = f"NDCG@{LAST}"  # the measure of training and of the conclusions
+CUTOFFS = tuple(range(1, LAST + 1))
+
+
+class StudyTables(ResultTables, Protocol):
+    """Tables of results, with cells whose scores are compared."""
+
+    @property
+    def cells(self) -> Sequence[Any]:
+        """The finished cells, with `key` (data, fold, ranker, convention, seed) and `scores()`."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean of one ranker, trained under one convention and evaluated by one tool, at one cutoff."""
+
+    ranker: str
+    convention: str
+    tool: str
+    cutoff: int
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The study of one data set."""
+
+    data: str
+    conventions: tuple[str, ...]  # training conventions; the others are compared with the first, the base
+    tools: tuple[str, ...]  # evaluation tools
+    boards: Mapping[str, Mapping[LeaderboardKey, Leaderboard]]  # by training convention
+    conclusions: tuple[Conclusion, ...]
+
+    @property
+    def base(self) -> str:
+        """The training convention with which the others are compared."""
+        return self.conventions[0]
+
+    @cached_property
+    def rankers(self) -> tuple[str, ...]:
+        """The rankers with all their cells under some convention, best first under the base."""
+        ranked = [r for c in self.conventions for r in self.board(c, self.tools[0], LAST).by_ranker]
+        return tuple(dict.fromkeys(ranked))
+
+    def board(self, convention: str, tool: str, cutoff: int) -> Leaderboard:
+        """Return one leaderboard of the study."""
+        return self.boards[convention][LeaderboardKey(self.data, tool, f"NDCG@{cutoff}")]
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """The points of all curves."""
+        return tuple(
+            Point(ranker, convention, tool, cutoff, board.by_ranker[ranker].mean, board.by_ranker[ranker].error)
+            for ranker in self.rankers
+            for convention in self.conventions
+            for tool in self.tools
+            for cutoff in CUTOFFS
+            if ranker in (board := self.board(convention, tool, cutoff)).by_ranker
+        )
+
+    @cached_property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """The tools in groups whose curves look the same in a figure: all points within 0.0005."""
+        curves: dict[str, dict[tuple[str, str, int], float]] = {tool: {} for tool in self.tools}
+        for p in self.points:
+            curves[p.tool][p.ranker, p.convention, p.cutoff] = p.mean
+        groups: list[list[str]] = []
+        for tool, curve in curves.items():
+            for group in groups:
+                first = curves[group[0]]
+                if first.keys() == curve.keys() and all(abs(first[at] - curve[at]) < 0.0005 for at in curve):
+                    group.append(tool)
+                    break
+            else:
+                groups.append([tool])
+        # The name of a group is its first tool, one of the study's own if there is one.
+        return tuple(tuple(sorted(group, key=lambda tool: tool not in CONVENTIONS)) for group in groups)
+
+    @cached_property
+    def gaps(self) -> tuple[tuple[str, MissingCell], ...]:
+        """The training conventions with their missing cells."""
+        return tuple((c, gap) for c in self.conventions for gap in self.board(c, self.tools[0], LAST).gaps)
+
+
+def run_study(
+    data: Sequence[str],
+    output: str | os.PathLike[str],
+    *,
+    rankers: Sequence[str] | None = None,
+    conventions: Sequence[str] = CONVENTIONS,
+    tools: Sequence[str] = ("classic",),
+    seeds: int = 1,
+    quick: bool = False,
+    memory: int | str | None = None,
+    **run_options: Any,
+) -> BenchResult:
+    """Compute the missing cells of the study, evaluated under `tools` and under the tools of the conclusions.
+
+    `run_options` are further arguments of `pippin.benchmarks.runner.run`.
+    """
+    from pippin.benchmarks.runner import run
+    from pippin.system import parse_size
+
+    plan = plan_study(data, rankers, conventions, tools, seeds, quick)
+    return run(plan, output, memory=parse_size(memory) if isinstance(memory, str) else memory, **run_options)
+
+
+def plan_study(
+    data: Sequence[str], rankers: Sequence[str] | None, conventions: Sequence[str], tools: Sequence[str], seeds: int,
+    quick: bool,
+) -> Experiment:  # fmt: skip
+    """Return the experiment of the study, by default with the algorithms and hyper-parameters of the paper."""
+    names = [canonical(name) for name in (RANKERS if rankers is None else rankers)]
+    parameters: Mapping[str, Mapping[str, Any]] = {
+        name: {"measure": MEASURE}
+        for name in names if uses_convention(find_ranker(name)().get_params() | parse_parameters(name))
+    }  # fmt: skip
+    if not quick:
+        parameters = merge_parameters(parameters, {name: PARAMETERS[name] for name in names if name in PARAMETERS})
+    evaluated = tuple(dict.fromkeys([*(tool.name for tool in resolve_tools(tuple(tools))), *NEEDED]))
+    return Experiment(
+        tuple(data), rankers=tuple(names), conventions=tuple(conventions), tools=evaluated, select=MEASURE,
+        seeds=first_seeds(seeds), quick=quick, parameters=parameters, grids={} if quick else GRIDS,
+    )  # fmt: skip
+
+
+def compare_conventions(
+    data: Sequence[str],
+    output: str | os.PathLike[str],
+    *,
+    conventions: Sequence[str] = CONVENTIONS,
+    tools: Sequence[str] = ("classic",),
+    **options: Any,
+) -> tuple[list[Study], Mapping[str, str]]:
+    """Train rankers under several conventions and evaluate them under several tools.
+
+    Parameters
+    ----------
+    data : sequence of str
+        DATA arguments as of `pippin.bench`.
+    output : path
+        Folder of the results.
+    conventions : sequence of str
+        Tools whose conventions training uses.
+    tools : sequence of str, default ("classic",)
+        Evaluation tools, or groups of them.
+    **options
+        Further arguments of `run_study`.
+
+    Returns
+    -------
+    studies : list of Study
+        One per data set.
+    failed : dict
+        Reasons of failed cells by address.
+
+    Examples
+    --------
+    >>> studies, failed = compare_conventions(["MQ2008"], "results", quick=True)  # doctest: +SKIP
+    """
+    convention_names = [tool.name for tool in resolve_tools(tuple(conventions))]
+    tool_names = [tool.name for tool in resolve_tools(tuple(tools))]
+    outcome = run_study(data, output, conventions=convention_names, tools=tool_names, **options)
+    names = dict.fromkeys(task.data for task in outcome.tasks)
+    return [
+        study(outcome.results, name, conventions=convention_names, tools=tool_names) for name in names
+    ], outcome.failed
+
+
+def study(
+    tables: StudyTables, data: str, *, conventions: Sequence[str] | None = None, tools: Sequence[str] | None = None
+) -> Study:
+    """Return the study of one data set from results; by default with all their training conventions and tools."""
+    means = tables.means()
+    known_conventions = {*distinct(means, "convention"), *distinct(missing_cells(tables), "convention")}
+    known_tools = set(distinct(means, "tool"))
+    if not known_tools and len(failed := tables.failures()):
+        raise DataError(f"every cell failed; the first: {failed['reason'][0].as_py()}")
+    for tool in (*NEEDED, *(tools or ())):
+        if tool not in known_tools:
+            raise UnknownName("tool of the results", tool, known_tools)
+    for convention in conventions or ():
+        if convention not in known_conventions:
+            raise UnknownName("training convention of the results", convention, known_conventions)
+    conventions = tuple(conventions or (c for c in TOOLS if c in known_conventions))
+    if len(conventions) < 2:
+        raise DataError(f"the study needs at least two training conventions, found {len(conventions)}")
+    measures = [*(f"NDCG@{k}" for k in CUTOFFS), "MAP"]
+    requested = tuple(tools or (t for t in TOOLS if t in known_tools))
+    needed = list(dict.fromkeys([*requested, *NEEDED]))
+    boards = {c: leaderboards(tables, data=[data], tools=needed, measures=measures, convention=c) for c in conventions}
+    # A tool that cannot take the labels of the data set has no leaderboard.
+    complete = tuple(
+        tool for tool in requested
+        if all(LeaderboardKey(data, tool, f"NDCG@{k}") in of for of in boards.values() for k in CUTOFFS)
+    )  # fmt: skip
+    if not complete:
+        raise DataError(f"none of the requested tools computes NDCG on {data}")
+    draft = Study(data, conventions, complete, boards, ())
+    return replace(draft, conclusions=conclusions(draft, tables.cells))
+
+
+Verdict = Literal["yes", "partly", "no", "unknown"]
+ALPHA = 0.05
+NEEDED = ("official", "ranklib", "yahoo", "letor4")  # tools of the conclusions
+# Rankers whose training evaluates the measure.
+MEASURE_RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "lambdarank", "best-feature")
+VALIDATION_RANKERS = ("rankboost",)  # rankers that evaluate the measure for early stopping only
+# Rankers whose models do not depend on the value of empty queries.
+INVARIANT_RANKERS = ("lambdamart", "coordinate-ascent", "lambdarank", "best-feature")
+_BEFORE = 7  # "the scores degrade rapidly for cutoff values of 8 – 10"
+_EXACT = 1e-12
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The value of one ranker that supports or contradicts a conclusion."""
+
+    ranker: str
+    value: float
+    p: float  # corrected over the rankers; NaN for identities
+    note: str = ""
+    low: float = math.nan  # 95 % interval of a difference over queries, for this ranker alone
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A statement of the paper, and whether it holds on a data set."""
+
+    name: str
+    statement: str
+    holds: Verdict
+    value: float  # NaN if the verdict is unknown
+    meaning: str  # of the value
+    p: float  # the largest p-value of the verdict; NaN for an identity
+    explanation: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+def conclusions(study: Study, cells: Sequence[Any]) -> tuple[Conclusion, ...]:
+    """Return all conclusions of a study."""
+    results = [conclude(study) for conclude in (bias, collapse, letor_training, yahoo_training)]
+    return (*results, invariance(study, cells), order(study))
+
+
+def _boards(study: Study, tool: str, measure: str = MEASURE) -> dict[str, Leaderboard]:
+    """Return the leaderboards of a tool by training convention."""
+    return {c: study.boards[c][LeaderboardKey(study.data, tool, measure)] for c in study.conventions}
+
+
+def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, float], note: str) -> Evidence:
+    """Test the difference of two columns by the paired t-test over queries; p is 1 for equal columns."""
+    pair = compare_pair(ValueTable.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
+    return Evidence(ranker, value, 1.0 if math.isnan(pair.p) else pair.p, note, pair.low, pair.high)
+
+
+def _correct(rows: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Correct the p-values over the rankers by Holm; equal columns are not tests."""
+    tests = [e for e in rows if e.low != 0 or e.high != 0]
+    p_values = iter(adjust(np.array([e.p for e in tests]), "holm").tolist() if tests else ())
+    return tuple(replace(e, p=next(p_values)) if e in tests else e for e in rows)
+
+
+def _unknown(name: str, statement: str, meaning: str, reason: str) -> Conclusion:
+    return Conclusion(name, statement, "unknown", math.nan, meaning, math.nan, reason)
+
+
+def bias(study: Study) -> Conclusion:
+    """Check that NDCG under `yahoo` less NDCG under `ranklib` is 1 for every empty query and 0 for the others.
+
+    Empty queries are those with an average precision of 0, because all documents of a query are ranked.
+    """
+    statement = "The bias of yahoo equals the share of empty queries exactly."
+    worst, ties, rows = 0.0, 0.0, {}
+    share = math.nan
+    for cutoff in range(1, LAST + 1):
+        measure = f"NDCG@{cutoff}"
+        tools = [_boards(study, tool, measure) for tool in ("yahoo", "ranklib", "official")]
+        precision = _boards(study, "official", "MAP")
+        for convention in study.conventions:
+            yahoo, ranklib, official = (boards[convention] for boards in tools)
+            for ranker in yahoo.by_ranker:
+                empty = {q: float(v == 0) for q, v in precision[convention].by_query(ranker).items()}
+                ours, theirs = ranklib.by_query(ranker), yahoo.by_query(ranker)
+                worst = max(worst, *(abs(theirs[q] - ours[q] - empty[q]) for q in theirs))
+                share = _fold_mean(precision[convention], ranker)
+                difference = yahoo.by_ranker[ranker].mean - official.by_ranker[ranker].mean
+                ties = max(ties, abs(difference - share))
+                if convention == study.base and cutoff == LAST:
+                    rows[ranker] = yahoo.by_ranker[ranker].mean - ranklib.by_ranker[ranker].mean
+    meaning = "share of empty queries"
+    if not rows:
+        return _unknown("bias", statement, meaning, "No ranker has all its cells.")
+    holds: Verdict = "yes" if worst <= _EXACT else "no"
+    exactly = "exactly 1" if worst == 0 else f"1 (± {worst:.1g})"
+    explanation = (
+        f"{_percent(share)} of the queries are empty. Over all rankers, cutoffs and training conventions, yahoo less "
+        f"ranklib (the same but for empty queries) is {exactly} on those and 0 on the others. Against "
+        f"official, which takes ties in expectation, the mean bias departs from the share by at most {ties:.4f}."
+    )
+    evidence = tuple(Evidence(r, v, math.nan) for r, v in rows.items())
+    return Conclusion("bias", statement, holds, share, meaning, math.nan, explanation, evidence)
+
+
+def _fold_mean(precision: Leaderboard, ranker: str) -> float:
+    """Return the share of empty queries as a mean over folds."""
+    folds = {fold: list(values.values()) for fold, values in precision.queries[ranker].items()}
+    shares = {(fold, 1): sum(v == 0 for v in values) / len(values) for fold, values in folds.items()}
+    return mean_over_folds(shares).mean
+
+
+def collapse(study: Study) -> Conclusion:
+    """Check that NDCG under `letor4` falls from cutoff 7 to 10, and NDCG by the definition does not."""
+    statement = "letor4 collapses towards cutoff 10, where lists are shorter than the cutoff."
+    last = {tool: _boards(study, tool)[study.base] for tool in ("official", "letor4")}
+    before = {tool: _boards(study, tool, f"NDCG@{_BEFORE}")[study.base] for tool in ("official", "letor4")}
+    rows, drops, zeroed, rises = [], [], 0.0, []
+    for ranker in last["official"].by_ranker:
+        official, letor = last["official"].by_query(ranker), last["letor4"].by_query(ranker)
+        zeroed = max(zeroed, sum(letor[q] == 0 < official[q] for q in official) / len(official))
+        drops.append(last["official"].by_ranker[ranker].mean - last["letor4"].by_ranker[ranker].mean)
+        rises.append(last["official"].by_ranker[ranker].mean - before["official"].by_ranker[ranker].mean)
+        fall = before["letor4"].by_ranker[ranker].mean - last["letor4"].by_ranker[ranker].mean
+        note = f"official − letor4 at {LAST}: {format_signed(drops[-1])}"
+        rows.append(_test(ranker, fall, before["letor4"].by_query(ranker), letor, note))
+    meaning = f"official − letor4 at cutoff {LAST}, mean over rankers"
+    if not rows:
+        return _unknown("collapse", statement, meaning, "No ranker has all its cells.")
+    evidence = _correct(rows)
+    falls = [e.value > 0 and e.p <= ALPHA and rise > -_EXACT for e, rise in zip(evidence, rises, strict=True)]
+    drop = math.fsum(drops) / len(drops)
+    explanation = (
+        f"From cutoff {_BEFORE} to {LAST} letor4's NDCG changes by {_span([-e.value for e in evidence])}, the "
+        f"definition's by {_span(rises)}. At {LAST} letor4 gives 0 to {_percent(zeroed)} of the queries, "
+        "although something relevant was found."
+    )
+    return Conclusion(
+        "collapse", statement, _share(falls), drop, meaning, max(e.p for e in evidence), explanation, evidence
+    )
+
+
+def letor_training(study: Study) -> Conclusion:
+    """Compare NDCG@10 by the definition after training under `letor4` and after training under the base."""
+    name = "training under letor4"
+    statement = "Training under letor4 hurts the rankers whose training evaluates the measure."
+    meaning = f"NDCG@{LAST} by the definition, trained under letor4 − under {study.base}, mean over those rankers"
+    if "letor4" not in study.conventions or study.base == "letor4":
+        return _unknown(name, statement, meaning, "No ranker was trained under letor4 and another tool.")
+    evidence = _compare_training(study, "letor4", study.base)
+    measure_rankers = [e for e in evidence if e.ranker in MEASURE_RANKERS]
+    if not measure_rankers:
+        return _unknown(name, statement, meaning, "No ranker whose training evaluates the measure has all its cells.")
+    worse = [e.value < 0 and e.p <= ALPHA for e in measure_rankers]
+    better = [e for e in measure_rankers if e.value > 0 and e.p <= ALPHA]
+    holds = "partly" if any(worse) and better else _share(worse)
+    value = math.fsum(e.value for e in measure_rankers) / len(measure_rankers)
+    lower = sum(e.value < 0 for e in measure_rankers)
+    explanation = (
+        f"{lower} of {len(measure_rankers)} are lower after it, {sum(worse)} significantly; "
+        f"{len(better)} significantly higher."
+        f"{_controls(evidence)}"
+    )
+    return Conclusion(name, statement, holds, value, meaning, max(e.p for e in measure_rankers), explanation, evidence)
+
+
+def yahoo_training(study: Study) -> Conclusion:
+    """Compare AdaRank's NDCG@10 by the definition after training under `yahoo` and under its counterpart."""
+    twin = _counterpart(study)
+    name = "training under yahoo"
+    statement = "Training under yahoo helps AdaRank, which then gives empty queries no weight."
+    meaning = f"NDCG@{LAST} by the definition, AdaRank trained under yahoo − under {twin}"
+    evidence = _compare_training(study, "yahoo", twin) if twin else ()
+    adaranks = [e for e in evidence if e.ranker == "adarank"]
+    if not adaranks:
+        return _unknown(name, statement, meaning, "AdaRank was not trained under yahoo and another tool.")
+    (adarank,) = adaranks
+    holds: Verdict = "yes" if adarank.value > 0 and adarank.p <= ALPHA else "no"
+    sure = "significantly" if adarank.p <= ALPHA else "not significantly"
+    explanation = f"AdaRank changes by {format_signed(adarank.value)}, {sure}.{_controls(evidence)}"
+    return Conclusion(name, statement, holds, adarank.value, meaning, adarank.p, explanation, evidence)
+
+
+def invariance(study: Study, cells: Sequence[Any]) -> Conclusion:
+    """Check that models trained under `yahoo` and under `ranklib` give the same scores, bit for bit.
+
+    The two differ in the value of empty queries only. That adds a constant to the objective of coordinate ascent, and
+    swaps within such a query have no gradient in LambdaMART, so the models must be equal.
+    """
+    statement = "Training under yahoo cannot change LambdaMART or coordinate ascent."
+    meaning = "share of equal models, bit for bit"
+    twin = _counterpart(study)
+    scores = {c.key: c for c in cells if c.key[0] == study.data}
+    rows = []
+    for ranker in (r for r in INVARIANT_RANKERS if r in study.rankers):
+        pairs = [(cell, scores.get((*key[:3], twin, key[4]))) for key, cell in scores.items()
+                 if key[2] == ranker and key[3] == "yahoo"]  # fmt: skip
+        equal = [np.array_equal(_scores(a), _scores(b)) for a, b in pairs if b is not None]
+        if equal:
+            rows.append(Evidence(ranker, sum(equal) / len(equal), math.nan, f"{sum(equal)} of {len(equal)} models"))
+    if not rows:
+        return _unknown("invariance", statement, meaning, "Neither was trained under yahoo and another tool.")
+    value = math.fsum(e.value for e in rows) / len(rows)
+    all_same = all(e.value == 1 for e in rows)
+    explanation = (
+        f"Against {twin}: {'; '.join(f'{e.ranker} {e.note}' for e in rows)} score every test document the same."
+    )
+    if twin != "ranklib" and not all_same:
+        explanation += f" {twin} and yahoo also differ in ties; train under ranklib to separate the two causes."
+    if all_same:
+        explanation += " The paper's LambdaMART curves, which differ, must have another cause."
+    holds: Verdict = "yes" if all_same else "no" if twin == "ranklib" else "unknown"
+    return Conclusion("invariance", statement, holds, value, meaning, math.nan, explanation, tuple(rows))
+
+
+def order(study: Study) -> Conclusion:
+    """Count the pairs of rankers, trained under the base, whose order depends on the tool."""
+    statement = "Another evaluation tool may order the algorithms differently."
+    meaning = f"pairs of rankers whose order flips between tools, by NDCG@{LAST}"
+    comparison = agreement(study.board(study.base, tool, LAST) for tool in study.tools)
+    if comparison is None:
+        return _unknown("order", statement, meaning, "Fewer than two rankers have all their cells.")
+    significant = sum(bool(verdict.significant) for verdict in comparison.flips)
+    explanation = f"{comparison.sentence()} {significant} of the pairs that flip are significant under some tool."
+    holds: Verdict = "yes" if significant else "partly" if comparison.flips else "no"
+    return Conclusion("order", statement, holds, float(len(comparison.flips)), meaning, math.nan, explanation)
+
+
+def _counterpart(study: Study) -> str:
+    """Return the convention to compare `yahoo` with: `ranklib`, which differs in empty queries only, or the base."""
+    if "yahoo" not in study.conventions:
+        return ""
+    candidates = [c for c in ("ranklib", study.base) if c in study.conventions and c != "yahoo"]
+    return candidates[0] if candidates else ""
+
+
+def _scores(cell: Any) -> Any:
+    return cell.scores()["score"].to_numpy()
+
+
+def _compare_training(study: Study, convention: str, against: str) -> tuple[Evidence, ...]:
+    """Compare every ranker under two training conventions, evaluated by the definition."""
+    boards = _boards(study, "official")
+    rows = []
+    for ranker in study.rankers:
+        if ranker in boards[convention].by_ranker and ranker in boards[against].by_ranker:
+            a, b = (boards[c].by_query(ranker) for c in (convention, against))
+            means = [boards[c].by_ranker[ranker].mean for c in (convention, against)]
+            kinds = {"": MEASURE_RANKERS, "early stopping only": VALIDATION_RANKERS}
+            note = next((note for note, rankers in kinds.items() if ranker in rankers), "control")
+            rows.append(_test(ranker, means[0] - means[1], a, b, note))
+    return _correct(rows)
+
+
+def _share(each: Sequence[bool]) -> Verdict:
+    return "yes" if all(each) else "partly" if any(each) else "no"
+
+
+def _controls(evidence: Sequence[Evidence]) -> str:
+    controls = [f"{e.ranker} {format_signed(e.value)} (p {e.p:.2g})" for e in evidence if e.note == "control"]
+    return f" Controls: {', '.join(controls)}." if controls else ""
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return format_signed(low) if high - low < 0.00005 else f"{format_signed(low)} to {format_signed(high)}"
+
+
+def format_signed(value: float) -> str:
+    """Return a difference with its sign.
+
+    >>> format_signed(-0.5), format_signed(math.nan)
+    ('−0.5000', '–')
+    """
+    return "–" if math.isnan(value) else f"{value:+.4f}".replace("-", "−")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,182 @@
+"""The command `pippin engine`."""
+
+from __future__ import annotations
+
+import argparse
+
+import pippin
+from pippin.cli.models import add_requirement
+from pippin.cli.options import Command, add_option, parse_pairs, print_warning
+from pippin.cli.output import print_error, print_message, write_run
+from pippin.cli.parser import Parser
+from pippin.errors import RequirementNotMet
+
+_MAX_LISTED = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions and their arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    actions.help = "what to do; see `pippin engine ACTION --help`"
+    for name, (configure_action, run_action, about) in ACTIONS.items():
+        action = actions.add_parser(name, help=about)
+        action.description = f"{about[0].upper()}{about[1:]}."
+        configure_action(action)
+        action.add_argument("--id-field", default="id", metavar="FIELD", help="field of the document ids (default: id)")
+        action.set_defaults(run_action=run_action)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the action and return the exit status."""
+    with pippin.engines.Solr(options.url, id_field=options.id_field) as engine:
+        status: int = options.run_action(engine, options)
+    return status
+
+
+def _add_url(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="address of the Solr core or collection; PIPPIN_ENGINE_USER and "
+                        "PIPPIN_ENGINE_PASSWORD hold credentials")  # fmt: skip
+
+
+def _add_mapping(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mapping", metavar="FILE", required=True, help="JSON file with the engine's definitions of "
+                        "the features; `pippin features SET --to solr` writes one")  # fmt: skip
+
+
+def _add_search(parser: argparse.ArgumentParser, depth: int, help: str) -> None:
+    add_option(parser, "queries", required=True)
+    parser.add_argument("--depth", type=int, default=depth, metavar="N", help=f"{help} (default: {depth})")
+    parser.add_argument("--parameter", metavar="NAME=VALUE", action="append", default=[], help="request parameter of "
+                        "the first phase, such as defType=edismax or \"qf=title body\" (repeatable)")  # fmt: skip
+
+
+def _configure_log(parser: argparse.ArgumentParser) -> None:
+    _add_url(parser)
+    _add_mapping(parser)
+    parser.add_argument("--qrels", metavar="FILE", required=True, help="judgements of the queries")
+    _add_search(parser, 0, "also log the first N documents of each query; unjudged documents get label 0")
+    add_option(parser, "out", metavar="DATA", required=True)
+
+
+def _log(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+    logged = engine.log_features(
+        options.queries,
+        options.qrels,
+        options.mapping,
+        depth=options.depth,
+        parameters=parse_pairs(options.parameter, "--parameter"),
+    )
+    logged.write(options.output)
+    print_message(
+        f"{options.output}: {logged.dataset.queries:,} queries, {len(logged.dataset):,} documents, "
+        f"{len(logged.dataset.feature_names)} features"
+    )
+    if logged.not_indexed:
+        examples = ", ".join(f"{document} of query {query}" for query, document in logged.not_indexed[:_MAX_LISTED])
+        print_warning(f"{len(logged.not_indexed)} judged documents are not in the engine ({examples})")
+    return 0
+
+
+def _configure_deploy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    _add_url(parser)
+    _add_mapping(parser)
+    _add_model_name(parser)
+    parser.add_argument("--check", metavar="DATA", help="labelled data for the certificate (default: documents of the "
+                        "training set)")  # fmt: skip
+    add_requirement(parser)
+
+
+def _add_model_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="pippin", help="name of the model in the engine (default: pippin)")
+
+
+def _deploy(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+    try:
+        deployment = engine.deploy(
+            options.model, options.mapping, name=options.name, check=options.check, require=options.require,
+            force=options.force,
+        )  # fmt: skip
+    except RequirementNotMet as error:
+        print_error(str(error))
+        return 1
+    print_message(
+        f"{deployment.name}: deployed with {deployment.n_features} features; {deployment.certificate.sentence()}"
+    )
+    return 0
+
+
+def _configure_run(parser: argparse.ArgumentParser) -> None:
+    _add_url(parser)
+    _add_search(parser, 100, "documents per query, which the model re-ranks")
+    parser.add_argument("--model", metavar="NAME", help="a deployed model (default: the engine's own order)")
+    add_option(parser, "out", metavar="RUN", required=True)
+
+
+def _run(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+    result = engine.run(
+        options.queries,
+        model=options.model,
+        depth=options.depth,
+        parameters=parse_pairs(options.parameter, "--parameter"),
+    )
+    write_run(result.run, options.output)
+    latencies = ", ".join(f"{result.latency(percentile):.1f} ms at {percentile} %" for percentile in (50, 95, 99))
+    print_message(f"{options.output}: {len(result.run.query_ids):,} queries; response times {latencies}")
+    if result.unmatched:
+        print_warning(f"{len(result.unmatched)} queries have no result ({', '.join(result.unmatched[:_MAX_LISTED])})")
+    return 0
+
+
+def _configure_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the model file that was deployed")
+    _add_url(parser)
+    _add_mapping(parser)
+    _add_model_name(parser)
+    _add_search(parser, 100, "documents per query to compare")
+
+
+def _verify(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+    result = engine.verify(
+        options.model, options.mapping, options.queries, name=options.name, depth=options.depth,
+        parameters=parse_pairs(options.parameter, "--parameter"),
+    )  # fmt: skip
+    if result.passed:
+        print_message(
+            f"{options.name}: the engine's scores of {result.n_documents:,} documents equal the certificate's"
+        )
+        return 0
+    print_message(
+        f"{options.name}: {len(result.differing):,} of {result.n_documents:,} scores differ, "
+        f"by at most {result.largest_difference:.3g}"
+    )
+    for query, document, score, expected in result.differing[:_MAX_LISTED]:
+        print_message(f"  query {query}, document {document}: the engine {score:.9g}, expected {expected:.9g}")
+    return 1
+
+
+ACTIONS = {
+    "log": (_configure_log, _log, "write the engine's own feature values of judged documents as a data set"),
+    "deploy": (_configure_deploy, _deploy, "write a model and its features into the engine, replacing earlier ones"),
+    "run": (_configure_run, _run, "run queries and write the ranked documents, with response times"),
+    "verify": (_configure_verify, _verify, "compare the engine's scores with those of the certificate's arithmetic"),
+}
+
+COMMANDS = {
+    "engine": Command(
+        """Log features from a running Solr, deploy a model there, run queries, and verify the scores.
+
+Train on the engine's own feature values (`engine log`): a model trained on values that another program computed scores
+differently in the engine.""",
+        (
+            "pippin engine log http://localhost:8983/solr/products --mapping mapping.json --queries topics.tsv "
+            "--qrels qrels.txt --out train.txt",
+            "pippin engine deploy model.json http://localhost:8983/solr/products --mapping mapping.json",
+            "pippin engine run http://localhost:8983/solr/products --queries topics.tsv --model pippin --out run.txt",
+            "pippin engine verify model.json http://localhost:8983/solr/products --mapping mapping.json "
+            "--queries topics.tsv",
+        ),
+        configure,
+        run,
+    ),
+}

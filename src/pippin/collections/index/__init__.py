@@ -1,0 +1,1 @@
+"""The inverted index, its statistics and embeddings."""

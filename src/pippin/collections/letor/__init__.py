@@ -1,0 +1,1 @@
+"""LETOR data sets: sampling, writing, Meta files, link files and data cards."""

@@ -1,0 +1,1 @@
+"""URLs, link graphs, link analysis and relations between documents."""

@@ -1,0 +1,1 @@
+"""Text analysis: tokens, HTML, titles and snippets."""

@@ -1,0 +1,1 @@
+"""Run work on a Dask cluster; the only package that imports Dask."""

@@ -1,1 +1,0 @@
-"""Tools by family: what libraries, evaluators of retrieval, recommenders and search engines compute."""

@@ -1,0 +1,161 @@
+"""Define evaluation tools: named conventions with version, source, caveats and their own names of measures.
+
+A `Variant` changes the convention for some measures of a tool. `MeasureAlias` maps a tool's name of a measure to
+Pippin's notation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar
+
+import pippin.evaluation.measures.cwl
+import pippin.evaluation.measures.diversity
+import pippin.evaluation.measures.libraries  # noqa: F401  registers measures
+from pippin import display
+from pippin.errors import ConventionError, UnknownName
+from pippin.evaluation.convention import Convention
+from pippin.evaluation.measures import Measure
+from pippin.evaluation.measures.notation import parse
+from pippin.records import FrozenRecord
+from pippin.registry import Registry
+
+GROUPS = {
+    "classic": "scripts and programs since TREC and LETOR, and libraries of that time",
+    "libraries": "machine-learning libraries that train and evaluate rankers",
+    "retrieval": "evaluators of embeddings, retrieval and language models with retrieval",
+    "recommenders": "evaluators of recommenders",
+    "engines": "evaluation inside search engines",
+}
+
+
+class Variant(FrozenRecord):
+    """Changes of a tool's convention for some measures."""
+
+    applies: Callable[[Measure], bool]
+    changes: dict[str, Any]
+    reason: str
+
+
+MeasureAlias = tuple[str, str]  # regular expression of a tool's name, and its replacement in Pippin's notation
+
+
+class Tool(FrozenRecord):
+    """A named convention with its source."""
+
+    name: str
+    title: str
+    version: str
+    source: str
+    convention: Convention
+    measures: tuple[str, ...]  # kinds that the tool itself computes; others are an extension by its rules
+    caveats: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    group: str = "classic"
+    measure_aliases: tuple[MeasureAlias, ...] = ()
+    unsupported: tuple[str, ...] = ()  # behaviour that no convention expresses
+
+    def __post_init__(self) -> None:
+        if self.group not in GROUPS:
+            raise UnknownName("group of tools", self.group, GROUPS)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r}: {self.title} {self.version}, {self.group})"
+
+    def _repr_html_(self) -> str:
+        return display.html(self)
+
+    def measure(self, text: str) -> Measure:
+        """Parse a measure: by the tool's own names first, then in any notation."""
+        for pattern, replacement in self.measure_aliases:
+            if match := re.fullmatch(pattern, text.strip()):
+                return parse(match.expand(replacement))
+        return parse(text)
+
+    def convention_for(self, measure: Measure, **overrides: Any) -> Convention:
+        """Return the convention under which this tool computes a measure.
+
+        Overrides replace the tool's choices, and the measure's own arguments replace both.
+        """
+        convention = self.convention
+        for variant in self.variants:
+            if variant.applies(measure):
+                convention = convention.replace(**variant.changes)
+        return measure.under(convention.replace(**overrides))
+
+
+T = TypeVar("T")
+Group = Literal["all", "classic", "libraries", "retrieval", "recommenders", "engines"]
+ToolSelection = Group | list[str] | list[Tool] | tuple[str | Tool, ...]
+FAMILIES = ("classic", "engines", "libraries", "recommenders", "retrieval")  # in the order of listings
+TOOLS: Registry[Tool] = Registry("tool", "pippin.tools", Tool, modules=[f"{__name__}.{family}" for family in FAMILIES])
+
+
+def register(tool: Tool) -> Tool:
+    """Register a tool."""
+    return TOOLS.register(tool.name, tool)
+
+
+def is_single_tool(tool: str | Tool | ToolSelection) -> bool:
+    """Return whether `tool` is one tool or its name, not a list or a group."""
+    return isinstance(tool, Tool) or (isinstance(tool, str) and tool != "all" and tool not in GROUPS)
+
+
+def resolve_tools(tool: str | Tool | ToolSelection) -> list[Tool]:
+    """Return the selected tools, each once, in the order given.
+
+    Parameters
+    ----------
+    tool : str, Tool or list of these
+        Names of tools, names of groups, or ``"all"``, which adds every tool that is not named before it.
+
+    Examples
+    --------
+    >>> [tool.name for tool in resolve_tools(["letor4", "yahoo"])], len(resolve_tools("all")) == len(TOOLS)
+    (['letor4', 'yahoo'], True)
+    """
+    names = [tool] if isinstance(tool, (str, Tool)) else list(tool)
+    if not names:
+        raise ConventionError("no tool was selected")
+    return list({tool.name: tool for name in names for tool in tools_in_group(name)}.values())
+
+
+def tools_in_group(name: str | Tool) -> list[Tool]:
+    """Return all tools, those of a group, or the tool of that name."""
+    if isinstance(name, Tool):
+        return [name]
+    if name == "all":
+        return TOOLS.values()
+    return [tool for tool in TOOLS.values() if tool.group == name] if name in GROUPS else [TOOLS[name]]
+
+
+def names_only_groups(tool: str | Tool | ToolSelection) -> bool:
+    """Return whether only groups are named; of a group, tools that cannot evaluate are left out."""
+    return not any(is_single_tool(name) for name in ([tool] if isinstance(tool, (str, Tool)) else tool))
+
+
+def run_tools(
+    tools: Iterable[Tool], run: Callable[[Tool], T], *, leave_out: bool
+) -> tuple[dict[str, T], dict[str, str]]:
+    """Return tool → result and, with `leave_out`, tool → reason for tools that raise ConventionError.
+
+    If all tools raise, the first error is raised.
+    """
+    results: dict[str, T] = {}
+    errors: dict[str, ConventionError] = {}
+    for tool in tools:
+        try:
+            results[tool.name] = run(tool)
+        except ConventionError as error:
+            if not leave_out:
+                raise
+            errors[tool.name] = error
+    if errors and not results:
+        raise next(iter(errors.values()))
+    return results, {name: str(error) for name, error in errors.items()}
+
+
+def kinds(*names: str) -> Callable[[Measure], bool]:
+    """Return a predicate for measures of these kinds."""
+    return lambda measure: measure.kind in names

@@ -1,0 +1,146 @@
+"""Read LightGBM models: model text, or the JSON of `dump_model`; float64, `x <= t` goes left."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pippin.models.importers import Importer, default_feature_names
+from pippin.models.model import ZERO_THRESHOLD, Tree, TreeEnsemble, make_tree, parse_float, parse_index
+from pippin.models.tree_builder import Split, build_tree
+
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the missing type
+_NONE, _ZERO = 0, 1  # missing types
+_COLUMNS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+_MAX_LEAVES = 1 << 20  # leaves of a tree
+_CATEGORICAL_SPLIT = "categorical splits are not supported"
+_LINEAR_TREE = "linear trees are not supported"
+
+
+def matches(content: bytes) -> bool:
+    """Return whether this begins as a LightGBM model text."""
+    return content.startswith((b"tree\n", b"tree\r\n"))
+
+
+def read(content: bytes) -> TreeEnsemble:
+    """Read a model text."""
+    return read_text(content.decode("utf-8").replace("\r\n", "\n"))
+
+
+def read_text(text: str, names: tuple[str, ...] | None = None) -> TreeEnsemble:
+    """Read a model text, with its own feature names or other ones; ValueError if it is malformed."""
+    head, separator, trees_text = text.partition("\nTree=")
+    header = _parse_lines(head)
+    _require_one_output(header)
+    count = int(header["max_feature_idx"]) + 1
+    file_names = tuple(header["feature_names"].split(" "))
+    if len(file_names) != count:
+        raise ValueError(f"{len(file_names)} names for {count} features")
+    body = (separator + trees_text).partition("\nend of trees")[0]
+    trees = tuple(_read_tree(_parse_lines(block)) for block in body.split("\nTree=")[1:])
+    if any((tree.feature >= count).any() for tree in trees):
+        raise ValueError("a tree splits by an unknown feature")
+    return _ensemble(names or _feature_names(file_names), trees, "average_output" in head.split("\n"))
+
+
+def _require_one_output(header: dict[str, Any]) -> None:
+    if any(parse_index(header.get(key, 1)) != 1 for key in ("num_class", "num_tree_per_iteration")):
+        raise ValueError("models with several outputs are not supported")
+
+
+def _feature_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names, or numbers from 1 if LightGBM made them up."""
+    is_default = names == tuple(f"Column_{i}" for i in range(len(names)))
+    return default_feature_names(len(names), () if is_default else names)
+
+
+def _ensemble(names: tuple[str, ...], trees: tuple[Tree, ...], is_averaged: bool) -> TreeEnsemble:
+    return TreeEnsemble(names, (trees,), divisor=float(len(trees)) if is_averaged and trees else 1.0)
+
+
+def _parse_lines(block: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in block.split("\n"))
+    return {key: value for key, equals, value in pairs if equals}
+
+
+def _read_tree(lines: dict[str, str]) -> Tree:
+    """Read one tree; a missing value of a feature without missing values in training is compared as 0."""
+    if int(lines.get("num_cat", "0")):
+        raise ValueError(_CATEGORICAL_SPLIT)
+    if int(lines.get("is_linear", "0")):
+        raise ValueError(_LINEAR_TREE)
+    count = int(lines["num_leaves"])
+    if not 1 <= count <= _MAX_LEAVES:
+        raise ValueError(f"a tree has {count} leaves")
+    value = _parse_numbers(lines["leaf_value"])
+    if len(value) != count:
+        raise ValueError(f"a tree of {count} leaves has {len(value)} values")
+    if count == 1:
+        return make_tree([], [], [], [], [], value)
+    feature, threshold, decision_type, left, right = (_parse_numbers(lines[key]) for key in _COLUMNS)
+    decisions = _as_integers(decision_type)
+    if (decisions & _CATEGORICAL).any():
+        raise ValueError(_CATEGORICAL_SPLIT)
+    missing = (decisions >> 2) & 3
+    missing_left = np.where(missing == _NONE, threshold >= 0, (decisions & _DEFAULT_LEFT) > 0)
+    return make_tree(
+        _as_integers(feature), move_off_zero(threshold), _as_integers(left), _as_integers(right), missing_left, value,
+        zero_missing=missing == _ZERO,
+    )  # fmt: skip
+
+
+def move_off_zero(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return thresholds that decide as LightGBM does, which treats values of at most 1e-35 in size as 0.
+
+    >>> move_off_zero(np.array([0.5, 0.0, -1e-36])).tolist()
+    [0.5, 1.0000000180025095e-35, -1.0000000180025096e-35]
+    """
+    ends = np.where(thresholds >= 0, ZERO_THRESHOLD, np.nextafter(-ZERO_THRESHOLD, -np.inf))
+    return np.where(np.abs(thresholds) <= ZERO_THRESHOLD, ends, thresholds)
+
+
+def _parse_numbers(text: str) -> NDArray[np.float64]:
+    return np.array([float(word) for word in text.split()], np.float64)
+
+
+def _as_integers(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    if not (np.abs(values) < 2**31).all() or (values != np.trunc(values)).any():
+        raise ValueError("a number of a node or feature is not an integer")
+    return values.astype(np.int64)
+
+
+def matches_json(content: bytes) -> bool:
+    """Return whether this is the JSON of `dump_model`."""
+    return content.lstrip()[:1] == b"{" and b'"tree_info"' in content
+
+
+def read_json(content: bytes) -> TreeEnsemble:
+    """Read the JSON of `dump_model`."""
+    body = json.loads(content)
+    _require_one_output(body)
+    trees = tuple(build_tree(record["tree_structure"], _read_json_node) for record in body["tree_info"])
+    return _ensemble(_feature_names(tuple(map(str, body["feature_names"]))), trees, bool(body.get("average_output")))
+
+
+def _read_json_node(node: Any) -> Split | float:
+    if "leaf_coeff" in node:
+        raise ValueError(_LINEAR_TREE)
+    if "leaf_value" in node:
+        return parse_float(node["leaf_value"])
+    if node["decision_type"] != "<=":
+        raise ValueError(_CATEGORICAL_SPLIT)
+    if node.get("missing_type") == "Zero":
+        raise ValueError("the JSON of a model with zero_as_missing is incomplete; save the model as text")
+    threshold = float(node["threshold"])
+    missing_left = threshold >= 0 if node.get("missing_type") == "None" else bool(node.get("default_left"))
+    moved = float(move_off_zero(np.array(threshold)))
+    return Split(parse_index(node["split_feature"]), moved, node["left_child"], node["right_child"], missing_left)
+
+
+IMPORTERS = {
+    "lightgbm": Importer(matches, read),
+    "lightgbm_json": Importer(matches_json, read_json),
+}

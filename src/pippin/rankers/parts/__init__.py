@@ -1,1 +1,0 @@
-"""What several rankers share: linear models, trees, stumps, networks, λ, line searches."""

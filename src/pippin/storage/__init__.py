@@ -1,0 +1,1 @@
+"""Atomic writes, safe opens, compression limits, checksums and manifests."""

@@ -1,0 +1,197 @@
+"""The conclusions of Busa-Fekete et al. on results made so that they hold, or do not."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.benchmarks.grids import HandGrid, numbered
+
+from pippin.benchmarks.studies.training_conventions import CUTOFFS, Conclusion, Study, plan_study, study
+from pippin.display.tables import render_all
+from pippin.errors import DataError, UnknownName
+from pippin.reports.paper import write_study_figures
+from pippin.reports.training_conventions import csv_table, parts, record, study_figures
+
+QUERIES, EMPTY, SHORT = 20, 5, 8  # of a fold: the first are empty, the last shorter than 8
+RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet")
+
+
+def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple[str, ...] = ()) -> HandGrid:
+    """Results in which training `ranker` under `convention` adds `effects[ranker, convention]` to every query."""
+    grid = HandGrid()
+    draw = np.random.default_rng(1)
+    base = {fold: 0.3 + 0.4 * draw.random(QUERIES) for fold in ("Fold1", "Fold2")}
+    for fold, ranker in ((f, r) for f in base for r in RANKERS):
+        for convention in conventions or ("official", "ranklib", "yahoo", "letor4"):
+            effect = (effects or {}).get((ranker, convention), 0.0)
+            shift = 0.01 * RANKERS.index(ranker) + effect * (1 + 0.1 * draw.random(QUERIES))
+            for k in CUTOFFS:
+                values = base[fold] + shift + 0.01 * k
+                values[:EMPTY] = 0
+                found = {"official": values, "ranklib": values, "yahoo": values.copy(), "letor4": values.copy()}
+                found["yahoo"][:EMPTY] = 1
+                found["letor4"][-SHORT:] = 0 if k >= 8 else values[-SHORT:]
+                for tool, of in found.items():
+                    grid.add(ranker, numbered(of.tolist()), fold=fold, convention=convention, tool=tool,
+                             measure=f"NDCG@{k}")  # fmt: skip
+            precision = numbered([0.0] * EMPTY + [0.5] * (QUERIES - EMPTY))
+            grid.add(ranker, precision, fold=fold, convention=convention, measure="MAP")
+            key = ("D", fold, ranker, convention, 1)
+            # In AdaRank the value of empty queries matters, so its scores follow the convention.
+            grid.scored[key] = [1.0, float(len(convention)) if ranker == "adarank" else 2.0]
+    return grid
+
+
+def conclusion(found: Study, name: str) -> Conclusion:
+    return next(c for c in found.conclusions if c.name == name)
+
+
+def test_the_bias_is_the_share_of_empty_queries() -> None:
+    found = conclusion(study(made(), "D"), "bias")
+    assert (found.holds, found.value) == ("yes", EMPTY / QUERIES)
+    assert all(e.value == pytest.approx(EMPTY / QUERIES) for e in found.evidence)
+
+
+def test_one_query_with_another_bias_is_enough_to_deny_it() -> None:
+    grid = made()
+    grid.held["D", "Fold2", "ranknet", "letor4", 1]["yahoo", "NDCG@3"]["q9"] = 0.9999
+    assert conclusion(study(grid, "D"), "bias").holds == "no"
+
+
+def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
+    found = conclusion(study(made(), "D"), "collapse")
+    assert found.holds == "yes"
+    assert found.p < 0.001
+    assert f"gives 0 to {100 * SHORT / QUERIES:.1f} % of the queries" in found.explanation
+    grid = made()
+    for cell in grid.held.values():
+        for k in CUTOFFS:
+            cell["letor4", f"NDCG@{k}"] = dict(cell["official", f"NDCG@{k}"])
+    assert conclusion(study(grid, "D"), "collapse").holds == "no"
+
+
+def test_training_under_letor4_hurts_all_some_or_none() -> None:
+    hurt = {(r, "letor4"): -0.05 for r in RANKERS[:3]}
+    assert conclusion(study(made(hurt), "D"), "training under letor4").holds == "yes"
+    found = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
+    assert found.holds == "partly"
+    by_ranker = {e.ranker: e for e in found.evidence}
+    expected = -0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES  # on empty queries nothing can change
+    assert by_ranker["adarank"].value == pytest.approx(expected, rel=0.05)
+    assert by_ranker["adarank"].low < expected < by_ranker["adarank"].high < 0
+    assert by_ranker["ranknet"].note == "control"
+    assert conclusion(study(made(), "D"), "training under letor4").holds == "no"
+    control = conclusion(study(made({("ranknet", "letor4"): -0.05}), "D"), "training under letor4")
+    assert control.holds == "no"  # a control says nothing about the rankers that look at the measure
+
+
+def test_yahoo_helps_adarank_or_not() -> None:
+    assert conclusion(study(made({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
+    assert conclusion(study(made({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"
+    grid = made()
+    for query, change in (("q8", 0.02), ("q9", -0.01)):  # higher, but no more than by chance
+        values = grid.held["D", "Fold1", "adarank", "yahoo", 1]["official", "NDCG@10"]
+        values[query] = (values[query] or 0) + change
+    found = conclusion(study(grid, "D"), "training under yahoo")
+    assert found.holds == "no"
+    assert found.value == pytest.approx((0.02 - 0.01) / QUERIES / 2)
+
+
+def test_models_are_held_against_each_other_bit_by_bit() -> None:
+    grid = made()
+    assert conclusion(study(grid, "D"), "invariance").holds == "yes"
+    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, math.nextafter(2.0, 3.0)]
+    found = conclusion(study(grid, "D"), "invariance")
+    assert (found.holds, found.value) == ("no", (1 / 2 + 1) / 2)
+
+
+def test_without_ranklib_a_difference_may_come_from_ties() -> None:
+    grid = made(conventions=("official", "yahoo", "letor4"))
+    assert conclusion(study(grid, "D"), "invariance").holds == "yes"
+    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, 3.0]
+    found = conclusion(study(grid, "D"), "invariance")
+    assert found.holds == "unknown"
+    assert "train under ranklib to separate the two causes" in found.explanation
+
+
+def test_what_was_not_trained_is_unknown() -> None:
+    found = study(made(conventions=("official", "ranklib")), "D")
+    assert {c.name: c.holds for c in found.conclusions if c.holds == "unknown"} == {
+        "training under letor4": "unknown", "training under yahoo": "unknown", "invariance": "unknown",
+    }  # fmt: skip
+
+
+def test_curves_and_tools_that_nobody_can_tell_apart() -> None:
+    found = study(made(), "D")
+    assert len(found.points) == len(RANKERS) * 4 * 4 * 10
+    assert found.alike == (("official", "ranklib"), ("letor4",), ("yahoo",))
+    point = next(p for p in found.points if (p.ranker, p.tool, p.cutoff) == ("adarank", "yahoo", 1))
+    assert point.mean - next(p.mean for p in found.points if (p.ranker, p.tool, p.cutoff) == (
+        "adarank", "official", 1)) == pytest.approx(EMPTY / QUERIES)  # fmt: skip
+
+
+def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
+    grid = made()
+    del grid.held["D", "Fold2", "lambdamart", "letor4", 1]
+    grid.fail("lambdamart", "out of memory", fold="Fold2", convention="letor4")
+    found = study(grid, "D")
+    assert "lambdamart" not in {e.ranker for e in conclusion(found, "training under letor4").evidence}
+    assert "lambdamart trained under letor4, Fold2: out of memory" in render_all(parts(found))
+
+
+def test_refusals() -> None:
+    with pytest.raises(DataError, match="at least two training conventions, found 1"):
+        study(made(conventions=("official",)), "D")
+    with pytest.raises(UnknownName, match="training convention of the results is called 'mslr'"):
+        study(made(), "D", conventions=("official", "mslr"))
+    with pytest.raises(UnknownName, match="no tool of the results is called 'gdeval'"):
+        study(made(), "D", tools=("gdeval",))
+
+
+def test_it_is_written_in_every_form() -> None:
+    found = study(made(), "D")
+    terminal, markdown = render_all(parts(found)), render_all(parts(found), "markdown")
+    assert "1  The bias of yahoo equals the share of empty queries exactly." in terminal
+    assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |" in markdown
+    assert len(csv_table([found]).rows) == len(found.points)
+    written = record(found)
+    names = ["bias", "collapse", "training under letor4", "training under yahoo", "invariance", "order"]
+    assert [c["name"] for c in written["conclusions"]] == names
+    assert written["conclusions"][0]["p"] is None  # an identity is not tested
+
+
+def test_the_figures_draw_every_curve() -> None:
+    found = study(made(), "D")
+    figures = study_figures(found)
+    assert set(figures) == {"figure1", "figure2"}
+    first = figures["figure1"]
+    assert len(first["data"]["values"]) == len(RANKERS) * 4 * len(found.alike) * 10
+    assert first["facet"]["column"]["sort"] == ["official (+1)", "letor4", "yahoo"]
+    assert {v["convention"] for v in figures["figure2"]["data"]["values"]} == {"official"}
+
+
+def test_the_figures_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    written = write_study_figures([study(made(), "D")], tmp_path / "figures")
+    assert [file.name for file in written] == ["D-figure1.svg", "D-figure1.png", "D-figure2.svg", "D-figure2.png"]
+    assert written[0].read_text().count("<path") > 100
+    assert written[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_plan_has_the_six_algorithms_and_grids_of_the_paper() -> None:
+    plan = plan_study(["mine"], None, ("official", "ranklib", "yahoo", "letor4"), ("official",), 1, quick=False)
+    tasks = list(plan.tasks([("mine", "Fold1", {"train": "", "vali": "", "test": ""})]))
+    cells = Counter(task.ranker for task in tasks)
+    assert cells == {"adarank": 4, "rankboost": 4, "coordinate-ascent": 4, "lambdamart": 4, "ranksvm": 1,
+                     "ranknet(measure=loss)": 1}  # fmt: skip
+    by_ranker = {task.ranker: task for task in tasks}
+    assert by_ranker["ranknet(measure=loss)"].grid == {"hidden_layers": [1, 2, 3], "hidden_units": [10, 50, 100, 500]}
+    assert by_ranker["ranksvm"].grid == {"C": [10.0**k for k in range(-6, 5)]}
+    assert all(not by_ranker[name].grid for name in ("adarank", "rankboost", "coordinate-ascent", "lambdamart"))
+    assert by_ranker["coordinate-ascent"].parameters["n_restarts"] == 30
+    assert by_ranker["lambdamart"].parameters["num_leaves"] == 10
+    assert {task.parameters.get("measure") for task in tasks} == {"NDCG@10", "loss", None}

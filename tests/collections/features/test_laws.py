@@ -1,0 +1,139 @@
+"""What holds for every registered feature of a field, whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.collections.features.drawing import draw_candidates
+
+from pippin.collections.features import FEATURES, BoundFeature, base, extract, extract_many
+from pippin.collections.index.statistics import Candidates, FieldStatistics, Positions
+
+NAMES = [kept.name for kept in FEATURES.values() if kept.needs_field]
+WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
+
+
+def taken(candidates: Candidates, rows: list[int]) -> Candidates:
+    """These candidates, in this order."""
+    fields = {name: taken_field(field, rows) for name, field in candidates.fields.items()}
+    ids = tuple(candidates.document_ids)
+    chosen = tuple(ids[i] for i in rows)
+    return replace(candidates, document_ids=chosen, labels=candidates.labels[rows], fields=fields)
+
+
+def taken_field(field: FieldStatistics, rows: list[int]) -> FieldStatistics:
+    def positions() -> Positions:
+        assert field.positions is not None
+        found = field.positions()
+        pieces = [np.arange(found.offsets[i], found.offsets[i + 1]) for i in rows]
+        entries = np.concatenate([np.zeros(0, np.int64), *pieces])
+        offsets = np.concatenate(([0], np.cumsum([len(piece) for piece in pieces]))).astype(np.int64)
+        return Positions(offsets, found.position[entries], found.word[entries])
+
+    return replace(
+        field,
+        tf=np.ascontiguousarray(field.tf[:, rows]),
+        length=field.length[rows],
+        unique=field.unique[rows],
+        positions=positions,
+    )
+
+
+def values(name: str, candidates: Candidates) -> np.ndarray:
+    return BoundFeature(FEATURES[name], "title").values(candidates)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_number_per_candidate_the_same_every_time(name: str) -> None:
+    first, second = (values(name, draw_candidates(40, WORDS)) for _ in range(2))
+    assert first.dtype == np.float64
+    assert first.shape == (40,)
+    assert first.tobytes() == second.tobytes()
+    assert not np.isinf(first).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_depends_on_no_other_candidate(name: str) -> None:
+    candidates = draw_candidates(40, WORDS)
+    whole = values(name, candidates)
+    order = np.random.default_rng(1).permutation(40).tolist()
+    assert values(name, taken(candidates, order)).tobytes() == whole[order].tobytes()
+    for row in range(5):
+        assert values(name, taken(candidates, [row])).tobytes() == whole[[row]].tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_written_into_the_counts(name: str) -> None:
+    candidates = draw_candidates(5, WORDS)
+    field = candidates.fields["title"]
+    for array in (field.tf, field.length, field.unique, field.df, field.cf):
+        array.flags.writeable = False
+    out = values(name, candidates)
+    out[:] = 0  # the caller's own
+    assert field.length.sum() > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", ["no words", "no documents", "empty streams", "empty collection", "everywhere"])
+def test_the_edges_give_numbers_or_null_without_a_warning(name: str, case: str) -> None:
+    documents = 0 if case == "no documents" else 4
+    words = () if case == "no words" else ("a", "b", "a")
+    candidates = draw_candidates(documents, words)
+    field = candidates.fields["title"]
+    nothing: dict[str, Any] = {"tf": field.tf * 0, "length": field.length * 0, "unique": field.unique * 0}
+    none = Positions(np.zeros(documents + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    if case == "empty streams":
+        field = replace(field, **nothing, positions=lambda: none)
+    elif case == "empty collection":
+        counts: dict[str, Any] = {"df": field.df * 0, "cf": field.cf * 0, "total": 0, "average": 0.0}
+        field = replace(field, **nothing, **counts, positions=lambda: none)
+    elif case == "everywhere":  # each word in every document of the collection
+        field = replace(field, df=np.full(3, float(field.documents)))
+    out = values(name, replace(candidates, fields={"title": field}))
+    assert out.shape == (documents,)
+    assert not np.isinf(out).any()
+    if FEATURES[name].missing_when == "never":
+        assert not np.isnan(out).any()
+    if case in {"empty streams", "empty collection"} and FEATURES[name].missing_when != "never":
+        assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if FEATURES[name].kind == "Q"])
+def test_a_feature_of_the_query_is_the_same_for_all(name: str) -> None:
+    assert len(set(values(name, draw_candidates(20, WORDS)).tolist())) == 1
+
+
+def queries_of_all_kinds() -> list[Candidates]:
+    """Queries of one to six words, some said twice, some unknown to the collection, with few or no documents."""
+    drawn = []
+    for seed in range(24):
+        words = [*"abcdef"[: 1 + seed % 5], *("a" if seed % 4 == 0 else "")]
+        candidates = draw_candidates(seed % 7, words, seed=seed)
+        known = np.array([word != "b" or seed % 3 > 0 for word in words], np.float64)
+        fields = {
+            name: replace(one, df=one.df * known, cf=one.cf * known, tf=one.tf * known[:, None])
+            for name, one in candidates.fields.items()
+        }
+        drawn.append(replace(candidates, fields=fields))
+    return drawn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_queries_at_once_give_the_bits_of_each_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "PAIRS", 8)  # batches of several queries, and several batches
+    queries = queries_of_all_kinds()
+    alone = [values(name, candidates) for candidates in queries]
+    for workers in (1, 2):
+        together = extract_many(queries, [BoundFeature(FEATURES[name], "title")], workers)
+        assert [table.tobytes() for table in together] == [column.tobytes() for column in alone]
+
+
+def test_queries_of_different_collections_are_not_mixed() -> None:
+    one = draw_candidates(5, ("a", "b"))
+    other = replace(one, fields={name: replace(of, total=10**8, documents=10**6) for name, of in one.fields.items()})
+    tables = extract_many([one, other, one], "ohsumed")
+    assert [table.tobytes() for table in tables] == [extract(query, "ohsumed").tobytes() for query in (one, other, one)]
+    assert tables[0].tobytes() != tables[1].tobytes()

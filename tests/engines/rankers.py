@@ -1,0 +1,14 @@
+"""The rankers whose models are tried in engines, by kind of model, with parameters that train in moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TREES = ("lambdamart", "mart", "xendcg", "rankboost", "frank")
+LINEAR = ("ranksvm", "regression", "coordinate-ascent", "adarank", "listmle")
+NETWORKS = ("ranknet", "lambdarank", "listnet")
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "lambdamart": {"rounds": 20}, "mart": {"rounds": 20}, "xendcg": {"rounds": 20}, "rankboost": {"rounds": 20},
+    "frank": {"rounds": 10}, "ranknet": {"rounds": 5}, "lambdarank": {"rounds": 5}, "listnet": {"rounds": 5},
+    "coordinate-ascent": {"n_restarts": 1},
+}  # fmt: skip

@@ -1,0 +1,96 @@
+"""Small results, their page, and a browser to look at pages with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pippin.benchmarks.published import PublishedValue
+from pippin.benchmarks.store import Results
+from pippin.cli.main import main
+from pippin.data import synthetic
+from pippin.data.letor import write_letor
+from pippin.reports.benchmark_data import BenchmarkData
+from pippin.reports.benchmark_page import bench_page
+
+RANKERS = ("best-feature", "regression", "ranksvm")
+TOOLS_ASKED = "official,letor4,yahoo,gdeval,mslr"
+MEASURES = ("NDCG@1", "NDCG@5", "NDCG@10", "P@5", "MAP")
+EVIL = "</script><b>evil</b>"
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Three rankers on two small data sets in three folds."""
+    folder = tmp_path_factory.mktemp("bench")
+    for seed, name in enumerate(("one", "two"), 1):
+        data = synthetic.make_dataset(queries=60, seed=seed)
+        dense = type(data)(np.nan_to_num(data.features), data.labels, data.offsets, data.query_ids, data.document_ids)
+        write_letor(dense, folder / f"{name}.txt")
+    files = [str(folder / "one.txt"), str(folder / "two.txt")]
+    grid = ["--ranker", ",".join(RANKERS), "--tool", TOOLS_ASKED, "--measure", ",".join(MEASURES), "--folds", "3",
+            "--convention", "official,yahoo"]  # fmt: skip
+    code = main(["bench", *files, *grid, "--quick", "--jobs", "1", "-q", "-o", str(folder / "results")])
+    assert code == 0
+    return Results.open(folder / "results")
+
+
+@pytest.fixture(scope="session")
+def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    published = [PublishedValue("one", "Ranking SVM", "ranksvm", "NDCG@10", 0.5)]
+    path.write_text(bench_page(BenchmarkData(results), title=f"A page {EVIL}", published=published), encoding="utf-8")
+    return path
+
+
+SETTLED, MOVING = "body[data-ready]:not([data-coming])", "body:not([data-ready]), body[data-coming]"
+
+
+def draw_figures(shown: Any) -> None:
+    """Draw now what waits until its reader comes to it."""
+    shown.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
+
+
+@dataclass
+class Seen:
+    """A page in the browser, with all it asked for and said."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def open(self, file: Path, fragment: str = "", *, draw: bool = True) -> Any:
+        """The page when all is there that a reader would see in the end: nothing moves any more while one clicks."""
+        self.page.goto("about:blank")
+        self.page.goto(file.as_uri() + fragment)
+        self.settle()
+        if draw:
+            draw_figures(self.page)
+        return self.page
+
+    def settle(self) -> Any:
+        """The page when what was asked for has come: the numbers of folds, pairs and queries are unpacked on demand."""
+        self.page.wait_for_selector(SETTLED)
+        return self.page
+
+    def column(self, name: str) -> list[str]:
+        cells = f'#board tbody tr[data-ranker] > [data-id="{name}"]'
+        return [text.strip() for text in self.page.locator(cells).all_inner_texts()]
+
+
+@pytest.fixture
+def seen(browser: Any) -> Iterator[Seen]:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(60_000)  # a busy machine draws slowly
+    found = Seen(page)
+    page.add_locator_handler(page.locator(MOVING), lambda: None)  # no click before it is settled: it would be lost
+    page.on("request", lambda request: found.requests.append(request.url))
+    page.on("console", lambda message: found.said.append(message.text))
+    page.on("pageerror", lambda error: found.said.append(str(error)))
+    yield found
+    page.close()

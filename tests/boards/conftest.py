@@ -28,6 +28,7 @@ class BoardSite:
     """A site with the board `cup` and accounts."""
 
     site: Site
+    store: str | None = None  # the address of its database; None is SQLite in its folder
     accounts: dict[str, Account] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -71,7 +72,7 @@ def make_site(folder: Path, address: str | None = None, **options: Any) -> Board
     create_board(
         site, "cup", synthetic.make_dataset(queries=80, seed=5), **{"test_fraction": 0.75, "seed": 7, **options}
     )
-    return BoardSite(site)
+    return BoardSite(site, address)
 
 
 @pytest.fixture(scope="session")

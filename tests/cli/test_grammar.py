@@ -76,7 +76,7 @@ def test_help_begins_with_a_purpose_and_ends_with_examples(name: str, capsys: py
     assert "\n" not in purpose
     assert purpose.endswith(".")
     assert len(purpose) <= 120
-    assert 1 <= len(command.examples) <= 4
+    assert 1 <= len(command.examples) <= 3
     assert all(line.startswith(f"pippin {name}") for line in command.examples)
     parser = build_parser(name)[0]
     assert parser.format_help().rstrip().splitlines()[-1].strip() in " ".join(command.examples)

@@ -17,7 +17,6 @@ The first tool orders the tables. --per-query prints the compared values instead
 EXAMPLES = (
     "pippin compare qrels.txt a.run b.run c.run --measure NDCG@10,MAP --tool all",
     "pippin compare test.txt a.scores b.scores --tool official,letor4 --baseline a.scores --format latex",
-    "pippin compare --scores matrix.csv --format json",
     "pippin compare qrels.txt a.run --reported 0.4418 --measure NDCG@10",
 )
 

@@ -172,7 +172,6 @@ differently in the engine.""",
             "pippin engine log http://localhost:8983/solr/products --mapping mapping.json --queries topics.tsv "
             "--qrels qrels.txt --out train.txt",
             "pippin engine deploy model.json http://localhost:8983/solr/products --mapping mapping.json",
-            "pippin engine run http://localhost:8983/solr/products --queries topics.tsv --model pippin --out run.txt",
             "pippin engine verify model.json http://localhost:8983/solr/products --mapping mapping.json "
             "--queries topics.tsv",
         ),

@@ -97,7 +97,7 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
     counts = [np.minimum(generator.geometric(0.4, len(some)), 299).astype(np.uint32) for some in held]
     counts[-1][:50] = 299
     sizes = np.array([len(some) for some in held], np.uint32)
-    run = kernel.Inverted(sizes, np.concatenate(held), np.concatenate(counts))
+    run = kernel.PostingLists(sizes, np.concatenate(held), np.concatenate(counts))
     packed, ends, _ = kernel.pack(run, lengths)
     starts = np.concatenate(([0], np.cumsum(ends)))
     field = kernel.open_stream(starts, packed, lengths, average=average)
@@ -105,9 +105,9 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
     for n in (1, 10, 1000):
         queries = [generator.choice(24, generator.integers(1, 7), replace=False).astype(np.uint32) for _ in range(20)]
         offsets = np.concatenate(([0], np.cumsum([len(query) for query in queries])))
-        found = kernel.top(field, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
+        found = kernel.search(field, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
         for query, (numbers, scores) in zip(queries, found, strict=True):
-            exact = kernel.bm25(field, query, documents, 1.2, 0.75)
+            exact = kernel.score_bm25(field, query, documents, 1.2, 0.75)
             there = np.unique(np.concatenate([held[word] for word in query]))
             best = there[np.lexsort((ranks[there], -exact[there]))[:n]]
             assert numbers.tolist() == best.tolist()

@@ -14,7 +14,7 @@ import pytest
 import pippin
 from pippin.data.qrels import Qrels, Run, parse_qrels, parse_run, write_qrels, write_run
 from pippin.errors import DataError
-from pippin.kernels.text import nested_columns
+from pippin.kernels.text import flatten_nested
 
 Write = Callable[[bytes | str], Path]
 
@@ -303,7 +303,7 @@ def test_ids_may_be_whole_numbers() -> None:
 )
 def test_dicts_by_the_quick_way_and_by_the_slow_one(documents: dict[Any, float]) -> None:
     quick, slow = (Run.from_dict({"q": inner, "r": {"x": 1}}) for inner in (documents, MappingProxyType(documents)))
-    assert nested_columns({"q": MappingProxyType(documents)}) is None
+    assert flatten_nested({"q": MappingProxyType(documents)}) is None
     assert quick.document_ids == slow.document_ids
     assert list(quick.document_ids) == [*map(str, documents), "x"]
     for name in ("offsets", "scores"):
@@ -312,6 +312,6 @@ def test_dicts_by_the_quick_way_and_by_the_slow_one(documents: dict[Any, float])
 
 @pytest.mark.parametrize("odd", ["\ud800", b"a", None])
 def test_ids_that_are_no_text(odd: object) -> None:
-    assert nested_columns({"q": {odd: 1}}) is None
+    assert flatten_nested({"q": {odd: 1}}) is None
     with pytest.raises(DataError, match="a dict of query ids"):
         Run.from_dict({"q": {odd: 1}})

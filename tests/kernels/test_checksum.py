@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pippin.kernels import MIN_WORK_FOR_THREADS
-from pippin.kernels.checksum import block_checksums, first_damaged, xxh3
+from pippin.kernels.checksum import block_checksums, find_damaged_block, xxh3
 
 # What the library xxhash gives for the bytes 0, 1, 2, …, modulo 251, for lengths on either side of every branch.
 KNOWN = {
@@ -45,17 +45,17 @@ def test_damage_is_found_and_what_was_checked_is_not_read_again(threads: str, mo
     assert sums.tolist() == [xxh3(content[i : i + 64]) for i in range(0, 10_000, 64)]
     checked = np.zeros(len(sums), np.uint8)
     content[[700, 6400]] ^= 1
-    assert first_damaged(content, sums, checked, 0, len(sums), 64) == 10
-    assert first_damaged(content, sums, checked, 11, len(sums), 64) == 100
-    assert first_damaged(content, sums, checked, 11, 100, 64) == -1
+    assert find_damaged_block(content, sums, checked, 0, len(sums), 64) == 10
+    assert find_damaged_block(content, sums, checked, 11, len(sums), 64) == 100
+    assert find_damaged_block(content, sums, checked, 11, 100, 64) == -1
     assert np.flatnonzero(checked == 0).tolist() == [10, 100]
     content[0] ^= 1
-    assert first_damaged(content, sums, checked, 0, 10, 64) == -1, "trusted, because it was whole before"
+    assert find_damaged_block(content, sums, checked, 0, 10, 64) == -1, "trusted, because it was whole before"
 
 
 def test_what_does_not_fit_is_refused() -> None:
     content = np.zeros(100, np.uint8)
     with pytest.raises(ValueError, match="a checksum for every block"):
-        first_damaged(content, np.zeros(1, np.uint64), np.zeros(1, np.uint8), 0, 1, 64)
+        find_damaged_block(content, np.zeros(1, np.uint64), np.zeros(1, np.uint8), 0, 1, 64)
     with pytest.raises(ValueError, match="blocks that are there"):
-        first_damaged(content, np.zeros(2, np.uint64), np.zeros(2, np.uint8), 1, 3, 64)
+        find_damaged_block(content, np.zeros(2, np.uint64), np.zeros(2, np.uint8), 1, 3, 64)

@@ -248,11 +248,11 @@ def test_numbers_are_read_as_python_reads_them() -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(size=1000) * 10.0 ** rng.integers(-300, 300, 1000)
     assert read_numbers(" ".join(map(repr, values.tolist())), 1000).tolist() == values.tolist()
-    assert read_numbers("3 -4", 2, whole=True).tolist() == [3, -4]
+    assert read_numbers("3 -4", 2, integers=True).tolist() == [3, -4]
     assert read_numbers("inf 1", 2, infinite=True).tolist() == [math.inf, 1]
     assert read_numbers("", 0).tolist() == []
     for text in ("1.5 2", "1e3 2"):
         with pytest.raises(ValueError, match="something else"):
-            read_numbers(text, 2, whole=True)
+            read_numbers(text, 2, integers=True)
     with pytest.raises(ValueError, match="not finite"):
         read_numbers("1e999", 1)

@@ -104,7 +104,7 @@ def test_the_number_of_threads_is_read_at_each_call(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PIPPIN_THREADS", "0")
     assert threads() >= 1
     monkeypatch.setenv("PIPPIN_THREADS", "many")
-    with pytest.raises(PippinError, match="PIPPIN_THREADS is a whole number, not 'many'"):
+    with pytest.raises(PippinError, match="PIPPIN_THREADS must be a non-negative integer, got 'many'"):
         threads()
     monkeypatch.delenv("PIPPIN_THREADS")
     assert threads() >= 1

@@ -65,7 +65,7 @@ def test_scores_far_apart_overflow_nothing() -> None:
 
 
 def test_values_that_do_not_go_with_the_scores_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 scores go with 3 values"):
+    with pytest.raises(ValueError, match="4 scores, but 3 values"):
         cross_entropy(SCORES, ONE.offsets, np.ones(3))
 
 

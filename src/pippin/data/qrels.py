@@ -26,7 +26,7 @@ from pippin.errors import DataError
 from pippin.kernels import text as kernel
 from pippin.kernels.ranking import order_lists
 from pippin.kernels.strings import StringColumn
-from pippin.kernels.text import line_at, nested_columns
+from pippin.kernels.text import flatten_nested, line_at
 from pippin.records import FrozenRecord
 from pippin.storage.files import atomic_write
 
@@ -37,7 +37,7 @@ _DETECT_BYTES = 1 << 17  # bytes in which subtopics are looked for
 def _columns(nested: Nested, name: str) -> tuple[tuple[str, ...], NDArray[np.int64], StringColumn, NDArray[np.float64]]:
     """Return query ids, offsets, documents and numbers of a dict of dicts."""
     try:
-        if (columns := nested_columns(nested)) is not None:
+        if (columns := flatten_nested(nested)) is not None:
             buffer, starts, lengths, numbers, offsets = columns
             return tuple(_ids(nested, "query", name)), offsets, StringColumn(buffer, starts, lengths), numbers
         offsets = np.concatenate(([0], np.cumsum([len(d) for d in nested.values()]))).astype(np.int64)

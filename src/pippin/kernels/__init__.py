@@ -1,7 +1,7 @@
 """Wrappers of the native kernels: the only modules that import `pippin._native`.
 
 One module per area of the C++ code. Each function takes NumPy arrays of an exact dtype, allocates the outputs and
-states the contract. The C++ code never copies or converts arrays, and holds no state.
+states the contract. The C++ code never copies or converts arrays and is stateless.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def threads(requested: int | None = None) -> int:
     if requested is None:
         setting = os.environ.get("PIPPIN_THREADS", "0")
         if not setting.isdigit():
-            raise PippinError(f"PIPPIN_THREADS is a whole number, not {setting!r}")
+            raise PippinError(f"PIPPIN_THREADS must be a non-negative integer, got {setting!r}")
         requested = int(setting) or cpu_count()
     return max(1, requested)
 

@@ -20,7 +20,7 @@ I64 = NDArray[np.int64]
 
 
 def link_sums(offsets: I64, columns: I32, values: F64, out: F64 | None = None) -> F64:
-    """Σ values(q) over the list of each page; `values` [n] or [n, k]. `out` is written where it is given."""
+    """Return Σ values(q) over the neighbours of each page; `values` is [n] or [n, k], `out` an optional output."""
     sums = np.empty((len(offsets) - 1, *values.shape[1:])) if out is None else out
     workers = threads_for(len(columns), "links")
     native.link_sums(offsets, columns, np.atleast_2d(values.T).T, np.atleast_2d(sums.T).T, workers)
@@ -28,31 +28,32 @@ def link_sums(offsets: I64, columns: I32, values: F64, out: F64 | None = None) -
 
 
 def propagate(
-    offsets: I64, columns: I32, weights: F64, values: F64, self_share: float, enough: float, rounds: int
+    offsets: I64, columns: I32, weights: F64, values: F64, self_share: float, tolerance: float, rounds: int
 ) -> tuple[F64, float]:
-    """Rounds of h(p) = own·S(p) + (1−own)·Σ weight(p, q)·h(q) from h = S [n, k] until h changes by at most `enough`.
+    """Iterate h(p) = c·S(p) + (1−c)·Σ weight(p, q)·h(q), c = `self_share`, from h = S [n, k].
 
-    With h the greatest change of the last round; infinite where there was none.
+    Stop when h changes by at most `tolerance`. Return h and the largest change of the last round (infinite without
+    one).
     """
     h = np.empty_like(values)
-    return h, native.propagate(offsets, columns, weights, values, self_share, enough, rounds, h)
+    return h, native.propagate(offsets, columns, weights, values, self_share, tolerance, rounds, h)
 
 
 def transpose(offsets: I64, columns: I32, weights: F64) -> tuple[I64, I32, F64]:
-    """Rows as columns and columns as rows of a square matrix; entries of one row keep their order."""
+    """Transpose a square matrix; entries of one row keep their order."""
     result: tuple[I64, I32, F64] = native.transpose(offsets, columns, weights)
     return result
 
 
 def weigh_rows(table: F64, pages: I64, weights: F64) -> F64:
-    """Σ_k weight(k)·table(p, k) for each of some pages."""
+    """Return Σ_k weight(k)·table(p, k) for each page p in `pages`."""
     sums = np.empty(len(pages))
     native.weigh_rows(table, pages, weights, sums)
     return sums
 
 
 class PageSet:
-    """Some of the pages 0 … n−1 of a graph.
+    """A set of pages of a graph with pages 0 … n−1.
 
     >>> some = PageSet(100)
     >>> some.add(np.array([70, 3, 70])).tolist(), some.add(np.array([3, 5])).tolist()
@@ -65,17 +66,17 @@ class PageSet:
         self.handle = native.PageSet(pages)
 
     def add(self, pages: NDArray[np.integer[Any]]) -> I64:
-        """The pages that were not there before, each once."""
-        fresh: I64 = self.handle.add(np.ascontiguousarray(pages, np.int64))
-        return fresh
+        """Add pages and return those that were not members before, each once."""
+        added: I64 = self.handle.add(np.ascontiguousarray(pages, np.int64))
+        return added
 
     def number(self) -> I64:
-        """The members, ascending: their slots from now on, until more are added."""
+        """Number the members in ascending order and return them; the numbers (slots) are valid until the next `add`."""
         members: I64 = self.handle.number()
         return members
 
     def slots(self, pages: I64) -> I64:
-        """Where each page stands among the members, −1 for those that are none."""
+        """Return the slot of each page, −1 for pages that are not members."""
         slots = np.empty(len(pages), np.int64)
         self.handle.slots(np.ascontiguousarray(pages, np.int64), slots)
         return slots
@@ -84,10 +85,11 @@ class PageSet:
 def inner_links(
     offsets: I64, columns: I32, inside: PageSet, pages: I64, scored: PageSet, scores: F64
 ) -> tuple[tuple[I64, I32], tuple[I64, I32, F64]]:
-    """The links among `pages`, all members of `inside`, in one pass over all their links.
+    """Return the links among `pages`, all members of `inside`, in one pass over all their links.
 
-    First all of them, as offsets and columns; then those to pages with S > 0 alone, with S(q)/Σ_{u∈Out(p)} S⁺(u) for
-    each. S is `scores` for the members of `scored`, and 0 for other pages. The same on any number of threads.
+    First come all links, as offsets and columns; then the links to pages with S > 0, each with its weight
+    S(q)/Σ_{u∈Out(p)} S⁺(u). S is `scores` for the members of `scored`, and 0 for other pages. The result does not
+    depend on the number of threads.
     """
     workers = threads_for(len(pages), "pages")
     links = native.inner_links(offsets, columns, inside.handle, pages, scored.handle, scores, workers)
@@ -95,22 +97,22 @@ def inner_links(
 
 
 class HubLinks:
-    """The links of a graph (offsets and columns, all counting alike), arranged once for many rounds."""
+    """The unweighted links of a graph (offsets and columns), reordered once for many iterations."""
 
     def __init__(self, offsets: NDArray[np.int64], columns: NDArray[np.int32]) -> None:
         self._links = native.HubLinks(offsets, columns)
 
     def hits(self, authority: F64, hub: F64, tolerance: float, rounds: int) -> tuple[int, float]:
-        """Rounds of a = Aᵀh and h = Aa, each of length 1, from the given hubs, in place; rounds and last change."""
+        """Iterate a = Aᵀh and h = Aa, each of length 1, from `hub`, in place; return rounds and last change."""
         done, residual = self._links.hits(authority, hub, tolerance, rounds)
         return int(done), float(residual)
 
     def topical(
         self, plain: F64, alpha: float, authority: F64, hub: F64, tolerance: float, rounds: int
     ) -> tuple[int, float]:
-        """Rounds of a = α·Aᵀh/|Aᵀh*| + (1−α)·a₀ and h = α·Aa/|Aa*| + (1−α)·h₀, in place; rounds and last change.
+        """Iterate a = α·Aᵀh/|Aᵀh*| + (1−α)·a₀ and h = α·Aa/|Aa*| + (1−α)·h₀ in place; return rounds and last change.
 
-        a₀ and h₀ are the values given, a* the `plain` authorities and h* = Aa*/|Aa*| their hubs.
+        a₀ and h₀ are the initial `authority` and `hub`, a* the `plain` authorities and h* = Aa*/|Aa*| their hubs.
         """
         done, residual = self._links.topical(plain, alpha, authority, hub, tolerance, rounds)
         return int(done), float(residual)

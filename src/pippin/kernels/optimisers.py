@@ -34,7 +34,7 @@ class Levels:
 
 
 class Stump(NamedTuple):
-    """A column and the threshold that its codes must exceed; column -1 where nothing separates any pair."""
+    """A column and the threshold that its codes must exceed; column -1 if no stump separates any pair."""
 
     column: int
     threshold: int
@@ -44,7 +44,7 @@ class Stump(NamedTuple):
 
 
 class Potential(NamedTuple):
-    """RankBoost's distribution over pairs as two numbers a row: D(i, j) = weight * down[i] * up[j] / total."""
+    """RankBoost's distribution over pairs as two numbers per row: D(i, j) = weight * down[i] * up[j] / total."""
 
     potential: F64
     up: F64
@@ -54,7 +54,7 @@ class Potential(NamedTuple):
 
 
 def boost_potential(levels: Levels, scores: F64) -> Potential:
-    """Sum of D(i, j) - D(j, i) over j for each row i, with D proportional to weight * exp(score j - score i)."""
+    """Sum D(i, j) - D(j, i) over j for each row i, with D proportional to weight * exp(score j - score i)."""
     potential, up, down = (np.empty(levels.rows, np.float64) for _ in range(3))
     total, shift = native.boost_potential(
         levels.cuts, levels.queries, levels.weights, scores, potential, up, down, threads()
@@ -63,19 +63,19 @@ def boost_potential(levels: Levels, scores: F64) -> Potential:
 
 
 def search_potential(codes: U8, counts: I32, potential: F64, positive_only: bool) -> Stump:
-    """The stump with the largest |sum of potential over rows with code > threshold|; the first of equals."""
+    """Return the first stump with the largest |sum of potential over rows with code > threshold|."""
     return Stump(*native.search_potential(codes, counts, potential, positive_only, threads()))
 
 
 def order_codes(levels: Levels, codes: U8, counts: I32) -> I32:
-    """Rows of each query by descending code, per column."""
+    """Return the rows of each query by descending code, per column."""
     order = np.empty(codes.shape, np.int32)
     native.order_codes(levels.cuts, levels.queries, levels.weights, codes, counts, order, threads())
     return order
 
 
 def search_exact(levels: Levels, codes: U8, counts: I32, order: I32, mass: Potential, positive_only: bool) -> Stump:
-    """The stump with the least W0 + 2 sqrt(W+ W-), and its W+ and W-; the first of equals."""
+    """Return the first stump with the least W0 + 2 sqrt(W+ W-), and its W+ and W-."""
     best = native.search_exact(
         levels.cuts, levels.queries, levels.weights, codes, counts, order, mass.up, mass.down, mass.total,
         positive_only, threads(),
@@ -84,20 +84,20 @@ def search_exact(levels: Levels, codes: U8, counts: I32, order: I32, mass: Poten
 
 
 def fidelity(levels: Levels, scores: F64) -> tuple[float, F64]:
-    """FRank's loss, and for each row the sum of the weights of pairs it should win minus those it should lose."""
+    """Return FRank's loss, and for each row the weight of pairs it should win minus that of pairs it should lose."""
     potential = np.empty(levels.rows, np.float64)
     loss = native.fidelity(levels.cuts, levels.queries, levels.weights, scores, potential, threads())
     return loss, potential
 
 
 def fidelity_loss(levels: Levels, scores: F64) -> float:
-    """FRank's loss alone."""
+    """Return FRank's loss without the potentials."""
     loss: float = native.fidelity(levels.cuts, levels.queries, levels.weights, scores, _NONE, threads())
     return loss
 
 
 def fidelity_split(levels: Levels, scores: F64, h: U8, step: float = 0.0) -> tuple[float, float, float]:
-    """Weights of the pairs that h puts right and wrong at scores + step * h, and the loss's curvature along h."""
+    """Return the weights of pairs that h orders correctly and wrongly at scores + step * h, and the curvature."""
     split: tuple[float, float, float] = native.fidelity_split(
         levels.cuts, levels.queries, levels.weights, scores, h, step, threads()
     )
@@ -105,7 +105,7 @@ def fidelity_split(levels: Levels, scores: F64, h: U8, step: float = 0.0) -> tup
 
 
 def fidelity_search(levels: Levels, codes: U8, counts: I32, scores: F64) -> tuple[I64, F64]:
-    """Per column the threshold with the largest |sqrt W+ - sqrt W-|, and that difference."""
+    """Return per column the threshold with the largest |sqrt W+ - sqrt W-|, and that difference."""
     thresholds, gains = np.empty(len(counts), np.int64), np.empty(len(counts), np.float64)
     native.fidelity_search(
         levels.cuts, levels.queries, levels.weights, codes, counts, scores, thresholds, gains, threads()
@@ -114,14 +114,14 @@ def fidelity_search(levels: Levels, codes: U8, counts: I32, scores: F64) -> tupl
 
 
 def weighted_sums(table: F64, weights: F64) -> F64:
-    """Each row of the table times the weights, added from left to right."""
+    """Return the product of `table` and `weights`, each row summed from left to right."""
     sums = np.empty(len(table), np.float64)
     native.weighted_sums(table, weights, sums, threads())
     return sums
 
 
 def rescore(objective: NativeObjective, active: I64, columns: F64, weights: F64) -> tuple[F64, F64]:
-    """Scores [start, document] of weights [start, feature], and each start's sum of the measure over active queries.
+    """Return scores [start, document] of weights [start, feature], and the measure's sum over active queries per start.
 
     `columns` is [feature, document].
     """
@@ -142,16 +142,16 @@ def ascend(
     exact: bool,
     nonneg: bool,
 ) -> F64:
-    """Search along features [start, k] in turn, changing weights and scores in place; each start's sum afterwards."""
+    """Search along features [start, k] in turn, updating weights and scores; return the measure's sum per start."""
     totals = np.empty(len(weights), np.float64)
     native.ascend(objective.handle, active, columns, features, weights, scores, totals, steps, exact, nonneg, threads())
     return totals
 
 
 def most_violated(relevant: U8, offsets: I64, scores: F64) -> tuple[F64, F64]:
-    """Per query Δ = 1 − AP of the ranking with the largest Δ − w·(Ψ* − Ψ), and per document its weight in Ψ* − Ψ.
+    """Return per query Δ = 1 − AP of the most violated ranking, and per document its weight in Ψ* − Ψ.
 
-    Every query has relevant (1) and other (0) documents.
+    The most violated ranking has the largest Δ − w·(Ψ* − Ψ). Every query has documents of both labels, 1 and 0.
     """
     losses, coefficients = np.empty(len(offsets) - 1), np.empty(len(scores))
     native.most_violated(relevant, offsets, scores, coefficients, losses, threads_for(len(scores)))
@@ -161,5 +161,5 @@ def most_violated(relevant: U8, offsets: I64, scores: F64) -> tuple[F64, F64]:
 def frank_wolfe_pass(
     relevant: U8, offsets: I64, features: F64, order: I64, regularisation: float, weights: F64, blocks: F64, losses: F64
 ) -> None:
-    """One block step per query in `order`; `weights` (the sum of `blocks`), `blocks` and `losses` are changed."""
+    """Do one Frank-Wolfe step per query in `order`; update `weights` (the sum of `blocks`), `blocks` and `losses`."""
     native.frank_wolfe_pass(relevant, offsets, features, order, regularisation, weights, blocks, losses)

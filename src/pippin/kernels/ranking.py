@@ -21,7 +21,7 @@ TIES = {
 
 
 def ties_code(ties: str) -> int:
-    """The number of a rule for ties; that of `topk:10` has the depth of a partial sort above its lowest byte."""
+    """Return the native code of a rule for ties; `topk:10` has the depth of the partial sort above the lowest byte."""
     name, _, depth = ties.partition(":")
     return TIES[name] | int(depth or 0) << 8
 
@@ -35,7 +35,7 @@ def _columns(ids: StringColumn | None) -> tuple[U8, I64, I32]:
 
 
 def order_lists(scores: F64, labels: I32, offsets: I64, ids: StringColumn | None, ties: str, float32: bool) -> I64:
-    """Rows in rank order; a query's rows stay within its stretch of the result."""
+    """Return the rows in rank order, query by query."""
     order = np.empty(len(scores), np.int64)
     rule = ties_code(ties)
     native.order_lists(scores, labels, offsets, *_columns(ids), rule, float32, order, threads_for(len(scores)))
@@ -45,8 +45,10 @@ def order_lists(scores: F64, labels: I32, offsets: I64, ids: StringColumn | None
 def rank_lists(
     scores: F64, labels: I32, offsets: I64, ids: StringColumn | None, ties: str, float32: bool
 ) -> tuple[I32, U8, U8]:
-    """Labels in rank order; 1 where the score equals the one before (within a query); and by query 1 where two scores
-    are equal in single precision, without which every rule for ties gives the same.
+    """Return ranked labels, flags of rows tied with the row before, and flags of queries with tied scores.
+
+    The flag of a query is 1 if two of its scores are equal in single precision. For all other queries, every rule for
+    ties gives the same order.
     """
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
     alike = np.empty(len(offsets) - 1, np.uint8)
@@ -58,7 +60,7 @@ def rank_lists(
 
 
 def rank_again(
-    known: tuple[I32, U8, U8],
+    ranking: tuple[I32, U8, U8],
     scores: F64,
     labels: I32,
     offsets: I64,
@@ -66,11 +68,11 @@ def rank_again(
     ties: str,
     float32: bool,
 ) -> tuple[I32, U8, U8]:
-    """What `rank_lists` gives, by what is known from another rule; no query is sorted but those with equal scores."""
-    queries = np.flatnonzero(known[2])
+    """Return the same as `rank_lists`, given the `ranking` under another rule; sort only queries with tied scores."""
+    queries = np.flatnonzero(ranking[2])
     if not len(queries):
-        return known
-    ranked, tied, alike = known[0].copy(), known[1].copy(), known[2].copy()
+        return ranking
+    ranked, tied, alike = ranking[0].copy(), ranking[1].copy(), ranking[2].copy()
     documents = int(np.diff(offsets)[queries].sum())
     native.rank_lists(
         scores, labels, offsets, *_columns(ids), ties_code(ties), float32, queries, ranked, tied, alike,
@@ -81,32 +83,34 @@ def rank_again(
 
 def judge_and_rank(
     run: tuple[StringColumn, F64, I64],
-    judged: tuple[StringColumn, I32, I64],
+    judgements: tuple[StringColumn, I32, I64],
     run_of: I64,
-    judged_of: I64,
+    judgements_of: I64,
     offsets: I64,
     ties: str,
     float32: bool,
 ) -> tuple[I32, U8, tuple[int, int]]:
-    """Labels in rank order and ties of query q = run query run_of[q] judged by judged_of[q] (-1: none), and the first
-    two rows of the run that name one document in one query (-1, -1 if none do).
+    """Join a run with judgements and return ranked labels, tie flags and the first duplicate.
+
+    Query q is query run_of[q] of the run with the judgements of query judgements_of[q] (-1: none). The duplicate is
+    the first two rows of the run with the same document in the same query, or (-1, -1).
     """
     ranked, tied = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.uint8)
     duplicate = native.judge_and_rank(
-        *_columns(run[0]), run[1], run[2], *_columns(judged[0]), judged[1], judged[2],
-        run_of, judged_of, offsets, ties_code(ties), float32, ranked, tied, threads(),
+        *_columns(run[0]), run[1], run[2], *_columns(judgements[0]), judgements[1], judgements[2],
+        run_of, judgements_of, offsets, ties_code(ties), float32, ranked, tied, threads(),
     )  # fmt: skip
     return ranked, tied, duplicate
 
 
 def find_duplicate(ids: StringColumn, offsets: I64) -> tuple[int, int]:
-    """The first two rows that name one document in one query, or (-1, -1)."""
+    """Return the first two rows with the same document in the same query, or (-1, -1)."""
     places: tuple[int, int] = native.find_duplicate(*_columns(ids), offsets, threads())
     return places
 
 
 def sort_pools(labels: I32, label_offsets: I64, queries: I64, offsets: I64) -> I32:
-    """Labels of the listed queries (-1: none), highest first, at offsets[q]."""
+    """Return the labels of the listed queries (-1: none), highest first, at offsets[q]."""
     pool = np.empty(int(offsets[-1]), np.int32)
     native.sort_pools(labels, label_offsets, queries, offsets, pool, threads_for(len(pool)))
     return pool
@@ -117,7 +121,7 @@ RankedText = native.RankedText
 
 def rank_run(
     text: U8,
-    judged: tuple[StringColumn, I32, I64],
+    judgements: tuple[StringColumn, I32, I64],
     queries: StringColumn,
     ties: str,
     float32: bool,
@@ -126,12 +130,12 @@ def rank_run(
     comments: bool,
     infinite: bool,
 ) -> RankedText:
-    """The queries of a text of whole queries, judged by those of the same id: labels in rank order, and ties.
+    """Parse a run and return ranked labels and ties of each query.
 
-    `judged` are ids of documents, labels and offsets of the queries whose ids are `queries`. Whatever a run should not
-    have (a line that is none, a document twice in a query, a NaN) makes the result `irregular`, and nothing else.
+    `text` must not end within a query. `judgements` are document ids, labels and offsets of the queries whose ids are
+    `queries`. Errors in the run (an invalid line, a duplicate document, NaN) only set `irregular` in the result.
     """
-    ids, labels, offsets = judged
+    ids, labels, offsets = judgements
     return native.rank_run(
         text, ids.buffer, ids.starts, ids.lengths, labels, offsets, queries.buffer, queries.starts, queries.lengths,
         ties_code(ties), float32, lenient, comments, infinite, threads(),

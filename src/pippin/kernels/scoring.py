@@ -19,7 +19,7 @@ U8 = NDArray[np.uint8]
 
 
 class Missing(IntEnum):
-    """Where documents go whose value is missing at a node."""
+    """Where a node sends documents whose value is missing."""
 
     AS_ZERO = 0  # NaN is treated as 0
     NAN_LEFT = 1
@@ -30,10 +30,10 @@ class Missing(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """The trees of an ensemble one after the other, each from its root on; documents with x <= threshold go left.
+    """The trees of an ensemble in flat arrays; documents with x <= threshold go left.
 
-    A tree of n leaves has n - 1 nodes. A child c from 0 on is a node of the same tree, which comes after its parent;
-    below 0 it is the leaf -1 - c.
+    Each tree begins with its root. A tree of n leaves has n - 1 nodes. A child c >= 0 is a later node of the same tree;
+    c < 0 is the leaf -1 - c.
     """
 
     leaves: I64  # of each tree
@@ -46,34 +46,34 @@ class Trees:
 
 
 class Forest:
-    """Ensembles of trees, arranged for scoring; ValueError where they are no trees over so many features.
+    """Ensembles of trees, prepared for scoring.
 
     `zero` is what counts as zero: a value of at most this size is treated as 0. With `single`, the sum of an ensemble
-    is rounded to float32 after each tree.
+    is rounded to float32 after each tree. Raises ValueError if the arrays are not trees over `features` features.
 
-    >>> leaf, column, way = (np.array([n], t) for n, t in ((-1, np.int32), (0, np.int32), (Missing.NAN_LEFT, np.uint8)))
-    >>> stump = Trees(np.array([2]), column, np.array([0.5]), way, leaf, leaf - 1, np.array([3.0, 4.0]))
+    >>> leaf, column, nan =(np.array([n], t) for n, t in ((-1, np.int32), (0, np.int32), (Missing.NAN_LEFT, np.uint8)))
+    >>> stump = Trees(np.array([2]), column, np.array([0.5]), nan, leaf, leaf - 1, np.array([3.0, 4.0]))
     >>> Forest([stump], 1).scores(np.array([[0.5], [0.6], [np.nan]]))
     array([3., 4., 3.])
     """
 
     def __init__(self, ensembles: Sequence[Trees], features: int, zero: float = 0.0, single: bool = False) -> None:
-        def joined(name: str, dtype: type[np.generic]) -> NDArray[Any]:
+        def concatenate(name: str, dtype: type[np.generic]) -> NDArray[Any]:
             return np.concatenate([np.empty(0, dtype), *(getattr(trees, name) for trees in ensembles)])
 
         self.trees = sum(len(trees.leaves) for trees in ensembles)
         self._packed = native.Forest(
-            joined("leaves", np.int64), np.array([len(trees.leaves) for trees in ensembles], np.int64),
-            joined("features", np.int32), joined("left", np.int32), joined("right", np.int32),
-            joined("thresholds", np.float64), joined("missing", np.uint8), joined("values", np.float64), features, zero,
-            single,
+            concatenate("leaves", np.int64), np.array([len(trees.leaves) for trees in ensembles], np.int64),
+            concatenate("features", np.int32), concatenate("left", np.int32), concatenate("right", np.int32),
+            concatenate("thresholds", np.float64), concatenate("missing", np.uint8), concatenate("values", np.float64),
+            features, zero, single,
         )  # fmt: skip
 
     def scores(self, table: F64, instructions: str = "") -> F64:
-        """For each row the sum, over the ensembles, of the sum of their trees' values, each in order.
+        """Return for each row the sum over the ensembles of the sum of their trees' values, each in order.
 
-        `instructions` ("plain", "avx2", "avx512") are the processor's best where nothing is said; ValueError where it
-        has them not. The scores are the same bits with all of them.
+        `instructions` ("plain", "avx2", "avx512") default to the processor's best; ValueError if it does not support
+        them. All give the same bits.
         """
         scores = np.empty(len(table), np.float64)
         workers = threads_for(len(table) * self.trees, "trees")
@@ -81,14 +81,14 @@ class Forest:
         return scores
 
 
-def read_numbers(text: str, count: int, whole: bool = False, infinite: bool = False) -> F64:
-    """So many numbers with one space between them; ValueError where the text is something else.
+def read_numbers(text: str, count: int, integers: bool = False, infinite: bool = False) -> F64:
+    """Parse exactly `count` numbers separated by single spaces; raise ValueError for any other text.
 
     >>> read_numbers("1 -2.5e3", 2)
     array([ 1.0e+00, -2.5e+03])
     """
     values = np.empty(count, np.float64)
-    native.read_numbers(text, whole, infinite, values)
+    native.read_numbers(text, integers, infinite, values)
     return values
 
 
@@ -102,7 +102,7 @@ def linear_scores(
     single_sums: bool = False,
     missing_is_zero: bool = False,
 ) -> F64:
-    """start + Σ weight · value of each row, in the order of the columns, which may come again.
+    """Return start + Σ weight · value of each row, summed in the order of `columns`, which may repeat.
 
     `single_features` rounds values to float32 first, `single_sums` each product and each sum.
 

@@ -48,14 +48,14 @@ def count_sign_flips(
 
 
 def bootstrap_means(values: F64, *, begin: int, end: int, seed: int, workers: int | None = None) -> F64:
-    """Means [replicates, systems] over n queries drawn with replacement, the same draw for every system."""
+    """Return means [replicates, systems] over n queries drawn with replacement, the same draw for every system."""
     means = np.empty((end - begin, values.shape[1]))
     native.bootstrap_means(values, begin, end, seed, threads(workers), means)
     return means
 
 
 def permuted_ranges(values: F64, *, begin: int, end: int, seed: int, workers: int | None = None) -> F64:
-    """Per replicate, largest minus smallest sum of a system after permuting the systems within each query."""
+    """Return, per replicate, the range of the systems' sums after permuting the systems within each query."""
     ranges = np.empty(end - begin)
     native.permuted_ranges(values, begin, end, seed, threads(workers), ranges)
     return ranges
@@ -66,7 +66,7 @@ OVERLAP_TIES = {"w": 0, "a": 1, "b": 2}
 
 
 class PairCounts(NamedTuple):
-    """What the n(n−1)/2 pairs of items are; a pair tied in both counts in all three of the last fields."""
+    """Counts of the n(n−1)/2 pairs of items; a pair tied in both rankings counts in all three of the last fields."""
 
     concordant: int
     discordant: int
@@ -76,24 +76,24 @@ class PairCounts(NamedTuple):
 
 
 def rank_with_ties(values: F64, high: bool, tolerance: float = 0.0) -> I64:
-    """The ranking of float64 values without NaN; items that are equal or closer than `tolerance` tie."""
+    """Return the ranking of float64 values without NaN; items closer than `tolerance`, or equal, tie."""
     ranking = np.empty((3, len(values)), np.int64)
     native.rank_with_ties(values, high, tolerance, ranking)
     return ranking
 
 
 def count_pairs(x: I64, y: I64) -> PairCounts:
-    """How many pairs two rankings order alike, order otherwise, or tie."""
+    """Count the pairs that two rankings order alike, in opposite order, or tie."""
     return PairCounts(*native.count_pairs(x, y))
 
 
 def share_above(x: I64, y: I64) -> float:
-    """Mean share, of the items clearly above an item in y, that x puts above it too; NaN if y ties all."""
+    """Return the mean share of the items above an item in y that x puts above it too; NaN if y ties all."""
     return float(native.share_above(x, y))
 
 
 def share_above_in_orders(x: I64, y: I64, tied_pair: Literal["half", "agreed"]) -> float:
-    """The mean of `share_above` over all orders of the items that y ties; y's ties must be transitive.
+    """Return the mean of `share_above` over all orders of the items that y ties; y's ties must be transitive.
 
     A pair that y ties is concordant in one order of two (`half`), or in both if x ties it too (`agreed`).
     """
@@ -101,5 +101,5 @@ def share_above_in_orders(x: I64, y: I64, tied_pair: Literal["half", "agreed"]) 
 
 
 def rank_biased_overlap(x: I64, y: I64, p: float, ties: Literal["w", "a", "b"]) -> float:
-    """Extrapolated rank-biased overlap with persistence 0 < p < 1; both rankings' ties must be transitive."""
+    """Return extrapolated rank-biased overlap with persistence 0 < p < 1; ties must be transitive in both rankings."""
     return float(native.rank_biased_overlap(x, y, p, OVERLAP_TIES[ties]))

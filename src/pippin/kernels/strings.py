@@ -1,7 +1,7 @@
-"""A column of texts that points into a buffer.
+"""Columns of strings that refer to a buffer.
 
-Ids of ten million documents as Python strings would cost a gigabyte and most are never looked at. Here item i is the
-`lengths[i]` bytes of `buffer` from `starts[i]`; the buffer is usually the file itself, mapped into memory.
+Ten million document ids as Python strings need a gigabyte, and most are never read. Here item i is the `lengths[i]`
+bytes of `buffer` from `starts[i]`; the buffer is usually the memory-mapped file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StringColumn(FrozenRecord, eq=False):
 
     @classmethod
     def of(cls, items: Iterable[str], errors: str = "strict") -> StringColumn:
-        """The column of these strings; `errors` says how bytes that are no UTF-8 were taken in."""
+        """Return a column of strings; `errors` is the error handler with which bytes other than UTF-8 were decoded."""
         encoded = [item.encode("utf-8", errors) for item in items]
         lengths = np.fromiter(map(len, encoded), np.int32, len(encoded))
         starts = np.zeros(len(encoded), np.int64)
@@ -48,19 +48,19 @@ class StringColumn(FrozenRecord, eq=False):
         )
 
     def take(self, rows: NDArray[np.int64]) -> StringColumn:
-        """The texts at these rows, in this order."""
+        """Return the strings of the given rows, in this order."""
         return StringColumn(self.buffer, self.starts[rows], self.lengths[rows])
 
     def slice(self, first: int, last: int) -> StringColumn:
-        """The texts from `first` up to `last`; nothing is copied."""
+        """Return the strings of rows [first, last) without copying."""
         return StringColumn(self.buffer, self.starts[first:last], self.lengths[first:last])
 
     def at(self, index: int) -> str:
-        """The text at `index`."""
+        """Return the string at `index`."""
         return self.raw(index).decode("utf-8", "replace")
 
     def pack(self) -> StringColumn:
-        """Return the same strings, contiguous in a buffer of their own (a column may point into a whole file)."""
+        """Return the same strings, contiguous in a buffer of their own (a column may point into a buffer file)."""
         lengths = np.ascontiguousarray(self.lengths, np.int32)
         ends = np.cumsum(lengths, dtype=np.int64)
         total = int(ends[-1]) if len(ends) else 0
@@ -78,14 +78,14 @@ class StringColumn(FrozenRecord, eq=False):
         return StringColumn(buffer, starts, lengths)
 
     def raw(self, index: int) -> bytes:
-        """The bytes of the text at `index`."""
+        """Return the bytes of the string at `index`."""
         start = int(self.starts[index])
         return self.buffer[start : start + int(self.lengths[index])].tobytes()
 
     def __iter__(self) -> Iterator[str]:
-        whole = np.ascontiguousarray(self.buffer).data
+        buffer = np.ascontiguousarray(self.buffer).data
         for start, length in zip(self.starts.tolist(), self.lengths.tolist(), strict=True):
-            yield str(whole[start : start + length], "utf-8", "replace")
+            yield str(buffer[start : start + length], "utf-8", "replace")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StringColumn) and len(self) == len(other) and list(self) == list(other)
@@ -93,5 +93,5 @@ class StringColumn(FrozenRecord, eq=False):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(t) for t in list(self[:3]))
-        return f"StringColumn([{shown}{', …' if len(self) > 3 else ''}], {len(self)} items)"
+        items = ", ".join(repr(t) for t in list(self[:3]))
+        return f"StringColumn([{items}{', …' if len(self) > 3 else ''}], {len(self)} items)"

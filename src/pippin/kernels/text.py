@@ -21,7 +21,7 @@ U8 = NDArray[np.uint8]
 
 
 class Segments(FrozenRecord, eq=False):
-    """Stretches of rows with one query id: first row, and where the id stands in the text."""
+    """Runs of consecutive rows with the same query id: first row, and start and length of the id in the text."""
 
     rows: I64
     starts: I64
@@ -29,7 +29,7 @@ class Segments(FrozenRecord, eq=False):
 
 
 class TrecColumns(FrozenRecord, eq=False):
-    """Rows of a run or of judgements: document ids as places in the text, scores or labels, stretches of queries."""
+    """Rows of a run or of judgements: document ids as positions in the text, scores or labels, and queries."""
 
     starts: I64
     lengths: I32
@@ -40,7 +40,7 @@ class TrecColumns(FrozenRecord, eq=False):
 
 
 class LetorColumns(FrozenRecord, eq=False):
-    """Rows of LETOR text. A length of -1: the line has no document id, no comment."""
+    """Rows of LETOR text. A length of -1 means that the line lacks a document id or comment."""
 
     features: NDArray[Any]
     labels: I32
@@ -53,7 +53,10 @@ class LetorColumns(FrozenRecord, eq=False):
 
 
 class QueryLines(FrozenRecord, eq=False):
-    """Stretches of lines with one query id: where the first line begins, where the id stands, lines, largest id."""
+    """Runs of consecutive lines with the same query id.
+
+    For each: start of the first line, start and length of the id, number of lines, largest feature id.
+    """
 
     begins: I64
     starts: I64
@@ -64,7 +67,7 @@ class QueryLines(FrozenRecord, eq=False):
 
 @contextmanager
 def _errors_of(file: str) -> Iterator[None]:
-    """Parsing errors as `DataError` with the name of the file."""
+    """Convert parse errors to `DataError` with the name of the file."""
     try:
         yield
     except native.ParseError as error:
@@ -73,12 +76,12 @@ def _errors_of(file: str) -> Iterator[None]:
 
 
 def line_at(text: U8, offset: int) -> int:
-    """The number, from 1, of the line that holds the byte at `offset`."""
+    """Return the number, from 1, of the line that contains the byte at `offset`."""
     return int(native.line_at(text, offset))
 
 
 def longest_text(page: U8) -> int:
-    """The longest of texts that each stand behind their length in four bytes, as in a page of Parquet.
+    """Return the largest length of byte strings, each preceded by its length in four bytes, as in a page of Parquet.
 
     >>> longest_text(np.frombuffer(b"\\x02\\0\\0\\0ab\\x01\\0\\0\\0c", np.uint8))
     2
@@ -89,9 +92,9 @@ def longest_text(page: U8) -> int:
 def read_trec(
     text: U8, file: str, *, run: bool, lenient: bool, comments: bool = True, infinite: bool = False
 ) -> TrecColumns:
-    """A run (six columns, float64 scores) or judgements (four columns, int32 labels).
+    """Parse a run (six columns, float64 scores) or judgements (four columns, int32 labels).
 
-    `lenient` reads as trec_eval does, which leaves out `comments` from version 10 on; `infinite` takes infinite scores.
+    `lenient` accepts what trec_eval accepts; its version 10 skips `comments`. `infinite` allows infinite scores.
     """
     with _errors_of(file):
         pieces = native.count_lines(text, lenient, threads())
@@ -106,7 +109,7 @@ def read_trec(
 
 
 def read_scores(text: U8, file: str, *, lenient: bool, infinite: bool = False) -> F64:
-    """One number a line."""
+    """Parse one number per line."""
     with _errors_of(file):
         pieces = native.count_lines(text, lenient, threads())
         scores = np.empty(pieces.rows, np.float64)
@@ -115,20 +118,20 @@ def read_scores(text: U8, file: str, *, lenient: bool, infinite: bool = False) -
 
 
 def scan_letor(text: U8, file: str) -> tuple[Any, int, int]:
-    """Where to cut LETOR text, the number of its rows, and its largest feature id."""
+    """Return where to split LETOR text for threads, its number of rows and its largest feature id."""
     with _errors_of(file):
         pieces, width = native.scan_letor(text, threads())
     return pieces, pieces.rows, width
 
 
 def find_queries(text: U8, file: str) -> QueryLines:
-    """Where the queries of LETOR text stand; neither labels nor features are read."""
+    """Locate the queries of LETOR text without reading labels and features."""
     with _errors_of(file):
         return QueryLines(*native.find_queries(text, threads()))
 
 
 def parse_letor(text: U8, file: str, pieces: Any, features: NDArray[Any], absent: float) -> LetorColumns:
-    """LETOR text into `features` (rows × width, float32 or float64) and the columns beside it."""
+    """Parse LETOR text into `features` (rows × width, float32 or float64) and the other columns."""
     rows = len(features)
     labels, lines = np.empty(rows, np.int32), np.empty(rows + 1, np.int64)
     document_starts, document_lengths = np.empty(rows, np.int64), np.empty(rows, np.int32)
@@ -148,7 +151,7 @@ def format_letor(
     first: int,
     last: int,
 ) -> bytes:
-    """Rows [first, last) as LETOR text; an empty column of comments means none."""
+    """Format rows [first, last) as LETOR text, without comments if that column is empty."""
     return bytes(
         native.format_letor(
             features, labels, offsets, query_ids.buffer, query_ids.starts, query_ids.lengths,
@@ -158,26 +161,26 @@ def format_letor(
 
 
 def format_numbers(numbers: F64) -> bytes:
-    """The shortest text that reads back the same double, one a line."""
+    """Format each number, one per line, with the fewest digits that give the same double."""
     return bytes(native.format_numbers(numbers))
 
 
 def parse_number(token: str) -> float | None:
-    """The number that a token without blanks is, or None."""
+    """Return the number that a token without blanks denotes, or None."""
     return native.whole_number(token)
 
 
 def parse_leading_number(token: str, *, hexadecimal: bool = True) -> float:
-    """The number a token begins with, 0 if none, as C's atof reads it (or, without hexadecimal, Perl)."""
+    """Return the number at the start of a token, 0 if none, like C's atof (or, without hexadecimal, like Perl)."""
     return float(native.leading_number(token, hexadecimal))
 
 
 def format_decimals(
     table: NDArray[np.float64], before: Sequence[str], printed: NDArray[np.bool_]
 ) -> tuple[bytes, NDArray[np.int64]]:
-    """The text of all rows, and where each ends. A column is what stands before it and, if `printed`, its number.
+    """Return the text of all rows, and the end of each row. A column is its prefix and, if `printed`, its number.
 
-    Every number is one that six decimals can say (`as_printed` gives such); NaN is NULL.
+    Every number must be exact in six decimals (see `as_printed`); NaN becomes NULL.
 
     >>> format_decimals(np.array([[0.5, 0.0], [np.nan, 0.0]]), [" 1:", " 2:0"], np.array([True, False]))
     (b' 1:0.500000 2:0 1:NULL 2:0', array([15, 26]))
@@ -189,31 +192,33 @@ def format_decimals(
 Columns = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]
 
 
-def nested_columns(nested: Mapping[Any, Mapping[Any, Any]]) -> Columns | None:
-    """The inner keys as bytes, starts and lengths, the numbers, and the offsets of the outer keys.
+def flatten_nested(nested: Mapping[Any, Mapping[Any, Any]]) -> Columns | None:
+    """Return the inner keys as bytes, starts and lengths, the numbers, and the offsets of the outer keys.
 
-    None unless these are dicts whose inner keys are texts and whose values are floats or whole numbers.
+    None unless all are dicts whose inner keys are strings and whose values are floats or integers.
 
-    >>> buffer, starts, lengths, numbers, offsets = nested_columns({"a": {"x": 1, "yz": 0.5}, "b": {}})
+    >>> buffer, starts, lengths, numbers, offsets = flatten_nested({"a": {"x": 1, "yz": 0.5}, "b": {}})
     >>> buffer.tobytes(), starts.tolist(), lengths.tolist(), numbers.tolist(), offsets.tolist()
     (b'xyz', [0, 1], [1, 2], [1.0, 0.5], [0, 2, 2])
     """
     return cast(Columns | None, native.nested_columns(nested)) if type(nested) is dict else None
 
 
-LookOf = Callable[[str, str, int], int]
+StyleOf = Callable[[str, str, int], int]
 
 
 def split_markup(
-    html: str, blocks: str, unseen: str, matter: str, look_of: LookOf
+    html: str, blocks: str, invisible: str, style_attributes: str, style_of: StyleOf
 ) -> list[tuple[list[str], list[int]]]:
-    """The texts of every line that is not blank, with their looks; where all are alike, they are one text.
+    """Return the non-blank lines of HTML text, each as texts with their styles; adjacent texts of one style are joined.
 
-    `blocks` begin and end lines, `unseen` are left out with all that is in them: names with a blank between.
-    `look_of(name, attributes, outer)` is the look inside an element, asked once for each name in each look, and
-    again where one of `matter` (such as `style="`) is among its attributes, which are given as written.
+    `blocks` are the elements that begin and end lines, `invisible` those that are skipped with their content: names
+    separated by blanks. `style_of(name, attributes, outer)` returns the style inside an element. It is called once per
+    name and outer style, and again if the attributes, passed as written, contain one of `style_attributes` (such as
+    `style="`).
 
-    >>> split_markup("<p>An <i>old</i> pippin</p><p>&lt;2</p>", "p", "", "", lambda name, said, outer: int(name == "i"))
+    >>> html = "<p>An <i>old</i> pippin</p><p>&lt;2</p>"
+    >>> split_markup(html, "p", "", "", lambda name, attributes, outer: int(name == "i"))
     [(['An ', 'old', ' pippin'], [0, 1, 0]), (['<2'], [0])]
     """
-    return native.markup_lines(html, blocks, unseen, matter, look_of)
+    return native.markup_lines(html, blocks, invisible, style_attributes, style_of)

@@ -427,7 +427,7 @@ def _parse_numbers(texts: Sequence[str], key: str, counts: I64) -> F64:
     # LightGBM separates NaN from all values by an infinite threshold.
     text, infinite = " ".join(text for text in texts if text), key == "threshold"
     try:
-        return read_numbers(text, int(counts.sum()), whole=key in _INTEGER_KEYS, infinite=infinite)
+        return read_numbers(text, int(counts.sum()), integers=key in _INTEGER_KEYS, infinite=infinite)
     except ValueError as error:
         raise ValueError(f"{error} in {key} of a tree") from None
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pippin.errors import DataError
-from pippin.kernels.checksum import BLOCK, first_damaged
+from pippin.kernels.checksum import BLOCK, find_damaged_block
 
 if TYPE_CHECKING:
     from pippin.storage.manifest import Manifest
@@ -59,7 +59,7 @@ class VerifiedFile:
             self._check_blocks(start, stop)
 
     def _check_blocks(self, start: int, stop: int) -> None:
-        damaged = first_damaged(self.data, self._sums, self._checked, start, stop)
+        damaged = find_damaged_block(self.data, self._sums, self._checked, start, stop)
         if damaged >= 0:
             end = min(len(self.data), (damaged + 1) * BLOCK)
             raise self.error(f"bytes {damaged * BLOCK:,} to {end:,} differ from what was written")

@@ -144,10 +144,10 @@ class Index:
     @cached_property
     def _numbers_by_id(self) -> U32:
         """The numbers of the documents in the order of their ids."""
-        ranks, order = self.id_ranks, np.full(self.documents, kernel.NOWHERE, np.uint32)
+        ranks, order = self.id_ranks, np.full(self.documents, kernel.UNKNOWN_TERM, np.uint32)
         if ranks.max() < self.documents:
             order[ranks] = np.arange(self.documents, dtype=np.uint32)
-        if order.max() == kernel.NOWHERE:
+        if order.max() == kernel.UNKNOWN_TERM:
             raise DataError("the index is damaged: ids.ranks is not a permutation", self.path)
         return order
 
@@ -164,7 +164,7 @@ class Index:
             with FORMAT.wrap_errors(self.path):
                 lengths, average = self.lengths(field), self.average_length(field)
                 self._opened[field] = kernel.open_stream(starts, postings.raw, lengths, average=average)
-        known_terms = terms[terms != kernel.NOWHERE].astype(np.int64)
+        known_terms = terms[terms != kernel.UNKNOWN_TERM].astype(np.int64)
         postings.check_ranges(starts[known_terms], starts[known_terms + 1])
         return self._opened[field]
 
@@ -173,7 +173,7 @@ class Index:
         if field not in self._opened:
             with FORMAT.wrap_errors(self.path):
                 lengths, average = self.lengths(field), self.average_length(field)
-                self._opened[field] = kernel.open_rest(union, members, lengths, average=average)
+                self._opened[field] = kernel.open_remainder(union, members, lengths, average=average)
         return self._opened[field]
 
     def resolve_field(self, name: str) -> str:
@@ -241,23 +241,23 @@ class Index:
         return int(self.manifest["streams"][self.resolve_field(field)]["terms"])
 
     def term_numbers(self, words: Sequence[str]) -> U32:
-        """Return the numbers of words, `kernels.index.NOWHERE` for a word of no document."""
+        """Return the numbers of words, `kernels.index.UNKNOWN_TERM` for a word of no document."""
         order = self._arrays.as_type("terms.order", np.uint32)
         return self._find(self.vocabulary, order, words).astype(np.uint32)
 
     @staticmethod
     def _find(names: StringColumn, order: U32, targets: Sequence[str]) -> Ints:
-        return kernel.find(kernel.Names(names.buffer, names.starts, names.lengths, order), list(targets))
+        return kernel.find_numbers(kernel.Names(names.buffer, names.starts, names.lengths, order), list(targets))
 
     def postings(self, field: str, word: str) -> tuple[Ints, Floats]:
         """Return the documents whose field contains a word, ascending, and its frequency in each."""
         terms = self.term_numbers([word])
-        return kernel.postings(self._native(field, terms), int(terms[0]))
+        return kernel.read_postings(self._native(field, terms), int(terms[0]))
 
     def term_statistics(self, field: str, words: Sequence[str]) -> tuple[Floats, Floats]:
         """Return document frequency and collection frequency of each word in the field."""
         terms = self.term_numbers(words)
-        return kernel.frequencies(self._native(field, terms), terms)
+        return kernel.count_terms(self._native(field, terms), terms)
 
     def search_terms(
         self, words: Sequence[str], n: int, *, field: str, k1: float = K1, b: float = B
@@ -275,13 +275,13 @@ class Index:
         distinct = [tuple(dict.fromkeys(words)) for words in queries]
         terms = self.term_numbers([word for words in distinct for word in words])
         offsets = np.cumsum([0, *map(len, distinct)])
-        return kernel.top(self._native(field, terms), terms, offsets, n, k1, b, self.id_ranks)
+        return kernel.search(self._native(field, terms), terms, offsets, n, k1, b, self.id_ranks)
 
     def bm25(self, words: Sequence[str], *, field: str, k1: float = K1, b: float = B) -> Floats:
         """Return BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average))."""
         self._check_parameters(field, k1, b)
         terms = self.term_numbers(tuple(dict.fromkeys(words)))
-        return kernel.bm25(self._native(field, terms), terms, self.documents, k1, b)
+        return kernel.score_bm25(self._native(field, terms), terms, self.documents, k1, b)
 
     def _check_parameters(self, field: str, k1: float, b: float) -> None:
         if not (0 <= k1 < float("inf") and 0 <= b <= 1):
@@ -316,7 +316,7 @@ class Index:
         common = self._arrays.as_type("terms.common", np.uint32)
         if offsets[-1] > ends.sum() - begins.sum():
             raise DataError("the index is damaged: tokens are missing", self.path)
-        return offsets, kernel.tokens(tokens.raw, begins, ends, offsets, common, self.manifest["terms"])
+        return offsets, kernel.unpack_tokens(tokens.raw, begins, ends, offsets, common, self.manifest["terms"])
 
     def _check_numbers(self, numbers: Sequence[int] | Ints) -> Ints:
         numbers = np.asarray(numbers, np.int64)
@@ -387,7 +387,7 @@ class Index:
     def _counts(
         self, field: str, native: kernel.Stream, terms: U32, rows: Ints, tf: Floats, numbers: Ints
     ) -> FieldStatistics:
-        df, cf = kernel.frequencies(native, terms)
+        df, cf = kernel.count_terms(native, terms)
         return FieldStatistics(
             documents=self.documents,
             total=self.total_terms(field),
@@ -403,7 +403,7 @@ class Index:
     def _positions(self, field: str, terms: U32, numbers: Ints) -> Positions:
         """Return the positions of a query's distinct words in the documents."""
         offsets, tokens = self.tokens(field, numbers)
-        known_rows = np.flatnonzero(terms != kernel.NOWHERE)
+        known_rows = np.flatnonzero(terms != kernel.UNKNOWN_TERM)
         by_term = known_rows[np.argsort(terms[known_rows])]
         sorted_terms = terms[by_term].astype(np.int32)
         hits = np.flatnonzero(np.isin(tokens, sorted_terms))

@@ -250,7 +250,7 @@ class _Build:
         self.files.write(f"{s}.starts", np.cumsum(sizes))
         return occurrences
 
-    def _merge(self, s: int, terms: int) -> Iterable[kernel.Inverted]:
+    def _merge(self, s: int, terms: int) -> Iterable[kernel.PostingLists]:
         """Return the postings of a field by ranges of terms."""
         if not self.runs:
             return [kernel.invert(self.indexer, s)]
@@ -297,17 +297,17 @@ class _RunFiles:
         n_terms = self.sizes_file.stat().st_size // 4
         return _read(self.sizes_file, min(first, n_terms), min(last, n_terms))
 
-    def postings(self, sizes: NDArray[np.uint32], start: int) -> kernel.Inverted:
+    def postings(self, sizes: NDArray[np.uint32], start: int) -> kernel.PostingLists:
         """Return the postings of a range of terms that begin at `start`."""
         stop = start + int(sizes.sum(dtype=np.int64))
-        return kernel.Inverted(sizes, _read(self.documents_file, start, stop), _read(self.counts_file, start, stop))
+        return kernel.PostingLists(sizes, _read(self.documents_file, start, stop), _read(self.counts_file, start, stop))
 
 
 def _read(file: Path, start: int, stop: int) -> NDArray[np.uint32]:
     return np.fromfile(file, np.uint32, stop - start, offset=4 * start)
 
 
-def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], n_postings: int) -> Iterator[kernel.Inverted]:
+def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], n_postings: int) -> Iterator[kernel.PostingLists]:
     """Yield ranges of terms with about `n_postings` postings, each merged from all runs."""
     ends = np.cumsum(sizes, dtype=np.int64)
     starts = [0] * len(runs)
@@ -321,7 +321,7 @@ def _merge_runs(runs: Sequence[_RunFiles], sizes: NDArray[np.uint32], n_postings
 
 def _merge_range(
     runs: Sequence[_RunFiles], starts: list[int], sizes: NDArray[np.uint32], ends: NDArray[np.int64], first: int
-) -> kernel.Inverted:
+) -> kernel.PostingLists:
     """Return the postings of the terms from `first` on; advances `starts`, the read positions of the runs."""
     documents, counts = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), np.uint32)
     cursor = ends - sizes
@@ -329,4 +329,4 @@ def _merge_range(
         part = run.postings(run.sizes(first, first + len(sizes)), starts[r])
         starts[r] += len(part.documents)
         kernel.place(part, cursor, documents, counts)
-    return kernel.Inverted(sizes, documents, counts)
+    return kernel.PostingLists(sizes, documents, counts)

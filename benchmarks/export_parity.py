@@ -24,7 +24,7 @@ from pippin.data.letor import read_letor
 from pippin.display.tables import Table
 from pippin.errors import ConventionError
 from pippin.models.certificate import Certificate
-from pippin.models.exporters.base import load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.rankers.base import Ranker
 from pippin.rankers.export import export
 
@@ -63,7 +63,7 @@ class Row:
 
 
 def certify(model: Ranker, test: Dataset, rows: dict[str, Row], folder: str) -> None:
-    for target in sorted(load_exporters().loaded):
+    for target in sorted(EXPORTERS):
         row = rows.setdefault(target, Row())
         try:
             row.certificates.append(export(model, target, f"{folder}/model", check=test, force=True).certificate)

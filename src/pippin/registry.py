@@ -37,6 +37,9 @@ class Registry(Generic[T]):
         Type of all items.
     modules : iterable of str
         Modules of Pippin that register the built-in items; imported at the first lookup.
+    package : str
+        Package of Pippin whose modules register the built-in items. The lookup of a name that is also the name of a
+        module (``best-feature`` in `best_feature`) imports this module alone; any other name imports all modules.
 
     Examples
     --------
@@ -48,9 +51,12 @@ class Registry(Generic[T]):
     pippin.errors.UnknownName: no fruit is called 'pipin'; did you mean pippin?
     """
 
-    def __init__(self, kind: str, group: str = "", of: type | None = None, modules: Iterable[str] = ()) -> None:
-        self.kind, self.group, self.of = kind, group, of
+    def __init__(
+        self, kind: str, group: str = "", of: type | None = None, modules: Iterable[str] = (), package: str = ""
+    ) -> None:
+        self.kind, self.group, self.of, self.package = kind, group, of, package
         self._modules = list(modules)
+        self._has_whole_package = False
         self._items: dict[str, T] = {}
         self._origins: dict[str, Origin] = {}
         self._digests: dict[str, str] = {}
@@ -102,6 +108,18 @@ class Registry(Generic[T]):
     def _import_modules(self) -> None:
         while self._modules:
             importlib.import_module(self._modules.pop(0))
+        if self.package and not self._has_whole_package:
+            self._has_whole_package = True  # first, because a module may use this registry while it is imported
+            import_submodules(self.package)
+            self._items = dict(sorted(self._items.items()))  # the order does not depend on the lookups before
+
+    def _import_module_of(self, name: str) -> None:
+        """Import the module that has the name of an item, or all modules if there is none."""
+        module = name.replace("-", "_")
+        if self.package and module in submodules(self.package):
+            importlib.import_module(f"{self.package}.{module}")
+        if name not in self._items:
+            self._import_modules()
 
     def load(self) -> None:
         """Load the built-in items and all plugins of installed packages."""
@@ -144,7 +162,8 @@ class Registry(Generic[T]):
         raise UnknownName(self.kind, name, self._items)
 
     def __contains__(self, name: object) -> bool:
-        self._import_modules()
+        if isinstance(name, str) and name not in self._items:
+            self._import_module_of(name)
         if isinstance(name, str) and name not in self._items:
             self._load_entry_point(name)
         return name in self._items
@@ -164,10 +183,16 @@ class Registry(Generic[T]):
 
 
 @cache
+def submodules(package: str) -> tuple[str, ...]:
+    """Return the names of the modules directly in a package."""
+    return tuple(module.name for module in pkgutil.iter_modules(importlib.import_module(package).__path__))
+
+
+@cache
 def import_submodules(package: str) -> None:
     """Import every module of a package, so that each registers its items."""
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        importlib.import_module(f"{package}.{module.name}")
+    for module in submodules(package):
+        importlib.import_module(f"{package}.{module}")
 
 
 def lazy_attributes(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

@@ -18,7 +18,7 @@ from tests.models.kinds import train_ranker
 
 from pippin.errors import DataError
 from pippin.models.export import render_files
-from pippin.models.exporters.base import load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.models.importers import read_model
 from pippin.rankers.models import read_foreign_model
 
@@ -54,9 +54,7 @@ def good(name: str) -> bytes:
     if name == "catboost":
         return json.dumps(CATBOOST).encode()
     target, kind, options = EXPORTED[name]
-    return render_files(load_exporters()[target], train_ranker(kind).to_model(), Path("model"), None, None, options)[1][
-        ""
-    ]
+    return render_files(EXPORTERS[target], train_ranker(kind).to_model(), Path("model"), None, None, options)[1][""]
 
 
 FORMATS = [*TEXTS, *RECORDED, *EXPORTED, "catboost"]

@@ -20,7 +20,7 @@ from pippin.data.letor import write_letor
 from pippin.data.normalisation import detect_version, to_query_level_norm
 from pippin.engines.feature_templates import make_templates
 from pippin.errors import ConventionError, DataError, RequirementNotMet
-from pippin.models.exporters.base import load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.models.model import LinearModel, TreeEnsemble, make_tree
 from pippin.models.scoring import make_scorer, rounding_bound, score_reference
 from pippin.rankers import models
@@ -255,7 +255,7 @@ def cancelling_model() -> tuple[ImportedModel, Dataset]:
 def test_linear_models_use_normalisers_of_the_engine_if_float32_sums_cancel(target: str, tmp_path: Path) -> None:
     model, data = cancelling_model()
     rounded = replace(data, features=np.asarray(data.features).astype(np.float32).astype(np.float64))
-    exporter = load_exporters()[target]
+    exporter = EXPORTERS[target]
     plain = exporter.adapt(model.model_, exporter.resolve_options({})).model
     assert any(np.diff(score_reference(plain, rounded.features)[np.argsort(model.predict(rounded))]) < 0)
     certificate = export(model, target, tmp_path / "m.json", check=rounded).certificate

@@ -14,7 +14,7 @@ from tests.models.kinds import KINDS, blend, documents, train_ranker
 import pippin
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.models.export import CERTIFICATE_SUFFIX
-from pippin.models.exporters.base import EXPORTERS, load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.models.scoring import score_reference
 from pippin.rankers import names
 from pippin.rankers.base import RANKERS
@@ -23,7 +23,6 @@ from pippin.rankers.relational import Relational
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-load_exporters()
 # Optional package of a target's engine.
 PACKAGES = {"onnx": "onnxruntime", "xgboost": "xgboost", "treelite": "treelite"}
 # Targets with equal scores: the engine computes in float64 in our order.
@@ -68,7 +67,7 @@ def test_trees_treat_missing_values_as_the_ranker(kind: str) -> None:
     assert (score_reference(model.to_model(), data.features) == model.predict(data)).all()
 
 
-@pytest.mark.parametrize("target", sorted(EXPORTERS.loaded))
+@pytest.mark.parametrize("target", sorted(EXPORTERS))
 @pytest.mark.parametrize("kind", KINDS)
 def test_engine_scores_as_pippin_or_export_fails(kind: str, target: str, tmp_path: Path) -> None:
     need(target)
@@ -96,7 +95,7 @@ def test_engine_scores_as_pippin_or_export_fails(kind: str, target: str, tmp_pat
 NULLS = ["c", "lightgbm", "onnx", "sql", "xgboost", "elasticsearch-ltr", "elasticsearch", "vespa", "treelite", "pmml"]
 
 
-@pytest.mark.parametrize("target", [name for name in NULLS if name in EXPORTERS.loaded])
+@pytest.mark.parametrize("target", [name for name in NULLS if name in EXPORTERS])
 @pytest.mark.parametrize("kind", ["lambdamart", "rankboost"])
 def test_missing_values_take_the_branch_of_training(kind: str, target: str, tmp_path: Path) -> None:
     need(target)
@@ -192,7 +191,7 @@ def test_unknown_names_and_options(tmp_path: Path) -> None:
 
 
 def test_documented_targets_exist() -> None:
-    assert set(EXPORTERS.loaded) >= {
+    assert set(EXPORTERS) >= {
         "elasticsearch-ltr", "opensearch-ltr", "elasticsearch", "solr", "vespa", "onnx", "lightgbm", "xgboost",
         "ranklib", "treelite", "pmml", "c", "sql",
     }  # fmt: skip

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError
 from pippin.models.certificate import compare_leaves, compare_orders
-from pippin.models.exporters.base import EXPORTERS, load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.models.model import FLOAT32, FLOAT64, ScoringRules, Tree, TreeEnsemble, make_tree
 from pippin.models.scoring import reach_leaves
 from pippin.models.thresholds import adapt_thresholds
 
-load_exporters()
 STRICT = replace(FLOAT32, operator="<")
 SOLR = replace(FLOAT32, slack=1e-6)
 NUMBERS = st.floats(-1e30, 1e30, allow_nan=False, allow_infinity=False)
@@ -143,6 +142,6 @@ def test_no_query_of_real_data_changes_its_order_beyond_float32_ties(data: str, 
 
 
 def test_every_exporter_states_its_source() -> None:
-    for target in EXPORTERS.loaded.values():
+    for target in EXPORTERS.values():
         assert target.source
         assert target.describe_scoring()

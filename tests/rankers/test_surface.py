@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.rankers.planted import planted
 from tests.rankers.shelf import names
 
 import pippin
 import pippin.rankers
+from pippin.data.letor import write_letor
 from pippin.errors import DataError, UnknownName
 from pippin.rankers import LambdaMART, RankSVM, ranker
 from pippin.rankers.base import Ranker
@@ -50,6 +52,24 @@ def test_one_data_set_is_fitted_without_scikit_learn() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+@pytest.mark.parametrize("name", ["regression", "lambdamart", "ranknet"])
+def test_train_loads_only_the_ranker_it_trains(name: str, tmp_path: Path) -> None:
+
+    write_letor(planted(1, count=12), tmp_path / "train.txt")
+    code = (
+        "import json, sys\nfrom pippin.cli.main import main\n"
+        f"main(['train', 'train.txt', '-r', {name!r}, '-o', 'model.json', '-q'])\n"
+        "print(json.dumps([m for m in sys.modules if m.startswith('pippin.')]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, timeout=120
+    )
+    modules = json.loads(done.stdout.splitlines()[-1])
+    others = {f"pippin.rankers.{other.replace('-', '_')}" for other in names() if other != name}
+    assert not others & set(modules)
+    assert len(modules) <= 95, modules
 
 
 @pytest.mark.parametrize("name", names())

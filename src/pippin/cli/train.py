@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import cast
 
 import pippin
 from pippin.cli.options import add_option, add_options, parse_parameters, partition_executor, require_single
@@ -61,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
             verbose=not options.quiet, **parse_parameters(options.set),
         )  # fmt: skip
     pippin.save(model, options.output, sample=not options.no_sample)
-    if isinstance(model, pippin.rankers.Auto) and not options.quiet:
-        print(model.table().render(), file=sys.stderr)
+    if model.name == "auto" and not options.quiet:
+        print(cast("pippin.rankers.Auto", model).table().render(), file=sys.stderr)
     for sentence in model.training_summary_.sentences(options.output):
         print_message(sentence)
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeGuard, overload
+from typing import Any, TypeGuard, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ def _coerce_judgements(x: Any, merge_queries: bool, missing_value: str) -> Datas
         return Qrels.from_dict(nested[0], nested[1] or "judgements")
     if _is_path(x):
         data = read_data(x, want="judgements", merge_queries=merge_queries, missing_value=missing_value, hint=_ORDER)
-        assert not isinstance(data, np.ndarray)
-        return data
+        return cast("Dataset | Qrels | Run", data)
     if _is_frame(x):
         from pippin.data import frames
 

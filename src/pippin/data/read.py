@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -268,9 +268,7 @@ def read_qrels(path: str | os.PathLike[str], format: str | None = None, *, merge
     Qrels('test.qrels': 1 queries, 2 judged documents)
     """
     data = read_data(path, format, want="judgements", merge_queries=merge_queries)
-    selected = select_part(data, "qrels", labels=True)
-    assert isinstance(selected, Qrels)
-    return selected
+    return cast(Qrels, select_part(data, "qrels", labels=True))
 
 
 def read_run(

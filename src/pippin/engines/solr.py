@@ -27,7 +27,7 @@ from pippin.data.read import write
 from pippin.errors import DataError, PippinError
 from pippin.models.certificate import Certificate, score_exported
 from pippin.models.export import render_files
-from pippin.models.exporters.base import FeatureMapping, as_mapping, load_exporters
+from pippin.models.exporters.base import EXPORTERS, FeatureMapping, as_mapping
 from pippin.models.exporters.solr import FEATURES, feature_store
 from pippin.rankers.export import export
 from pippin.rankers.models import load
@@ -370,7 +370,7 @@ class Solr:
             The number of documents, the largest difference, and the documents whose scores differ.
         """
         ranker = load(model) if isinstance(model, (str, os.PathLike)) else model
-        exporter, trained = load_exporters()["solr"], ranker.to_model()
+        exporter, trained = EXPORTERS["solr"], ranker.to_model()
         request, files = render_files(exporter, trained, Path("model.json"), mapping, name, {"store": name, **options})
         names = request.mapping.names(trained.names)
         keys: list[tuple[str, str]] = []

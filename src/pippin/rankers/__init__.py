@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pippin.display.registry_view import RegistryView
 from pippin.errors import ConventionError
-from pippin.registry import import_submodules, lazy_attributes
+from pippin.registry import lazy_attributes
 
 if TYPE_CHECKING:
     from pippin.rankers.adarank import AdaRank
@@ -104,7 +104,6 @@ def names() -> list[str]:
     """
     from pippin.rankers.base import RANKERS
 
-    import_submodules(__name__)
     return sorted(RANKERS)
 
 
@@ -128,6 +127,7 @@ def ranker(name: str) -> type[Ranker]:
     """
     from pippin.rankers.base import RANKERS
     from pippin.rankers.chains import ARROW, ranker_name
+    from pippin.rankers.steps.base import STEPS
 
     plain = ranker_name(name)
     if ARROW in plain:
@@ -138,16 +138,9 @@ def ranker(name: str) -> type[Ranker]:
         from pippin.rankers.models import ImportedModel
 
         return ImportedModel
-    import_submodules(__name__)
-    if plain not in RANKERS and plain in _steps():
+    if plain not in RANKERS and plain in STEPS:
         raise ConventionError(f"{plain} is a step, not a ranker: add a ranker, for example {plain} > ranksvm")
     return RANKERS[plain]
-
-
-def _steps() -> list[str]:
-    from pippin.rankers.steps import names
-
-    return names()
 
 
 def stage(name: str) -> type[Ranker] | type[Step]:
@@ -168,9 +161,10 @@ def stage(name: str) -> type[Ranker] | type[Step]:
     >>> stage("pca").__name__
     'PCA'
     """
-    from pippin.rankers.steps import step
+    from pippin.rankers.base import RANKERS
+    from pippin.rankers.steps.base import STEPS
 
-    return step(name) if name in _steps() else ranker(name)
+    return STEPS[name] if name not in RANKERS and name in STEPS else ranker(name)
 
 
 __getattr__ = lazy_attributes(__name__, _HOMES)
@@ -196,7 +190,6 @@ def list_rankers() -> RegistryView[type[Ranker]]:
     """
     from pippin.rankers.base import RANKERS
 
-    import_submodules(__name__)
     return RegistryView(RANKERS, {
         "description": lambda cls: cls.summary.partition("\n")[0],
         "uses a measure": lambda cls: "yes" if "measure" in cls.parameters else "no",

@@ -45,7 +45,7 @@ from pippin.registry import Registry, register_class
 if TYPE_CHECKING:
     from pippin.rankers.training import TrainingSummary
 
-RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers")
+RANKERS: Registry[type[Ranker]] = Registry("ranker", "pippin.rankers", package="pippin.rankers")
 Features = NDArray[np.float64]
 R = TypeVar("R", bound="type[Ranker]")
 SCORES_DOCUMENTS_TOGETHER = (

@@ -17,7 +17,7 @@ from pippin.models.model import Model
 from pippin.rankers.base import RANKERS, Features, Ranker
 from pippin.rankers.parameters import Parameter
 from pippin.rankers.steps.base import STEPS, Step
-from pippin.registry import import_submodules, split_names
+from pippin.registry import split_names
 
 _WRITTEN = re.compile(r"\s*([^\s(),>]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 ARROW = " > "
@@ -143,8 +143,6 @@ def _registered_name(name: str) -> str:
     """Return the registered name of a ranker or step that is written as its class (LambdaMART, PairLDA)."""
     if name == name.lower():
         return name
-    import_submodules("pippin.rankers")
-    import_submodules("pippin.rankers.steps")
     registries: tuple[Any, ...] = (RANKERS, STEPS)
     if any(name in registry for registry in registries):
         return name
@@ -389,8 +387,6 @@ def registered_stages(text: str) -> list[tuple[Any, str]]:
 
 def is_known(text: str) -> bool:
     """Return whether all stages are registered."""
-    import_submodules("pippin.rankers")
-    import_submodules("pippin.rankers.steps")
     return all(name in registry for registry, name in registered_stages(text))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pippin.errors import DataError
 from pippin.models.export import ExportResult, export_model
-from pippin.models.exporters.base import load_exporters
+from pippin.models.exporters.base import EXPORTERS
 from pippin.rankers.models import align_features, load
 from pippin.rankers.training import as_dataset
 
@@ -73,7 +73,7 @@ def export(
     >>> certificate.reordered_queries, certificate.largest_difference < 1e-12
     ([], True)
     """
-    exporter = load_exporters()["elasticsearch-ltr" if to == "es" else to]  # `es` as in `pippin features --to`
+    exporter = EXPORTERS["elasticsearch-ltr" if to == "es" else to]  # `es` as in `pippin features --to`
     ranker = load(model) if isinstance(model, str | os.PathLike) else model
     if not hasattr(ranker, "to_model"):
         raise DataError(f"{type(ranker).__name__} cannot be exported: it has no method to_model()")

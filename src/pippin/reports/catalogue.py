@@ -388,9 +388,9 @@ def _labels(source: PublishedDataset) -> str:
 
 def targets() -> Entry:
     """List the targets of `pippin export`."""
-    from pippin.models.exporters.base import load_exporters
+    from pippin.models.exporters.base import EXPORTERS
 
-    exporters = [exporter for _, exporter in sorted(load_exporters().loaded.items())]
+    exporters = [EXPORTERS[name] for name in sorted(EXPORTERS)]
     records = [
         {"name": e.name, "title": e.title, "takes": list(e.kinds), "scoring": e.describe_scoring(),
          "source": e.source, "checked_by": e.checked_by(),

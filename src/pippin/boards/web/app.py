@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -50,16 +50,13 @@ class ErrorHandlers:
 
     def http(self, request: Request, error: Exception) -> Response:
         """Report an error that a handler or the router raised."""
-        assert isinstance(error, HTTPException)
-        sentence = {"Not Found": "not found", "Method Not Allowed": "method not allowed"}.get(
-            error.detail, error.detail
-        )
-        return self._respond(request, error.status_code, sentence, error.headers)
+        http = cast(HTTPException, error)
+        sentence = {"Not Found": "not found", "Method Not Allowed": "method not allowed"}.get(http.detail, http.detail)
+        return self._respond(request, http.status_code, sentence, http.headers)
 
     def expected(self, request: Request, error: Exception) -> Response:
         """Report a PippinError with its message."""
-        assert isinstance(error, PippinError)
-        return self._respond(request, http_status(error), str(error))
+        return self._respond(request, http_status(cast(PippinError, error)), str(error))
 
     def internal(self, request: Request, error: Exception) -> Response:
         """Log the kind and place of an internal error; tell the client nothing about it."""

@@ -41,7 +41,7 @@ from pippin.models.model import (
     map_features,
 )
 from pippin.models.thresholds import AdaptedModel, adapt_thresholds
-from pippin.registry import Registry, import_submodules
+from pippin.registry import Registry
 
 F64 = NDArray[np.float64]
 Files = dict[str, bytes]  # content by suffix of the output path; "" is the model itself
@@ -244,7 +244,7 @@ _EXAMPLES: Mapping[str, Model] = {
     "linear": LinearModel(("x",), _ZERO), "trees": TreeEnsemble(("x",), ()),
     "network": NeuralNetwork(("x",), (Layer(np.zeros((1, 1)), _ZERO),), _ZERO, _ZERO),
 }  # fmt: skip
-EXPORTERS: Registry[Exporter] = Registry("target", "pippin.targets", Exporter)
+EXPORTERS: Registry[Exporter] = Registry("target", "pippin.targets", Exporter, package="pippin.models.exporters")
 
 
 def read_back_as(format: str) -> Callable[[Path, ExportRequest], Model]:
@@ -273,10 +273,3 @@ def to_json(value: Any) -> bytes:
 def register(exporter: Exporter) -> Exporter:
     """Register an exporter under its name."""
     return EXPORTERS.register(exporter.name, exporter)
-
-
-def load_exporters() -> Registry[Exporter]:
-    """Return the registry of all exporters, plugins included."""
-    import_submodules("pippin.models.exporters")
-    EXPORTERS.load()
-    return EXPORTERS

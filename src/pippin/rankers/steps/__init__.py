@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pippin.registry import import_submodules, lazy_attributes
+from pippin.registry import lazy_attributes
 
 if TYPE_CHECKING:
     from pippin.rankers.steps.attention import Attention
@@ -75,18 +75,16 @@ def names() -> list[str]:
     """Return the registered names, sorted."""
     from pippin.rankers.steps.base import STEPS
 
-    import_submodules(__name__)
     return sorted(STEPS)
 
 
 def step(name: str) -> type[Step]:
     """Return the class registered under a name."""
     from pippin.errors import ConventionError
-    from pippin.rankers import names as rankers
+    from pippin.rankers.base import RANKERS
     from pippin.rankers.steps.base import STEPS
 
-    import_submodules(__name__)
-    if name not in STEPS and name in rankers():
+    if name not in STEPS and name in RANKERS:
         raise ConventionError(f"{name} is a ranker: only steps can precede the ranker at the end of a chain")
     return STEPS[name]
 

@@ -18,7 +18,7 @@ from pippin.rankers.parameters import Estimator, check_types, not_fitted
 from pippin.rankers.training_data import check_eval_set, check_training_input, to_float64_table
 from pippin.registry import Registry, register_class
 
-STEPS: Registry[type[Step]] = Registry("step", "pippin.steps")
+STEPS: Registry[type[Step]] = Registry("step", "pippin.steps", package="pippin.rankers.steps")
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 S = TypeVar("S", bound="type[Step]")

@@ -104,6 +104,17 @@ def test_a_page_prints_what_it_says(page: str, tmp_path: Path, monkeypatch: pyte
         assert printed == said
 
 
+def test_the_examples_of_compare_on_the_demo_data(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    examples = [pair for block in consoles(text) for pair in commands(block) if "demo/" in pair[0]]
+    assert len(examples) >= 1
+    typed("pippin synthetic -o demo", tmp_path, 120)
+    for command, shown in examples:
+        printed, beginning = typed(command, tmp_path, 120), shown.strip("\n").removesuffix("…").rstrip("\n")
+        assert printed.startswith(beginning), command
+        assert shown.rstrip().endswith("…") or printed.rstrip("\n") == beginning, command
+
+
 def test_every_output_is_run_or_says_why_not() -> None:
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = path.read_text(encoding="utf-8")

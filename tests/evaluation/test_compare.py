@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
 from pippin.data.qrels import Qrels, Run
@@ -124,8 +126,29 @@ def test_a_reported_number_names_the_tools_that_give_it(shared: Path) -> None:
         assert tool in [match.note for match in matches]
         assert all(match.same and abs(match.recomputed - float(printed)) <= 0.5e-4 + 1e-12 for match in matches)
         distances = [abs(match.recomputed - float(printed)) for match in matches if "with" not in match.note]
-        assert distances == sorted(distances)
+        assert distances == pytest.approx(sorted(distances), abs=1e-6)
         assert [m.note for m in check_reported(data, scores, printed, "all")] == [m.note for m in matches]
+
+
+def test_the_reviewers_number_names_official(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # RR of 0.4418 for 4,300 queries: 1/1 for 1,000 of them, 1/3 for 2,699, 0 for the rest.
+    ranks = [1] * 1000 + [3] * 2699 + [0] * 601
+    judged = [f"q{q} 0 d{d} {int(d == rank)}" for q, rank in enumerate(ranks) for d in (1, 2, 3)]
+    retrieved = [f"q{q} Q0 d{d} {d} {4 - d} tag" for q in range(len(ranks)) for d in (1, 2, 3)]
+    (tmp_path / "qrels").write_text("\n".join(judged) + "\n")
+    (tmp_path / "run").write_text("\n".join(retrieved) + "\n")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    assert main(["compare", *files, "--measure", "RR", "--reported", "0.4418"]) == 0
+    assert capsys.readouterr().out.startswith("RR: 0.441783 under official.\n")
+    assert main(["compare", *files, "--measure", "RR", "--reported", "0.4418", "--tool", "all"]) == 0
+    assert capsys.readouterr().out.startswith("RR: 0.441783 under official.\n")
+
+
+def test_choices_that_change_nothing_are_no_matches_of_their_own() -> None:
+    qrels, run = {"q1": {"a": 1, "b": 0}}, {"q1": {"a": 0.5, "b": 0.6}}
+    notes = [match.note for match in check_reported(qrels, run, "0.6309", "classic")]
+    assert notes[0] == "official"
+    assert not [note for note in notes if note.startswith("official with")]
 
 
 def test_a_reported_number_is_found_one_choice_away() -> None:
@@ -145,3 +168,25 @@ def test_the_sentence_counts_tested_pairs_and_says_no_difference() -> None:
     systems = {"base": base, **{f"s{i}": {q: v + i for q, v in better.items()} for i in range(4)}}
     assert "; 4 of 4 differences are significant" in compare(systems, baseline="base").sentence()
     assert compare({"a": base, "b": dict(base)}).sentence().startswith("No difference: every system has the mean")
+
+
+def test_a_constant_difference_is_named_with_an_exact_p() -> None:
+    base = {f"q{i}": i / 8 for i in range(4)}
+    systems = {"base": base, "better": {query: value + 0.25 for query, value in base.items()}}
+    assert (
+        "base − better: the difference is constant, −0.25 for all 4 queries, so t is undefined"
+        in compare(systems).sentence()
+    )
+    assert "sign and randomization tests give p = 0.125" in compare(systems).sentence()
+    many = {**systems, "worst": {query: value - 0.5 for query, value in base.items()}, "zero": dict.fromkeys(base, 0.0)}
+    printed = " ".join(repr(compare(many)).split())
+    assert "base − worst: the difference is constant, +0.5 for all 4 queries" in printed
+
+
+def test_the_advice_on_undefined_values_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "values.csv").write_text("query,a,b\n1,0.5,0.25\n2,nan,0.5\n3,0.5,0.75\n4,0.5,0.375\n")
+    arguments = ["compare", "--scores", str(tmp_path / "values.csv"), "--format", "json", "-q"]
+    assert main(arguments) == 2
+    assert "--missing drop" in capsys.readouterr().err
+    assert main([*arguments, "--missing", "drop"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["boards"][0]["queries"] == 3

@@ -315,7 +315,31 @@ def test_equal_differences_leave_t_without_variance() -> None:
     base = np.arange(6) / 10
     pair = compare_pair(ValueTable.from_arrays(np.column_stack([base + 0.3, base]), systems=["a", "b"]), "a", "b")
     assert math.isnan(pair.p)
-    assert pair.reason == "t is undefined: all 6 differences are equal"
+    assert pair.reason == (
+        "the difference is constant, +0.3 for all 6 queries, so t is undefined; the exact sign and randomization tests "
+        "give p = 0.0312"
+    )
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("shift", [0.25, -0.25])
+def test_the_p_of_a_constant_difference_is_that_of_the_exact_tests(alternative: Alternative, shift: float) -> None:
+    base = np.array([0.5, 0.25, 0.375, 0.75, 0.625])
+    table = ValueTable.from_arrays(np.column_stack([base + shift, base]), systems=["a", "b"])
+    reason = compare_pair(table, "a", "b", alternative=alternative).reason
+    expected = stats.binomtest(5 if shift > 0 else 0, 5, alternative=alternative).pvalue
+    assert reason.endswith(f"give p = {expected:.3g}")
+    for test in ("sign", "randomization"):
+        assert compare_pair(table, "a", "b", test, alternative=alternative).p == pytest.approx(expected)
+
+
+def test_remarks_on_constant_differences_name_a_test_that_works() -> None:
+    base = np.arange(6) / 10
+    table = ValueTable.from_arrays(np.column_stack([base + 0.25, base]), systems=["a", "b"])
+    for test in ("bootstrap", "tukey"):
+        assert compare_systems(table, test).pairs[0].reason.endswith("use the test sign or randomization")
+    equal = ValueTable.from_arrays(np.column_stack([base, base]), systems=["a", "b"])
+    assert compare_systems(equal, "bootstrap").pairs[0].reason == ""
 
 
 def test_bad_input_is_a_sentence() -> None:

@@ -144,10 +144,12 @@ class Comparison(Plottable):
         if boards == 1:
             if self.verdicts and all(v.equal for v in self.verdicts):
                 return f"No difference: every system has the mean {self.first.means[best]:.4f}."
-            proven, tested = sum(bool(v.significant) for v in self.verdicts), len(self.first.tests.pairs)
+            tests = self.first.tests
+            undefined = [pair for pair in tests.pairs if pair.reason and pair.difference]
+            remark = f" {undefined[0].a} − {undefined[0].b}: {undefined[0].reason}." if undefined else ""
             return (
-                f"{best} leads with {self.first.means[best]:.4f}; {proven} of {tested} differences are significant "
-                f"({self.first.tests.method}, {self.first.tests.correction})."
+                f"{best} leads with {self.first.means[best]:.4f}; {len(tests.significant())} of {len(tests.pairs)} "
+                f"differences are significant ({tests.method}, {tests.correction}).{remark}"
             )
         everywhere = all(b.order()[0] == best for b in self.boards)
         winners = sorted({b.order()[0] for b in self.boards})

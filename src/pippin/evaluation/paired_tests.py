@@ -140,7 +140,10 @@ class TestInput:
 
 @dataclass(frozen=True)
 class TestResult:
-    """What a test answers, one entry per pair; `reasons`: why an answer is NaN, `method`: what was done."""
+    """The result of a test, one entry per pair.
+
+    `method` describes the computation. `reasons` says by pair why an answer is NaN or cannot be trusted.
+    """
 
     statistic: FloatArray
     p: FloatArray
@@ -207,14 +210,34 @@ def student_t(design: TestInput) -> TestResult:
     for part, d in design.differences():
         varies = design.spreads[part] > 0
         for k in np.flatnonzero(~varies):
-            same = "zero" if abs(d[0, k]) <= TIE_SHARE * scale else "equal"
-            reasons[part.start + int(k)] = f"t is undefined: all {design.queries} differences are {same}"
+            is_zero = abs(d[0, k]) <= TIE_SHARE * scale
+            reasons[part.start + int(k)] = _constant_reason(0.0 if is_zero else float(d[0, k]), design)
         if varies.any():
             where = part.start + np.flatnonzero(varies)
             moving = d[:, varies]
             t = moving.mean(axis=0) / (moving.std(axis=0, ddof=1) / np.sqrt(design.queries))
             statistic[where], p[where] = t, _sided(t, lambda x: stdtr(design.queries - 1, -x), design.alternative)
     return TestResult(statistic, p, f"paired t, {design.queries - 1} degrees of freedom", reasons=reasons)
+
+
+def _constant_reason(difference: float, design: TestInput) -> str:
+    """Return why t is undefined, with the p that the sign test and the randomisation test have in common.
+
+    All queries have the same difference, so both count the same single assignment of signs: p = 2^−n in the direction
+    of the difference.
+    """
+    if difference == 0:
+        return f"t is undefined: all {design.queries} differences are zero"
+    p = 0.5**design.queries
+    if design.alternative == "two-sided":
+        p *= 2
+    elif (difference > 0) != (design.alternative == "greater"):
+        p = 1.0
+    amount = f"{difference:+.4g}".replace("-", "−")
+    return (
+        f"the difference is constant, {amount} for all {design.queries} queries, so t is undefined; the exact sign and "
+        f"randomization tests give p = {p:.3g}"
+    )
 
 
 def _sided(statistic: FloatArray, tail: Callable[[FloatArray], FloatArray], alternative: Alternative) -> FloatArray:
@@ -451,7 +474,7 @@ def tukey(design: TestInput) -> TestResult:
     difference = design.mean_differences
     method = f"Tukey HSD over {k} systems, {df} residual degrees of freedom"
     if residual == 0:
-        reason = "q is undefined: systems and queries explain every value, no residual is left"
+        reason = "the differences between systems are constant, so q is undefined; use the test sign or randomization"
         nothing = np.full(len(difference), np.nan)
         reasons = dict.fromkeys(range(len(difference)), reason)
         return TestResult(nothing, nothing, method, interval=(nothing, nothing), reasons=reasons)

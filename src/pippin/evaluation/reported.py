@@ -119,8 +119,9 @@ def check_reported(
     Returns
     -------
     list of ReportedValue
-        For a number: every match, tools before conventions with one other choice, nearest first; without a match, the
-        nearest values. For a file: each reported value with the recomputed one, and the tools that give it.
+        For a number: every match, tools before conventions that differ in one choice from a tool without a match,
+        nearest first; if nothing matches, the nearest values. For a file: each reported value with the recomputed one,
+        and the tools that give it.
 
     Examples
     --------
@@ -170,7 +171,10 @@ def _single_run(qrels: Any, run: Any) -> Any:
 def _search(
     rankings: RankingCache, text: str, value: float, tolerance: float, tools: Sequence[Tool]
 ) -> list[ReportedValue]:
-    """Return the tools, then the conventions with one other choice, that give a value; nearest first."""
+    """Return the tools, then the conventions with one other choice, that give a value; nearest first.
+
+    A tool that gives the value needs no other choice, so its neighbours are not searched.
+    """
     computed: dict[Convention, float | None] = {}  # every convention is evaluated once
     candidates: list[tuple[bool, float, ReportedValue]] = []
 
@@ -187,12 +191,16 @@ def _search(
         if mean is not None and math.isfinite(mean):
             note = tool.name + (f" with {changes_text(changes)}" if changes else "")
             result = ReportedValue(text, value, mean, (), tolerance=tolerance, note=note)
-            candidates.append((bool(changes), abs(mean - value), result))
+            # Tools that differ far behind the reported digits stay in the order of the registry.
+            candidates.append((bool(changes), round(abs(mean - value) / tolerance, 2), result))
 
     for tool in tools:
         add(tool, {})
+    matching = {result.note for _, _, result in candidates if result.same}
     bases = [tool for tool in tools if tool.group == "classic"] or list(tools)
     for tool in bases:
+        if tool.name in matching:
+            continue
         for changes in _one_choice_away(tool, text):
             add(tool, changes)
     candidates.sort(key=lambda candidate: candidate[:2])

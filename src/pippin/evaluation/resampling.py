@@ -93,7 +93,13 @@ def bootstrap(design: TestInput) -> TestResult:
     p = (1 + counts) / (1 + resamples)
     method = f"bootstrap: {resamples} draws of queries, seed {design.seed}, shared by all pairs"
     bca = difference_intervals(design, "bca", means)
-    return TestResult(observed, p, method, monte_carlo_error(p, resamples), bca, resamples)
+    constant = np.flatnonzero((design.spreads == 0) & (np.abs(observed) > tolerance))
+    reasons = dict.fromkeys(
+        constant.tolist(),
+        f"the difference is the same for all {design.queries} queries, so resampling them cannot show how it varies; "
+        "use the test sign or randomization",
+    )
+    return TestResult(observed, p, method, monte_carlo_error(p, resamples), bca, resamples, reasons)
 
 
 def tukey_randomization(design: TestInput) -> TestResult:

@@ -52,7 +52,8 @@ class ValueTable:
             q, s = bad[0]
             raise DataError(
                 f"system {self.systems[s]!r} has the value {table[q, s]} on query {self.query_ids[q]!r}"
-                f"{_and_more(len(bad))}; leave such queries out with undefined='drop'"
+                f"{_and_more(len(bad))}; to leave such queries out, pass missing='drop' to compare (--missing drop) "
+                "or undefined='drop' to ValueTable"
             )
         table.setflags(write=False)
         object.__setattr__(self, "values", table)
@@ -84,7 +85,8 @@ class ValueTable:
             q, s = np.argwhere(absent)[0]
             raise DataError(
                 f"system {names[s]!r} has no value for query {query_ids[q]!r}{_and_more(int(absent.sum()))}; "
-                "give missing=0.0 to count it as 0, or missing='drop' to leave the query out for all systems"
+                "pass missing=0.0 (--missing 0) to count it as 0, or missing='drop' (--missing drop) to leave the query "
+                "out for all systems"
             )
         gone = np.asarray(absent.any(axis=1)) & (missing == "drop")
         filled = 0

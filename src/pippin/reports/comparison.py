@@ -20,6 +20,7 @@ from pippin.reports.html import html_table
 from pippin.reports.page_arrays import Names, ScoreTable, cluster_tools, encode_json, encode_panel, page_names
 
 _MAX_PAIRS = 3  # pairs whose tests are printed; for more, letters mark significance
+_MAX_REMARKS = 5  # pairs whose test is undefined that the notes name
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -56,6 +57,8 @@ def _notes(board: ToolLeaderboard, letters: bool) -> list[str]:
         notes.append("† significantly better than the baseline, ‡ significantly worse")
     elif letters:
         notes.append("better than: letters of the systems that are significantly worse")
+    if len(tests.pairs) > _MAX_PAIRS:  # for fewer pairs, the table of pairs has the remarks
+        notes += [f"{pair.a} − {pair.b}: {pair.reason}" for pair in tests.pairs if pair.reason][:_MAX_REMARKS]
     return [*notes, *tests.notes]
 
 

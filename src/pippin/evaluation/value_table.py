@@ -85,8 +85,8 @@ class ValueTable:
             q, s = np.argwhere(absent)[0]
             raise DataError(
                 f"system {names[s]!r} has no value for query {query_ids[q]!r}{_and_more(int(absent.sum()))}; "
-                "pass missing=0.0 (--missing 0) to count it as 0, or missing='drop' (--missing drop) to leave the query "
-                "out for all systems"
+                "pass missing=0.0 (--missing 0) to count it as 0, or missing='drop' (--missing drop) to leave the "
+                "query out for all systems"
             )
         gone = np.asarray(absent.any(axis=1)) & (missing == "drop")
         filled = 0

@@ -35,23 +35,23 @@ def tasks() -> dict[str, Callable[[list[str]], object]]:
     labels = rng.choice(3, size, p=[0.8, 0.15, 0.05]).astype(np.int32)
     offsets = np.arange(0, size + 1, DOCUMENTS)
     queries, ids = tuple(f"q{i}" for i in range(QUERIES)), StringColumn.of(f"d{i}" for i in range(size))
-    data, judged = (
+    data, qrels = (
         Dataset(np.zeros((size, 1)), labels, offsets, queries, ids),
         Qrels(queries, offsets, ids, labels),
     )
-    made: dict[str, Callable[[list[str]], object]] = {}
+    items: dict[str, Callable[[list[str]], object]] = {}
     for name, scores in (("no ties", rng.permutation(size) / 4), ("ties", rng.integers(0, 40, size) / 4)):
         run = Run(queries, offsets, ids, scores)
-        made[f"data set, {name}"] = lambda tools, scores=scores: pippin.evaluate(data, scores, MEASURES, tool=tools)
-        made[f"run, {name}"] = lambda tools, run=run: pippin.evaluate(judged, run, MEASURES, tool=tools)
-    return made
+        items[f"data set, {name}"] = lambda tools, scores=scores: pippin.evaluate(data, scores, MEASURES, tool=tools)
+        items[f"run, {name}"] = lambda tools, run=run: pippin.evaluate(qrels, run, MEASURES, tool=tools)
+    return items
 
 
 def measure(tools: list[str]) -> None:
     """Print the seconds of every task, with one tool and with all."""
     import time
 
-    found = {}
+    results = {}
     for name, task in tasks().items():
         for which, asked in (("one tool", ["trec_eval9"]), ("all tools", tools)):
             seconds = []
@@ -59,8 +59,8 @@ def measure(tools: list[str]) -> None:
                 start = time.process_time()
                 task(asked)
                 seconds.append(time.process_time() - start)
-            found[f"{name}, {which}"] = min(seconds)
-    print(json.dumps(found))
+            results[f"{name}, {which}"] = min(seconds)
+    print(json.dumps(results))
 
 
 def child(source: str, *arguments: str) -> str:
@@ -88,8 +88,8 @@ def main() -> None:
 
         print(json.dumps(list(pippin.tools)))
         return None
-    known = [json.loads(child(source, "--list")) for source in options.source]
-    tools = [name for name in known[0] if name in known[1]]
+    records = [json.loads(child(source, "--list")) for source in options.source]
+    tools = [name for name in records[0] if name in records[1]]
     seconds: list[dict[str, list[float]]] = [{}, {}]
     for _ in range(options.rounds):
         for each, source in zip(seconds, options.source, strict=True):

@@ -45,9 +45,9 @@ def main(folder: Path) -> None:
                     peer = bm25s.BM25(method=method, k1=k1, b=b)
                     peer.index(documents, show_progress=False)
                     asked = [sorted(set(w)) for w in queries.values()]
-                    found, scores = peer.retrieve(asked, k=1000, sorted=True, show_progress=False)
+                    result, scores = peer.retrieve(asked, k=1000, sorted=True, show_progress=False)
                     other = {
-                        query: {ids[n]: float(s) for n, s in zip(found[i], scores[i], strict=True) if s != 0}
+                        query: {ids[n]: float(s) for n, s in zip(result[i], scores[i], strict=True) if s != 0}
                         for i, query in enumerate(queries)
                     }
                     values.append(quality(collection.qrels, other))

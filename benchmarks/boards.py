@@ -63,10 +63,10 @@ class Game:
         model = train(read_letor(board.folder / "train.txt"), "ranksvm")
         scores = rank(model, board.test)
         self.honest = scores / np.std(scores)
-        self.rows = {half: rows_of_queries(self.offsets, chosen) for half, chosen in self.labels.queries.items()}
+        self.rows = {half: rows_of_queries(self.offsets, selected) for half, selected in self.labels.queries.items()}
         self.start = self.worth(self.honest, *SPLITS)
-        one, other = (score_submission(self.labels, random_order(self.labels, n)).values["public"] for n in (0, 1))
-        self.step = board_step(one, other)
+        first, second = (score_submission(self.labels, random_order(self.labels, n)).values["public"] for n in (0, 1))
+        self.step = board_step(first, second)
 
     def worth(self, scores: Floats, *halves: str) -> SubmissionScores:
         """The values of the public half, or of the halves named, under the board's tool alone."""
@@ -87,8 +87,8 @@ class Game:
         if rule == "blum-hardt":
             ahead = standard_error(values - best.values["public"])
             return mean if mean - best.means["public"] > ahead else None
-        found = decide(mean, values, best.means["public"], best.values["public"], count, self.step)
-        return found.value if found.is_shown else None
+        result = decide(mean, values, best.means["public"], best.values["public"], count, self.step)
+        return result.value if result.is_shown else None
 
     def change(self, rng: np.random.Generator, share: float, size: float) -> Floats:
         """A random change of the documents of a share of the queries."""
@@ -118,7 +118,7 @@ def hill_climbing(game: Game, rule: str, submissions: int, rng: np.random.Genera
 
 def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) -> tuple[Floats, int]:
     """Blum & Hardt's attack: random changes, and in the end the sum of those that were shown to help."""
-    total, best, kept, released = np.zeros_like(game.honest), game.start, game.honest, 0
+    total, best, keep_mask, released = np.zeros_like(game.honest), game.start, game.honest, 0
     for count in range(2, submissions):
         change = game.change(rng, 0.3, 1.0)
         worth = game.worth(game.honest + change)
@@ -129,11 +129,11 @@ def boosting(game: Game, rule: str, submissions: int, rng: np.random.Generator) 
             elif value is not None:
                 total -= change
         elif value is not None:
-            total, best, kept, released = total + change, worth, game.honest + change, released + 1
+            total, best, keep_mask, released = total + change, worth, game.honest + change, released + 1
     if rule == "off":
         return game.honest + total / np.std(total), released
     boosted = game.honest + total
-    return boosted if game.gain(boosted, "public") > game.gain(kept, "public") else kept, released
+    return boosted if game.gain(boosted, "public") > game.gain(keep_mask, "public") else keep_mask, released
 
 
 def attack(submissions: int, queries: int) -> None:
@@ -182,13 +182,13 @@ def new_site(folder: Path, store: str | None = None, queries: int = 157) -> Site
 
 def files(folder: Path, documents: int, sizes: list[int], seed: int = 1) -> list[Path]:
     """Files of scores with these sizes: the numbers are padded with zeros."""
-    made, rng = [], np.random.default_rng(seed)
+    items, rng = [], np.random.default_rng(seed)
     for number, size in enumerate(sizes):
         digits = max(3, size // documents - 3)
         text = "".join(f"{value:.{min(digits, 15)}f}".ljust(digits + 2, "0") + "\n" for value in rng.random(documents))
-        made.append(folder / f"scores{number}.txt")
-        made[-1].write_text(text)
-    return made
+        items.append(folder / f"scores{number}.txt")
+        items[-1].write_text(text)
+    return items
 
 
 def states(site: Site) -> dict[str, int]:
@@ -205,8 +205,8 @@ def wait_scored(site: Site, seconds: float = 900) -> float:
     """Wait until the queue is empty; how long that took."""
     began = time.perf_counter()
     while time.perf_counter() - began < seconds:
-        found = states(site)
-        if not found.get("queued") and not found.get("scoring"):
+        result = states(site)
+        if not result.get("queued") and not result.get("scoring"):
             break
         time.sleep(0.2)
     return time.perf_counter() - began
@@ -219,19 +219,19 @@ def load(submitters: int, each: int) -> None:
         site = new_site(folder)
         documents = len(site.board("cup").test)
         sizes = [int(64_000 * (20_000_000 / 64_000) ** (i / max(1, submitters - 1))) for i in range(submitters)]
-        sent = files(folder, documents, sizes)
+        submitted = files(folder, documents, sizes)
         tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
         accepted: list[str] = []
         with served(folder / "boards") as (address, _):
-            waits = _latencies(address, lambda: _send_all(address, tokens, sent, accepted))
+            waits = _latencies(address, lambda: _send_all(address, tokens, submitted, accepted))
             left = wait_scored(site)
-            found = states(site)
+            result = states(site)
             print(f"{submitters} submitters at once, {sizes[0] // 1000} kB … {sizes[-1] // 10**6} MB: {len(accepted)} "
-                  f"acknowledged, {found.get('scored', 0)} scored, {found['logged'] - found['subjects']} twice; pages "
-                  f"meanwhile {statistics.median(waits) * 1000:.0f} ms at the median, {max(waits) * 1000:.0f} ms at "
-                  f"most; the queue was empty {left:.1f} s after the last")  # fmt: skip
+                  f"acknowledged, {result.get('scored', 0)} scored, {result['logged'] - result['subjects']} twice; "
+                  f"pages meanwhile {statistics.median(waits) * 1000:.0f} ms at the median, {max(waits) * 1000:.0f} ms "
+                  f"at most; the queue was empty {left:.1f} s after the last")  # fmt: skip
             began = time.perf_counter()
-            small = [sent[0]] * each
+            small = [submitted[0]] * each
             accepted.clear()
             _send_all(address, tokens[: min(8, submitters)] * (each // min(8, submitters)), small, accepted)
             wait_scored(site)
@@ -270,16 +270,16 @@ def _latencies(address: str, work: Any) -> list[float]:
 
 def _children(process: int) -> dict[str, int]:
     """The processes of `pippin serve` by their name."""
-    told = subprocess.run(
+    output = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(process)], capture_output=True, text=True, check=False
     )
-    found = {}
-    for line in told.stdout.splitlines():
+    results = {}
+    for line in output.stdout.splitlines():
         number, _, command = line.strip().partition(" ")
         for name in ("web", "scorer"):
             if f"{MODULES[name]} " in command:
-                found[name] = int(number)
-    return found
+                results[name] = int(number)
+    return results
 
 
 def kill(rounds: int, submitters: int) -> None:
@@ -287,14 +287,14 @@ def kill(rounds: int, submitters: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         site = new_site(folder)
-        sent = files(folder, len(site.board("cup").test), [64_000])
+        submitted = files(folder, len(site.board("cup").test), [64_000])
         tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
         accepted: list[str] = []
         killed = {"web": 0, "scorer": 0}
         rng = np.random.default_rng(5)
         with served(folder / "boards") as (address, process):
             for number in range(rounds):
-                worker = threading.Thread(target=_try_all, args=(address, tokens, sent[0], accepted))
+                worker = threading.Thread(target=_try_all, args=(address, tokens, submitted[0], accepted))
                 worker.start()
                 time.sleep(float(rng.uniform(0.05, 1.0)))
                 name = ("web", "scorer")[number % 2]
@@ -304,12 +304,12 @@ def kill(rounds: int, submitters: int) -> None:
                 worker.join()
                 time.sleep(0.5)
             wait_scored(site)
-            found = states(site)
+            result = states(site)
         with site.store.reading() as connection:
             there = {row[0] for row in connection.exec_driver_sql("SELECT id FROM submissions WHERE state = 'scored'")}
         print(f"killed: web {killed['web']} times, scorer {killed['scorer']} times; {len(accepted)} submissions "
               f"acknowledged, {len(set(accepted) - there)} of them missing or not scored, "
-              f"{found['logged'] - found['subjects']} scored twice")  # fmt: skip
+              f"{result['logged'] - result['subjects']} scored twice")  # fmt: skip
 
 
 def kill_database(rounds: int, submitters: int) -> None:
@@ -321,11 +321,11 @@ def kill_database(rounds: int, submitters: int) -> None:
     with started(Path()) as cluster, tempfile.TemporaryDirectory() as place:
         folder, address_of_store = Path(place), cluster.database()
         site = new_site(folder, address_of_store)
-        sent = files(folder, len(site.board("cup").test), [64_000])
+        submitted = files(folder, len(site.board("cup").test), [64_000])
         tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
         with served(folder / "boards", address_of_store) as (address, _):
             for number in range(rounds):
-                worker = threading.Thread(target=_try_all, args=(address, tokens, sent[0], accepted))
+                worker = threading.Thread(target=_try_all, args=(address, tokens, submitted[0], accepted))
                 worker.start()
                 time.sleep(0.3 + 0.2 * number)
                 cluster.kill()
@@ -333,12 +333,12 @@ def kill_database(rounds: int, submitters: int) -> None:
                 cluster.start()
                 worker.join()
             wait_scored(site)
-            found = states(site)
+            result = states(site)
         with site.store.reading() as connection:
             there = {row[0] for row in connection.exec_driver_sql("SELECT id FROM submissions WHERE state = 'scored'")}
         site.store.close()
     print(f"killed: PostgreSQL {rounds} times; {len(accepted)} submissions acknowledged, "
-          f"{len(set(accepted) - there)} of them missing or not scored, {found['logged'] - found['subjects']} scored "
+          f"{len(set(accepted) - there)} of them missing or not scored, {result['logged'] - result['subjects']} scored "
           "twice")  # fmt: skip
 
 

@@ -69,18 +69,18 @@ def show_quality(folder: Path) -> None:
             train, valid, test = read_fold(folder, number)
             scores = ranker(name)(**parameters).fit(train, eval_set=valid).predict(test)
             rows.append([Objective(test, measure, tool).mean(scores) for measure, tool in JUDGED])
-        shown = " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
-        print(f"{shown:40}" + "".join(f"{value:18.4f}" for value in np.mean(rows, axis=0)))
+        text = " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+        print(f"{text:40}" + "".join(f"{value:18.4f}" for value in np.mean(rows, axis=0)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folds", type=Path)
     parser.add_argument("--quality", action="store_true")
-    given = parser.parse_args()
-    show_times(given.folds)
-    if given.quality:
-        show_quality(given.folds)
+    options = parser.parse_args()
+    show_times(options.folds)
+    if options.quality:
+        show_quality(options.folds)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ def folds_of(place: Path) -> Iterator[Parts]:
         return
     sets = [coerce_judgements(part) for part in parts]
     for first in range(5):
-        one, two, three, vali, test = (sets[(first + i) % 5] for i in range(5))
-        yield concatenate([one, two, three]), vali, test
+        left, right, three, vali, test = (sets[(first + i) % 5] for i in range(5))
+        yield concatenate([left, right, three]), vali, test
 
 
 def learned(ranker: str, data: Dataset, vali: Dataset) -> Any:
@@ -85,20 +85,20 @@ def learned(ranker: str, data: Dataset, vali: Dataset) -> Any:
 
 
 def training_set(train: Dataset, log: ClickLog, line: str, eta: float) -> Dataset:
-    told = dict(LINES[line])
-    believed = told.get("propensities")
+    record = dict(LINES[line])
+    believed = record.get("propensities")
     if believed == "true":
         believed = eta
     if isinstance(believed, float):
-        told["propensities"] = examination(RANKS, believed)
-    return from_clicks(train, log, **told)
+        record["propensities"] = examination(RANKS, believed)
+    return from_clicks(train, log, **record)
 
 
 def holm(values: Mapping[str, F64], baseline: str) -> dict[str, float]:
     """p of every line against the baseline."""
     names, rows = tuple(values), np.stack(list(values.values()), 1)
-    kept = ~np.isnan(rows).any(axis=1)
-    table = ValueTable(rows[kept], tuple(map(str, range(int(kept.sum())))), names)
+    keep_mask = ~np.isnan(rows).any(axis=1)
+    table = ValueTable(rows[keep_mask], tuple(map(str, range(int(keep_mask.sum())))), names)
     tested = compare_systems(table, "randomization", baseline=baseline, correction="holm", seed=1)
     return {(pair.a if pair.b == baseline else pair.b): pair.p_adjusted for pair in tested.pairs}
 
@@ -147,8 +147,8 @@ def show_propensities(folds: Sequence[Parts], seeds: int) -> None:
                 log = Clicks(sessions=sessions, swap_rate=swaps, seed=seed).log(train)
                 clicks.append(int(log.clicks.sum()))
                 if swaps or method == "regression":
-                    found = propensities(log, method, data=train if method == "regression" else None)
-                    errors.append(np.abs(found.values / true - 1)[1:])
+                    estimate = propensities(log, method, data=train if method == "regression" else None)
+                    errors.append(np.abs(estimate.values / true - 1)[1:])
             cells += [f"{100 * np.mean(errors):.1f} % | {100 * np.max(errors):.1f} %" if errors else "refused |"]
         print(f"| {sessions} | {swaps:g} | {np.mean(clicks):,.0f} | " + " | ".join(cells) + " |")
         sys.stdout.flush()
@@ -166,12 +166,12 @@ def show_learning(folds: Sequence[Parts], options: argparse.Namespace) -> None:
 
 def lines_of(world: str, ranker: str) -> list[str]:
     """The lines that mean something there: beliefs in an eta where there is one, all of them in the first world."""
-    kept = ["naive", "ips, em", "pairwise"]
+    items = ["naive", "ips, em", "pairwise"]
     if "eta" in world:
-        kept += ["ips, true eta", "ips, swaps"]
+        items += ["ips, true eta", "ips, swaps"]
     if world == next(iter(WORLDS)):
-        kept = list(LINES)
-    return [line for line in LINES if line in kept and (ranker == "lambdamart" or line != "pairwise")]
+        items = list(LINES)
+    return [line for line in LINES if line in items and (ranker == "lambdamart" or line != "pairwise")]
 
 
 def true_labels(folds: Sequence[Parts], ranker: str) -> F64:
@@ -184,8 +184,8 @@ def true_labels(folds: Sequence[Parts], ranker: str) -> F64:
 def _ours(ranker: str, line: str, eta: float) -> Callable[[Parts, ClickLog], F64]:
     def scores(parts: Parts, log: ClickLog) -> F64:
         train, vali, test = parts
-        found: F64 = learned(ranker, training_set(train, log, line, eta), vali).predict(test)
-        return found
+        result: F64 = learned(ranker, training_set(train, log, line, eta), vali).predict(test)
+        return result
 
     return scores
 
@@ -217,9 +217,9 @@ def show_interleaving(folds: Sequence[Parts]) -> None:
         made = (learned("lambdamart", train, vali), learned("ranksvm", train, vali), Clicks()._in_use(train))
         for name, model in zip(names, made, strict=True):
             scores[name].append(model.predict(test))
-    whole = concatenate([test for _, _, test in folds])
+    full = concatenate([test for _, _, test in folds])
     joined = {name: np.concatenate(parts) for name, parts in scores.items()}
-    values = {name: Objective(whole, *MEASURE).values(one) for name, one in joined.items()}
+    values = {name: Objective(full, *MEASURE).values(item) for name, item in joined.items()}
     print("\n### Interleaving against NDCG@10, all test queries, 10 sessions each\n")
     print("| A | B | people | NDCG@10 of A - B (p) | team draft | p | probabilistic | p |")
     print("|---|---|---|--:|--:|--:|--:|--:|")
@@ -227,8 +227,8 @@ def show_interleaving(folds: Sequence[Parts]) -> None:
         for people in ("pbm", "cascade"):
             cells = []
             for method in ("team-draft", "probabilistic"):
-                found, _ = interleave(whole, joined[a], joined[b], method=method, click_model=people)
-                cells.append(f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] | {found.p:.2g}")
+                result, _ = interleave(full, joined[a], joined[b], method=method, click_model=people)
+                cells.append(f"{result.difference:+.3f} [{result.low:+.3f}, {result.high:+.3f}] | {result.p:.2g}")
             difference, p = np.nanmean(values[a] - values[b]), holm({a: values[a], b: values[b]}, b)[a]
             print(f"| {a} | {b} | {people} | {difference:+.4f} ({p:.2g}) | " + " | ".join(cells) + " |")
             sys.stdout.flush()

@@ -173,9 +173,9 @@ def judge(
     for data, todo in sets:
         table, spent = [], []
         for setting in asked:
-            found = [kept.value(data, setting, turn) for turn in todo]
-            table.append(np.concatenate([value for value, _ in found]))
-            spent.append(float(np.mean([second for _, second in found])))
+            results = [kept.value(data, setting, turn) for turn in todo]
+            table.append(np.concatenate([value for value, _ in results]))
+            spent.append(float(np.mean([second for _, second in results])))
             say(f"{data:12} {setting:60} {table[-1].mean():.4f} {spent[-1]:8.2f} s")
         values[data], seconds = np.array(table), [*seconds, spent]
     return Judged(tuple(asked), values, np.array(seconds))
@@ -183,9 +183,9 @@ def judge(
 
 def table_of(judged: Judged) -> Table:
     """Settings × sets, mean ranks and differences from the first setting with intervals, seconds."""
-    means, drawn = judged.means(), judged.draws()
-    mean_ranks, drawn_ranks = ranks(means).mean(axis=0), ranks(drawn).mean(axis=1)
-    gains = (drawn - drawn[:, :, :1]).mean(axis=1)
+    means, sample = judged.means(), judged.draws()
+    mean_ranks, drawn_ranks = ranks(means).mean(axis=0), ranks(sample).mean(axis=1)
+    gains = (sample - sample[:, :, :1]).mean(axis=1)
     rows = []
     for i in np.argsort(mean_ranks, kind="stable"):
         low, high = np.quantile(drawn_ranks[:, i], [0.025, 0.975])
@@ -241,13 +241,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, help="turns or folds at most, for a first look")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    asked = [*options.tried, *(PEERS if options.peers else ())]
+    settings = [*options.tried, *(PEERS if options.peers else ())]
     dealt = (lambda folds: turns(development(folds))) if options.mode == "judge" else tests
     sets = ((name, dealt(folds)[: options.turns]) for name, folds in opened(options.data))
-    judged = judge(
-        asked, sets, Kept(Path(options.keep) if options.keep else None), lambda line: print(line, flush=True)
+    qrels = judge(
+        settings, sets, Kept(Path(options.keep) if options.keep else None), lambda line: print(line, flush=True)
     )
-    print(table_of(judged).render("markdown"))
+    print(table_of(qrels).render("markdown"))
 
 
 if __name__ == "__main__":

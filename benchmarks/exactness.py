@@ -54,8 +54,8 @@ class Plain:
         norm = k1 * (1 - b + b * self.lengths / self.lengths.mean())
         scores, holds = np.zeros(n), np.zeros(n, bool)
         for word in dict.fromkeys(words):
-            found = self.counts.get(word, {})
-            at, count = np.array(list(found), np.int64), np.array(list(found.values()), np.float64)
+            result = self.counts.get(word, {})
+            at, count = np.array(list(result), np.int64), np.array(list(result.values()), np.float64)
             scores[at] += np.log((n - len(at) + 0.5) / (len(at) + 0.5)) * count * (k1 + 1) / (count + norm[at])
             holds[at] = True
         return scores, holds
@@ -82,7 +82,7 @@ def compare(folder: Path, tops: Sequence[int]) -> tuple[int, int]:
         plain, queries = Plain(collection, index), tuple(collection.queries)
         compared = tied = 0
         for model in (*BM25, *MODEL_NAMES):
-            found = {top: search(index, queries, model=model, top=top, field=FIELD) for top in tops}
+            hits = {top: search(index, queries, model=model, top=top, field=FIELD) for top in tops}
             for q, query in enumerate(queries):
                 words = index.analyse(query.text)
                 scores, holds = plain.bm25(words, *BM25.get(model, (1.2, 0.75)))
@@ -92,11 +92,11 @@ def compare(folder: Path, tops: Sequence[int]) -> tuple[int, int]:
                     np.testing.assert_allclose(exact, scores, rtol=1e-12, atol=1e-12)
                 else:
                     exact = by_feature(index, model, query)
-                for top, one in found.items():
+                for top, item in hits.items():
                     expected = best(exact, holds, index.id_ranks, top)
-                    if not np.array_equal(one.numbers[q], expected):
+                    if not np.array_equal(item.numbers[q], expected):
                         raise SystemExit(f"{folder.name}, query {query.id}, {model}, top {top}: other documents")
-                    if one.scores[q].tobytes() != exact[expected].tobytes():
+                    if item.scores[q].tobytes() != exact[expected].tobytes():
                         raise SystemExit(f"{folder.name}, query {query.id}, {model}, top {top}: other scores")
                     compared += 1
                     tied += len(np.unique(exact[expected])) < len(expected)

@@ -51,14 +51,14 @@ class Row:
         if self.refused:
             return [f"refused: {self.refused}", *[""] * 7]
         ones = self.certificates
-        difference = max(one.largest_difference for one in ones)
+        difference = max(item.largest_difference for item in ones)
         by = ones[0].checked_by if ones[0].by_engine else "interpreter"
-        apart = sum(not query["equal_in_float32"] for one in ones for query in one.reordered_queries)
+        apart = sum(not query["equal_in_float32"] for item in ones for query in item.reordered_queries)
         return [
-            by, "none" if all(one.has_equal_scores for one in ones) else f"{difference:.1e}",
-            str(sum(one.branch_changes for one in ones)), str(sum(one.data["queries"] for one in ones)),
-            str(sum(one.reordered for one in ones)), str(apart),
-            *(f"{np.mean([one.ndcg[when] for one in ones]):.6f}" for when in ("before", "after")),
+            by, "none" if all(item.has_equal_scores for item in ones) else f"{difference:.1e}",
+            str(sum(item.branch_changes for item in ones)), str(sum(entry.data["queries"] for entry in ones)),
+            str(sum(item.reordered for item in ones)), str(apart),
+            *(f"{np.mean([item.ndcg[when] for item in ones]):.6f}" for when in ("before", "after")),
         ]  # fmt: skip
 
 
@@ -76,26 +76,26 @@ def main() -> None:
     parser.add_argument("data", nargs="+", type=Path)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--only", nargs="*", choices=RANKERS, default=list(RANKERS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     table: list[list[str]] = []
     changed: list[str] = []
-    for place in asked.data:
+    for place in options.data:
         parts = [read_letor(place / f"S{i}.txt") for i in range(1, 6)]
         name = place.parent.name if place.name == "QueryLevelNorm" else place.name
-        for title in asked.only:
+        for title in options.only:
             ranker, settings = RANKERS[title]
             rows: dict[str, Row] = {}
             with tempfile.TemporaryDirectory() as folder:
-                for fold in range(asked.folds):
-                    turned = parts[fold:] + parts[:fold]
-                    model = pippin.train(concatenate(turned[:3]), ranker, valid=turned[3], **settings)
-                    certify(model, turned[4], rows, folder)
+                for fold in range(options.folds):
+                    rotated = parts[fold:] + parts[:fold]
+                    model = pippin.train(concatenate(rotated[:3]), ranker, valid=rotated[3], **settings)
+                    certify(model, rotated[4], rows, folder)
             for target, row in rows.items():
                 table.append([name, title, target, *row.cells()])
                 changed += [
                     f"{name}, {title}, {target}: query {query['query']} of {query['documents']} documents, "
                     + ("of one score in float32" if query["equal_in_float32"] else "told apart by float32")
-                    for one in row.certificates for query in one.reordered_queries
+                    for certificate in row.certificates for query in certificate.reordered_queries
                 ]  # fmt: skip
     print(Table(HEADS, table, text_columns=4).render("markdown"))
     print("\n" + "\n".join(changed or ["no query changed its order"]))

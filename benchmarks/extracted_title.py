@@ -35,8 +35,10 @@ def words(text: str) -> set[str]:
 
 def is_right(found: str, title: str) -> bool:
     ours = words(found)
-    for wanted in (words(title), words(PARTS.split(title)[0])):
-        if wanted and (len(ours & wanted) / len(ours | wanted) >= 0.7 or (wanted <= ours and len(ours - wanted) <= 4)):
+    for expected in (words(title), words(PARTS.split(title)[0])):
+        if expected and (
+            len(ours & expected) / len(ours | expected) >= 0.7 or (expected <= ours and len(ours - expected) <= 4)
+        ):
             return True
     return False
 
@@ -78,10 +80,10 @@ def real(folder: Path, most: int) -> Iterator[tuple[str, str]]:
 
 def show(name: str, pages: list[tuple[str, str]]) -> int:
     start = time.perf_counter()
-    found = [extract_title(page) for page, _ in pages]
+    results = [extract_title(page) for page, _ in pages]
     seconds = time.perf_counter() - start
-    right = sum(is_right(f.text, title) for f, (_, title) in zip(found, pages, strict=True))
-    ways = Counter(f.source for f in found)
+    right = sum(is_right(f.text, title) for f, (_, title) in zip(results, pages, strict=True))
+    ways = Counter(f.source for f in results)
     shares = ", ".join(f"{way} {100 * n / len(pages):.0f} %" for way, n in ways.most_common())
     print(f"{name:24}{len(pages):7,} pages{100 * right / len(pages):8.1f} % right   {shares}   "
           f"{1e3 * seconds / len(pages):.1f} ms a page")  # fmt: skip
@@ -92,9 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--each", type=int, default=200)
-    given = parser.parse_args()
+    options = parser.parse_args()
     show("generated", list(generated(1000)))
-    every = [(folder, list(real(folder, given.each))) for folder in given.folders]
+    every = [(folder, list(real(folder, options.each))) for folder in options.folders]
     right = total = 0
     for folder, pages in every:
         if pages:

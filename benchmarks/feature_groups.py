@@ -53,8 +53,8 @@ def main(folder: Path) -> None:
         row = [f"{quality(folder / task, held):.4f}" for task in tasks]
         print(f"| {'' if held == list(group) else '+ '}{name} | " + " | ".join(row) + " |", flush=True)
     for name, group in GROUPS.items():
-        rest = [i for i in held if i not in group]
-        row = [f"{quality(folder / task, rest):.4f}" for task in tasks]
+        remaining = [i for i in held if i not in group]
+        row = [f"{quality(folder / task, remaining):.4f}" for task in tasks]
         print(f"| all but {name} | " + " | ".join(row) + " |", flush=True)
 
 

@@ -31,12 +31,12 @@ WORDS = ("apple", "pear", "quince", "medlar", "plum")
 
 def sets() -> dict[str, tuple[BoundFeature, ...]]:
     """The sets whose features need no links."""
-    found = {}
+    results = {}
     for chosen in SETS.values():
         names = [text.partition("@")[0].partition("(")[0] for text in chosen.texts]
         if all(name in FEATURES and FEATURES[name].needs_field for name in names):
-            found[chosen.name] = parse_features(chosen.name)
-    return found
+            results[chosen.name] = parse_features(chosen.name)
+    return results
 
 
 def rate(queries: list[Candidates], features: tuple[BoundFeature, ...], workers: int) -> tuple[float, float, float]:
@@ -67,8 +67,10 @@ def main() -> None:
             draw_candidates(options.documents, WORDS[: 3 + seed % 3], fields, seed=seed)
             for seed in range(options.queries)
         ]
-        (one, cost, _), (several, costs, cores) = (rate(queries, features, workers) for workers in (1, threads()))
-        print(f"| {name} | {len(features)} | {one:,.0f} | {cost:,.0f} | {several:,.0f} | {costs:,.0f} | {cores:.2f} |")
+        (first, cost, _), (several, costs, cores) = (rate(queries, features, workers) for workers in (1, threads()))
+        print(
+            f"| {name} | {len(features)} | {first:,.0f} | {cost:,.0f} | {several:,.0f} | {costs:,.0f} | {cores:.2f} |"
+        )
     print(f"Load of the machine: {before:.1f} before, {os.getloadavg()[0]:.1f} after; {os.cpu_count()} cores.")
 
 

@@ -36,9 +36,9 @@ def hidden(rng: np.random.Generator, queries: int, retrieved: float) -> tuple[La
         name = f"q{q}"
         labels = rng.choice(4, rng.integers(2, 40), p=[0.6, 0.2, 0.1, 0.1])
         truth[name] = {f"d{i}": int(label) for i, label in enumerate(labels)}
-        kept = rng.random(len(labels)) < rng.uniform(0.4, 1.0)
-        kept[0] = True
-        left[name] = {d: label for (d, label), keep in zip(truth[name].items(), kept, strict=True) if keep}
+        keep_mask = rng.random(len(labels)) < rng.uniform(0.4, 1.0)
+        keep_mask[0] = True
+        left[name] = {d: label for (d, label), keep in zip(truth[name].items(), keep_mask, strict=True) if keep}
         for run, noise in zip(runs, (1.0, 1.3), strict=True):
             scores = labels + rng.normal(0, noise, len(labels))
             order = np.argsort(-scores)[: max(2, int(len(labels) * retrieved))]
@@ -58,10 +58,10 @@ def contained(trials: int) -> None:
             first, second = (np.array(list(evaluate(truth, run, measure).per_query[measure].values())) for run in runs)
             for given, true in ((runs[:1], first), (runs, first - second)):
                 unseen = max(len(set(truth[q]) - set(left[q]) - {d for run in given for d in run[q]}) for q in truth)
-                found = bounds(left, *given, measure=measure, max_label=3, extra_relevant=unseen)
-                missed[measure] += int(((true < found.lows - 1e-12) | (true > found.highs + 1e-12)).sum())
-                outer[measure] += sum(not one.exact for one in found.found)
-                widths[measure] += float((found.highs - found.lows).sum())
+                result = bounds(left, *given, measure=measure, max_label=3, extra_relevant=unseen)
+                missed[measure] += int(((true < result.lows - 1e-12) | (true > result.highs + 1e-12)).sum())
+                outer[measure] += sum(not item.exact for item in result.found)
+                widths[measure] += float((result.highs - result.lows).sum())
                 done[measure] += len(true)
     print(f"{sum(done.values()):,} trials, {sum(missed.values())} with the truth outside the bounds\n")
     print(f"{'measure':8} {'trials':>7} {'outside':>8} {'outer':>6} {'mean width':>11}")
@@ -72,7 +72,7 @@ def contained(trials: int) -> None:
 
 def listed(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
     """What carries most."""
-    return [(one.query, one.document) for one in found.judge_next(count)]
+    return [(item.query, item.document) for item in found.judge_next(count)]
 
 
 def pooled(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
@@ -86,8 +86,8 @@ def pooled(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[st
 def by_lot(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
     """Any."""
     every = pooled(found, left, runs, 1 << 30)
-    chosen = np.random.default_rng(1).permutation(len(every))[:count]
-    return [every[i] for i in chosen]
+    selected = np.random.default_rng(1).permutation(len(every))[:count]
+    return [every[i] for i in selected]
 
 
 CHOOSERS: dict[str, Chooser] = {"what carries most": listed, "pooling": pooled, "by lot": by_lot}
@@ -100,11 +100,11 @@ def shrinking(pairs: int) -> list[dict[str, object]]:
         rng, widths = np.random.default_rng(2), np.zeros(len(JUDGED_ON))
         for _ in range(pairs):
             truth, left, runs = hidden(rng, 25, 0.7)
-            for i, judged in enumerate(JUDGED_ON):
-                found = bounds(left, *runs, measure="NDCG@10", max_label=3)
-                widths[i] += (found.high - found.low) / pairs
-                more = JUDGED_ON[i + 1] - judged if i + 1 < len(JUDGED_ON) else 0
-                for query, document in choose(found, left, runs, more):
+            for i, qrels in enumerate(JUDGED_ON):
+                result = bounds(left, *runs, measure="NDCG@10", max_label=3)
+                widths[i] += (result.high - result.low) / pairs
+                more = JUDGED_ON[i + 1] - qrels if i + 1 < len(JUDGED_ON) else 0
+                for query, document in choose(result, left, runs, more):
                     left[query] = {**left[query], document: truth[query][document]}
         rows += [{"judged": j, "width": float(w), "chosen": name} for j, w in zip(JUDGED_ON, widths, strict=True)]
     return rows

@@ -45,14 +45,14 @@ ROUNDS = 3
 
 def vocabulary(generator: np.random.Generator) -> list[str]:
     """Different words of three to twelve letters."""
-    found: dict[str, None] = {}
+    results: dict[str, None] = {}
     syllables = [c + v for c in "bcdfghklmnprstvw" for v in "aeiou"]
-    while len(found) < VOCABULARY:
+    while len(results) < VOCABULARY:
         sizes = generator.integers(2, 6, 10_000)
         parts = generator.integers(0, len(syllables), (10_000, 6)).tolist()
-        found.update(dict.fromkeys("".join(syllables[i] for i in part[:n]) + ("s", "ing", "")[n % 3]
+        results.update(dict.fromkeys("".join(syllables[i] for i in part[:n]) + ("s", "ing", "")[n % 3]
                                    for n, part in zip(sizes.tolist(), parts, strict=True)))  # fmt: skip
-    return list(found)[:VOCABULARY]
+    return list(results)[:VOCABULARY]
 
 
 def synthetic(documents: int) -> Iterator[str]:
@@ -62,8 +62,8 @@ def synthetic(documents: int) -> Iterator[str]:
     ends = np.cumsum(1.0 / np.arange(1, VOCABULARY + 1))
     for first in range(0, documents, 10_000):
         rows = min(10_000, documents - first)
-        drawn = np.searchsorted(ends, generator.random((rows, WORDS_A_DOCUMENT)) * ends[-1])
-        for row in words[drawn]:
+        sample = np.searchsorted(ends, generator.random((rows, WORDS_A_DOCUMENT)) * ends[-1])
+        for row in words[sample]:
             yield " ".join(row.tolist())
 
 
@@ -94,8 +94,8 @@ def queries_from(texts: list[str], count: int, most: float = 1.0) -> list[str]:
     generator = np.random.default_rng(5)
     sample = [set(texts[i].split()) for i in generator.integers(0, len(texts), 2000).tolist()] if most < 1 else []
     held = Counter(word for words in sample for word in words)
-    chosen = generator.integers(0, len(texts), count).tolist()
-    words = [[word for word in texts[i].split() if held[word] <= most * len(sample)] for i in chosen]
+    selected = generator.integers(0, len(texts), count).tolist()
+    words = [[word for word in texts[i].split() if held[word] <= most * len(sample)] for i in selected]
     return [" ".join(generator.choice(some, 4, replace=False)) for some in words if len(some) >= 4]
 
 
@@ -279,30 +279,30 @@ def alone(file: Path, documents: int, folder: str, memory: int) -> None:
 
 def compare(name: str, texts: list[str], asked: dict[str, list[str]], folder: str, memory: int, peers: bool) -> None:
     stop = Analyzer().stop_words
-    kept = [" ".join(word for word in text.split() if word.lower() not in stop) for text in texts]
+    items = [" ".join(word for word in text.split() if word.lower() not in stop) for text in texts]
     print(f"{name}: {len(texts):,} documents, {sum(map(len, texts)) / 1e6:,.1f} MB of text")
-    found = list(engines(kept, folder, memory, peers))
-    ours = found[0]
-    for engine in found:
+    results = list(engines(items, folder, memory, peers))
+    ours = results[0]
+    for engine in results:
         ratio = "" if engine is ours else f": {engine.built.over(ours.built)}"
         print(f"  index     {engine.name:<13} {engine.built.each(1, 's')}{ratio}")
-    for engine in found:
+    for engine in results:
         if engine.size is not None and ours.size is not None:
             ratio = "" if engine is ours else f": ours is {ours.size / engine.size:.2f} of it"
             print(f"  size      {engine.name:<13} {engine.size / 1e6:,.2f} MB{ratio}")
     for what, queries in asked.items():
         for best in BEST:
-            for engine in found:  # compiles what is compiled at first use
+            for engine in results:  # compiles what is compiled at first use
                 engine.search(queries[:2], best)
-            rounds = [[spent(partial(engine.search, queries, best))[0] for engine in found] for _ in range(ROUNDS)]
+            rounds = [[spent(partial(engine.search, queries, best))[0] for engine in results] for _ in range(ROUNDS)]
             took = [
-                Spent(min(one.clock for one in runs), min(one.processor for one in runs))
+                Spent(min(run.clock for run in runs), min(item.processor for item in runs))
                 for runs in zip(*rounds, strict=True)
             ]
-            for engine, one in zip(found, took, strict=True):
-                ratio = "" if engine is ours else f": {one.over(took[0])}"
+            for engine, entry in zip(results, took, strict=True):
+                ratio = "" if engine is ours else f": {entry.over(took[0])}"
                 print(
-                    f"  best {best:<5} {engine.name:<13} {one.each(len(queries), 'ms')} a query ({what}){ratio}",
+                    f"  best {best:<5} {engine.name:<13} {entry.each(len(queries), 'ms')} a query ({what}){ratio}",
                     flush=True,
                 )
 
@@ -326,9 +326,9 @@ def main() -> None:
         for part in (100, 10, 1) if options.linear else (1,):
             alone(file, options.documents // part, folder, memory)
         texts = file.read_text().splitlines()
-        asked = {"any words": queries_from(texts, options.queries),
+        queries = {"any words": queries_from(texts, options.queries),
                  "words of at most a tenth of the documents": queries_from(texts, options.queries, 0.1)}  # fmt: skip
-        compare("synthetic", texts, asked, folder, memory, not options.only_pippin)
+        compare("synthetic", texts, queries, folder, memory, not options.only_pippin)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ def best(*work: Callable[[], Any]) -> list[float]:
     """Seconds of the processor for each, turn by turn, the best of several rounds."""
     times = [float("inf")] * len(work)
     for _ in range(ROUNDS):
-        for i, one in enumerate(work):
+        for i, item in enumerate(work):
             start = time.process_time()
-            one()
+            item()
             times[i] = min(times[i], time.process_time() - start)
     return times
 
@@ -87,8 +87,8 @@ def hashes() -> None:
 def pages(count: int) -> Collection:
     random = np.random.default_rng(2)
     words = np.array([f"word{i}" for i in range(20_000)])
-    drawn = words[np.minimum(random.zipf(1.3, (count, 120)) - 1, len(words) - 1)]
-    documents = [Document(f"d{i}", {"text": " ".join(row)}) for i, row in enumerate(drawn)]
+    sample = words[np.minimum(random.zipf(1.3, (count, 120)) - 1, len(words) - 1)]
+    documents = [Document(f"d{i}", {"text": " ".join(row)}) for i, row in enumerate(sample)]
     return Collection("drawn", ("text",), lambda: iter(documents))
 
 

@@ -93,15 +93,15 @@ VARIANTS: tuple[dict[str, Any], ...] = ({"damp": False}, {"damp": True}, {"damp"
 
 def show_curves(data: Dataset, held: Dataset, trees: int, leaves: int) -> None:
     print(f"{data}: NDCG@10 on {held.queries:,} other queries, trees of {leaves} leaves")
-    shown = [count for count in AFTER if count <= trees]
+    items = [count for count in AFTER if count <= trees]
     for given in VARIANTS:
         model = LambdaMART(rounds=trees, early_stopping_rounds=None, **ALIKE, num_leaves=leaves, **given).fit(
             data, eval_set=held
         )
-        _show_curve(f"pippin {given}", {count: model.curve_[count - 1] for count in shown})
+        _show_curve(f"pippin {given}", {count: model.curve_[count - 1] for count in items})
     judge, peer = Objective(held, "NDCG@10", "official"), built_in(data, trees, leaves)
-    found = {n: judge.mean(np.asarray(peer.predict(held.features, num_iteration=n))) for n in shown}
-    _show_curve("LightGBM lambdarank", found)
+    results = {n: judge.mean(np.asarray(peer.predict(held.features, num_iteration=n))) for n in items}
+    _show_curve("LightGBM lambdarank", results)
 
 
 def _show_curve(name: str, found: Mapping[int, float]) -> None:
@@ -145,17 +145,17 @@ def main() -> None:
     parser.add_argument("--held", type=int, help="documents to judge by (default: a tenth)")
     parser.add_argument("--seed", type=int, default=0, help="of the queries that are learned from (default: the first)")
     parser.add_argument("--curves", action="store_true", help="what is learned, tree by tree, in the place of times")
-    asked = parser.parse_args()
-    if asked.letor:
-        beside_ranklib(*(read_letor(path) for path in asked.letor))
+    options = parser.parse_args()
+    if options.letor:
+        beside_ranklib(*(read_letor(path) for path in options.letor))
     else:
-        data = synthetic(asked.size + (asked.held or asked.size // 10), asked.features)
-        if asked.seed:
-            data = data.select(np.random.default_rng(asked.seed).permutation(data.queries))
-        cut = int(np.searchsorted(data.offsets, asked.size))
+        data = synthetic(options.size + (options.held or options.size // 10), options.features)
+        if options.seed:
+            data = data.select(np.random.default_rng(options.seed).permutation(data.queries))
+        cut = int(np.searchsorted(data.offsets, options.size))
         train, test = data.select(np.arange(cut)), data.select(np.arange(cut, data.queries))
         del data  # 136 features of a million documents are a gigabyte
-        (show_curves if asked.curves else against_built_in)(train, test, asked.trees, asked.leaves)
+        (show_curves if options.curves else against_built_in)(train, test, options.trees, options.leaves)
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ def memory(run: Callable[[], Any]) -> int:
     """Peak bytes that a run takes beyond what was there."""
     tracemalloc.start()
     run()
-    taken = tracemalloc.get_traced_memory()[1]
+    memory_used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return taken
+    return memory_used
 
 
 def pull_matrix(graph: Graph) -> Any:
@@ -72,20 +72,22 @@ def pull_matrix(graph: Graph) -> Any:
 
 
 def show_pagerank(graph: Graph) -> None:
-    found = pagerank(graph, tolerance=1e-8)
+    ranks = pagerank(graph, tolerance=1e-8)
     seconds = least(lambda: pagerank(graph, tolerance=1e-8), 3)
-    taken = memory(lambda: pagerank(graph, tolerance=1e-2))
+    memory_used = memory(lambda: pagerank(graph, tolerance=1e-2))
     matrix, vector = pull_matrix(graph), np.full(graph.pages, 1.0 / graph.pages)
     one_pass = least(graph.in_sources.sum)
     product = least(lambda: matrix @ vector)
     moved = graph.links * 12 + graph.pages * 16
-    broadcast = seconds / found.rounds
+    broadcast = seconds / ranks.rounds
     print(f"{graph}; {graph.nbytes / 1e6:.0f} MB by source and by target")
-    print(f"PageRank to 1e-8: {found.rounds} rounds in {seconds:.2f} s, {broadcast * 1e3:.1f} ms a round")
+    print(f"PageRank to 1e-8: {ranks.rounds} rounds in {seconds:.2f} s, {broadcast * 1e3:.1f} ms a round")
     print(f"  one pass over the links in memory {one_pass * 1e3:.1f} ms: a round takes {broadcast / one_pass:.1f}×")
     print(f"  plain mat-vec of SciPy {product * 1e3:.1f} ms, {moved / product / 1e9:.2f} GB/s; "
           f"ours {moved / broadcast / 1e9:.2f} GB/s")  # fmt: skip
-    print(f"  memory beyond the graph {taken / 1e6:.0f} MB: with it {1 + taken / graph.nbytes:.2f}× the graph")
+    print(
+        f"  memory beyond the graph {memory_used / 1e6:.0f} MB: with it {1 + memory_used / graph.nbytes:.2f}× the graph"
+    )
 
 
 def show_topical(graph: Graph, topics: int = 12) -> None:
@@ -94,12 +96,12 @@ def show_topical(graph: Graph, topics: int = 12) -> None:
     block = shares * plain[:, None]
     ours, scipys = least(lambda: pull.sums(block), 2), least(lambda: matrix @ block, 2)
     start = time.process_time()
-    found = topical_pagerank(graph, plain, shares)
+    ranks = topical_pagerank(graph, plain, shares)
     seconds = time.process_time() - start
-    taken = memory(lambda: topical_pagerank(graph, plain, shares, tolerance=1e-1))
+    memory_used = memory(lambda: topical_pagerank(graph, plain, shares, tolerance=1e-1))
     print(f"a product with {topics} columns: {ours:.2f} s, SciPy {scipys:.2f} s")
-    print(f"topical PageRank to 1e-12: {found.rounds} rounds in {seconds:.1f} s, "
-          f"memory with the graph {1 + taken / graph.nbytes:.2f}× the graph")  # fmt: skip
+    print(f"topical PageRank to 1e-12: {ranks.rounds} rounds in {seconds:.1f} s, "
+          f"memory with the graph {1 + memory_used / graph.nbytes:.2f}× the graph")  # fmt: skip
 
 
 def show_peers(pages: int, links: int) -> None:
@@ -127,8 +129,8 @@ def show_peers(pages: int, links: int) -> None:
     other.add_edges_from(edges.tolist())
     values = {}
     seconds = least(lambda: values.update(networkx.pagerank(other, alpha=0.85, tol=1e-10 / pages, max_iter=1000)), 1)
-    given = np.array([values[i] for i in range(pages)])
-    rows.append(("networkx", seconds, float(np.abs(given - ours.values).sum())))
+    inputs = np.array([values[i] for i in range(pages)])
+    rows.append(("networkx", seconds, float(np.abs(inputs - ours.values).sum())))
     print(f"\n{graph}: PageRank to about 1e-10, from each library's own form of the graph")
     for name, seconds, apart in rows:
         print(f"  {name:18}{seconds:9.3f} s{seconds / rows[0][1]:8.1f}×   L1 from ours {apart:.1e}")
@@ -214,17 +216,17 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=1000)
     parser.add_argument("--peer-pages", type=int, default=100_000)
     parser.add_argument("--no-peers", action="store_true")
-    given = parser.parse_args()
-    sources, targets = power_law(given.pages, given.links)
+    options = parser.parse_args()
+    sources, targets = power_law(options.pages, options.links)
     start = time.perf_counter()
-    graph = Graph.of(given.pages, sources, targets)
+    graph = Graph.of(options.pages, sources, targets)
     print(f"graph of {len(sources):,} links built in {time.perf_counter() - start:.1f} s")
     del sources, targets
     show_pagerank(graph)
     show_topical(graph)
-    show_features(graph, given.candidates)
-    if not given.no_peers:
-        show_peers(given.peer_pages, given.peer_pages * 20)
+    show_features(graph, options.candidates)
+    if not options.no_peers:
+        show_peers(options.peer_pages, options.peer_pages * 20)
 
 
 if __name__ == "__main__":

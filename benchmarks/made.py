@@ -81,8 +81,8 @@ def letor_like(seed: int, queries: int = 1692) -> Dataset:
     labels = np.digitize(truth, np.quantile(truth, (0.745, 0.945))).astype(np.int32)
     columns = []
     for kind in range(8):
-        for one in field.T:
-            value = one + (0.3 + 0.15 * kind) * generator.standard_normal(len(query))
+        for item in field.T:
+            value = item + (0.3 + 0.15 * kind) * generator.standard_normal(len(query))
             columns.append(value if kind < 3 else np.exp(1.2 * value) if kind < 6 else np.maximum(value, 0))
     columns += [authority, authority * np.exp(generator.standard_normal(len(query))), np.floor(4 * authority)]
     columns += [generator.standard_normal(len(query)), np.zeros(len(query)), generator.pareto(1, len(query))]

@@ -47,12 +47,12 @@ def switched(page: Any, session: Any, control: str, values: list[str]) -> list[t
         metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
         return 1000 * float(metrics["TaskDuration"])
 
-    found = []
+    results = []
     for value in values:
         before = spent()
         clock = page.evaluate(CHOOSE, [control, value])
-        found.append((spent() - before, clock))
-    return found
+        results.append((spent() - before, clock))
+    return results
 
 
 def main() -> None:
@@ -71,9 +71,9 @@ def main() -> None:
         families = page.evaluate("[...document.getElementsByName('family')].map(i => i.value)")
         for control in ("data", "tool", "family"):
             values = families if control == "family" else page.evaluate(CHOICES.format(control))
-            found = switched(page, session, control, values)
-            told = [f"median {statistics.median(v):.0f} ms, most {max(v):.0f} ms" for v in zip(*found, strict=True)]
-            print(f"switch of {control} ({len(found)}): processor {told[0]}; clock {told[1]}")
+            result = switched(page, session, control, values)
+            told = [f"median {statistics.median(v):.0f} ms, most {max(v):.0f} ms" for v in zip(*result, strict=True)]
+            print(f"switch of {control} ({len(result)}): processor {told[0]}; clock {told[1]}")
         browser.close()
 
 

@@ -34,7 +34,7 @@ def spent(work: Callable[[], object]) -> tuple[float, float]:
 
     def used() -> float:
         both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(one.ru_utime + one.ru_stime for one in both)
+        return sum(item.ru_utime + item.ru_stime for item in both)
 
     start, before = time.perf_counter(), used()
     work()

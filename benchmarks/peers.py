@@ -31,9 +31,9 @@ def lightgbm(objective: str, train: Dataset, valid: Dataset) -> Scorer:
     parameters = {"objective": objective, "metric": "ndcg", "eval_at": [10], "verbosity": -1, "num_threads": 1,
                   "seed": 1}  # fmt: skip
     table = lightgbm.Dataset(train.features, train.labels, group=np.diff(train.offsets), params=parameters)
-    held = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
+    valid_set = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
     stop = lightgbm.early_stopping(100, verbose=False)
-    booster = lightgbm.train(parameters, table, 100, valid_sets=[held], callbacks=[stop])
+    booster = lightgbm.train(parameters, table, 100, valid_sets=[valid_set], callbacks=[stop])
     return lambda features: np.asarray(booster.predict(features, num_threads=1), np.float64)
 
 
@@ -42,9 +42,9 @@ def xgboost(train: Dataset, valid: Dataset) -> Scorer:
     import xgboost
 
     parameters = {"objective": "rank:ndcg", "eval_metric": "ndcg@10", "seed": 1, "nthread": 1}
-    table, held = (xgboost.DMatrix(d.features, d.labels, group=np.diff(d.offsets)) for d in (train, valid))
+    table, valid_set = (xgboost.DMatrix(d.features, d.labels, group=np.diff(d.offsets)) for d in (train, valid))
     booster = xgboost.train(
-        parameters, table, 100, evals=[(held, "held")], early_stopping_rounds=100, verbose_eval=False
+        parameters, table, 100, evals=[(valid_set, "held")], early_stopping_rounds=100, verbose_eval=False
     )
     span = (0, booster.best_iteration + 1)
     return lambda features: np.asarray(booster.predict(xgboost.DMatrix(features), iteration_range=span), np.float64)
@@ -58,8 +58,8 @@ def catboost(train: Dataset, valid: Dataset) -> Scorer:
         "loss_function": "YetiRank", "eval_metric": "NDCG:top=10", "iterations": 300, "random_seed": 1,
         "thread_count": 1, "verbose": False, "allow_writing_files": False,
     })  # fmt: skip
-    table, held = (library.Pool(d.features, d.labels, group_id=d.qid()) for d in (train, valid))
-    model.fit(table, eval_set=held, use_best_model=True)
+    table, valid_set = (library.Pool(d.features, d.labels, group_id=d.qid()) for d in (train, valid))
+    model.fit(table, eval_set=valid_set, use_best_model=True)
     return lambda features: np.asarray(model.predict(features, thread_count=1), np.float64)
 
 
@@ -70,9 +70,9 @@ def liblinear(train: Dataset, valid: Dataset) -> Scorer:
 
     generator = np.random.default_rng(1)
     better, worse = (np.concatenate(side) for side in zip(*_pairs(train), strict=True))
-    drawn = generator.permutation(len(better))[:PAIRS]
-    signs = np.where(generator.random(len(drawn)) < 0.5, 1.0, -1.0)
-    table = signs[:, None] * (train.features[better[drawn]] - train.features[worse[drawn]])
+    sample = generator.permutation(len(better))[:PAIRS]
+    signs = np.where(generator.random(len(sample)) < 0.5, 1.0, -1.0)
+    table = signs[:, None] * (train.features[better[sample]] - train.features[worse[sample]])
     weights = LinearSVC(fit_intercept=False, dual=False).fit(table, signs).coef_[0]
     return lambda features: np.asarray(features @ weights, np.float64)
 
@@ -104,8 +104,8 @@ def ranklib(number: int, train: Dataset, valid: Dataset) -> Scorer:
             Path(folder, "model").write_text(model)
             flat = Dataset.from_arrays(features, np.zeros(len(features), np.int32), np.zeros(len(features), np.int64))
             write_letor(flat, Path(folder) / "test.txt")
-            asked = ["-load", f"{folder}/model", "-rank", f"{folder}/test.txt", "-score", f"{folder}/scores"]
-            subprocess.run(java + asked, check=True, capture_output=True)
+            arguments = ["-load", f"{folder}/model", "-rank", f"{folder}/test.txt", "-score", f"{folder}/scores"]
+            subprocess.run(java + arguments, check=True, capture_output=True)
             return np.array([float(line.split()[-1]) for line in Path(folder, "scores").read_text().splitlines()])
 
     return score

@@ -65,8 +65,8 @@ def mean_of_easy() -> Sample:
 def difference_of_easy() -> Sample:
     """Two systems, and people chose the queries on which the first beats the second most."""
     rng = np.random.default_rng(11)
-    one, two = (rng.beta(2.0, 1.5, (DRAWS, 2 * HUMAN + FURTHER)) for _ in range(2))
-    y = 0.9 * one - 0.8 * two
+    first, second = (rng.beta(2.0, 1.5, (DRAWS, 2 * HUMAN + FURTHER)) for _ in range(2))
+    y = 0.9 * first - 0.8 * second
     return *_easy(y, 0.6 * y + rng.normal(0, 0.1, y.shape)), 0.1 * MEAN
 
 
@@ -93,8 +93,8 @@ def main() -> None:
     """Prints the table of docs/holes.md."""
     print(f"| estimate | people's queries | {' | '.join(METHODS)} |")
     print("|---|---|" + "---:|" * len(METHODS))
-    for what, how, found in shares():
-        print(f"| {what} | {how} | {' | '.join(f'{share:.1%}' for share in found)} |")
+    for what, method, value in shares():
+        print(f"| {what} | {method} | {' | '.join(f'{share:.1%}' for share in value)} |")
 
 
 if __name__ == "__main__":

@@ -66,16 +66,16 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--only", help="one ranker")
     parser.add_argument("--here", help=argparse.SUPPRESS)  # measure that ranker in this process
-    asked = parser.parse_args()
-    if asked.here:
-        print(fit_bytes(asked.here, asked.documents, asked.features))
+    options = parser.parse_args()
+    if options.here:
+        print(fit_bytes(options.here, options.documents, options.features))
         return
-    size = asked.documents // 100 * 100 * asked.features * 8
-    print(f"{asked.documents:,} documents × {asked.features} features, {size / 1e6:.0f} MB in float64\n")
+    size = options.documents // 100 * 100 * options.features * 8
+    print(f"{options.documents:,} documents × {options.features} features, {size / 1e6:.0f} MB in float64\n")
     print("| ranker | beyond the data set | ratio to the features |\n|---|--:|--:|")
-    for name in [asked.only] if asked.only else names():
+    for name in [options.only] if options.only else names():
         command = [sys.executable, __file__, "--here", name]
-        command += ["--documents", str(asked.documents), "--features", str(asked.features)]
+        command += ["--documents", str(options.documents), "--features", str(options.features)]
         grown = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(f"| {name} | {grown / 1e6:.0f} MB | {grown / size:.2f}× |", flush=True)
 

@@ -69,9 +69,9 @@ def lightgbm_peer(objective: str, train: Dataset, valid: Dataset, leaves: int, r
     parameters = {"objective": objective, "metric": "ndcg", "eval_at": [10], "num_leaves": leaves, "seed": 1,
                   "learning_rate": rate, "verbosity": -1}  # fmt: skip
     table = lightgbm.Dataset(train.features, train.labels, group=np.diff(train.offsets), params=parameters)
-    held = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
+    valid_set = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
     stop = lightgbm.early_stopping(100, verbose=False)
-    booster = lightgbm.train(parameters, table, 1000, valid_sets=[held], callbacks=[stop])
+    booster = lightgbm.train(parameters, table, 1000, valid_sets=[valid_set], callbacks=[stop])
     return lambda features: np.asarray(booster.predict(features))
 
 
@@ -80,9 +80,9 @@ def xgboost_peer(objective: str, train: Dataset, valid: Dataset, leaves: int, ra
 
     parameters = {"objective": objective, "eval_metric": "ndcg@10", "max_leaves": leaves, "max_depth": 0, "seed": 1,
                   "grow_policy": "lossguide", "tree_method": "hist", "learning_rate": rate}  # fmt: skip
-    table, held = (xgboost.DMatrix(d.features, d.labels, group=np.diff(d.offsets)) for d in (train, valid))
+    table, valid_set = (xgboost.DMatrix(d.features, d.labels, group=np.diff(d.offsets)) for d in (train, valid))
     booster = xgboost.train(
-        parameters, table, 1000, evals=[(held, "held")], early_stopping_rounds=100, verbose_eval=False
+        parameters, table, 1000, evals=[(valid_set, "held")], early_stopping_rounds=100, verbose_eval=False
     )
     span = (0, booster.best_iteration + 1)
     return lambda features: np.asarray(booster.predict(xgboost.DMatrix(features), iteration_range=span), np.float64)
@@ -110,9 +110,9 @@ def run_peer(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
     scorers = [peer(objective, train, valid, *SETTINGS[0])]
     once = time.process_time() - start
     scorers += [peer(objective, train, valid, *setting) for setting in SETTINGS[1:]]
-    whole = time.process_time() - start
+    full = time.process_time() - start
     best = max(scorers, key=lambda scorer: judge.mean(scorer(valid.features)))
-    return judged(best(test.features), test, convention) | {"fit": once, "select": whole}
+    return judged(best(test.features), test, convention) | {"fit": once, "select": full}
 
 
 def judged(scores: NDArray[np.float64], test: Dataset, convention: str) -> dict[str, float]:
@@ -130,10 +130,10 @@ def run_fold(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
     cls().fit(train, eval_set=valid)
     once = time.process_time() - start
     start = time.process_time()
-    chosen = select(cls(), train, valid, measure="MAP", convention=convention)
-    whole = time.process_time() - start
-    row = judged(chosen.ranker.predict(test), test, convention)
-    return row | {"fit": once, "select": whole, "parameters": chosen.parameters, "valid": chosen.value}
+    selection = select(cls(), train, valid, measure="MAP", convention=convention)
+    full = time.process_time() - start
+    row = judged(selection.ranker.predict(test), test, convention)
+    return row | {"fit": once, "select": full, "parameters": selection.parameters, "valid": selection.value}
 
 
 def row_of(data: str, name: str, rows: list[dict[str, Any]]) -> list[str]:
@@ -158,7 +158,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     keep = Path(options.json) if options.json else None
-    known = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
+    records = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
     asked = [*(options.rankers.split(",") if options.rankers else names()), *(TRAINED if options.peers else ())]
     for text in options.data:
         data, _, folder = text.partition("=")
@@ -166,11 +166,11 @@ def main() -> None:
         for name in asked:
             for fold in range(1, options.folds + 1):
                 key = f"{data}/{name}/{fold}"
-                if key not in known:
-                    known[key] = run_fold(name, read_fold(Path(folder), fold), CONVENTIONS.get(data, "official"))
+                if key not in records:
+                    records[key] = run_fold(name, read_fold(Path(folder), fold), CONVENTIONS.get(data, "official"))
                     if keep is not None:
-                        keep.write_text(json.dumps(known, indent=1))
-            table.append(row_of(data, name, [known[f"{data}/{name}/{f}"] for f in range(1, options.folds + 1)]))
+                        keep.write_text(json.dumps(records, indent=1))
+            table.append(row_of(data, name, [records[f"{data}/{name}/{f}"] for f in range(1, options.folds + 1)]))
         headers = ["ranker", *MEASURES, "NDCG@10 official", "fit s", "select s", "grid", "peer", "its MAP",
                    "its NDCG@10", "time against it"]  # fmt: skip
         convention = CONVENTIONS.get(data, "official")

@@ -57,14 +57,14 @@ def main(folders: list[Path]) -> None:
                         wrapper = Relational.around(model).choose(fold.vali, relate(how, fold.vali, place, web))
                         chosen.append(wrapper.weight_)
                         values[how].append(judge.values(wrapper.predict(test, relate(how, test, place, web))))
-                joined = {how: np.concatenate(parts) for how, parts in values.items()}
-                counted = ~np.isnan(joined["plain"])
-                row = [f"{joined['plain'][counted].mean():.4f}"]
+                joined = {method: np.concatenate(parts) for method, parts in values.items()}
+                counts = ~np.isnan(joined["plain"])
+                row = [f"{joined['plain'][counts].mean():.4f}"]
                 for how in weights:
-                    row.append(f"{joined[how][counted].mean():.4f}")
-                    row.append(f"{p_value((joined[how] - joined['plain'])[counted]):.3f}")
-                shown = "; ".join(" ".join(f"{w:g}" for w in chosen) for chosen in weights.values())
-                print(f"| {name} | {learner} | " + " | ".join(row) + f" | {shown} |", flush=True)
+                    row.append(f"{joined[how][counts].mean():.4f}")
+                    row.append(f"{p_value((joined[how] - joined['plain'])[counts]):.3f}")
+                text = "; ".join(" ".join(f"{w:g}" for w in chosen) for chosen in weights.values())
+                print(f"| {name} | {learner} | " + " | ".join(row) + f" | {text} |", flush=True)
 
 
 if __name__ == "__main__":

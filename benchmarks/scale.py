@@ -86,15 +86,15 @@ def of_text(documents: int, queries: int, folder: Path) -> dict[str, float]:
     size = sum(file.stat().st_size for file in (folder / "index").rglob("*") if file.is_file())
     asked = [Query(str(i), text) for i, text in enumerate(queries_from(texts, queries))]
     analysed = [index.analyse(query.text) for query in asked]
-    searched, found = processor(lambda: index.search_many(analysed, BEST, field="text"))
-    chosen = [text.replace("@title", "@text") for text in SETS["ohsumed"].texts if text.endswith("@title")]
-    features = parse_features(", ".join(chosen))
+    searched, result = processor(lambda: index.search_many(analysed, BEST, field="text"))
+    selected = [text.replace("@title", "@text") for text in SETS["ohsumed"].texts if text.endswith("@title")]
+    features = parse_features(", ".join(selected))
 
     def extracted(source: Index) -> int:
         for first in range(0, len(asked), STRETCH):
-            some = zip(asked[first : first + STRETCH], found[first : first + STRETCH], strict=True)
+            some = zip(asked[first : first + STRETCH], result[first : first + STRETCH], strict=True)
             extract_many([candidates_of(source, query, rows) for query, (rows, _) in some], features)
-        return sum(len(rows) for rows, _ in found)
+        return sum(len(rows) for rows, _ in result)
 
     took, pairs = processor(lambda: extracted(index))
     return {
@@ -119,20 +119,22 @@ def of_data(queries: int, trees: int, folder: Path) -> dict[str, float]:
     all_trees, model = processor(lambda: LambdaMART(rounds=1 + trees, early_stopping_rounds=None).fit(read))
     scored, scores = processor(lambda: model.predict(read))
     write_scores(scores, folder / "scores.txt")
-    judged = min(processor(lambda: evaluate(read, scores, MEASURES))[0] for _ in range(3))
+    judge_seconds = min(processor(lambda: evaluate(read, scores, MEASURES))[0] for _ in range(3))
     write_letor(data.select(slice(0, 2)), folder / "few.txt")
     write_scores(scores[: data.offsets[2]], folder / "few.scores")
     write_partitions(folder / "few.txt", folder / "few", dtype="float32")
-    (_, whole), (streamed, peak) = (streaming(folder, "data.txt", "scores.txt", *how) for how in ((), ("--stream",)))
+    (_, full), (streamed, peak) = (
+        streaming(folder, "data.txt", "scores.txt", *method) for method in ((), ("--stream",))
+    )
     start, _ = streaming(folder, "few.txt", "few.scores", "--stream")
     held, bare = (training(folder, parts) for parts in ("parts", "few"))
-    print(f"{len(data):,} documents in {data.queries:,} queries; peak memory of eval {whole / 1e6:,.0f} MB, "
+    print(f"{len(data):,} documents in {data.queries:,} queries; peak memory of eval {full / 1e6:,.0f} MB, "
           f"of eval --stream {peak / 1e6:,.0f} MB\n")  # fmt: skip
     rows, values = len(data), data.features.size
     return {
         "partition": cut / values, "load": loaded / values, "parquet_bytes": bytes_of_a_value(folder),
         "bins": first / values, "tree": (all_trees - first) / values / trees, "memory_bytes": (held - bare) / values,
-        "score": scored / rows / (1 + trees), "evaluate": judged / rows, "stream": (streamed - start) / values,
+        "score": scored / rows / (1 + trees), "evaluate": judge_seconds / rows, "stream": (streamed - start) / values,
     }  # fmt: skip
 
 
@@ -213,8 +215,8 @@ class Step:
 
     def row(self) -> tuple[str, str, str]:
         """The step, its product and what comes out."""
-        one, all_of_it = (plain, giga) if self.bytes else (small, hours)
-        return self.name, f"{' × '.join(f'{n:,}' for n in self.counts)} × {one(self.cost)}", all_of_it(self.total)
+        first, all_of_it = (plain, giga) if self.bytes else (small, hours)
+        return self.name, f"{' × '.join(f'{n:,}' for n in self.counts)} × {first(self.cost)}", all_of_it(self.total)
 
 
 def arithmetic(size: Size, c: Costs) -> list[Step]:

@@ -145,7 +145,7 @@ def timed(what: Callable[[], object], clock: Callable[[], float]) -> float:
 def prepare(engines: list[Engine], model: MART, data: Dataset, folder: Path) -> None:
     """Get every engine ready, and hold its scores to ours."""
     table = documents(1000, data.features.shape[1], 3)
-    wanted = model.predict(table)
+    expected = model.predict(table)
     for engine in engines:
         (folder / engine.name.split()[0]).mkdir()
         start = time.process_time() + sum(os.times()[2:4])
@@ -157,9 +157,9 @@ def prepare(engines: list[Engine], model: MART, data: Dataset, folder: Path) -> 
             engine.why = f"does not run ({error})"
             continue
         engine.prepared = time.process_time() + sum(os.times()[2:4]) - start
-        difference = float(np.abs(np.asarray(engine.score(table)) - wanted).max())
+        difference = float(np.abs(np.asarray(engine.score(table)) - expected).max())
         limit = {True: 1e-12, False: 1e-2, None: np.inf}[engine.exact]
-        if not difference <= limit * float(np.abs(wanted).max()):
+        if not difference <= limit * float(np.abs(expected).max()):
             raise SystemExit(f"{engine.name} scores otherwise: up to {difference}")
 
 
@@ -200,7 +200,7 @@ def others(path: Path, table: F64, rounds: int) -> None:
             spent[threads].append(time.process_time() - before)
     os.environ["PIPPIN_THREADS"] = "1"
     print(f"\nloading {loading:.3f} s; a query of 100 documents {single * 1e3:.2f} ms from call to scores;")
-    by_clock, by_processor = (min(one["1"]) / min(one["2"]) for one in (wall, spent))
+    by_clock, by_processor = (min(item["1"]) / min(item["2"]) for item in (wall, spent))
     print(f"two threads {by_clock:.2f}× one by the clock, and {1 / by_processor:.2f}× its seconds of the processor")
 
 
@@ -212,16 +212,19 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=PEERS, default=list(PEERS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     os.environ["PIPPIN_THREADS"] = "1"
-    data = training(asked.features)
-    for leaves in asked.leaves:
-        model = MART(rounds=asked.trees, num_leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
-        print(f"\n{asked.trees:,} trees × {leaves} leaves, {asked.features} features, {asked.documents:,} documents\n")
+    data = training(options.features)
+    for leaves in options.leaves:
+        model = MART(rounds=options.trees, num_leaves=leaves, learning_rate=0.05, feature_fraction=0.2).fit(data)
+        print(
+            f"\n{options.trees:,} trees × {leaves} leaves, {options.features} features, "
+            f"{options.documents:,} documents\n"
+        )
         for engine in PEERS.values():
             engine.score, engine.seconds = None, []
-        measure(model, data, asked.documents, asked.rounds, asked.only)
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in asked.only]
+        measure(model, data, options.documents, options.rounds, options.only)
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in options.only]
     print(f"\npippin {pippin.__version__}, {', '.join(versions)}")
 
 

@@ -33,18 +33,18 @@ def write_trec(folder: Path, queries: int, documents: int, ids: str) -> tuple[Pa
     """Write a run and judgements, and give their paths (judgements first)."""
     generator = np.random.default_rng(7)
     qrels, run = folder / "bench.qrels", folder / "bench.run"
-    with run.open("w") as retrieved, qrels.open("w") as judged:
+    with run.open("w") as retrieved, qrels.open("w") as qrels_file:
         for q in range(queries):
             query = 1_000_000 + 37 * q
-            drawn = generator.choice(PASSAGES, documents + JUDGED, replace=False).tolist()
-            names = [IDS[ids](d) for d in drawn]
+            sample = generator.choice(PASSAGES, documents + JUDGED, replace=False).tolist()
+            names = [IDS[ids](d) for d in sample]
             rows = zip(names, _scores(generator, documents, shuffled=q % 20 == 0), strict=False)
             lines = (f"{query} Q0 {d} {rank} {score:.4f} bench\n" for rank, (d, score) in enumerate(rows, 1))
             retrieved.write("".join(lines))
-            found = (documents * generator.random(JUDGED // 2) ** 2).astype(int).tolist()
-            pool = [*dict.fromkeys(names[p] for p in found), *names[documents : documents + JUDGED // 2]]
+            result = (documents * generator.random(JUDGED // 2) ** 2).astype(int).tolist()
+            pool = [*dict.fromkeys(names[p] for p in result), *names[documents : documents + JUDGED // 2]]
             labels = generator.choice(4, len(pool), p=[0.6, 0.2, 0.15, 0.05]).tolist()
-            judged.write("".join(f"{query} 0 {d} {label}\n" for d, label in zip(pool, labels, strict=True)))
+            qrels_file.write("".join(f"{query} 0 {d} {label}\n" for d, label in zip(pool, labels, strict=True)))
     return qrels, run
 
 

@@ -14,8 +14,8 @@ MEASURES = {"ndcg_cut_10", "map", "recip_rank", "P_10"}
 
 
 def main() -> None:
-    with Path(sys.argv[1]).open() as judged, Path(sys.argv[2]).open() as retrieved:
-        qrels = pytrec_eval.parse_qrel(judged)
+    with Path(sys.argv[1]).open() as qrels_file, Path(sys.argv[2]).open() as retrieved:
+        qrels = pytrec_eval.parse_qrel(qrels_file)
         run = pytrec_eval.parse_run(retrieved)
     results = pytrec_eval.RelevanceEvaluator(qrels, MEASURES).evaluate(run)
     for measure in sorted(MEASURES):

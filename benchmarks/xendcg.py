@@ -44,9 +44,9 @@ def built_in(train: Dataset, valid: Dataset, test: Dataset, seed: int) -> NDArra
     parameters = {"objective": "rank_xendcg", "metric": "ndcg", "eval_at": [10], "num_leaves": 10, "learning_rate": 0.1,
                   "num_threads": 1, "verbosity": -1, "seed": seed}  # fmt: skip
     table = lightgbm.Dataset(train.features, train.labels, group=np.diff(train.offsets), params=parameters)
-    held = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
+    valid_set = table.create_valid(valid.features, valid.labels, group=np.diff(valid.offsets))
     stop = lightgbm.early_stopping(100, verbose=False)
-    model = lightgbm.train(parameters, table, 1000, valid_sets=[held], callbacks=[stop])
+    model = lightgbm.train(parameters, table, 1000, valid_sets=[valid_set], callbacks=[stop])
     return np.asarray(model.predict(test.features))
 
 

@@ -62,12 +62,12 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium, one for all tests of a process: Playwright holds the loop of its thread until the end."""
-    found = shutil.which("chromium")
-    if found is None:
+    result = shutil.which("chromium")
+    if result is None:
         pytest.skip("no chromium on this machine")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        running = playwright.chromium.launch(executable_path=result, args=FLAGS)
         yield running
         running.close()
 

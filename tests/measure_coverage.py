@@ -45,8 +45,8 @@ class Counted:
         self.branches_run += other.branches_run
 
     def row(self, name: str) -> str:
-        def share(part: int, whole: int) -> str:
-            return f"{100 * part / whole:.1f} %" if whole else "–"
+        def share(part: int, full: int) -> str:
+            return f"{100 * part / full:.1f} %" if full else "–"
 
         lines, branches = share(self.lines_run, self.lines), share(self.branches_run, self.branches)
         return f"| {name} | {self.lines:,} | {lines} | {self.branches:,} | {branches} |"
@@ -96,18 +96,18 @@ def run_tests(paths: Iterable[str]) -> int:
 
 def python_files() -> dict[str, tuple[Counted, list[int]]]:
     """Each Python file of the package with what was run of it, and the lines that were not."""
-    combined, told = DATA / "combined", DATA / "python.json"
+    combined, record = DATA / "combined", DATA / "python.json"
     files = [str(path) for path in DATA.glob(".coverage*")]
     settings = f"--rcfile={ROOT / 'pyproject.toml'}"
     sh(sys.executable, "-m", "coverage", "combine", settings, "--keep", "-q", f"--data-file={combined}", *files)
-    sh(sys.executable, "-m", "coverage", "json", settings, "-q", f"--data-file={combined}", "-o", told)
+    sh(sys.executable, "-m", "coverage", "json", settings, "-q", f"--data-file={combined}", "-o", record)
     results = {}
-    for name, file in json.loads(told.read_text())["files"].items():
+    for name, file in json.loads(record.read_text())["files"].items():
         total = file["summary"]
-        counted = Counted(
+        counts = Counted(
             total["num_statements"], total["covered_lines"], total["num_branches"], total["covered_branches"]
         )
-        results[str(Path(name).resolve().relative_to(SITE / "pippin"))] = (counted, file["missing_lines"])
+        results[str(Path(name).resolve().relative_to(SITE / "pippin"))] = (counts, file["missing_lines"])
     return results
 
 
@@ -125,8 +125,8 @@ def native_files() -> dict[str, tuple[Counted, list[int]]]:
             for line in file["lines"]:
                 lines[name][line["line_number"]] += line["count"]
                 # Branches to where an exception is thrown are the compiler's, not ours.
-                kept = [branch for branch in line["branches"] if not branch["throw"]]
-                for position, branch in enumerate(kept):
+                items = [branch for branch in line["branches"] if not branch["throw"]]
+                for position, branch in enumerate(items):
                     branches[name][line["line_number"], position] += branch["count"]
     return {
         name: (
@@ -157,9 +157,9 @@ def room_of(name: str) -> str:
 def table(files: Mapping[str, tuple[Counted, list[int]]]) -> list[str]:
     """A row per room and one for the whole of each language."""
     rooms: dict[str, Counted] = defaultdict(Counted)
-    for name, (counted, _) in files.items():
-        rooms[room_of(name)].add(counted)
-        rooms["**Python**" if name.endswith(".py") else "**C++**"].add(counted)
+    for name, (counts, _) in files.items():
+        rooms[room_of(name)].add(counts)
+        rooms["**Python**" if name.endswith(".py") else "**C++**"].add(counts)
     head = ["| room | lines | run | branches | taken |", "| --- | ---: | ---: | ---: | ---: |"]
     order = sorted(rooms, key=lambda room: (room.startswith("**"), room == "kernels in C++", room))
     return head + [rooms[room].row(room) for room in order if room != "kernels in C++"]

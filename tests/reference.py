@@ -82,9 +82,9 @@ def tied(scores: NDArray[np.float64], offsets: Sequence[int], rows: Sequence[int
 def duplicate(ids: Sequence[str], offsets: Sequence[int]) -> tuple[int, int]:
     """The first row that names a document of its query again, with the row that named it first."""
     for first, last in itertools.pairwise(offsets):
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for row in range(first, last):
-            if ids[row] in seen:
-                return seen[ids[row]], row
-            seen[ids[row]] = row
+            if ids[row] in counts:
+                return counts[ids[row]], row
+            counts[ids[row]] = row
     return -1, -1

@@ -107,13 +107,13 @@ def cases(
 
 def collection(drawn: Sequence[Plottable]) -> tuple[Qrels, Run]:
     """Queries q0, q1, … as judgements and a run."""
-    judged: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q, query in enumerate(drawn):
-        judged[f"q{q}"] = {f"q{q}d{i}": label for i, label in enumerate(query.labels) if label is not None}
-        judged[f"q{q}"] |= {f"q{q}x{i}": label for i, label in enumerate(query.missed)}
+        qrels[f"q{q}"] = {f"q{q}d{i}": label for i, label in enumerate(query.labels) if label is not None}
+        qrels[f"q{q}"] |= {f"q{q}x{i}": label for i, label in enumerate(query.missed)}
         run[f"q{q}"] = {f"q{q}d{i}": score for i, score in enumerate(query.scores)}
-    return Qrels.from_dict(judged), Run.from_dict(run)
+    return Qrels.from_dict(qrels), Run.from_dict(run)
 
 
 def as_tool(convention: Convention) -> Tool:
@@ -156,22 +156,22 @@ ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS fo
 def per_query(drawn: Sequence[Plottable], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:
     """What Pippin says of these queries, by measure; NaN where a query is left out."""
     judgements, run = collection(drawn)
-    found = evaluate_tool(judgements, run, asked, as_tool(convention), {}, "drawn").per_query
-    return {text: [found[text].get(f"q{q}", math.nan) for q in range(len(drawn))] for text in asked}
+    evaluation = evaluate_tool(judgements, run, asked, as_tool(convention), {}, "drawn").per_query
+    return {text: [evaluation[text].get(f"q{q}", math.nan) for q in range(len(drawn))] for text in asked}
 
 
 def unlike_their_twins(
     drawn: Sequence[Plottable], convention: Convention, asked: Sequence[Asked] = ASKED
 ) -> dict[str, tuple[str, float, float]]:
     """Kinds whose value differs from their definition's, with an example: what was asked, ours, the twin's."""
-    found = per_query(drawn, convention, [text for text, *_ in asked])
+    results = per_query(drawn, convention, [text for text, *_ in asked])
     top = max((label for query in drawn for label in query.judged), default=0)
     unlike = {}
     # Sums in another order differ in the last bit, which decides where a value stands half-way between two digits.
     step = {"half-up-2": 0.01, "float32": 1e-7}.get(str(convention.value_rounding), 1e-12)
     step = 10.0**-convention.value_rounding if isinstance(convention.value_rounding, int) else step
     for text, kind, cutoff, own in asked:
-        for query, ours in zip(drawn, found[text], strict=True):
+        for query, ours in zip(drawn, results[text], strict=True):
             theirs = value(kind, query.ranked, query.judged, convention, cutoff, max(top, 0), **own)
             if not near(ours, theirs, max(1e-12, 1.000001 * step)):
                 unlike[kind] = (text, ours, theirs)

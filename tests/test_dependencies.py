@@ -144,9 +144,9 @@ def test_a_drawing_without_its_extra_says_what_to_type(tmp_path: Path, monkeypat
 
 def test_a_pandas_frame_without_its_extra_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    found = pippin.evaluate([1, 0], [0.2, 0.1], qid=[1, 1])
+    evaluation = pippin.evaluate([1, 0], [0.2, 0.1], qid=[1, 1])
     with pytest.raises(MissingDependency, match=r"pip install 'pippin\[pandas\]'"):
-        found.to_pandas()
+        evaluation.to_pandas()
 
 
 def test_a_collection_without_its_extra_says_what_to_type(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_the_extras_named_in_sentences_are_those_of_the_package() -> None:
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
-    named = set(re.findall(r"pippin\[(\w+)\]", source)) | {extra for _, extra in PACKAGES.values()}
-    assert named <= set(extras)
+    names = set(re.findall(r"pippin\[(\w+)\]", source)) | {extra for _, extra in PACKAGES.values()}
+    assert names <= set(extras)
     for package, extra in PACKAGES.values():
         assert any(re.split("[<>=]", needed)[0] == package for needed in extras[extra]), package
     assert f"pippin[{','.join(k for k in extras if k not in ('all', 'docs', 'test'))}]" in extras["all"]

@@ -24,9 +24,9 @@ def test_all_is_kept_and_is_small(golden_folder: Path) -> None:
     assert sorted(path.name for path in (golden_folder / "outputs").iterdir()) == tools
     assert sum(path.stat().st_size for path in HERE.glob("*.tar.xz")) < 2_000_000
     for tool in tools:
-        kept = {path.name for path in (golden_folder / "outputs" / tool).iterdir()}
+        folder = {path.name for path in (golden_folder / "outputs" / tool).iterdir()}
         recorded = {f"{row['case']}.{row['what']}" for row in record.commands(golden_folder, tool)}
-        there = {name for name in recorded if f"{name}.txt" in kept or f"{name}.json" in kept}
+        there = {name for name in recorded if f"{name}.txt" in folder or f"{name}.json" in folder}
         # Where a tool refused, there may be no output; ircor has one table of all its pairs, and no command here.
         assert len(there) >= 0.9 * len(recorded)
 

@@ -20,8 +20,8 @@ def test_the_examples_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.Monk
     # A page has no need of doctest's own mark for an empty line within what is printed.
     text = "\n\n".join(re.sub(r"\n\n(?!>>>)", "\n<BLANKLINE>\n", block) for block in blocks)
     examples = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
-    said: list[str] = []
+    messages: list[str] = []
     with sklearn.config_context():
         runner = doctest.DocTestRunner()
-        runner.run(examples, out=said.append)
-    assert not runner.failures, "".join(said)
+        runner.run(examples, out=messages.append)
+    assert not runner.failures, "".join(messages)

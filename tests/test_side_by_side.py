@@ -57,10 +57,10 @@ def test_other_numbers_are_not_timed(contest: ModuleType, tmp_path: Path) -> Non
 
 def test_a_line_is_kept_beside_what_others_have_measured(contest: ModuleType, tmp_path: Path) -> None:
     records = importlib.import_module("records")
-    kept = tmp_path / "measured.json"
-    records.keep(kept, "a", {"date": "yesterday"})
-    records.keep(kept, "b", {"date": "today"})
-    assert records.keep(kept, "a", {"date": "today"}) == {"a": {"date": "today"}, "b": {"date": "today"}}
+    stored = tmp_path / "measured.json"
+    records.keep(stored, "a", {"date": "yesterday"})
+    records.keep(stored, "b", {"date": "today"})
+    assert records.keep(stored, "a", {"date": "today"}) == {"a": {"date": "today"}, "b": {"date": "today"}}
 
 
 def test_every_section_has_its_markers_in_the_page(contest: ModuleType) -> None:

@@ -47,8 +47,8 @@ def _ask(cwd: Path, environment: Mapping[str, str], **what: Any) -> Done:
     server = _server()
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place, name) for name in ("out", "err")]
-        asked = {"cwd": str(cwd), "environment": dict(environment), "files": list(map(str, files)), **what}
-        print(json.dumps(asked), file=server.stdin, flush=True)
+        request = {"cwd": str(cwd), "environment": dict(environment), "files": list(map(str, files)), **what}
+        print(json.dumps(request), file=server.stdin, flush=True)
         status = int(_line(server))
         return subprocess.CompletedProcess([str(what)], status, *(file.read_text() for file in files))
 

@@ -27,10 +27,10 @@ GROWTH = 0.05
 
 def compiler() -> str:
     """The compiler and its version, without the distribution's."""
-    said = subprocess.run([os.environ.get("CXX", "c++"), "-dumpfullversion", "-dumpversion"], capture_output=True,
+    output = subprocess.run([os.environ.get("CXX", "c++"), "-dumpfullversion", "-dumpversion"], capture_output=True,
                           text=True, check=True).stdout.strip()  # fmt: skip
     machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
-    return f"g++ {said.rpartition('.')[0] or said}, {machine}"
+    return f"g++ {output.rpartition('.')[0] or output}, {machine}"
 
 
 def build() -> Path:
@@ -45,10 +45,10 @@ def count(program: Path, kernel: str) -> int:
     """Instructions of one kernel."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured_work*"]
     done = subprocess.run([*command, program, kernel], capture_output=True, text=True, check=True)
-    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
-    if found is None or not int(found[1]):
+    hits = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if hits is None or not int(hits[1]):
         raise SystemExit(f"callgrind counted nothing for {kernel}")
-    return int(found[1])
+    return int(hits[1])
 
 
 def grown(counts: Mapping[str, int], accepted: Mapping[str, int]) -> list[str]:
@@ -57,34 +57,34 @@ def grown(counts: Mapping[str, int], accepted: Mapping[str, int]) -> list[str]:
     >>> grown({"a": 104, "b": 106, "c": 1}, {"a": 100, "b": 100})
     ['b: 106 instructions, accepted are 100 (+6.0 %)', 'c: 1 instructions, none are accepted']
     """
-    told = []
+    lines = []
     for kernel, instructions in counts.items():
         if kernel not in accepted:
-            told.append(f"{kernel}: {instructions:,} instructions, none are accepted")
+            lines.append(f"{kernel}: {instructions:,} instructions, none are accepted")
         elif instructions > accepted[kernel] * (1 + GROWTH):
             more = 100 * (instructions / accepted[kernel] - 1)
-            told.append(f"{kernel}: {instructions:,} instructions, accepted are {accepted[kernel]:,} (+{more:.1f} %)")
-    return told
+            lines.append(f"{kernel}: {instructions:,} instructions, accepted are {accepted[kernel]:,} (+{more:.1f} %)")
+    return lines
 
 
 def main() -> int:
     if shutil.which("valgrind") is None:
         print("instructions: not counted, because valgrind is not installed (Debian: apt-get install valgrind)")
         return 0
-    known: dict[str, dict[str, int]] = json.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
+    records: dict[str, dict[str, int]] = json.loads(ACCEPTED.read_text()) if ACCEPTED.exists() else {}
     program, by = build(), compiler()
     kernels = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     counts = {kernel: count(program, kernel) for kernel in kernels}
     for kernel, instructions in counts.items():
-        before = known.get(by, {}).get(kernel)
+        before = records.get(by, {}).get(kernel)
         print(f"{kernel:32}{instructions:12,}" + (f"{100 * (instructions / before - 1):+8.1f} %" if before else ""))
     if "--accept" in sys.argv[1:]:
-        ACCEPTED.write_text(json.dumps({**known, by: counts}, indent=1, sort_keys=True) + "\n")
+        ACCEPTED.write_text(json.dumps({**records, by: counts}, indent=1, sort_keys=True) + "\n")
         return 0
-    if by not in known:
+    if by not in records:
         print(f"instructions: not compared, because none are accepted for {by} (--accept accepts them)")
         return 0
-    told = grown(counts, known[by])
+    told = grown(counts, records[by])
     print(*told, sep="\n")
     return 1 if told else 0
 

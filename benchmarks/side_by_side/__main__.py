@@ -44,13 +44,13 @@ def stamp() -> dict[str, Any]:
 def versions(python: Path) -> dict[str, str]:
     """What is installed beside the peers' interpreter."""
     code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
-    found = json.loads(subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout)
-    wanted = [
+    result = json.loads(subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout)
+    expected = [
         line.partition("==")[0].strip() for line in (ROOT / "benchmarks/requirements.txt").read_text().splitlines()
     ]
-    known = {name.lower().replace("_", "-"): version for name, version in found.items()}
+    known = {name.lower().replace("_", "-"): version for name, version in result.items()}
     return {
-        name: known.get(name.lower().replace("_", "-"), "not installed") for name in wanted if name and name[0] != "#"
+        name: known.get(name.lower().replace("_", "-"), "not installed") for name in expected if name and name[0] != "#"
     }
 
 
@@ -65,8 +65,8 @@ def document(records: dict[str, Any]) -> None:
         steps = records["growth"]["steps"]
         page = put(page, "growth", f"The exponent that fits from {100_000:,} rows on is {exponent(steps):.2f}.\n")
         FIGURE.write_text(draw(steps))
-    told = ", ".join(f"{name} {version}" for name, version in records.get("versions", {}).items())
-    PAGE.write_text(put(page, "versions", f"{told}.\n"))
+    record = ", ".join(f"{name} {version}" for name, version in records.get("versions", {}).items())
+    PAGE.write_text(put(page, "versions", f"{record}.\n"))
 
 
 def options() -> argparse.Namespace:
@@ -93,11 +93,11 @@ def measure(line: Line, folder: Path, pythons: Interpreters, asked: argparse.Nam
     """The record of a line, or None where it cannot be measured here, which is told."""
     size = line.quick if asked.quick else line.size
     try:
-        found = list(run(line, folder, size, pythons, asked.turns, asked.without))
+        results = list(run(line, folder, size, pythons, asked.turns, asked.without))
     except Absent as reason:
         print(f"\n{line.title}\n  {line.contestants[0].name}: {reason}", flush=True)
         return None
-    return {**stamp(), "title": line.title, "size": size, "contestants": found}
+    return {**stamp(), "title": line.title, "size": size, "contestants": results}
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def main() -> None:
     beside = ROOT / ".venv-peers/bin/python"
     theirs = asked.peers or (beside if beside.exists() else main_interpreter())
     pythons = Interpreters(main_interpreter(), theirs)
-    chosen = [line for line in LINES if (line.key in asked.only if asked.only else asked.long or not line.long)]
+    selected = [line for line in LINES if (line.key in asked.only if asked.only else asked.long or not line.long)]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         kept = folder / "quick.json" if asked.quick else asked.json
@@ -118,7 +118,7 @@ def main() -> None:
         if asked.limits:
             records = keep(kept, "limits", {**stamp(), "rates": limits(folder)})
             print(physical(records["limits"]["rates"]))
-        for line in [] if asked.none else chosen:
+        for line in [] if asked.none else selected:
             record = measure(line, folder, pythons, asked)
             if record is not None:
                 records = keep(kept, line.key, record)

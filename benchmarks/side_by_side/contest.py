@@ -115,10 +115,10 @@ class Interpreters:
 
     def words(self, command: Sequence[str], folder: Path) -> list[str]:
         """A command with its places filled in."""
-        known = {"folder": str(folder), "pippin": str(self.ours.with_name("pippin")), "python": str(self.ours),
+        variables = {"folder": str(folder), "pippin": str(self.ours.with_name("pippin")), "python": str(self.ours),
                  "peers": str(self.theirs), "here": str(HERE), "root": str(ROOT), "data": str(data_sets()),
                  **os.environ}  # fmt: skip
-        return [word.format_map(known) for word in command]
+        return [word.format_map(variables) for word in command]
 
 
 def require(needs: Sequence[str], python: Path) -> None:
@@ -220,10 +220,10 @@ class Worker:
 
     def _told(self) -> dict[str, Any]:
         line = self.process.stdout.readline() if self.process.stdout else ""
-        told: dict[str, Any] = json.loads(line) if line else {"error": "the process ended"}
-        if "error" in told:
-            raise Absent(told["error"])
-        return told
+        record: dict[str, Any] = json.loads(line) if line else {"error": "the process ended"}
+        if "error" in record:
+            raise Absent(record["error"])
+        return record
 
     def turn(self) -> Spent:
         """Do the work once."""
@@ -300,9 +300,9 @@ def run(
             yield {"name": who.name, "absent": absent[who.name]}
         else:
             done = here[who.name]
-            shown = {"shown": done.value[0]} if line.shows and done.value else {}
+            figures = {"shown": done.value[0]} if line.shows and done.value else {}
             spent = asdict(Spent.best(done.taken))
-            yield {"name": who.name, **spent, "ready": done.ready, "turns": len(done.taken), **shown}
+            yield {"name": who.name, **spent, "ready": done.ready, "turns": len(done.taken), **figures}
 
 
 def main_interpreter() -> Path:

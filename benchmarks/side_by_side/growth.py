@@ -45,9 +45,9 @@ def exponent(steps: Sequence[dict[str, float]]) -> float:
     >>> round(exponent([{"rows": 10**p, "processor": 3e-8 * 10.0**p} for p in (5, 6, 7)]), 6)
     1.0
     """
-    kept = [step for step in steps if step["rows"] >= FITTED_FROM] or list(steps)
-    x, y = (np.log([step[name] for step in kept]) for name in ("rows", "processor"))
-    return float(np.polyfit(x, y, 1)[0]) if len(kept) > 1 else float("nan")
+    items = [step for step in steps if step["rows"] >= FITTED_FROM] or list(steps)
+    x, y = (np.log([step[name] for step in items]) for name in ("rows", "processor"))
+    return float(np.polyfit(x, y, 1)[0]) if len(items) > 1 else float("nan")
 
 
 def draw(steps: Sequence[dict[str, float]]) -> str:

@@ -125,9 +125,9 @@ def texts(folder: Path, size: int) -> None:
     """`size` synthetic texts of 60 words, and 200 queries of four words of which none is in most texts."""
     from index import queries_from, synthetic
 
-    made = list(synthetic(size))
-    (folder / "texts.txt").write_text("\n".join(made))
-    (folder / "queries.txt").write_text("\n".join(queries_from(made, 200, 0.1)))
+    items = list(synthetic(size))
+    (folder / "texts.txt").write_text("\n".join(items))
+    (folder / "queries.txt").write_text("\n".join(queries_from(items, 200, 0.1)))
 
 
 def _forest(folder: Path, size: int, leaves: int) -> None:
@@ -197,10 +197,10 @@ def results(folder: Path, size: int) -> None:
     from pippin.data.letor import write_letor
     from pippin.rankers import names
 
-    whole = synthetic(5 * size * 120, 10)
+    full = synthetic(5 * size * 120, 10)
     sets = []
     for n in range(5):
-        write_letor(whole.select(np.arange(n * size, (n + 1) * size)), folder / f"set{n}.txt")
+        write_letor(full.select(np.arange(n * size, (n + 1) * size)), folder / f"set{n}.txt")
         sets.append(folder / f"set{n}.txt")
     rankers = ",".join(name for name in names() if name != "auto")
     shutil.rmtree(folder / "results", ignore_errors=True)

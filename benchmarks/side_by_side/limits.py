@@ -15,12 +15,12 @@ BLOCK = 1 << 20
 
 
 def _best(work: Callable[[], object]) -> float:
-    taken = []
+    selected = []
     for _ in range(TURNS):
         start = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+        selected.append(time.perf_counter() - start)
+    return min(selected)
 
 
 def _read(path: Path) -> None:
@@ -52,9 +52,9 @@ def machine() -> dict[str, str | int]:
     model = platform.processor() or platform.machine()
     told = Path("/proc/cpuinfo")
     if told.exists():
-        named = [
+        names = [
             line.split(":", 1)[1].strip() for line in told.read_text().splitlines() if line.startswith("model name")
         ]
-        model = named[0] if named else model
+        model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {"processor": model, "cores": cores, "system": platform.system(), "python": platform.python_version()}

@@ -136,11 +136,11 @@ ALIKE = {"learning_rate": 0.1, "min_data_in_leaf": 20, "n_bags": 1, "bagging_fra
 def lambdamart(folder: Path, trees: int = 30, leaves: int = 63) -> Work:
     from pippin.rankers.lambdamart import LambdaMART
 
-    data, held = _part(folder, 0), _part(folder, 1)
+    data, valid_set = _part(folder, 0), _part(folder, 1)
 
     def work() -> Work:
         model = LambdaMART(rounds=trees, num_leaves=leaves, **ALIKE).fit(data)
-        return lambda: mean_ndcg(model.predict(held.features), held.labels, held.offsets)
+        return lambda: mean_ndcg(model.predict(valid_set.features), valid_set.labels, valid_set.offsets)
 
     return work
 
@@ -160,8 +160,8 @@ def grid(folder: Path) -> Work:
     ranker = LambdaMART(rounds=GRID_TREES, early_stopping_rounds=GRID_TREES, **ALIKE)
 
     def work() -> float:
-        chosen = [select(ranker, train, valid, grid=GRID, measure="NDCG@10") for train, valid in folds]
-        return float(np.mean([max(each.value for each in one.candidates) for one in chosen]))
+        selected = [select(ranker, train, valid, grid=GRID, measure="NDCG@10") for train, valid in folds]
+        return float(np.mean([max(each.value for each in item.candidates) for item in selected]))
 
     return work
 

@@ -100,4 +100,4 @@ def put(page: str, name: str, text: str) -> str:
     marked = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not marked.search(page):
         raise SystemExit(f"the page has no markers for {name}")
-    return marked.sub(lambda found: found[1] + text + found[2], page)
+    return marked.sub(lambda result: result[1] + text + result[2], page)

@@ -24,9 +24,9 @@ def dicts_pytrec_eval(folder: Path) -> Work:
     qrels, run = (json.loads((folder / f"{name}.json").read_text()) for name in ("qrels", "run"))
 
     def work() -> dict[str, float]:
-        found = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_10", "map", "recip_rank", "P_10"}).evaluate(run)
+        evaluation = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_10", "map", "recip_rank", "P_10"}).evaluate(run)
         names = {"NDCG@10": "ndcg_cut_10", "MAP": "map", "RR": "recip_rank", "P@10": "P_10"}
-        return {name: sum(q[theirs] for q in found.values()) / len(found) for name, theirs in names.items()}
+        return {name: sum(q[theirs] for q in evaluation.values()) / len(evaluation) for name, theirs in names.items()}
 
     return work
 
@@ -39,8 +39,8 @@ def dicts_ir_measures(folder: Path) -> Work:
     names = {"NDCG@10": nDCG @ 10, "MAP": AP, "RR": RR, "P@10": P @ 10}
 
     def work() -> dict[str, float]:
-        found = ir_measures.calc_aggregate(list(names.values()), qrels, run)
-        return {name: found[measure] for name, measure in names.items()}
+        result = ir_measures.calc_aggregate(list(names.values()), qrels, run)
+        return {name: result[measure] for name, measure in names.items()}
 
     return work
 
@@ -52,8 +52,8 @@ def dicts_ranx(folder: Path) -> Work:
     names = {"NDCG@10": "ndcg@10", "MAP": "map", "RR": "mrr", "P@10": "precision@10"}
 
     def work() -> dict[str, float]:
-        found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names.values()))
-        return {name: float(found[theirs]) for name, theirs in names.items()}
+        evaluation = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names.values()))
+        return {name: float(evaluation[theirs]) for name, theirs in names.items()}
 
     return work
 
@@ -75,8 +75,8 @@ def letor_xgboost(folder: Path) -> Work:
 
 def arrays_numpy(folder: Path) -> Work:
     """The four measures by their definitions, without a loop over queries."""
-    known = np.load(folder / "columns.npz")
-    labels, scores, qid = known["labels"], known["scores"], known["qid"]
+    arrays = np.load(folder / "columns.npz")
+    labels, scores, qid = arrays["labels"], arrays["scores"], arrays["qid"]
 
     def work() -> dict[str, float]:
         starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
@@ -85,16 +85,16 @@ def arrays_numpy(folder: Path) -> Work:
         top = rank <= 10
         discount = np.where(top, 1 / np.log2(1 + rank), 0)
         ranked, ideal = labels[np.lexsort((-scores, qid))], labels[np.lexsort((-labels, qid))]
-        dcg, best = (np.add.reduceat((np.exp2(one) - 1) * discount, starts) for one in (ranked, ideal))
+        dcg, best = (np.add.reduceat((np.exp2(item) - 1) * discount, starts) for item in (ranked, ideal))
         relevant = ranked >= 1
         count = np.cumsum(relevant)
         hits: NDArray[np.int64] = count - np.repeat(count[starts] - relevant[starts], sizes)
-        found = np.add.reduceat(relevant, starts, dtype=np.int64)
+        result = np.add.reduceat(relevant, starts, dtype=np.int64)
         precisions = np.add.reduceat(np.where(relevant, hits / rank, 0), starts)
         first = np.minimum.reduceat(np.where(relevant, rank, np.inf), starts)
         values = {
             "NDCG@10": np.divide(dcg, best, out=np.zeros(len(starts)), where=best > 0),
-            "MAP": precisions / np.maximum(found, 1), "RR": 1 / first,
+            "MAP": precisions / np.maximum(result, 1), "RR": 1 / first,
             "P@10": np.add.reduceat(relevant & top, starts, dtype=np.int64) / 10,
         }  # fmt: skip
         return {name: float(each.mean()) for name, each in values.items()}
@@ -105,26 +105,26 @@ def arrays_numpy(folder: Path) -> Work:
 def tau_scipy(folder: Path) -> Work:
     from scipy.stats import kendalltau
 
-    known = np.load(folder / "rankings.npz")
-    return lambda: float(kendalltau(known["x"], known["y"]).statistic)
+    arrays = np.load(folder / "rankings.npz")
+    return lambda: float(kendalltau(arrays["x"], arrays["y"]).statistic)
 
 
 def pagerank_sknetwork(folder: Path) -> Work:
     from scipy.sparse import csr_matrix
     from sknetwork.ranking import PageRank
 
-    known = np.load(folder / "graph.npz")
-    pages = int(known["pages"])
-    matrix = csr_matrix((np.ones(len(known["sources"])), (known["sources"], known["targets"])), (pages, pages))
+    arrays = np.load(folder / "graph.npz")
+    pages = int(arrays["pages"])
+    matrix = csr_matrix((np.ones(len(arrays["sources"])), (arrays["sources"], arrays["targets"])), (pages, pages))
     return lambda: PageRank(solver="piteration", n_iter=100, tol=1e-10).fit_predict(matrix)
 
 
 def pagerank_igraph(folder: Path) -> Work:
     import igraph
 
-    known = np.load(folder / "graph.npz")
-    edges = np.column_stack((known["sources"], known["targets"]))
-    graph = igraph.Graph(n=int(known["pages"]), edges=edges, directed=True)
+    arrays = np.load(folder / "graph.npz")
+    edges = np.column_stack((arrays["sources"], arrays["targets"]))
+    graph = igraph.Graph(n=int(arrays["pages"]), edges=edges, directed=True)
     return lambda: np.array(graph.pagerank(damping=0.85))
 
 
@@ -278,8 +278,8 @@ LIGHTGBM = {"objective": "lambdarank", "learning_rate": 0.1, "verbosity": -1, "n
 
 
 def _part(folder: Path, n: int) -> Part:
-    known = np.load(folder / f"part{n}.npz")
-    return known["features"], known["labels"], known["offsets"]
+    arrays = np.load(folder / f"part{n}.npz")
+    return arrays["features"], arrays["labels"], arrays["offsets"]
 
 
 def _judged(predict: Callable[[NDArray[np.float64]], Any], held: Part) -> Work:
@@ -290,12 +290,12 @@ def _judged(predict: Callable[[NDArray[np.float64]], Any], held: Part) -> Work:
 def lambdamart_lightgbm(folder: Path, trees: int = 30, leaves: int = 63, **more: Any) -> Work:
     import lightgbm
 
-    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    (features, labels, offsets), valid_set = _part(folder, 0), _part(folder, 1)
     parameters = {**LIGHTGBM, "metric": "None", "num_leaves": leaves, "min_data_in_leaf": 20, **more}
 
     def work() -> Work:
         table = lightgbm.Dataset(features, labels, group=np.diff(offsets), params=parameters)
-        return _judged(lightgbm.train(parameters, table, trees).predict, held)
+        return _judged(lightgbm.train(parameters, table, trees).predict, valid_set)
 
     return work
 
@@ -315,13 +315,13 @@ def lambdamart_lightgbm_large_quantised(folder: Path) -> Work:
 def lambdamart_xgboost(folder: Path) -> Work:
     import xgboost
 
-    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    (features, labels, offsets), valid_set = _part(folder, 0), _part(folder, 1)
     parameters = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 63,
                   "max_depth": 0, "eta": 0.1, "nthread": CORES}  # fmt: skip
 
     def work() -> Work:
         table = xgboost.QuantileDMatrix(features, labels, group=np.diff(offsets))
-        return _judged(xgboost.train(parameters, table, 30).inplace_predict, held)
+        return _judged(xgboost.train(parameters, table, 30).inplace_predict, valid_set)
 
     return work
 
@@ -329,7 +329,7 @@ def lambdamart_xgboost(folder: Path) -> Work:
 def lambdamart_catboost(folder: Path) -> Work:
     import catboost
 
-    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    (features, labels, offsets), valid_set = _part(folder, 0), _part(folder, 1)
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     parameters = {"loss_function": "LambdaMart:metric=NDCG", "iterations": 30, "learning_rate": 0.1, "max_leaves": 63,
                   "grow_policy": "Lossguide", "depth": 16, "min_data_in_leaf": 20, "thread_count": CORES,
@@ -337,7 +337,7 @@ def lambdamart_catboost(folder: Path) -> Work:
 
     def work() -> Work:
         table = catboost.Pool(features, labels, group_id=query)
-        return _judged(catboost.CatBoost(parameters).fit(table).predict, held)
+        return _judged(catboost.CatBoost(parameters).fit(table).predict, valid_set)
 
     return work
 
@@ -351,7 +351,7 @@ def lambdamart_ydf(folder: Path) -> Work:
     import ydf
 
     ydf.verbose(0)
-    (features, labels, offsets), held = _part(folder, 0), _part(folder, 1)
+    (features, labels, offsets), valid_set = _part(folder, 0), _part(folder, 1)
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)).astype(np.bytes_)
 
     def work() -> Work:
@@ -361,7 +361,7 @@ def lambdamart_ydf(folder: Path) -> Work:
             validation_ratio=0.0, early_stopping="NONE", num_threads=CORES, discretize_numerical_columns=True,
         )  # fmt: skip
         model = learner.train({**_columns(features), "label": labels.astype(np.float32), "query": query})
-        return _judged(lambda table: model.predict({**_columns(table), "query": np.full(len(table), b"0")}), held)
+        return _judged(lambda table: model.predict({**_columns(table), "query": np.full(len(table), b"0")}), valid_set)
 
     return work
 
@@ -373,9 +373,9 @@ def grid_lightgbm(folder: Path) -> Work:
     parts = [_part(folder, n) for n in range(5)]
 
     def fold(n: int) -> float:
-        chosen = [parts[(n + i) % 5] for i in range(3)]
-        features, labels = (np.concatenate([part[i] for part in chosen]) for i in (0, 1))
-        group = np.concatenate([np.diff(part[2]) for part in chosen])
+        selected = [parts[(n + i) % 5] for i in range(3)]
+        features, labels = (np.concatenate([part[i] for part in selected]) for i in (0, 1))
+        group = np.concatenate([np.diff(part[2]) for part in selected])
         held = parts[(n + 3) % 5]
         values = []
         for leaves, least in product(*GRID.values()):

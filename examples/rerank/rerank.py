@@ -17,10 +17,10 @@ def rerank(model: pippin.Ranker, lines: Iterable[str]) -> Iterator[str]:
     """The lines of each query from the highest score on; documents of one score stay as they were."""
     hits = (line.rstrip("\n").split("\t") for line in lines)
     for query, group in groupby(hits, key=lambda hit: hit[0]):
-        found = list(group)
-        table = [[float("nan") if value == "-" else float(value) for value in hit[2:]] for hit in found]
+        results = list(group)
+        table = [[float("nan") if value == "-" else float(value) for value in hit[2:]] for hit in results]
         scores = model.predict(table).tolist()
-        for score, hit in sorted(zip(scores, found, strict=True), key=lambda pair: -pair[0]):
+        for score, hit in sorted(zip(scores, results, strict=True), key=lambda pair: -pair[0]):
             yield f"{query}\t{hit[1]}\t{score!r}"
 
 

@@ -130,10 +130,10 @@ def tried(name: str, how: str, root: Path) -> dict[str, Any]:
             ended = status == -signal.SIGKILL
         else:  # a sentence, or all was there already and nothing was lost
             ended = status == 0 and (said[:9] == "sentence:" or said[0] == expected)
-        seen, again = child(partial(look, folder)), child(partial(work, folder))
-        readable = seen[0] == 0 and (seen[1] is None or seen[1].startswith("sentence: "))
+        observed, again = child(partial(look, folder)), child(partial(work, folder))
+        readable = observed[0] == 0 and (observed[1] is None or observed[1].startswith("sentence: "))
         if not (ended and readable and again == (0, expected)):
-            wrong.append([at, status, said, seen, again])
+            wrong.append([at, status, said, observed, again])
         shutil.rmtree(folder, ignore_errors=True)
     return {"moments": sum(calls) if how == "torn" else len(moments), "wrong": wrong}
 
@@ -143,7 +143,7 @@ def main() -> None:
     root.mkdir()
     planned()
     write_folds(make_folds(whole(15), 3), root / "text")
-    outcomes = {how: tried(name, how, root) for how in HOWS}
+    outcomes = {method: tried(name, method, root) for method in HOWS}
     _, finished = child(armed(WORKS[name][0], root / "quiet-kill", 0, HOWS["read-only"]))
     json.dump({"outcomes": outcomes, "finished": finished}, sys.stdout)
 

@@ -57,8 +57,8 @@ class HandGrid:
 
     def means(self) -> Table:
         rows = []
-        for cell, found in self.held.items():
-            for (tool, measure), values in found.items():
+        for cell, value in self.held.items():
+            for (tool, measure), values in value.items():
                 defined = [v for v in values.values() if v is not None]
                 rows.append((*cell, tool, measure, sum(defined) / len(defined) if defined else math.nan))
         return make_table(rows, **KINDS, tool=str, measure=str, mean=float)
@@ -66,8 +66,8 @@ class HandGrid:
     def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Table:
         rows = [
             (*cell, tool, measure, query, value)
-            for cell, found in self.held.items()
-            for (tool, measure), values in found.items()
+            for cell, result in self.held.items()
+            for (tool, measure), values in result.items()
             if (tools is None or tool in tools) and (measures is None or measure in measures)
             for query, value in values.items()
         ]

@@ -37,8 +37,8 @@ def test_map_over_all_judged_is_that_of_an_evaluation_over_them(results: Results
     ceiling, board = results.ceilings()["orchard"], leaderboard(results, "orchard", "MAP")
     assert ceiling.relevant == sum(map(len, JUDGED.values()))
     assert 0 < ceiling.lost < ceiling.relevant
-    found = ceiling.map_over_judged(board)
-    for ranker, value in found.items():
+    result = ceiling.map_over_judged(board)
+    for ranker, value in result.items():
         folds = []
         for cell in results.cells:
             if cell.record["ranker"] == ranker:
@@ -54,12 +54,16 @@ def test_map_over_all_judged_is_that_of_an_evaluation_over_them(results: Results
 def test_the_leaderboard_and_the_bench_tell_it(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
     ceiling = results.ceilings()["orchard"]
     assert main(["leaderboard", str(results.path)]) == 0
-    shown = capsys.readouterr().out
-    assert f"the sample lacks {ceiling.lost} of {ceiling.relevant} relevant documents" in shown
-    assert "upper bound" in shown
+    output = capsys.readouterr().out
+    assert f"the sample lacks {ceiling.lost} of {ceiling.relevant} relevant documents" in output
+    assert "upper bound" in output
     assert main(["leaderboard", str(results.path), "--format", "json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["ceilings"]
-    assert (told["data"], told["lost"], {one["ranker"] for one in told["MAP"]}) == ("orchard", ceiling.lost, set(CHEAP))
+    (record,) = json.loads(capsys.readouterr().out)["ceilings"]
+    assert (record["data"], record["lost"], {item["ranker"] for item in record["MAP"]}) == (
+        "orchard",
+        ceiling.lost,
+        set(CHEAP),
+    )
 
 
 def test_a_sample_that_lost_nothing_says_so(tmp_path: Path) -> None:

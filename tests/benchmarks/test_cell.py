@@ -44,10 +44,10 @@ def test_own_warnings_are_kept_and_those_of_libraries_are_not(parts: Parts, monk
 
 @pytest.mark.parametrize(("name", "file"), [("regression", "model.json"), ("ranknet", "model.safetensors")])
 def test_the_same_bytes_twice(parts: Parts, name: str, file: str) -> None:
-    one, two = (compute_cell(task_of(parts, name), parts) for _ in range(2))
-    assert one.files == two.files
-    assert set(one.files) == {"cell.json", "values.parquet", "scores.parquet", file}
-    assert one.cost["select_seconds"] > 0
+    first, second = (compute_cell(task_of(parts, name), parts) for _ in range(2))
+    assert first.files == second.files
+    assert set(first.files) == {"cell.json", "values.parquet", "scores.parquet", file}
+    assert first.cost["select_seconds"] > 0
 
 
 def test_other_code_than_planned_is_refused(parts: Parts) -> None:

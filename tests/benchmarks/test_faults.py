@@ -51,8 +51,8 @@ def test_every_moment_of_writing(made: Callable[[str], dict[str, str]], place: P
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         outcomes = json.loads(done.stdout)["outcomes"]
-        for how, outcome in outcomes.items():
-            assert not outcome["wrong"], how
+        for method, outcome in outcomes.items():
+            assert not outcome["wrong"], method
         killed += outcomes["kill"]["moments"] + outcomes["torn"]["moments"]
         finished = json.loads(done.stdout)["finished"]  # once more, on a disk that has become read-only
         if work == "results":

@@ -40,8 +40,8 @@ def test_their_models_stand_on_the_leaderboard(tmp_path: Path, monkeypatch: pyte
     test = pippin.read(f"mine/{cell.record['fold']}/test.txt")
     assert isinstance(test, pippin.Dataset)
     scores = theirs.predict(np.asarray(test.features)[:, :2])
-    wanted = pippin.evaluate(test, scores, "NDCG@10").mean["NDCG@10"]
-    assert cell.record["means"]["official"]["NDCG@10"] == pytest.approx(wanted, abs=1e-12)
+    expected = pippin.evaluate(test, scores, "NDCG@10").mean["NDCG@10"]
+    assert cell.record["means"]["official"]["NDCG@10"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_another_file_of_that_name_is_another_cell(tmp_path: Path) -> None:

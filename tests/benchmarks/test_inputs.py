@@ -44,8 +44,8 @@ def test_a_file_a_folder_of_folds_and_one_of_fifths_are_the_same_data(tmp_path: 
     for i in range(5):
         write_letor(data.select(slice(4 * i, 4 * i + 4)), tmp_path / "fifths" / f"S{i + 1}.txt")
     kinds = [resolve_inputs([str(tmp_path / name)])[0].read() for name in ("folds", "all.txt", "fifths")]
-    for one, two, three in zip(*kinds, strict=True):
-        for a, b, c in ((one[part], two[part], three[part]) for part in PARTS):
+    for item, two, three in zip(*kinds, strict=True):
+        for a, b, c in ((item[part], two[part], three[part]) for part in PARTS):
             assert a.query_ids == b.query_ids == c.query_ids
             assert np.array_equal(a.features, b.features)
             assert np.array_equal(a.features, c.features)
@@ -58,8 +58,8 @@ def test_data_sets_have_names(tmp_path: Path) -> None:
     for i in range(5):
         write_letor(whole(4), tmp_path / "MQ2008" / f"S{i + 1}.txt")
     arguments = [tmp_path / "mine" / "QueryLevelNorm", tmp_path / "all.txt", tmp_path / "MQ2008"]
-    found = resolve_inputs([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
-    assert [source.data for source in found] == ["mine", "all", "mq2008", "other"]
+    result = resolve_inputs([*map(str, arguments), f"other={tmp_path / 'all.txt'}"])
+    assert [source.data for source in result] == ["mine", "all", "mq2008", "other"]
     with pytest.raises(DataError, match=r"are both named all; write NAME="):
         resolve_inputs([str(tmp_path / "all.txt")] * 2)
 

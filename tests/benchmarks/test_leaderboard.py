@@ -149,11 +149,13 @@ def test_another_tool_may_put_another_first() -> None:
         grid.add(ranker, numbered([official, official - 0.05, official - 0.02]))
         grid.add(ranker, numbered([other, other, other + 0.01]), tool="letor4")
     boards = leaderboards(grid, tools=["official", "letor4"], measures=["NDCG@10"])
-    found = agreement(boards.values())
-    assert found is not None
-    assert found.sentence().startswith("The winner depends on the tool (a, b). Of 3 pairs, 1 with another winner")
-    assert found.agreement("tau_b")[0][1] == pytest.approx(1 / 3)  # one of three pairs flips
-    assert found.agreement("tau_ap_b")[0][1] < 1 / 3  # and it is at the top
+    agreement_table = agreement(boards.values())
+    assert agreement_table is not None
+    assert agreement_table.sentence().startswith(
+        "The winner depends on the tool (a, b). Of 3 pairs, 1 with another winner"
+    )
+    assert agreement_table.agreement("tau_b")[0][1] == pytest.approx(1 / 3)  # one of three pairs flips
+    assert agreement_table.agreement("tau_ap_b")[0][1] < 1 / 3  # and it is at the top
 
 
 def test_agreement_needs_two_rankers() -> None:

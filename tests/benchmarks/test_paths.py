@@ -41,45 +41,45 @@ def folds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def path(folds: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[FeatureCurve, Path]:
     output = tmp_path_factory.mktemp("select") / "results"
-    (found,) = feature_curve([str(folds)], output, step="elimination", ranker="regression", sizes=(1, 2, 99), **HOW)
-    return found, output
+    (result,) = feature_curve([str(folds)], output, step="elimination", ranker="regression", sizes=(1, 2, 99), **HOW)
+    return result, output
 
 
 def test_two_features_are_enough_where_two_were_planted(path: tuple[FeatureCurve, Path]) -> None:
-    found, output = path
-    assert [k for k, _ in found.points] == [1, 2]  # 99 is more than there are
-    assert dict(found.points)[1].verdict == "worse"
-    assert found.smallest == 2
-    assert found.selected[2] == {"1": 3, "2": 3}
+    result, output = path
+    assert [k for k, _ in result.points] == [1, 2]  # 99 is more than there are
+    assert dict(result.points)[1].verdict == "worse"
+    assert result.smallest == 2
+    assert result.selected[2] == {"1": 3, "2": 3}
     results = Results.open(output)
     board = results.leaderboard("NDCG@10", data="planted")
-    assert found.all_features.mean == board.by_ranker["regression"].mean
-    one = compare_with_baseline(results, "planted", "regression", ["elimination(n_features=1) > regression"])[1]
+    assert result.all_features.mean == board.by_ranker["regression"].mean
+    first = compare_with_baseline(results, "planted", "regression", ["elimination(n_features=1) > regression"])[1]
     values = {r: board.by_query(r) for r in ("regression", "elimination(n_features=1) > regression")}
     gaps = np.array([values["elimination(n_features=1) > regression"][q] - v for q, v in values["regression"].items()])
-    assert one.difference == pytest.approx(gaps.mean())
-    assert one.difference < 0 < one.p < 0.05
+    assert first.difference == pytest.approx(gaps.mean())
+    assert first.difference < 0 < first.p < 0.05
 
 
 def test_a_path_shows_itself(path: tuple[FeatureCurve, Path]) -> None:
-    found, _ = path
-    text = report.selection_table(found).render()
+    result, _ = path
+    text = report.selection_table(result).render()
     assert "2 of 6 features are the smallest set that is not significantly worse" in text
     assert "1 (3/3), 2 (3/3)" in text
-    record = report.selection_record(found)
+    record = report.selection_record(result)
     assert (record["smallest"], record["all"]["difference"]) == (2, None)
-    page = report.selection_page([found])
+    page = report.selection_page([result])
     assert "How many features are enough?" in page
     assert '"x":6' in page
-    never = replace(found, points=tuple((k, p) for k, p in found.points if k == 1))
+    never = replace(result, points=tuple((k, p) for k, p in result.points if k == 1))
     assert "every set tried is significantly worse" in report.selection_sentence(never)
 
 
 def test_a_path_of_directions(folds: Path, tmp_path: Path) -> None:
-    (found,) = feature_curve(
+    (result,) = feature_curve(
         [str(folds)], tmp_path / "r", step="pca(within=all)", ranker="regression", sizes=(2,), **HOW
     )
-    assert [point.ranker for _, point in found.points] == ["pca(n_components=2,within=all) > regression"]
+    assert [point.ranker for _, point in result.points] == ["pca(n_components=2,within=all) > regression"]
 
 
 @pytest.mark.parametrize("step", ["bag", "knn", "products"])
@@ -91,15 +91,15 @@ def test_a_step_without_a_number_of_features_has_no_path(folds: Path, tmp_path: 
 
 
 def test_curves_and_when_trees_overtake(folds: Path, tmp_path: Path) -> None:
-    (found,) = learning_curves(
+    (result,) = learning_curves(
         [str(folds)], tmp_path / "r", rankers=("regression", "mart"), sizes=(2, 99), seeds=2, **HOW
     )
-    assert set(found.curves) == {"regression", "mart"}
-    assert [n for n, *_ in found.curves["mart"]] == [2, found.n_queries]
-    assert [(crossover.ranker, crossover.second) for crossover in found.crossovers] == [("mart", "regression")]
-    assert "mart" in report.learning_table(found).render()
-    assert "How many queries are enough?" in report.learning_page([found])
-    assert report.learning_record(found)["queries"] == found.n_queries
+    assert set(result.curves) == {"regression", "mart"}
+    assert [n for n, *_ in result.curves["mart"]] == [2, result.n_queries]
+    assert [(crossover.ranker, crossover.second) for crossover in result.crossovers] == [("mart", "regression")]
+    assert "mart" in report.learning_table(result).render()
+    assert "How many queries are enough?" in report.learning_page([result])
+    assert report.learning_record(result)["queries"] == result.n_queries
 
 
 def test_a_crossing_by_hand() -> None:
@@ -126,9 +126,10 @@ def test_where_no_cell_is_there_the_reason_is_told(
     """Features that are NULL, which a weighted sum cannot take."""
     assert main(["synthetic", "--size", "30", "-o", str(tmp_path / "data")]) == 0
     sizes = [] if command == ["conventions"] else ["--sizes", "2"]
-    given = ["--ranker", "regression", "--quick", "--quiet", "--jobs", "1", "--report", str(tmp_path / "page.html")]
+    arguments = ["--ranker", "regression", "--quick", "--quiet", "--jobs", "1", "--report", str(tmp_path / "page.html")]
     assert (
-        main(["study", *command, str(tmp_path / "data" / "test.txt"), "-o", str(tmp_path / "r"), *sizes, *given]) == 2
+        main(["study", *command, str(tmp_path / "data" / "test.txt"), "-o", str(tmp_path / "r"), *sizes, *arguments])
+        == 2
     )
     assert "does not support NULL (NaN) features" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()
@@ -136,8 +137,8 @@ def test_where_no_cell_is_there_the_reason_is_told(
 
 def test_a_report_that_ends_in_html_is_a_page(folds: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    given = ["--ranker", "regression", "--sizes", "1", "--quick", "--quiet", "--jobs", "1", "--report", str(page)]
-    assert main(["study", "feature-curve", str(folds), "-o", str(tmp_path / "r"), *given]) == 0
+    arguments = ["--ranker", "regression", "--sizes", "1", "--quick", "--quiet", "--jobs", "1", "--report", str(page)]
+    assert main(["study", "feature-curve", str(folds), "-o", str(tmp_path / "r"), *arguments]) == 0
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

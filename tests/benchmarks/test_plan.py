@@ -46,15 +46,15 @@ def test_the_address_depends_on_everything_but_the_order_of_names() -> None:
     def address(**options: object) -> str:
         return next(Experiment(("d",), rankers=("ranknet",), **options).tasks(FOLDS)).address  # type: ignore[arg-type]
 
-    one = address(parameters={"ranknet": {"hidden_units": 5, "learning_rate": 0.1}})
-    assert one == address(parameters={"ranknet": {"learning_rate": 0.1, "hidden_units": 5}})
+    first = address(parameters={"ranknet": {"hidden_units": 5, "learning_rate": 0.1}})
+    assert first == address(parameters={"ranknet": {"learning_rate": 0.1, "hidden_units": 5}})
     others = [
         address(), address(select="NDCG@10"), address(seeds=(2,)), address(conventions=("yahoo",)),
         address(tools=("official",)), address(measures=("MAP",)), address(quick=True),
         address(parameters={"ranknet": {"hidden_units": 6, "learning_rate": 0.1}}),
         address(grids={"ranknet": {"hidden_units": [5]}}),
     ]  # fmt: skip
-    assert len({one, *others}) == 1 + len(others)
+    assert len({first, *others}) == 1 + len(others)
 
 
 def test_a_task_comes_back_from_its_record() -> None:

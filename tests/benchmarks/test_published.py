@@ -20,9 +20,9 @@ def test_every_name_is_one_of_our_rankers() -> None:
 
 
 def test_the_tables_of_letor_are_understood(shared: Path) -> None:
-    found = read_published(shared / "published" / "letor3_tables.csv")
-    assert len(found) == 7 * 8 * 9
-    assert {p.algorithm: p.ranker for p in found} == {
+    result = read_published(shared / "published" / "letor3_tables.csv")
+    assert len(result) == 7 * 8 * 9
+    assert {p.algorithm: p.ranker for p in result} == {
         "Regression": "regression", "RankSVM": "ranksvm", "RankBoost": "rankboost", "FRank": "frank",
         "ListNet": "listnet", "AdaRank-MAP": "adarank", "AdaRank-NDCG": "adarank", "SVM-MAP": "svmmap",
     }  # fmt: skip
@@ -37,10 +37,10 @@ def test_ours_beside_theirs(tmp_path: Path) -> None:
     grid = HandGrid()
     grid.add("ranksvm", numbered([0.25, 0.75]), data="OHSUMED")
     grid.add("listnet", numbered([0.25, 0.5]), data="OHSUMED")
-    found = match_published(leaderboards(grid, measures=["NDCG@10"]), read_published(file), "official")
-    assert [(b.published.algorithm, b.published.value) for b in found] == [("Ranking SVM", 0.4), ("SortNet", 0.6)]
-    assert found[0].difference == 0.5 - 0.4
-    assert math.isnan(found[1].ours)
+    result = match_published(leaderboards(grid, measures=["NDCG@10"]), read_published(file), "official")
+    assert [(b.published.algorithm, b.published.value) for b in result] == [("Ranking SVM", 0.4), ("SortNet", 0.6)]
+    assert result[0].difference == 0.5 - 0.4
+    assert math.isnan(result[1].ours)
 
 
 @pytest.mark.parametrize(

@@ -38,32 +38,32 @@ def _tried(place: StudyContext) -> Iterator[object]:
 
 
 def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, str], tmp_path: Path) -> None:
-    made = [(ResearchDirection("mine", "Mine", "Why?", _tried), list(_tried(  # type: ignore[arg-type]
+    items = [(ResearchDirection("mine", "Mine", "Why?", _tried), list(_tried(  # type: ignore[arg-type]
         StudyContext(two, tmp_path / "r", folds=3, run_options={"executor": here, "verbose": False}))))]  # fmt: skip
-    text = "\n".join(part.render() for part in report.parts(made))  # type: ignore[arg-type]
+    text = "\n".join(part.render() for part in report.parts(items))  # type: ignore[arg-type]
     assert "transfer(source_data=two) > regression" in text
     assert "2 comparisons: " in text
-    (record,) = report.records(made)  # type: ignore[arg-type]
+    (record,) = report.records(items)  # type: ignore[arg-type]
     assert [row[1] for row in record["tables"][0]["rows"]] == [
         "regression", "pca(2) > regression", "transfer(source_data=two) > regression",
     ]  # fmt: skip
     page = "# Mine\n<!-- research: mine -->\nold\n<!-- end of mine -->\nwords\n"
-    filled = report.fill_placeholders(page, made, "page.md")  # type: ignore[arg-type]
+    filled = report.fill_placeholders(page, items, "page.md")  # type: ignore[arg-type]
     assert "old" not in filled
     assert filled.count("| pca(2)") + filled.count("pca(2) \\> regression") >= 1
     assert filled.endswith("<!-- end of mine -->\nwords\n")
-    assert report.fill_placeholders(filled, made, "page.md") == filled  # type: ignore[arg-type]
+    assert report.fill_placeholders(filled, items, "page.md") == filled  # type: ignore[arg-type]
     with pytest.raises(DataError, match="missing placeholder"):
-        report.fill_placeholders("nothing", made, "page.md")  # type: ignore[arg-type]
+        report.fill_placeholders("nothing", items, "page.md")  # type: ignore[arg-type]
 
 
 def test_a_chain_that_failed_is_told_and_not_counted(two: tuple[str, str], tmp_path: Path) -> None:
     place = StudyContext(two[:1], tmp_path / "r", folds=3, run_options={"executor": here, "verbose": False})
-    found = place.compare(lambda *_: [("regression", ["without(nothing) > regression", "pca(2) > regression"])])
-    assert [(one.ranker, one.is_incomplete) for one in found] == [
+    comparison = place.compare(lambda *_: [("regression", ["without(nothing) > regression", "pca(2) > regression"])])
+    assert [(item.ranker, item.is_incomplete) for item in comparison] == [
         ("regression", False), ("pca(2) > regression", False), ("without(nothing) > regression", True),
     ]  # fmt: skip
-    table = report.table(found)
+    table = report.table(comparison)
     assert table.rows[-1][7] == "not finished"
     assert "1 comparisons" in table.notes[0]
     assert "1 not finished" in table.notes[0]
@@ -116,11 +116,11 @@ def test_curves_with_and_without_a_source(two: tuple[str, str], tmp_path: Path) 
         "folds": 3,
         "executor": here,
     }
-    one, other = learning_curves(two, tmp_path / "r", verbose=False, **options)
-    assert list(one.curves) == list(rankers)
-    assert list(other.curves) == ["regression"]
+    first, second = learning_curves(two, tmp_path / "r", verbose=False, **options)
+    assert list(first.curves) == list(rankers)
+    assert list(second.curves) == ["regression"]
     (alone,) = learning_curves(two, tmp_path / "r", verbose=False, targets=("one",), **options)
-    assert alone.curves == one.curves
+    assert alone.curves == first.curves
 
 
 def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_p
     assert {task.data for task in outcome.tasks} == {"one"}  # nothing learns from itself
     assert not outcome.failed
     record = json.loads((outcome.results.cells[0].path / "cell.json").read_text())
-    whole = planted(queries=15, size=6, seed=1)
-    assert len(record["sources"]["two"]) == len(digest(whole))
-    other = str(write_folds(tmp_path / "two", replace(whole, labels=whole.labels[::-1].copy()), 3))
+    full = planted(queries=15, size=6, seed=1)
+    assert len(record["sources"]["two"]) == len(digest(full))
+    other = str(write_folds(tmp_path / "two", replace(full, labels=full.labels[::-1].copy()), 3))
     again = run(replace(plan, data=(two[0], other)), tmp_path / "r2", executor=here, verbose=False)
     assert {task.address for task in again.tasks}.isdisjoint(task.address for task in outcome.tasks)

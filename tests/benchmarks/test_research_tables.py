@@ -42,10 +42,10 @@ def benched(data: tuple[str, ...], output: Path, rankers: tuple[str, ...]) -> Re
 def test_a_share_is_of_the_means_and_its_interval_draws_queries() -> None:
     low = np.array([0.1, 0.2, 0.3, np.nan])
     high, line = low + np.array([0.4, 0.2, 0.3, 1.0]), low + np.array([0.1, 0.2, 0.0, 1.0])
-    found = closed_share(line, low, high)
-    assert found.share == pytest.approx((0.1 + 0.2 + 0.0) / (0.4 + 0.2 + 0.3))
+    result = closed_share(line, low, high)
+    assert result.share == pytest.approx((0.1 + 0.2 + 0.0) / (0.4 + 0.2 + 0.3))
     # Of 27 draws of three queries, the least share is 0 (the third alone), the most 1 (the second alone).
-    assert (found.low, found.high) == (0.0, 1.0)
+    assert (result.low, result.high) == (0.0, 1.0)
     assert closed_share(high, low, high)[1:] == (1.0, 1.0)
     assert interval(np.full(5, 0.25)) == (0.25, 0.25)
     assert difference(np.array([-0.5, -0.5])).startswith("-0.5000 (-0.5000")
@@ -66,16 +66,16 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[Input]:
 def test_mixed_folds_are_those_of_the_tasks_together(tasks: list[Input], tmp_path: Path) -> None:
     assert [source.data for source in tasks] == ["A-raw", "B-raw"]
     mixture = mix_tasks(tasks, tmp_path, "both")
-    whole, apart = mixture.read(), [source.read() for source in tasks]
-    assert [fold.name for fold in whole] == ["Fold1", "Fold2", "Fold3"]
-    for fold in whole:
+    full, apart = mixture.read(), [source.read() for source in tasks]
+    assert [fold.name for fold in full] == ["Fold1", "Fold2", "Fold3"]
+    for fold in full:
         for part in ("train", "vali", "test"):
-            own = {query for one in apart for query in one[fold.name][part].query_ids}
+            own = {query for item in apart for query in item[fold.name][part].query_ids}
             assert set(fold[part].query_ids) == own
-    one, again = whole["Fold2"]["test"], mix_tasks(tasks, tmp_path, "both")
+    left, again = full["Fold2"]["test"], mix_tasks(tasks, tmp_path, "both")
     assert again == mixture
     first = apart[0]["Fold2"]["test"]
-    assert np.array_equal(one.features[: len(first)], first.features)
+    assert np.array_equal(left.features[: len(first)], first.features)
     with pytest.raises(DataError, match="same id"):
         mix_tasks([tasks[0], tasks[0]], tmp_path, "twice")
     assert not list(tmp_path.glob("twice*"))
@@ -111,9 +111,9 @@ def pages() -> Collection:
     texts = {"d1": "red apple pie", "d2": "apple computer chip", "d3": "apple apple", "d4": "pear tree", "d5": "pie"}
     asked = {"1": ("apple pie", "TD"), "2": ("apple chip", "TD"), "3": ("pear", "TD"), "4": ("apple", "HP")}
     queries = tuple(Query(name, text, task=task) for name, (text, task) in asked.items())
-    judged = Qrels.from_dict({"1": {"d1": 1, "d3": 0}, "2": {"d2": 1}, "3": {"d4": 1}, "4": {"d3": 1}})
+    qrels = Qrels.from_dict({"1": {"d1": 1, "d3": 0}, "2": {"d2": 1}, "3": {"d4": 1}, "4": {"d3": 1}})
     documents = [Document(name, {"body": text}) for name, text in texts.items()]
-    return Collection("orchard", ("body",), lambda: iter(documents), queries, judged)
+    return Collection("orchard", ("body",), lambda: iter(documents), queries, qrels)
 
 
 def test_words_of_several_topics_are_queries_with_subtopics(pages: Collection, tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ def test_words_of_several_topics_are_queries_with_subtopics(pages: Collection, t
     build_dataset(replace(only, queries=tuple(replace(query, task="") for query in only.queries)), tmp_path / "b",
           BuildOptions("bm25@body", folds=3, meta=False))  # fmt: skip
     index, _ = load_index(tmp_path / "b")
-    queries, subqueries, judged = ambiguous_queries(index, pages, "TD")
+    queries, subqueries, qrels = ambiguous_queries(index, pages, "TD")
     assert [query.id for query in queries] == ["apple"]
     assert [(query.id, query.text) for query in subqueries] == [("apple.1", "apple pie"), ("apple.2", "apple chip")]
-    assert judged.splitlines() == ["apple 1 d1 1", "apple 2 d2 1"]
+    assert qrels.splitlines() == ["apple 1 d1 1", "apple 2 d2 1"]
 
 
 def test_topics_count_once_for_a_word_and_only_with_a_relevant_page(pages: Collection, tmp_path: Path) -> None:
     texts = {"1": "apple apples pie", "2": "apple chip", "3": "pear pears", "5": "apple tree", "6": "pie"}
     queries = tuple(Query(name, text) for name, text in texts.items())
-    judged = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}, "3": {"d4": 1}, "6": {"d5": 0}})
+    qrels = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}, "3": {"d4": 1}, "6": {"d5": 0}})
     build_dataset(replace(pages, queries=queries[:3]), tmp_path / "b", BuildOptions("bm25@body", folds=3, meta=False))
-    asked = replace(pages, queries=queries, qrels=judged)
+    asked = replace(pages, queries=queries, qrels=qrels)
     _, subqueries, _ = ambiguous_queries(load_index(tmp_path / "b")[0], asked, "")
     assert [(query.id, query.text) for query in subqueries] == [("apple.1", texts["1"]), ("apple.2", texts["2"])]
     table = diversity_table(tmp_path / "b", asked, "")
@@ -145,9 +145,9 @@ def test_the_embedded_collections_topics_are_diversified(tmp_path: Path) -> None
     words = ["apple", "pear", "plum"]
     texts = {f"{a}{b}": f"{a} {b} {b}" for a in words for b in ("pie", "tree", "juice")}
     queries = tuple(Query(f"{a}-{b}", f"{a} {b}") for a in words for b in ("pie", "tree", "juice"))
-    judged = Qrels.from_dict({query.id: {query.text.replace(" ", ""): 1} for query in queries})
+    qrels = Qrels.from_dict({query.id: {query.text.replace(" ", ""): 1} for query in queries})
     documents = [Document(name, {"body": text}) for name, text in texts.items()]
-    orchard = Collection("orchard", ("body",), lambda: iter(documents), queries, judged)
+    orchard = Collection("orchard", ("body",), lambda: iter(documents), queries, qrels)
     build_dataset(orchard, tmp_path / "b", BuildOptions("bm25@body", folds=3, meta=False))
     table = diversity_table(tmp_path / "b", orchard, "", ("mmr(0.5)", "xquad(0.5)"))
     assert [row[0] for row in table.rows] == ["BM25", "mmr(0.5)", "xquad(0.5)"]
@@ -189,10 +189,10 @@ def test_other_libraries_learn_from_the_same_clicks(
     clicked: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, results = clicked
-    seen: list[tuple[int, bool]] = []
+    calls: list[tuple[int, bool]] = []
 
     def grow(X: Dataset, y: object, ranks: object, sizes: object, debiased: bool, least: int) -> clicks.Predict:
-        seen.append((len(np.asarray(X)), debiased))
+        calls.append((len(np.asarray(X)), debiased))
         return lambda data, trees: np.asarray(data.features)[:, 0] + np.asarray(data.features)[:, 1]
 
     peers = {"sum": ("numpy", grow, True), "absent": ("no_such_module", grow, False)}
@@ -203,7 +203,7 @@ def test_other_libraries_learn_from_the_same_clicks(
     assert table.rows[-1][2] == "1.0000"  # labels are by that sum
     assert table.notes[-1] == "Not installed: absent."
     folds = open_source_folds(source)
-    assert seen == [(len(Clicks().log(fold["train"]).items), True) for fold in folds]
+    assert calls == [(len(Clicks().log(fold["train"]).items), True) for fold in folds]
 
 
 @pytest.mark.parametrize("debiased", [False, True])
@@ -224,9 +224,9 @@ def test_errors_of_propensities_by_hand(clicked: tuple[Input, Results], monkeypa
     assert none[3:7] == ["refused", "", "refused", ""]
     train = open_source_folds(source)["Fold1"]["train"]
     log = Clicks(swap_rate=0.5, seed=1).log(train)
-    found = np.abs(propensities(log, "em").values * np.arange(1, 9) - 1)[1:]
+    estimate = np.abs(propensities(log, "em").values * np.arange(1, 9) - 1)[1:]
     assert np.allclose(examination(8, 1.0), 1 / np.arange(1, 9))
-    assert half[2:5] == [f"{log.clicks.sum():,}", f"{100 * found.mean():.1f}%", f"{100 * found.max():.1f}%"]
+    assert half[2:5] == [f"{log.clicks.sum():,}", f"{100 * estimate.mean():.1f}%", f"{100 * estimate.max():.1f}%"]
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,11 @@ def test_values_and_means_are_those_of_evaluate(results: Results, folder: Path) 
 
 
 def test_the_choice_is_the_first_best_on_validation(results: Results) -> None:
-    chosen = results.cells[1].record["selected"]
-    values = [candidate["value"] for candidate in chosen["candidates"]]
+    selected = results.cells[1].record["selected"]
+    values = [candidate["value"] for candidate in selected["candidates"]]
     assert len(values) == 3
-    assert chosen["value"] == max(values)
-    assert chosen["parameters"] == chosen["candidates"][values.index(max(values))]["parameters"]
+    assert selected["value"] == max(values)
+    assert selected["parameters"] == selected["candidates"][values.index(max(values))]["parameters"]
 
 
 def test_tables(results: Results) -> None:
@@ -196,10 +196,10 @@ def look(results: Results) -> list[object]:
     """Everything that a leaderboard and a report read."""
     fresh = Results.open(results.path)
     tables = (fresh.means(), fresh.values(), fresh.costs(), fresh.failures(), fresh.importances(), fresh.datasets())
-    rest = [fresh.audits(), fresh.feature_names(), fresh.plan(), fresh.versions]
+    remaining = [fresh.audits(), fresh.feature_names(), fresh.plan(), fresh.versions]
     return [
         *(table.to_pydict() for table in tables),
-        *rest,
+        *remaining,
         [(c.scores().to_pydict(), c.model.read_bytes()) for c in fresh.cells],
     ]
 

@@ -64,8 +64,8 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(folder: Path, tmp_pat
                   tools=("official", "letor4"))  # fmt: skip
     cells, held = tmp_path / "r" / "cells", tmp_path / "held"
     held.touch()  # two cells wait for it, so that there is a middle
-    known = {**environment, odd_rankers.HELD: str(held)}
-    process = subprocess.Popen(command(folder, tmp_path / "r"), env=known, stderr=subprocess.DEVNULL)
+    variables = {**environment, odd_rankers.HELD: str(held)}
+    process = subprocess.Popen(command(folder, tmp_path / "r"), env=variables, stderr=subprocess.DEVNULL)
     while not (cells.is_dir() and any(cells.iterdir())):
         assert process.poll() is None
         time.sleep(0.01)

@@ -32,10 +32,10 @@ def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple
             for k in CUTOFFS:
                 values = base[fold] + shift + 0.01 * k
                 values[:EMPTY] = 0
-                found = {"official": values, "ranklib": values, "yahoo": values.copy(), "letor4": values.copy()}
-                found["yahoo"][:EMPTY] = 1
-                found["letor4"][-SHORT:] = 0 if k >= 8 else values[-SHORT:]
-                for tool, of in found.items():
+                results = {"official": values, "ranklib": values, "yahoo": values.copy(), "letor4": values.copy()}
+                results["yahoo"][:EMPTY] = 1
+                results["letor4"][-SHORT:] = 0 if k >= 8 else values[-SHORT:]
+                for tool, of in results.items():
                     grid.add(ranker, numbered(of.tolist()), fold=fold, convention=convention, tool=tool,
                              measure=f"NDCG@{k}")  # fmt: skip
             precision = numbered([0.0] * EMPTY + [0.5] * (QUERIES - EMPTY))
@@ -51,9 +51,9 @@ def conclusion(found: Study, name: str) -> Conclusion:
 
 
 def test_the_bias_is_the_share_of_empty_queries() -> None:
-    found = conclusion(study(made(), "D"), "bias")
-    assert (found.holds, found.value) == ("yes", EMPTY / QUERIES)
-    assert all(e.value == pytest.approx(EMPTY / QUERIES) for e in found.evidence)
+    result = conclusion(study(made(), "D"), "bias")
+    assert (result.holds, result.value) == ("yes", EMPTY / QUERIES)
+    assert all(e.value == pytest.approx(EMPTY / QUERIES) for e in result.evidence)
 
 
 def test_one_query_with_another_bias_is_enough_to_deny_it() -> None:
@@ -63,10 +63,10 @@ def test_one_query_with_another_bias_is_enough_to_deny_it() -> None:
 
 
 def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
-    found = conclusion(study(made(), "D"), "collapse")
-    assert found.holds == "yes"
-    assert found.p < 0.001
-    assert f"gives 0 to {100 * SHORT / QUERIES:.1f} % of the queries" in found.explanation
+    result = conclusion(study(made(), "D"), "collapse")
+    assert result.holds == "yes"
+    assert result.p < 0.001
+    assert f"gives 0 to {100 * SHORT / QUERIES:.1f} % of the queries" in result.explanation
     grid = made()
     for cell in grid.held.values():
         for k in CUTOFFS:
@@ -77,9 +77,9 @@ def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
 def test_training_under_letor4_hurts_all_some_or_none() -> None:
     hurt = {(r, "letor4"): -0.05 for r in RANKERS[:3]}
     assert conclusion(study(made(hurt), "D"), "training under letor4").holds == "yes"
-    found = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
-    assert found.holds == "partly"
-    by_ranker = {e.ranker: e for e in found.evidence}
+    result = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
+    assert result.holds == "partly"
+    by_ranker = {e.ranker: e for e in result.evidence}
     expected = -0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES  # on empty queries nothing can change
     assert by_ranker["adarank"].value == pytest.approx(expected, rel=0.05)
     assert by_ranker["adarank"].low < expected < by_ranker["adarank"].high < 0
@@ -96,41 +96,41 @@ def test_yahoo_helps_adarank_or_not() -> None:
     for query, change in (("q8", 0.02), ("q9", -0.01)):  # higher, but no more than by chance
         values = grid.held["D", "Fold1", "adarank", "yahoo", 1]["official", "NDCG@10"]
         values[query] = (values[query] or 0) + change
-    found = conclusion(study(grid, "D"), "training under yahoo")
-    assert found.holds == "no"
-    assert found.value == pytest.approx((0.02 - 0.01) / QUERIES / 2)
+    result = conclusion(study(grid, "D"), "training under yahoo")
+    assert result.holds == "no"
+    assert result.value == pytest.approx((0.02 - 0.01) / QUERIES / 2)
 
 
 def test_models_are_held_against_each_other_bit_by_bit() -> None:
     grid = made()
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
     grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, math.nextafter(2.0, 3.0)]
-    found = conclusion(study(grid, "D"), "invariance")
-    assert (found.holds, found.value) == ("no", (1 / 2 + 1) / 2)
+    result = conclusion(study(grid, "D"), "invariance")
+    assert (result.holds, result.value) == ("no", (1 / 2 + 1) / 2)
 
 
 def test_without_ranklib_a_difference_may_come_from_ties() -> None:
     grid = made(conventions=("official", "yahoo", "letor4"))
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
     grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, 3.0]
-    found = conclusion(study(grid, "D"), "invariance")
-    assert found.holds == "unknown"
-    assert "train under ranklib to separate the two causes" in found.explanation
+    result = conclusion(study(grid, "D"), "invariance")
+    assert result.holds == "unknown"
+    assert "train under ranklib to separate the two causes" in result.explanation
 
 
 def test_what_was_not_trained_is_unknown() -> None:
-    found = study(made(conventions=("official", "ranklib")), "D")
-    assert {c.name: c.holds for c in found.conclusions if c.holds == "unknown"} == {
+    result = study(made(conventions=("official", "ranklib")), "D")
+    assert {c.name: c.holds for c in result.conclusions if c.holds == "unknown"} == {
         "training under letor4": "unknown", "training under yahoo": "unknown", "invariance": "unknown",
     }  # fmt: skip
 
 
 def test_curves_and_tools_that_nobody_can_tell_apart() -> None:
-    found = study(made(), "D")
-    assert len(found.points) == len(RANKERS) * 4 * 4 * 10
-    assert found.alike == (("official", "ranklib"), ("letor4",), ("yahoo",))
-    point = next(p for p in found.points if (p.ranker, p.tool, p.cutoff) == ("adarank", "yahoo", 1))
-    assert point.mean - next(p.mean for p in found.points if (p.ranker, p.tool, p.cutoff) == (
+    result = study(made(), "D")
+    assert len(result.points) == len(RANKERS) * 4 * 4 * 10
+    assert result.alike == (("official", "ranklib"), ("letor4",), ("yahoo",))
+    point = next(p for p in result.points if (p.ranker, p.tool, p.cutoff) == ("adarank", "yahoo", 1))
+    assert point.mean - next(p.mean for p in result.points if (p.ranker, p.tool, p.cutoff) == (
         "adarank", "official", 1)) == pytest.approx(EMPTY / QUERIES)  # fmt: skip
 
 
@@ -138,9 +138,9 @@ def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
     grid = made()
     del grid.held["D", "Fold2", "lambdamart", "letor4", 1]
     grid.fail("lambdamart", "out of memory", fold="Fold2", convention="letor4")
-    found = study(grid, "D")
-    assert "lambdamart" not in {e.ranker for e in conclusion(found, "training under letor4").evidence}
-    assert "lambdamart trained under letor4, Fold2: out of memory" in render_all(parts(found))
+    result = study(grid, "D")
+    assert "lambdamart" not in {e.ranker for e in conclusion(result, "training under letor4").evidence}
+    assert "lambdamart trained under letor4, Fold2: out of memory" in render_all(parts(result))
 
 
 def test_refusals() -> None:
@@ -153,23 +153,23 @@ def test_refusals() -> None:
 
 
 def test_it_is_written_in_every_form() -> None:
-    found = study(made(), "D")
-    terminal, markdown = render_all(parts(found)), render_all(parts(found), "markdown")
+    result = study(made(), "D")
+    terminal, markdown = render_all(parts(result)), render_all(parts(result), "markdown")
     assert "1  The bias of yahoo equals the share of empty queries exactly." in terminal
     assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |" in markdown
-    assert len(csv_table([found]).rows) == len(found.points)
-    written = record(found)
+    assert len(csv_table([result]).rows) == len(result.points)
+    written = record(result)
     names = ["bias", "collapse", "training under letor4", "training under yahoo", "invariance", "order"]
     assert [c["name"] for c in written["conclusions"]] == names
     assert written["conclusions"][0]["p"] is None  # an identity is not tested
 
 
 def test_the_figures_draw_every_curve() -> None:
-    found = study(made(), "D")
-    figures = study_figures(found)
+    result = study(made(), "D")
+    figures = study_figures(result)
     assert set(figures) == {"figure1", "figure2"}
     first = figures["figure1"]
-    assert len(first["data"]["values"]) == len(RANKERS) * 4 * len(found.alike) * 10
+    assert len(first["data"]["values"]) == len(RANKERS) * 4 * len(result.alike) * 10
     assert first["facet"]["column"]["sort"] == ["official (+1)", "letor4", "yahoo"]
     assert {v["convention"] for v in figures["figure2"]["data"]["values"]} == {"official"}
 

@@ -17,24 +17,24 @@ from pippin.cli.main import main
 
 
 def test_a_leader_is_named_over_folds_that_all_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[tuple[Task, str]] = []
+    messages: list[tuple[Task, str]] = []
 
     update = ProgressLeader.update
 
     def listen(leader: ProgressLeader, task: Task, done: bool) -> str:
-        said.append((task, update(leader, task, done)))
-        return said[-1][1]
+        messages.append((task, update(leader, task, done)))
+        return messages[-1][1]
 
     monkeypatch.setattr(ProgressLeader, "update", listen)
     data = write_folds(tmp_path / "mine", whole(), 3)
     outcome = run(Experiment((str(data),), rankers=CHEAP, quick=True), tmp_path / "results", executor=here)
     done: dict[str, list[str]] = {}
-    for task, words in said:
+    for task, words in messages:
         done.setdefault(task.fold, []).append(task.ranker)
         folds = sum(len(rankers) == 2 for rankers in done.values())
         assert words.endswith(f"({folds} of 3 folds)") if folds else not words
     board = outcome.results.leaderboard("MAP")
-    assert said[-1][1] == f"{board.best} leads on mine: MAP {board.standings[0].mean:.4f} (3 of 3 folds)"
+    assert messages[-1][1] == f"{board.best} leads on mine: MAP {board.standings[0].mean:.4f} (3 of 3 folds)"
 
 
 def test_results_are_watched_until_all_are_there(tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_results_are_watched_until_all_are_there(tmp_path: Path) -> None:
     worker.start()
     while not any(folder.glob("cells/*")):
         assert worker.is_alive()
-    seen = []
+    calls = []
     for results in Results.watch(folder, 0.01):
-        seen.append(len(results.cells))
+        calls.append(len(results.cells))
         going.set()
     worker.join()
-    assert seen[0] == 1
-    assert seen[-1] == 6
-    assert seen == sorted(set(seen))
+    assert calls[0] == 1
+    assert calls[-1] == 6
+    assert calls == sorted(set(calls))
 
 
 def test_the_command_shows_the_last_state_and_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

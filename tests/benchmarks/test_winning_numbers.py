@@ -19,19 +19,19 @@ def frame(*rows: tuple[str, str, str, float | None]) -> Table:
 
 
 def test_equal_means_win_nothing() -> None:
-    found = winning_numbers(frame(("D", "a", "MAP", 0.5), ("D", "b", "MAP", 0.5), ("D", "c", "MAP", 0.4)))
-    assert found == [WinCount("MAP", "a", 1, 2), WinCount("MAP", "b", 1, 2), WinCount("MAP", "c", 0, 2)]
+    table = winning_numbers(frame(("D", "a", "MAP", 0.5), ("D", "b", "MAP", 0.5), ("D", "c", "MAP", 0.4)))
+    assert table == [WinCount("MAP", "a", 1, 2), WinCount("MAP", "b", 1, 2), WinCount("MAP", "c", 0, 2)]
 
 
 def test_the_order_of_summation_wins_nothing() -> None:
-    found = winning_numbers(frame(("D", "a", "MAP", 0.1 + 0.2), ("D", "b", "MAP", 0.3)))
-    assert [w.wins for w in found] == [0, 0]
+    table = winning_numbers(frame(("D", "a", "MAP", 0.1 + 0.2), ("D", "b", "MAP", 0.3)))
+    assert [w.wins for w in table] == [0, 0]
 
 
 def test_what_is_missing_is_no_win_and_no_pair() -> None:
-    found = winning_numbers(frame(("D", "a", "MAP", 0.5), ("D", "b", "MAP", None), ("E", "a", "MAP", 0.5),
+    table = winning_numbers(frame(("D", "a", "MAP", 0.5), ("D", "b", "MAP", None), ("E", "a", "MAP", 0.5),
                                   ("E", "b", "MAP", 0.6)))  # fmt: skip
-    assert found == [WinCount("MAP", "a", 0, 1), WinCount("MAP", "b", 1, 1)]
+    assert table == [WinCount("MAP", "a", 0, 1), WinCount("MAP", "b", 1, 1)]
 
 
 def test_two_values_for_one_cell_are_refused() -> None:
@@ -73,9 +73,9 @@ def test_figure_4_of_letor(letor: dict[str, dict[str, int]]) -> None:
     assert first["RankSVM"] - min(first[r] for r in PAIRWISE) <= 2  # "comparable"
     assert min(first[r] for r in LISTWISE) > max(first[r] for r in (*PAIRWISE, "Regression"))
     for measure in ("NDCG@3", "NDCG@10"):
-        found = letor[measure]
-        assert sorted(found, key=lambda a: -found[a])[:2] == ["ListNet", "AdaRank-MAP"]
-        similar = [found[a] for a in ("RankSVM", "RankBoost", "AdaRank-NDCG", "SVM-MAP")]
+        result = letor[measure]
+        assert sorted(result, key=lambda a: -result[a])[:2] == ["ListNet", "AdaRank-MAP"]
+        similar = [result[a] for a in ("RankSVM", "RankBoost", "AdaRank-NDCG", "SVM-MAP")]
         assert max(similar) - min(similar) <= 4
 
 

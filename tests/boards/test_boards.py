@@ -49,11 +49,11 @@ def test_the_public_part_has_no_labels_and_a_shuffled_order(cup: BoardSite) -> N
 
 def test_the_split_is_stratified_by_relevant_documents() -> None:
     relevant = np.repeat(np.array([0, 1, 2, 8]), 25)
-    chosen = split_queries(relevant, 0.4, seed=3)
-    assert len(chosen) == 40
-    assert {int(n): int((relevant[chosen] == n).sum()) for n in np.unique(relevant)} == {0: 10, 1: 10, 2: 10, 8: 10}
+    selected = split_queries(relevant, 0.4, seed=3)
+    assert len(selected) == 40
+    assert {int(n): int((relevant[selected] == n).sum()) for n in np.unique(relevant)} == {0: 10, 1: 10, 2: 10, 8: 10}
     assert (
-        chosen.tolist()
+        selected.tolist()
         == split_queries(relevant, 0.4, seed=3).tolist()
         != split_queries(relevant, 0.4, seed=4).tolist()
     )

@@ -13,16 +13,16 @@ QUERIES = 100
 
 
 def values(mean: float, seed: int = 1, spread: float = 0.3) -> NDArray[np.float64]:
-    drawn = np.random.default_rng(seed).normal(0, spread, QUERIES)
-    return np.asarray(drawn - drawn.mean() + mean)
+    sample = np.random.default_rng(seed).normal(0, spread, QUERIES)
+    return np.asarray(sample - sample.mean() + mean)
 
 
 def test_a_value_is_shown_only_if_it_exceeds_the_margin() -> None:
     best, better = values(0.4), values(0.5, 2)
     noise = standard_error(better - best)
-    shown = decide(0.5, better, 0.4, best, 1, 0.01)
-    assert shown.is_shown == (noise * math.sqrt(2 * math.log(2)) < 0.1)
-    assert shown.value == 0.5
+    decision = decide(0.5, better, 0.4, best, 1, 0.01)
+    assert decision.is_shown == (noise * math.sqrt(2 * math.log(2)) < 0.1)
+    assert decision.value == 0.5
     assert not decide(0.5, better, 0.4, best, 100_000, 0.01).is_shown, "the luckiest of many tries"
     assert not decide(0.4, best, 0.4, best, 1, 0.01).is_shown
     assert not decide(math.nan, np.full(QUERIES, np.nan), 0.4, best, 1, 0.01).is_shown
@@ -41,11 +41,11 @@ def test_without_the_ladder_every_value_is_shown() -> None:
 
 
 def test_the_interval_contains_the_value() -> None:
-    shown = decide(0.5, values(0.5), 0.1, values(0.1, 2), 1, 0.02)
-    assert shown.low is not None
-    assert shown.high is not None
-    assert shown.low < 0.5 < shown.high
-    assert math.isclose(shown.high / 0.02, round(shown.high / 0.02))
+    decision = decide(0.5, values(0.5), 0.1, values(0.1, 2), 1, 0.02)
+    assert decision.low is not None
+    assert decision.high is not None
+    assert decision.low < 0.5 < decision.high
+    assert math.isclose(decision.high / 0.02, round(decision.high / 0.02))
 
 
 def test_the_margin_grows_and_steps_are_round_numbers() -> None:

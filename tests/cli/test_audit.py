@@ -34,34 +34,34 @@ def record(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dic
 
 @pytest.mark.usefixtures("folder")
 def test_one_file(capsys: pytest.CaptureFixture[str]) -> None:
-    found = record(capsys, "data.txt")
-    assert (found["empty"]["number"], found["empty"]["total"]) == (1, 2)
-    assert found[""]["basis"] == "a perfect ranking"
-    assert found["constant_features"]["examples"] == ["2"]
+    result = record(capsys, "data.txt")
+    assert (result["empty"]["number"], result["empty"]["total"]) == (1, 2)
+    assert result[""]["basis"] == "a perfect ranking"
+    assert result["constant_features"]["examples"] == ["2"]
 
 
 @pytest.mark.usefixtures("folder")
 def test_several_files_are_one_data_set_and_a_last_score_file_is_recognised(capsys: pytest.CaptureFixture[str]) -> None:
-    found = record(capsys, "data.txt", "more.txt")
-    assert (found["empty"]["number"], found["empty"]["total"]) == (2, 4)
-    found = record(capsys, "data.txt", "scores.txt")
-    assert found[""]["basis"] == "the scores given"
-    assert found["tied"]["number"] == 1
-    assert record(capsys, "data.txt", "--run", "scores.txt") == found
+    result = record(capsys, "data.txt", "more.txt")
+    assert (result["empty"]["number"], result["empty"]["total"]) == (2, 4)
+    result = record(capsys, "data.txt", "scores.txt")
+    assert result[""]["basis"] == "the scores given"
+    assert result["tied"]["number"] == 1
+    assert record(capsys, "data.txt", "--run", "scores.txt") == result
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_query_in_two_files_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    found = record(capsys, "data.txt", "./data.txt")
-    assert (found["leak"]["number"], found["leak"]["total"]) == (2, 2)
+    result = record(capsys, "data.txt", "./data.txt")
+    assert (result["leak"]["number"], result["leak"]["total"]) == (2, 2)
 
 
 @pytest.mark.usefixtures("folder")
 def test_judgements_and_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    found = record(capsys, "qrels.txt", "run.txt")
-    assert found["unjudged"]["number"] == 1
-    assert found["missing"]["examples"] == ["q2"]
-    assert "constant_features" not in found
+    result = record(capsys, "qrels.txt", "run.txt")
+    assert result["unjudged"]["number"] == 1
+    assert result["missing"]["examples"] == ["q2"]
+    assert "constant_features" not in result
 
 
 @pytest.mark.usefixtures("folder")
@@ -108,35 +108,35 @@ def fold_files(root: Path, shared: Path) -> None:
     for i in range(5):
         fold = root / f"Fold{i + 1}"
         fold.mkdir(parents=True)
-        turned = parts[i:] + parts[:i]
-        (fold / "train.txt").write_bytes(b"".join(turned[:3]))
-        (fold / "vali.txt").write_bytes(turned[3])
-        (fold / "test.txt").write_bytes(turned[4])
+        rotated = parts[i:] + parts[:i]
+        (fold / "train.txt").write_bytes(b"".join(rotated[:3]))
+        (fold / "vali.txt").write_bytes(rotated[3])
+        (fold / "test.txt").write_bytes(rotated[4])
 
 
 def test_mq2008_in_folds(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fold_files(tmp_path / "MQ2008", shared)
-    found = record(capsys, str(tmp_path / "MQ2008"))
-    assert (found["empty"]["number"], found["empty"]["total"]) == (220, 784)
-    assert found["short"]["number"] == 403
-    assert not {"leak", "rotation", "feature_numbers"} & set(found)
+    result = record(capsys, str(tmp_path / "MQ2008"))
+    assert (result["empty"]["number"], result["empty"]["total"]) == (220, 784)
+    assert result["short"]["number"] == 403
+    assert not {"leak", "rotation", "feature_numbers"} & set(result)
     # A leak that declared counts would not show: one fold validates on what it tests on.
     (tmp_path / "MQ2008" / "Fold3" / "vali.txt").write_bytes((tmp_path / "MQ2008" / "Fold3" / "test.txt").read_bytes())
-    found = record(capsys, str(tmp_path / "MQ2008"))
-    assert found["leak"]["number"] == 157
-    assert "Fold3 does not validate on the test part of Fold2" in str(found["rotation"]["sentence"])
+    result = record(capsys, str(tmp_path / "MQ2008"))
+    assert result["leak"]["number"] == 157
+    assert "Fold3 does not validate on the test part of Fold2" in str(result["rotation"]["sentence"])
 
 
 @pytest.mark.usefixtures("folder")
 def test_five_sentences_sum_it_up(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["audit", "data.txt"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["audit", "data.txt"]) == 0
     narrow = capsys.readouterr().out
     assert max(map(len, narrow.splitlines())) <= 60
-    assert narrow.split() == told.split()  # folded, not cut
-    lines = told.splitlines()
+    assert narrow.split() == output.split()  # folded, not cut
+    lines = output.splitlines()
     assert lines[1].startswith("Fit for a comparison, with care: ")
     assert "1 of 2 queries (50.0 %) has no relevant document" in "\n".join(lines)
     assert "--all" in lines[-1]

@@ -31,10 +31,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_learns_from_a_log_without_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["train", f"{folder}/blind.txt", "--ranker", "ranksvm", "--clicks", f"{folder}/log.tsv", "--quiet"]
-    for how, out in ((["--propensities", "swaps"], "a.json"), (["--debias", "naive"], "b.json"),
+    arguments = ["train", f"{folder}/blind.txt", "--ranker", "ranksvm", "--clicks", f"{folder}/log.tsv", "--quiet"]
+    for method, out in ((["--propensities", "swaps"], "a.json"), (["--debias", "naive"], "b.json"),
                      (["--propensities", "1,0.71,0.58,0.5"], "c.json")):  # fmt: skip
-        assert main([*given, *how, "--out", f"{folder}/{out}"]) == 0
+        assert main([*arguments, *method, "--out", f"{folder}/{out}"]) == 0
     assert "learning from ClickLog(1,500 sessions" in capsys.readouterr().out
     by_hand = pippin.train(folder / "train.txt", "ranksvm", clicks=read(folder / "log.tsv"), debias="naive")
     assert np.array_equal(pippin.load(folder / "b.json").predict(planted(5, 8)), by_hand.predict(planted(5, 8)))
@@ -45,11 +45,11 @@ def test_a_model_learns_from_a_log_without_labels(folder: Path, capsys: pytest.C
 
 def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["propensities", f"{folder}/log.tsv", "--resamples", "10", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [row["rank"] for row in told["ranks"]] == [1, 2, 3, 4]
-    assert told["ranks"][1]["low"] <= told["ranks"][1]["propensity"] <= told["ranks"][1]["high"]
+    record = json.loads(capsys.readouterr().out)
+    assert [row["rank"] for row in record["ranks"]] == [1, 2, 3, 4]
+    assert record["ranks"][1]["low"] <= record["ranks"][1]["propensity"] <= record["ranks"][1]["high"]
     assert main(["propensities", f"{folder}/log.tsv", "--resamples", "0"]) == 0
-    given = ",".join(f"{row['propensity']:.4g}" for row in told["ranks"])
+    given = ",".join(f"{row['propensity']:.4g}" for row in record["ranks"])
     assert given in capsys.readouterr().out.replace("\n", "")
 
 

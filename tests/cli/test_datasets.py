@@ -25,8 +25,8 @@ def test_one_tells_what_its_parts_hold(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_json_has_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "ohsumed", "-f", "json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["total"] == {"queries": 106, "documents": 16140}
+    output = json.loads(capsys.readouterr().out)
+    assert output["total"] == {"queries": 106, "documents": 16140}
     assert main(["datasets", "-f", "json"]) == 0
     assert {each["name"] for each in json.loads(capsys.readouterr().out)["collections"]} == set(READERS)
 

@@ -85,12 +85,12 @@ def arguments(line: str) -> list[str]:
 
 def without(words: list[str], *flags: str) -> list[str]:
     """The arguments without some flags and their values."""
-    found, skipped = [], False
+    results, skipped = [], False
     for word in words:
         if not skipped and word not in flags:
-            found.append(word)
+            results.append(word)
         skipped = not skipped and word in flags
-    return found
+    return results
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES)
@@ -124,8 +124,8 @@ def test_everything_can_be_had_in_every_form(
     workshop: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = json.loads(said(name, "json", capsys), parse_constant=forbid)
-    for one in record if isinstance(record, list) else [record]:
-        assert set(one) >= KEYS[name]
+    for item in record if isinstance(record, list) else [record]:
+        assert set(item) >= KEYS[name]
     assert "," in said(name, "csv", capsys).splitlines()[0]
     assert "| --" in said(name, "markdown", capsys)
     latex = said(name, "latex", capsys)

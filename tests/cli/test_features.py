@@ -24,11 +24,11 @@ def test_a_set_shows_its_features_by_number(capsys: pytest.CaptureFixture[str]) 
 
 def test_one_feature_tells_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "bm25(k1=0.9)@title"]) == 0
-    shown = capsys.readouterr().out
-    assert "bm25(k1=0.9)@title — Compute Okapi BM25" in shown
-    assert "where the field contains no word of the query" in shown
-    assert "Feature-min writes 0 there" in shown
-    assert ["k1", "0.9", "2.5", "[0,", "inf)"] in [line.split() for line in shown.splitlines()]
+    output = capsys.readouterr().out
+    assert "bm25(k1=0.9)@title — Compute Okapi BM25" in output
+    assert "where the field contains no word of the query" in output
+    assert "Feature-min writes 0 there" in output
+    assert ["k1", "0.9", "2.5", "[0,", "inf)"] in [line.split() for line in output.splitlines()]
 
 
 def test_what_is_left_out_of_a_set_is_said(capsys: pytest.CaptureFixture[str]) -> None:

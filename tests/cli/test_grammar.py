@@ -184,12 +184,12 @@ def test_wrong_arguments_get_one_sentence(
 
 def documented() -> list[tuple[str, str]]:
     """Every command in the console blocks of the docs."""
-    found = []
+    results = []
     for path in (DOCS / "README.md", *sorted((DOCS / "docs").glob("*.md"))):
         for block in re.findall(r"```console\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
             text = block.replace("\\\n", " ")
-            found += [(path.name, line[2:]) for line in text.splitlines() if line.startswith("$ pippin ")]
-    return found
+            results += [(path.name, line[2:]) for line in text.splitlines() if line.startswith("$ pippin ")]
+    return results
 
 
 @pytest.mark.parametrize(("file", "line"), documented())

@@ -30,34 +30,34 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_study_of_real_models(results: Path) -> None:
-    (written,) = json.loads((results.parent / "study.json").read_text())
-    found = {c["name"]: c for c in written["conclusions"]}
-    assert found["bias"]["holds"] == "yes"
-    assert found["bias"]["value"] > 0
-    assert found["invariance"]["holds"] == "yes"  # best-feature is the same under ranklib and yahoo, bit by bit
-    assert found["training under letor4"]["holds"] == "unknown"
-    assert len(written["points"]) == 2 * 2 * len(written["tools"]) * 10
+    (record,) = json.loads((results.parent / "study.json").read_text())
+    result = {c["name"]: c for c in record["conclusions"]}
+    assert result["bias"]["holds"] == "yes"
+    assert result["bias"]["value"] > 0
+    assert result["invariance"]["holds"] == "yes"  # best-feature is the same under ranklib and yahoo, bit by bit
+    assert result["training under letor4"]["holds"] == "unknown"
+    assert len(record["points"]) == 2 * 2 * len(record["tools"]) * 10
 
 
 def test_the_terminal_view(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderboard", str(results), "--convention", "ranklib", "--per-fold"]) == 0
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     for words in ("ranker         NDCG@1", "P@10", "95% interval", "Fold5", "reversed pairs", "letor4"):
-        assert words in shown
-    assert "Missing" not in shown
+        assert words in output
+    assert "Missing" not in output
 
 
 def test_csv_with_published_values(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = tmp_path / "theirs.csv"
     theirs.write_text("dataset,ranker,measure,value\nTOY,AdaRank-MAP,MAP,0.5\n")
-    asked = ["leaderboard", str(results), "--convention", "yahoo", "--published", str(theirs)]
-    assert main([*asked, "--format", "csv"]) == 0
+    arguments = ["leaderboard", str(results), "--convention", "yahoo", "--published", str(theirs)]
+    assert main([*arguments, "--format", "csv"]) == 0
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert float(row["difference"]) == pytest.approx(float(row["ours"]) - 0.5)
-    assert main(asked) == 0
+    assert main(arguments) == 0
     assert ": published values" in capsys.readouterr().out
     theirs.write_text("dataset,ranker,measure,value\nOTHER,AdaRank-MAP,MAP,0.5\n")
-    assert main(asked) == 2
+    assert main(arguments) == 2
     assert "no overlap" in capsys.readouterr().err
 
 

@@ -56,11 +56,11 @@ def test_a_pages_neighbours(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_files_and_kept_webs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kept, letor = tmp_path / "kept", tmp_path / "letor"
-    first = output(capsys, str(folder), "--save", str(kept), "--files", str(letor))
+    stored, letor = tmp_path / "kept", tmp_path / "letor"
+    first = output(capsys, str(folder), "--save", str(stored), "--files", str(letor))
     assert sorted(file.name for file in letor.iterdir()) == ["docmap.txt", "linkgraph.txt", "links.schema.json",
                                                              "sitemap.txt"]  # fmt: skip
-    assert output(capsys, str(kept)) == first
+    assert output(capsys, str(stored)) == first
 
 
 def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

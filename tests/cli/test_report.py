@@ -18,10 +18,10 @@ def test_results_whose_cells_all_failed(tmp_path: Path, capsys: pytest.CaptureFi
     assert (len(outcome.failed), outcome.computed) == (3, 0)
     for options in ([], ["--tables"], ["--figures", "svg"], ["--page"]):
         assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "report"), *options]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith(f"pippin: {tmp_path / 'r'}: nothing to report: all 3 cells of these results failed")
-        assert "regression on null Fold1: regression does not support NULL" in said
-        assert said.count("\n") == 1
+        output = capsys.readouterr().err
+        assert output.startswith(f"pippin: {tmp_path / 'r'}: nothing to report: all 3 cells of these results failed")
+        assert "regression on null Fold1: regression does not support NULL" in output
+        assert output.count("\n") == 1
     assert not (tmp_path / "report").exists()
     assert main(["leaderboard", str(tmp_path / "r")]) == 0
     assert "null, regression: no mean" in capsys.readouterr().out

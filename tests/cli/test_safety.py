@@ -72,9 +72,9 @@ BAD = (
 def strings(record: Any) -> list[str]:
     """Every text in a record, keys too."""
     if isinstance(record, dict):
-        return [text for pair in record.items() for one in pair for text in strings(one)]
+        return [text for pair in record.items() for item in pair for text in strings(item)]
     if isinstance(record, list):
-        return [text for one in record for text in strings(one)]
+        return [text for item in record for text in strings(item)]
     return [record] if isinstance(record, str) else []
 
 

@@ -46,11 +46,11 @@ def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> tuple[int, lis
 
 
 def test_everything_is_whole(everything: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, found = verified(capsys, everything)
+    status, result = verified(capsys, everything)
     assert status == 0
-    assert {Path(one["path"]).name for one in found} >= set(NEEDED)
-    assert {one["state"] for one in found} == {"whole"}
-    assert all(one["files"] and one["bytes"] for one in found)
+    assert {Path(item["path"]).name for item in result} >= set(NEEDED)
+    assert {item["state"] for item in result} == {"whole"}
+    assert all(item["files"] and item["bytes"] for item in result)
     assert main(["verify", str(everything / "store")]) == 0
     assert "whole" in capsys.readouterr().out
 
@@ -65,9 +65,9 @@ def test_one_bit_anywhere_is_found(everything: Path, name: str, capsys: pytest.C
         changed = bytearray(content)
         changed[len(content) // 2] ^= 1
         file.write_bytes(changed)
-        status, found = verified(capsys, place)
+        status, result = verified(capsys, place)
         file.write_bytes(content)
-        assert (status, "damaged" in {one["state"] for one in found}) == (2, True), file
+        assert (status, "damaged" in {item["state"] for item in result}) == (2, True), file
     assert verified(capsys, place)[0] == 0
 
 
@@ -77,5 +77,5 @@ def test_what_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert main(["verify", str(path)]) == 2
         assert capsys.readouterr().err.startswith("pippin: ")
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "theirs.parquet")
-    status, found = verified(capsys, tmp_path)
-    assert (status, [one["state"] for one in found]) == (0, ["unverified"])
+    status, result = verified(capsys, tmp_path)
+    assert (status, [item["state"] for item in result]) == (0, ["unverified"])

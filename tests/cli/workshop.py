@@ -29,9 +29,9 @@ def furnish(folder: Path) -> Path:
     for name in ("all.txt", "train.txt", "test.txt"):
         write_letor(data, folder / name)
     write_letor(whole(30, seed=5), folder / "vali.txt")
-    found = list(make_scores(data, seed=1).values())
-    for name, scores in {"scores.txt": found[0], "a.txt": found[0], "b.txt": found[1], "a.scores": found[0],
-                         "b.scores": found[1]}.items():  # fmt: skip
+    results = list(make_scores(data, seed=1).values())
+    for name, scores in {"scores.txt": results[0], "a.txt": results[0], "b.txt": results[1], "a.scores": results[0],
+                         "b.scores": results[1]}.items():  # fmt: skip
         write_scores(scores, folder / name)
     for number in (1, 2, 3):
         write_letor(whole(9 + number, seed=10 + number), folder / f"S{number}.txt")
@@ -50,10 +50,10 @@ def furnish(folder: Path) -> Path:
 def _judged(folder: Path) -> None:
     rng = np.random.default_rng(1)
     topics = {f"{q}": [f"d{q}-{d}" for d in range(6)] for q in range(1, 9)}
-    judged = [f"{q} 0 {d} {rng.integers(0, 3)}" for q, documents in topics.items() for d in documents]
-    (folder / "qrels.txt").write_text("\n".join(judged) + "\n")
+    qrels = [f"{q} 0 {d} {rng.integers(0, 3)}" for q, documents in topics.items() for d in documents]
+    (folder / "qrels.txt").write_text("\n".join(qrels) + "\n")
     more = [f"{q} 0 d{q}-{d} {(q + d) % 3}" for q in range(9, 12) for d in range(6)]
-    (folder / "model.txt").write_text("\n".join([*judged, *more]) + "\n")
+    (folder / "model.txt").write_text("\n".join([*qrels, *more]) + "\n")
     for name in ("run.txt", "a.run", "b.run", "c.run"):
         ranked = [f"{q} Q0 {d} 1 {rng.random():.6f} tag" for q, documents in topics.items() for d in documents]
         (folder / name).write_text("\n".join(ranked) + "\n")
@@ -76,7 +76,7 @@ def _collections(folder: Path) -> None:
     documents = [{"id": f"d{i}", "title": text[:20], "text": text} for i, text in enumerate(texts)]
     lines = "".join(json.dumps(document) + "\n" for document in documents)
     topics = "".join(f"t{i}\t{' '.join(rng.choice(WORDS, 2, replace=False))}\n" for i in range(12))
-    judged = "".join(f"t{i} 0 d{d} {rng.integers(0, 3)}\n" for i in range(12) for d in rng.choice(60, 8, replace=False))
+    qrels = "".join(f"t{i} 0 d{d} {rng.integers(0, 3)}\n" for i in range(12) for d in rng.choice(60, 8, replace=False))
     (folder / "cacm").mkdir()
     for place in ("pages.jsonl", "docs.jsonl", "cacm/documents.jsonl"):
         (folder / place).write_text(lines)
@@ -84,8 +84,8 @@ def _collections(folder: Path) -> None:
         (folder / place).write_text(topics)
     served = "".join(f"t{i}.{s}\t{WORDS[(i + 3 * s) % len(WORDS)]}\n" for i in range(12) for s in (1, 2))
     (folder / "subtopics.tsv").write_text(served)
-    (folder / "judged.txt").write_text(judged)
-    (folder / "cacm/qrels.txt").write_text(judged)
+    (folder / "judged.txt").write_text(qrels)
+    (folder / "cacm/qrels.txt").write_text(qrels)
     for name, text in PAGES.items():
         file = folder / "pages" / name
         file.parent.mkdir(parents=True, exist_ok=True)

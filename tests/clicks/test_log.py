@@ -41,8 +41,8 @@ def test_counts_are_those_of_a_loop() -> None:
         cell[0] += 1
         cell[1] += click
     counts = log.counts()
-    found = zip(counts.items, counts.ranks, counts.views, counts.clicks, strict=True)
-    assert {(int(i), int(r)): [n, c] for i, r, n, c in found} == seen
+    result = zip(counts.items, counts.ranks, counts.views, counts.clicks, strict=True)
+    assert {(int(i), int(r)): [n, c] for i, r, n, c in result} == seen
 
 
 def test_a_selection_of_sessions() -> None:

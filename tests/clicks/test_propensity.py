@@ -24,9 +24,9 @@ def expected(attraction: NDArray[np.float64], orders: list[list[int]]) -> Counts
                 key = (query * 5 + place, rank + 1)
                 cells[key] = cells.get(key, 0.0) + 1000.0
     items, ranks = (np.array(column) for column in zip(*sorted(cells), strict=True))
-    shown = np.array([cells[key] for key in sorted(cells)])
-    clicked = shown * TRUE[ranks - 1] * attraction.ravel()[items]
-    return Counts(items, ranks.astype(np.int32), shown, clicked)
+    values = np.array([cells[key] for key in sorted(cells)])
+    clicked = values * TRUE[ranks - 1] * attraction.ravel()[items]
+    return Counts(items, ranks.astype(np.int32), values, clicked)
 
 
 ATTRACTION = np.random.default_rng(4).uniform(0.05, 0.9, (30, 5))
@@ -86,19 +86,19 @@ def by_feature(data: Dataset) -> NDArray[np.float64]:
 @pytest.mark.parametrize("method", ["em", "swaps"])
 def test_estimates_of_simulated_clicks_are_within_five_percent(data: Dataset, method: str) -> None:
     log = simulate(data, by_feature(data), sessions=400, depth=5, swap_rate=1.0, seed=3)
-    found = propensities(log, method)
-    assert np.abs(found.values / TRUE - 1).max() < 0.05
+    estimate = propensities(log, method)
+    assert np.abs(estimate.values / TRUE - 1).max() < 0.05
 
 
 def test_intervals_hold_the_truth_and_come_again_with_the_seed(data: Dataset) -> None:
     log = simulate(data, by_feature(data), sessions=50, depth=3, swap_rate=0.5, seed=3)
-    one, two = (propensities(log, "swaps", resamples=40, seed=7) for _ in range(2))
-    assert one.low is not None
-    assert one.high is not None
-    assert one.low.tobytes() == two.low.tobytes()  # type: ignore[union-attr]
-    assert (one.low <= TRUE[:3] + 1e-9).all()
-    assert (one.high >= TRUE[:3] - 1e-9).all()
-    assert (one.high[1:] > one.low[1:]).all()
+    first, second = (propensities(log, "swaps", resamples=40, seed=7) for _ in range(2))
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low.tobytes() == second.low.tobytes()  # type: ignore[union-attr]
+    assert (first.low <= TRUE[:3] + 1e-9).all()
+    assert (first.high >= TRUE[:3] - 1e-9).all()
+    assert (first.high[1:] > first.low[1:]).all()
 
 
 def test_unidentified_propensities_are_refused(data: Dataset) -> None:
@@ -115,8 +115,8 @@ def test_unidentified_propensities_are_refused(data: Dataset) -> None:
         propensities(log, "swap")
     with pytest.raises(DataError, match="no click at rank 2"):
         propensities(ClickLog.of([("q", ["a", "b"], [True, False])]), "em")
-    shown = [("q", "abc"), ("q", "bac"), ("r", "abc"), ("r", "cba"), *((str(i), "abc") for i in range(9))]
-    few = [(query, list(order), [True, query == "q", query == "r"]) for query, order in shown]
+    items = [("q", "abc"), ("q", "bac"), ("r", "abc"), ("r", "cba"), *((str(i), "abc") for i in range(9))]
+    few = [(query, list(order), [True, query == "q", query == "r"]) for query, order in items]
     with pytest.raises(DataError, match="too few clicks for intervals"):
         propensities(ClickLog.of(few), "em", resamples=30)
 
@@ -124,8 +124,8 @@ def test_unidentified_propensities_are_refused(data: Dataset) -> None:
 def test_regression_needs_no_swaps(data: Dataset) -> None:
     rng = np.random.default_rng(8)
     log = simulate(data, rng.random(2000), sessions=100, depth=5)
-    found = propensities(log, "regression", data=data)
-    assert np.abs(found.values / TRUE - 1).max() < 0.1
+    estimate = propensities(log, "regression", data=data)
+    assert np.abs(estimate.values / TRUE - 1).max() < 0.1
 
 
 def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
@@ -135,18 +135,18 @@ def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
     for debias in ("naive", "ips", "pairwise"):
         weights: dict[tuple[int, ...], float] = {}
         for begin, end in zip(log.offsets[:-1], log.offsets[1:], strict=True):
-            for one in range(begin, end):
+            for item in range(begin, end):
                 for other in range(begin, end):
-                    if not log.clicks[one] or one == other or (debias == "pairwise" and log.clicks[other]):
+                    if not log.clicks[item] or item == other or (debias == "pairwise" and log.clicks[other]):
                         continue
-                    ranks = (int(log.ranks[one]), int(log.ranks[other])) if debias == "pairwise" else ()
-                    key = (int(log.items[one]), int(log.items[other]), *ranks)
-                    trust = max(given.values[log.ranks[one] - 1], 0.01) if debias == "ips" else 1.0
+                    ranks = (int(log.ranks[item]), int(log.ranks[other])) if debias == "pairwise" else ()
+                    key = (int(log.items[item]), int(log.items[other]), *ranks)
+                    trust = max(given.values[log.ranks[item] - 1], 0.01) if debias == "ips" else 1.0
                     weights[key] = weights.get(key, 0.0) + 1.0 / trust / 9
-        found = preferences(log, part, debias, given if debias == "ips" else None)
-        shown = [()] * len(found) if found.ranks is None else found.ranks.tolist()
-        keys = [(int(a), int(b), *at) for a, b, at in zip(found.better, found.worse, shown, strict=True)]
-        assert dict(zip(keys, found.weights, strict=True)) == pytest.approx(weights)
+        result = preferences(log, part, debias, given if debias == "ips" else None)
+        items = [()] * len(result) if result.ranks is None else result.ranks.tolist()
+        keys = [(int(a), int(b), *at) for a, b, at in zip(result.better, result.worse, items, strict=True)]
+        assert dict(zip(keys, result.weights, strict=True)) == pytest.approx(weights)
 
 
 def test_invalid_preferences_are_refused(data: Dataset) -> None:

@@ -69,17 +69,17 @@ def test_lists_are_the_best_by_score(data: Dataset) -> None:
 
 def test_the_seed_determines_the_clicks(data: Dataset) -> None:
     scores = np.zeros(24)
-    one, two, other = (simulate(data, scores, sessions=50, swap_rate=0.5, seed=seed) for seed in (1, 1, 2))
-    assert one.items.tobytes() == two.items.tobytes()
-    assert one.clicks.tobytes() == two.clicks.tobytes()
-    assert one.clicks.tobytes() != other.clicks.tobytes()
+    first, second, other = (simulate(data, scores, sessions=50, swap_rate=0.5, seed=seed) for seed in (1, 1, 2))
+    assert first.items.tobytes() == second.items.tobytes()
+    assert first.clicks.tobytes() == second.clicks.tobytes()
+    assert first.clicks.tobytes() != other.clicks.tobytes()
 
 
 def test_a_part_has_the_same_clicks_as_in_the_whole(data: Dataset) -> None:
     scores = np.random.default_rng(3).random(24)
-    whole = simulate(data, scores, sessions=20, swap_rate=0.3, top=2)
+    full = simulate(data, scores, sessions=20, swap_rate=0.3, top=2)
     part = simulate(data.select([2, 3]), scores[5:], sessions=20, swap_rate=0.3, top=2)
-    assert whole.clicks[whole.offsets[40] :].tobytes() == part.clicks.tobytes()
+    assert full.clicks[full.offsets[40] :].tobytes() == part.clicks.tobytes()
 
 
 def test_swaps_exchange_the_first_document_with_another(data: Dataset) -> None:
@@ -112,9 +112,9 @@ def test_of_several_rankings_each_session_draws_one(data: Dataset) -> None:
     ],
 )
 def test_invalid_arguments_are_refused(data: Dataset, changes: dict[str, object], sentence: str) -> None:
-    given: dict[str, Any] = {"scores": np.zeros(24), **changes}
+    arguments: dict[str, Any] = {"scores": np.zeros(24), **changes}
     with pytest.raises(DataError, match=sentence):
-        simulate(data, **given)
+        simulate(data, **arguments)
 
 
 @pytest.mark.parametrize(

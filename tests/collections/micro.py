@@ -52,29 +52,29 @@ class PlainIndex:
         return len(self.vocabulary)
 
     def term_statistics(self, field: str, words: Sequence[str]) -> tuple[Floats, Floats]:
-        found = [self.postings(field, word)[1] for word in words]
-        return np.array([len(counts) for counts in found], np.float64), np.array([counts.sum() for counts in found])
+        results = [self.postings(field, word)[1] for word in words]
+        return np.array([len(counts) for counts in results], np.float64), np.array([counts.sum() for counts in results])
 
     def tokens(self, field: str, numbers: Ints) -> tuple[Ints, NDArray[np.int32]]:
-        chosen = [[self.number[word] for word in self.words[n]] for n in numbers]
-        offsets = np.concatenate(([0], np.cumsum([len(words) for words in chosen]))).astype(np.int64)
-        return offsets, np.array([word for words in chosen for word in words], np.int32)
+        selected = [[self.number[word] for word in self.words[n]] for n in numbers]
+        offsets = np.concatenate(([0], np.cumsum([len(words) for words in selected]))).astype(np.int64)
+        return offsets, np.array([word for words in selected for word in words], np.int32)
 
     def candidates(self, query: str, numbers: Sequence[int], web: LinkIndex | None) -> Candidates:
-        words, chosen = tuple(query.split()), np.asarray(numbers, np.int64)
+        words, selected = tuple(query.split()), np.asarray(numbers, np.int64)
         counts = FieldStatistics(
             documents=self.documents,
             total=int(self.lengths("whole").sum()),
             average=self.average_length("whole"),
             df=np.array([len(self.postings("whole", word)[0]) for word in words], np.float64),
             cf=np.array([self.postings("whole", word)[1].sum() for word in words]),
-            tf=np.array([[self.counts[n][word] for n in chosen] for word in words], np.float64),
-            length=self.lengths("whole")[chosen].astype(np.float64),
-            unique=np.array([len(self.counts[n]) for n in chosen], np.float64),
+            tf=np.array([[self.counts[n][word] for n in selected] for word in words], np.float64),
+            length=self.lengths("whole")[selected].astype(np.float64),
+            unique=np.array([len(self.counts[n]) for n in selected], np.float64),
         )
-        names = tuple(f"d{n + 1}" for n in chosen)
-        return Candidates(Query("q", query), words, names, np.zeros(len(chosen), np.int32), {"whole": counts}, chosen,
-                          self, web)  # fmt: skip
+        names = tuple(f"d{n + 1}" for n in selected)
+        return Candidates(Query("q", query), words, names, np.zeros(len(selected), np.int32), {"whole": counts},
+                          selected, self, web)  # fmt: skip
 
 
 def tokens_of(field: str, document: Document) -> list[str]:

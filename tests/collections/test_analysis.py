@@ -30,8 +30,8 @@ TEXTS = st.lists(
 def letter_by_letter(text: str, words: str) -> list[str]:
     """The words of a text, by the rules as they are written, one character after the other."""
     if words == "ascii":
-        kept = [c if c.isascii() and c.isalnum() else " " for c in text.lower()]
-        return "".join(kept).split()
+        items = [c if c.isascii() and c.isalnum() else " " for c in text.lower()]
+        return "".join(items).split()
     text = "".join(c for c in unicodedata.normalize("NFC", text).lower() if c not in INVISIBLE)
     text = "".join("'" if c in "’ʼ＇" else c for c in text)
 
@@ -40,13 +40,13 @@ def letter_by_letter(text: str, words: str) -> list[str]:
             "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd", "Nl", "No",
         )  # fmt: skip
 
-    found = [""]
+    results = [""]
     for i, c in enumerate(text):
         if is_letter(c):
-            found[-1] += c
+            results[-1] += c
         elif not (c == "'" and 0 < i < len(text) - 1 and is_letter(text[i - 1]) and is_letter(text[i + 1])):
-            found.append("")
-    return [word for word in found if word]
+            results.append("")
+    return [word for word in results if word]
 
 
 @settings(max_examples=300)

@@ -87,11 +87,11 @@ def unpacked(folder: Path, files: dict[str, str]) -> Path:
 
 def said(path: Path) -> tuple[object, ...]:
     collection = read_collection(path)
-    judged = collection.qrels
-    assert judged is not None
+    qrels = collection.qrels
+    assert qrels is not None
     return (
-        collection.name, collection.reader, list(collection), collection.queries, judged.query_ids,
-        list(judged.document_ids), judged.labels.tolist(), list(collection.diagnostics),
+        collection.name, collection.reader, list(collection), collection.queries, qrels.query_ids,
+        list(qrels.document_ids), qrels.labels.tolist(), list(collection.diagnostics),
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_an_archive_is_read_as_the_folder_it_holds(ending: str, within: str, tmp
     path = tmp_path / "packed" / f"mine{ending}"
     (zipped(path, dict(files)) if ending == ".zip" else tarred(path, files))
     assert said(path) == said(unpacked(tmp_path / "mine", FILES))
-    assert [one.name for one in (tmp_path / "packed").iterdir()] == [path.name]
+    assert [item.name for item in (tmp_path / "packed").iterdir()] == [path.name]
 
 
 def test_an_archive_is_known_by_its_bytes_too(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def orchard(tasks: tuple[str, ...] = ("",)) -> Collection:
         for task in tasks
         for i in range(6)
     )
-    judged = {q.id: {f"d{(i * 5) % 40}": 2, f"d{i * 7 + 1}": 1, "gone": 1} for i, q in enumerate(queries)}
+    qrels = {q.id: {f"d{(i * 5) % 40}": 2, f"d{i * 7 + 1}": 1, "gone": 1} for i, q in enumerate(queries)}
     return Collection(
-        "orchard", ("body", "anchor", "title", "url"), lambda: iter(pages), queries, Qrels.from_dict(judged),
+        "orchard", ("body", "anchor", "title", "url"), lambda: iter(pages), queries, Qrels.from_dict(qrels),
         combined_fields={"whole": ("body", "anchor", "title", "url")}, topics={"d1": "sweet", "d2": "sour"},
     )  # fmt: skip
 
@@ -128,12 +128,12 @@ def test_features_as_they_fit() -> None:
 @pytest.mark.parametrize("sampling", ["top", "judged", "both"])
 def test_sampling_says_what_it_lost_and_added(sampling: SamplingMethod, tmp_path: Path) -> None:
     manifest = build_dataset(orchard(), tmp_path / "out", replace(SMALL, sampling=sampling))
-    found = manifest["tasks"][""]["sampling"]
+    result = manifest["tasks"][""]["sampling"]
     text = (tmp_path / "out" / "Feature-null" / "Fold1" / "trainingset.txt").read_text()
-    assert found["relevant"] == 12
-    assert found["unknown"] == {str(i): ["gone"] for i in range(6)}
-    assert (found["lost"] == 0) == (sampling != "top")
-    assert (found["added"] > 0) == (sampling == "both")
+    assert result["relevant"] == 12
+    assert result["unknown"] == {str(i): ["gone"] for i in range(6)}
+    assert (result["lost"] == 0) == (sampling != "top")
+    assert (result["added"] > 0) == (sampling == "both")
     assert ("added = judged" in text) == (sampling == "both")
     data = read_store(tmp_path / "out" / "binary.pippin")
     assert len(data.labels) == manifest["tasks"][""]["documents"]  # type: ignore[union-attr]
@@ -142,18 +142,18 @@ def test_sampling_says_what_it_lost_and_added(sampling: SamplingMethod, tmp_path
 
 
 def test_the_ceiling_of_every_re_ranking_is_told(tmp_path: Path) -> None:
-    whole = build_dataset(orchard(), tmp_path / "all", replace(SMALL, sampling="both"))["tasks"][""]
-    assert whole["sampling"]["lost"] == 0
+    full = build_dataset(orchard(), tmp_path / "all", replace(SMALL, sampling="both"))["tasks"][""]
+    assert full["sampling"]["lost"] == 0
     few = build_dataset(orchard(), tmp_path / "few", replace(SMALL, sample=2))["tasks"][""]
-    sampling, found = few["sampling"], few["upper_bounds"]
+    sampling, result = few["sampling"], few["upper_bounds"]
     assert sampling["lost"] > 0
     # Each query has two relevant documents in the collection and a third that is gone: a perfect MAP is 2/3.
-    assert whole["upper_bounds"]["judged"]["MAP"] == pytest.approx(2 / 3)
-    assert whole["upper_bounds"]["sample"]["MAP"] == pytest.approx(1.0)
-    assert found["judged"]["MAP"] == pytest.approx((sampling["relevant"] - sampling["lost"]) / (3 * 6))
+    assert full["upper_bounds"]["judged"]["MAP"] == pytest.approx(2 / 3)
+    assert full["upper_bounds"]["sample"]["MAP"] == pytest.approx(1.0)
+    assert result["judged"]["MAP"] == pytest.approx((sampling["relevant"] - sampling["lost"]) / (3 * 6))
     card = (tmp_path / "few" / "README.md").read_text()
     assert "Upper bounds of any re-ranking of the samples" in card
-    assert f"{found['judged']['NDCG@10']:.4f}" in card
+    assert f"{result['judged']['NDCG@10']:.4f}" in card
 
 
 def test_documents_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
@@ -217,9 +217,9 @@ def test_a_query_without_words_and_one_without_documents_are_told(tmp_path: Path
     collection = orchard()
     queries = (*collection.queries, Query("silent", "and the of"), Query("strange", "zebra"))
     manifest = build_dataset(replace(collection, queries=queries), tmp_path / "out", replace(SMALL, unjudged="keep"))
-    found = manifest["tasks"][""]["sampling"]
-    assert found["wordless"] == ["silent"]
-    assert found["without"] == ["strange"]
+    result = manifest["tasks"][""]["sampling"]
+    assert result["wordless"] == ["silent"]
+    assert result["without"] == ["strange"]
     assert manifest["tasks"][""]["queries"] == 6
 
 
@@ -247,16 +247,16 @@ def test_every_file_of_a_built_data_set_is_verified_when_it_is_read(tmp_path: Pa
     text = out / "Feature-min" / "Fold2" / "trainingset.txt"
     names = coerce_judgements(text).feature_names  # type: ignore[union-attr]
     assert names == ("tf@body", "bm25@title", "pagerank")
-    whole = text.read_bytes()
-    place = whole.index(b"1:") + 2
-    text.write_bytes(whole[:place] + b"9" + whole[place + 1 :])
+    full = text.read_bytes()
+    place = full.index(b"1:") + 2
+    text.write_bytes(full[:place] + b"9" + full[place + 1 :])
     for read in (coerce_judgements, lambda file: list(iter_letor_chunks(file, LineOffsets()))):
         with pytest.raises(DataError, match=r"out: this data set is damaged: Feature-min/Fold2/trainingset.txt: bytes"):
             read(text)
     shutil.copy(text, tmp_path / "edited.txt")
     assert coerce_judgements(tmp_path / "edited.txt") is not None, "elsewhere it is a file as any"
-    text.write_bytes(whole)
-    (out / "Feature-min" / "mine.txt").write_bytes(whole)
+    text.write_bytes(full)
+    (out / "Feature-min" / "mine.txt").write_bytes(full)
     assert coerce_judgements(out / "Feature-min" / "mine.txt") is not None, "a file that was not built"
     manifest = out / "dataset.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"pagerank"', b'"pagerang"'))
@@ -407,7 +407,7 @@ def test_sampled_features_equal_those_from_the_meta_information(tmp_path: Path) 
     data = read_store(tmp_path / "out" / "binary.pippin")
     assert isinstance(data, Dataset)
     meta = read_meta(tmp_path / "out" / "Meta", streams=("body", "anchor", "title", "url", "whole"))
-    again = np.concatenate([extract(found, "ohsumed@title+body+whole") for found in meta])
+    again = np.concatenate([extract(value, "ohsumed@title+body+whole") for value in meta])
     np.testing.assert_array_equal(again, data.features)
 
 

@@ -97,7 +97,7 @@ def test_dense_features_and_neighbours_are_what_they_say(stored: Embeddings, enc
         return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
     vectors = encoder.encode([query.text for query in QUERIES]).astype(np.float64)
-    found = search_vectors(stored, QUERIES, top=3)
+    result = search_vectors(stored, QUERIES, top=3)
     for q, vector in enumerate(vectors):
         table = stored.features(vector, np.arange(5))
         best = {}
@@ -109,8 +109,8 @@ def test_dense_features_and_neighbours_are_what_they_say(stored: Embeddings, enc
             mean = passages.mean(axis=0)
             best[d] = max(cosine(vector, passage) for passage in passages)
             assert np.allclose(table[d], [cosine(vector, mean), vector @ mean, best[d]], atol=1e-5)
-        assert found.numbers[q].tolist() == sorted(best, key=lambda d: -best[d])[:3]
-        assert np.allclose(found.scores[q], sorted(best.values(), reverse=True)[:3], atol=1e-5)
+        assert result.numbers[q].tolist() == sorted(best, key=lambda d: -best[d])[:3]
+        assert np.allclose(result.scores[q], sorted(best.values(), reverse=True)[:3], atol=1e-5)
 
 
 def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored: Embeddings, index: Index) -> None:
@@ -118,8 +118,8 @@ def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored: Embeddings, index
     fused = reciprocal_rank_fusion(sparse, dense, k=60)
     for q in range(2):
         worth: dict[int, float] = {}
-        for one in (sparse, dense):
-            for rank, number in enumerate(one.numbers[q].tolist(), 1):
+        for item in (sparse, dense):
+            for rank, number in enumerate(item.numbers[q].tolist(), 1):
                 worth[number] = worth.get(number, 0) + 1 / (60 + rank)
         assert set(fused.numbers[q].tolist()) == set(worth)  # the union
         assert fused.scores[q].tolist() == sorted(worth.values(), reverse=True)
@@ -157,8 +157,8 @@ def built(encoder: WordEncoder, tmp_path_factory: pytest.TempPathFactory) -> Pat
     texts = ["red apples sweet apples", "green pears", "sour green apples red", "", "sweet", "sour", "green"]
     documents = [Document(f"d{i}", {"text": text}) for i, text in enumerate(texts)]
     queries = tuple(Query(str(i), text) for i, text in enumerate(("red apples", "green pears", "sour") * 2))
-    judged = {query.id: {"d0": 1, "d5": 2} for query in queries}
-    fruit = Collection("fruit", ("text",), lambda: iter(documents), queries=queries, qrels=Qrels.from_dict(judged))
+    qrels = {query.id: {"d0": 1, "d5": 2} for query in queries}
+    fruit = Collection("fruit", ("text",), lambda: iter(documents), queries=queries, qrels=Qrels.from_dict(qrels))
     folder = tmp_path_factory.mktemp("built") / "fruit"
     build_dataset(fruit, folder, BuildOptions("bm25@text", sample=2, folds=3, meta=False, dense=encoder))
     return folder
@@ -174,13 +174,13 @@ def test_a_build_has_the_nearest_documents_and_their_features(built: Path, encod
     data = made.folds("Feature-null").data
     for i, query in enumerate(data.query_ids):
         rows = slice(int(data.offsets[i]), int(data.offsets[i + 1]))
-        asked = Query(query, ("red apples", "green pears", "sour")[int(query) % 3])
-        sparse, dense = search(index, [asked], top=2, field="text"), search_vectors(vectors, [asked], top=2)
+        topic = Query(query, ("red apples", "green pears", "sour")[int(query) % 3])
+        sparse, dense = search(index, [topic], top=2, field="text"), search_vectors(vectors, [topic], top=2)
         union = set(sparse.numbers[0].tolist()) | set(dense.numbers[0].tolist())
         assert data.document_ids is not None
         assert sorted(data.document_ids[rows]) == sorted(f"d{n}" for n in union)
         numbers = index.numbers(list(data.document_ids[rows]))
-        table = vectors.table(asked, index.analyse(asked.text), numbers)
+        table = vectors.table(topic, index.analyse(topic.text), numbers)
         assert np.allclose(np.asarray(data.features)[rows, 1:], table, atol=1e-6)
 
 

@@ -41,10 +41,10 @@ def test_mmr_and_xquad_are_their_formulas_over_words_and_subtopics(index: Index)
     assert order(diversify(RUN, index, "mmr(0.3)")) == [list(RUN.document_ids)[i] for i in np.argsort(-ranks)]
     assert order(diversify(RUN, index, "mmr(0.3)"))[:2] == ["a1", "b1"]
     ranks = xquad(RUN.scores, coverage(index, numbers, SUBTOPICS, "text"), 0.9)
-    found = diversify(RUN, index, "xquad(0.9)", subqueries=SUBTOPICS)
-    assert order(found) == [list(RUN.document_ids)[i] for i in np.argsort(-ranks)]
-    assert {order(found)[0][0], order(found)[1][0]} == {"a", "b"}
-    assert found.scores.tolist() == [0, -1, -2, -3, -4]
+    run = diversify(RUN, index, "xquad(0.9)", subqueries=SUBTOPICS)
+    assert order(run) == [list(RUN.document_ids)[i] for i in np.argsort(-ranks)]
+    assert {order(run)[0][0], order(run)[1][0]} == {"a", "b"}
+    assert run.scores.tolist() == [0, -1, -2, -3, -4]
     assert order(diversify(RUN, index, "mmr(1)")) == order(RUN)
     assert order(diversify(RUN, index, "mmr(0)", depth=3))[3:] == ["b1", "b2"]
 
@@ -82,26 +82,28 @@ def test_what_cannot_be_diversified_is_told(index: Index) -> None:
 
 
 def slow_mmr(scores: list[float], alike: list[list[float]], trade: float) -> list[int]:
-    taken: list[int] = []
-    while len(taken) < len(scores):
-        left = [d for d in range(len(scores)) if d not in taken]
-        taken.append(max(left, key=lambda d: (trade * scores[d] - (1 - trade) * max(
-            (alike[d][t] for t in taken), default=0.0), scores[d], -d)))  # fmt: skip
-    return taken
+    selected: list[int] = []
+    while len(selected) < len(scores):
+        left = [d for d in range(len(scores)) if d not in selected]
+        selected.append(max(left, key=lambda d: (trade * scores[d] - (1 - trade) * max(
+            (alike[d][t] for t in selected), default=0.0), scores[d], -d)))  # fmt: skip
+    return selected
 
 
 def slow_xquad(scores: list[float], covers: list[list[float]], trade: float) -> list[int]:
-    taken: list[int] = []
+    selected: list[int] = []
     total, topics = sum(scores), range(len(covers[0]))
-    while len(taken) < len(scores):
+    while len(selected) < len(scores):
 
         def worth(d: int) -> float:
-            missing = [np.prod([1 - covers[t][s] for t in taken]) for s in topics]
+            missing = [np.prod([1 - covers[t][s] for t in selected]) for s in topics]
             new = sum(covers[d][s] * float(missing[s]) / len(topics) for s in topics)
             return (1 - trade) * scores[d] / total + trade * new
 
-        taken.append(max((d for d in range(len(scores)) if d not in taken), key=lambda d: (worth(d), scores[d], -d)))
-    return taken
+        selected.append(
+            max((d for d in range(len(scores)) if d not in selected), key=lambda d: (worth(d), scores[d], -d))
+        )
+    return selected
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -139,7 +141,7 @@ def test_measures_of_diversity_prefer_what_is_diverse() -> None:
     from pippin.data.qrels import SubtopicQrels
     from pippin.kernels.strings import StringColumn
 
-    judged = SubtopicQrels(
+    qrels = SubtopicQrels(
         ("q",), np.array([0, 4]), StringColumn.of("abcd"), np.ones(4, np.int32),
         subtopics=(*([frozenset("1")] * 3), frozenset("2")),
     )  # fmt: skip
@@ -148,7 +150,7 @@ def test_measures_of_diversity_prefer_what_is_diverse() -> None:
     values = []
     for given in (scores, xquad(scores, covers, 0.9), mmr(scores, covers @ covers.T, 0.4)):
         run = pippin.Run.from_dict({"q": dict(zip("abcd", given.tolist(), strict=True))})
-        found = pippin.evaluate(judged, run, measure=["alpha-nDCG@3", "strec@2", "ERR-IA@3", "NRBP"])
-        values.append([found.mean[name] for name in found.mean])
+        evaluation = pippin.evaluate(qrels, run, measure=["alpha-nDCG@3", "strec@2", "ERR-IA@3", "NRBP"])
+        values.append([evaluation.mean[name] for name in evaluation.mean])
     assert values[1] == values[2]
     assert all(better > worse for better, worse in zip(values[1], values[0], strict=True))

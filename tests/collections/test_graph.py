@@ -56,7 +56,7 @@ def test_ids_urls_and_directories_all_lead_to_the_page() -> None:
     book = DocumentUrls.from_urls(
         ["d1", "d2", "d3"], ["http://a.gov/x/index.html", "http://a.gov/x/welcome.html", "http://a.gov/d1"]
     )
-    wanted = {
+    expected = {
         "d1": 2,
         "x/": 0,
         "x": 0,
@@ -66,7 +66,7 @@ def test_ids_urls_and_directories_all_lead_to_the_page() -> None:
         "d2": 1,
         "q": -1,
     }
-    assert {target: book.find("a.gov/", target) for target in wanted} == wanted
+    assert {target: book.find("a.gov/", target) for target in expected} == expected
     assert [book.find("", target) for target in ("d1", "http://a.gov/x", "a.gov/d1")] == [0, 0, 2]
 
 
@@ -107,9 +107,9 @@ edges = st.integers(1, 8).flatmap(
 def test_both_sides_of_the_graph_say_the_same(drawn: tuple[int, list[tuple[int, int]]]) -> None:
     pages, links = drawn
     graph = Graph.of(pages, [a for a, _ in links], [b for _, b in links])
-    wanted = {(a, b) for a, b in links if a != b}
-    assert [(p, int(q)) for p in range(pages) for q in graph.targets(p)] == sorted(wanted)
-    assert {(int(q), p) for p in range(pages) for q in graph.sources(p)} == wanted
+    expected = {(a, b) for a, b in links if a != b}
+    assert [(p, int(q)) for p in range(pages) for q in graph.targets(p)] == sorted(expected)
+    assert {(int(q), p) for p in range(pages) for q in graph.sources(p)} == expected
     assert graph.links + graph.self_links + graph.repeats == len(links)
     dense = graph.matrix().toarray()
     assert np.array_equal(dense.sum(axis=1), graph.outdegree)

@@ -86,8 +86,8 @@ def test_tokens_stand_in_order(index: Index, pages: list[Document], field: str) 
     numbers = [3, 0, 699, 3]
     offsets, tokens = index.tokens(field, numbers)
     assert tokens.dtype == np.int32
-    found = [[index.vocabulary.at(t) for t in tokens[offsets[i] : offsets[i + 1]].tolist()] for i in range(4)]
-    assert found == [words_of(pages[number], field) for number in numbers]
+    results = [[index.vocabulary.at(t) for t in tokens[offsets[i] : offsets[i + 1]].tolist()] for i in range(4)]
+    assert results == [words_of(pages[number], field) for number in numbers]
     assert [part.tolist() for part in index.tokens(field, [])] == [[0], []]
 
 
@@ -101,23 +101,27 @@ def test_what_an_index_says_of_itself(index: Index) -> None:
 
 def test_candidates_carry_every_count(index: Index, pages: list[Document]) -> None:
     numbers = [650, 3, 17, 420]
-    found = index.candidates(Query("q", "w0 w5 w0 nowhere"), numbers, [1, 0, 2, 0], web="links")
-    assert found.words == ("w0", "w5", "w0", "nowhere")
-    assert tuple(found.document_ids) == ("d650", "d3", "d17", "d420")
-    assert found.labels.tolist() == [1, 0, 2, 0]
-    assert (found.numbers is not None and found.numbers.tolist(), found.index, found.web) == (numbers, index, "links")
-    for field, counts in found.fields.items():
+    result = index.candidates(Query("q", "w0 w5 w0 nowhere"), numbers, [1, 0, 2, 0], web="links")
+    assert result.words == ("w0", "w5", "w0", "nowhere")
+    assert tuple(result.document_ids) == ("d650", "d3", "d17", "d420")
+    assert result.labels.tolist() == [1, 0, 2, 0]
+    assert (result.numbers is not None and result.numbers.tolist(), result.index, result.web) == (
+        numbers,
+        index,
+        "links",
+    )
+    for field, counts in result.fields.items():
         here = [words_of(pages[number], field) for number in numbers]
-        assert counts.tf.tolist() == [[w.count(word) for w in here] for word in found.words]
+        assert counts.tf.tolist() == [[w.count(word) for w in here] for word in result.words]
         assert counts.length.tolist() == [len(w) for w in here]
         assert counts.unique.tolist() == [len(set(w)) for w in here]
-        df, cf = index.term_statistics(field, found.words)
+        df, cf = index.term_statistics(field, result.words)
         assert (counts.df.tolist(), counts.cf.tolist()) == (df.tolist(), cf.tolist())
         assert (counts.documents, counts.total) == (700, index.total_terms(field))
         assert counts.average == float(f"{index.average_length(field):.6g}")
         assert counts.positions is not None
         positions = counts.positions()
-        distinct = [found.words[row] for row in found.distinct]
+        distinct = [result.words[row] for row in result.distinct]
         for i, words in enumerate(here):
             part = slice(positions.offsets[i], positions.offsets[i + 1])
             places = list(zip(positions.position[part].tolist(), positions.word[part].tolist(), strict=True))
@@ -186,9 +190,9 @@ def test_the_best_are_found_where_a_sample_misleads(tmp_path: Path) -> None:
         scores = index.bm25(words, field="body")
         holds = np.flatnonzero(scores != 0)
         best = holds[np.lexsort((holds, -scores[holds]))][:100]
-        numbers, found = index.search_terms(words, 100, field="body")
+        numbers, result = index.search_terms(words, 100, field="body")
         assert numbers.tolist() == best.tolist()
-        assert found.tolist() == scores[best].tolist()
+        assert result.tolist() == scores[best].tolist()
 
 
 @pytest.mark.parametrize(
@@ -360,6 +364,6 @@ def test_the_command_says_what_there_is(
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("orchard: 30 documents, ")
-    (whole,) = [line for line in printed.splitlines() if line.startswith("  whole ")]
-    assert whole.endswith("= title + body")
+    (full,) = [line for line in printed.splitlines() if line.startswith("  whole ")]
+    assert full.endswith("= title + body")
     assert open_index(tmp_path / "it").analysis == Analyzer(stop=("w0", "w1"), stem="none")

@@ -47,14 +47,14 @@ def published(ohsumed: Path) -> tuple[Meta, list[Candidates]]:
 
 
 def as_dataset(queries: list[Candidates], features: str) -> Dataset:
-    wanted = parse_features(features)
+    expected = parse_features(features)
     return Dataset(
-        np.vstack([extract(candidates, wanted) for candidates in queries]),
+        np.vstack([extract(candidates, expected) for candidates in queries]),
         np.concatenate([candidates.labels for candidates in queries]),
         np.cumsum([0, *map(len, queries)]),
         tuple(candidates.query.id for candidates in queries),
         StringColumn.of(document for candidates in queries for document in candidates.document_ids),
-        tuple(bound.text for bound in wanted),
+        tuple(bound.text for bound in expected),
     )
 
 

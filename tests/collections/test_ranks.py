@@ -47,11 +47,11 @@ def test_pagerank_solves_its_equations(seed: int, damping: float) -> None:
     graph = random_graph(seed)
     assert graph.self_links > 0
     assert (graph.outdegree == 0).sum() >= 4
-    found = pagerank(graph, damping=damping)
-    assert np.abs(found.values - solved_pagerank(graph, damping)).sum() <= 1e-10
-    assert abs(found.values.sum() - 1) <= 1e-14
-    assert found.residual <= 1e-12
-    assert found.rounds >= 1
+    ranks = pagerank(graph, damping=damping)
+    assert np.abs(ranks.values - solved_pagerank(graph, damping)).sum() <= 1e-10
+    assert abs(ranks.values.sum() - 1) <= 1e-14
+    assert ranks.residual <= 1e-12
+    assert ranks.rounds >= 1
 
 
 def test_pagerank_of_two_pages_by_hand() -> None:
@@ -65,9 +65,9 @@ def test_ranks_of_an_empty_graph(pages: int) -> None:
     graph = Graph.of(pages, [], [])
     assert pagerank(graph).values.tolist() == pytest.approx([1 / pages] * pages if pages else [])
     assert hostrank(graph, np.zeros(pages, np.int32)).values.tolist() == pytest.approx([1.0] * pages)
-    found = hits(graph.matrix())
-    assert not found.authority.any()
-    assert not found.hub.any()
+    result = hits(graph.matrix())
+    assert not result.authority.any()
+    assert not result.hub.any()
 
 
 def test_what_does_not_stand_still_is_an_error_with_the_residual() -> None:
@@ -83,8 +83,8 @@ def test_what_does_not_stand_still_is_an_error_with_the_residual() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_hits_are_the_dominant_singular_vectors(seed: int) -> None:
     links = random_graph(seed).matrix()
-    found = hits(links, tolerance=1e-13, rounds=20_000)
-    for ours, twin in zip((found.authority, found.hub), projected_hits(links.toarray()), strict=True):
+    result = hits(links, tolerance=1e-13, rounds=20_000)
+    for ours, twin in zip((result.authority, result.hub), projected_hits(links.toarray()), strict=True):
         assert np.abs(ours - twin).sum() <= 1e-10
 
 
@@ -99,17 +99,17 @@ def near_ties(extra: int) -> Graph:
 @pytest.mark.parametrize("extra", [0, 1])
 def test_hits_where_two_communities_are_nearly_alike(extra: int) -> None:
     links = near_ties(extra).matrix()
-    found = hits(links)
-    for ours, twin in zip((found.authority, found.hub), projected_hits(links.toarray()), strict=True):
+    result = hits(links)
+    for ours, twin in zip((result.authority, result.hub), projected_hits(links.toarray()), strict=True):
         assert np.abs(ours - twin).sum() <= 1e-7
-    assert isinstance(found, Hits)
-    assert (found.rounds > 200) == (extra == 1)
+    assert isinstance(result, Hits)
+    assert (result.rounds > 200) == (extra == 1)
 
 
 def test_hostrank_counts_links_between_hosts() -> None:
     # hosts 0, 1, 2; two links 0 → 1 (from different pages), one 0 → 2, one 1 → 0, links inside 0 do not count
     graph = Graph.of(5, [0, 1, 0, 2, 0, 1], [2, 2, 4, 0, 1, 0])
-    found = hostrank(graph, np.array([0, 0, 1, 1, 2]))
+    result = hostrank(graph, np.array([0, 0, 1, 1, 2]))
     d, weights = 0.85, np.array([[0, 2 / 3, 1 / 3], [1, 0, 0], [1 / 3, 1 / 3, 1 / 3]])
     twin = np.linalg.solve(np.eye(3) - d * weights.T, np.full(3, 0.05))
-    assert found.values == pytest.approx(twin[[0, 0, 1, 1, 2]], abs=1e-12)
+    assert result.values == pytest.approx(twin[[0, 0, 1, 1, 2]], abs=1e-12)

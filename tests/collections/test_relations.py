@@ -24,8 +24,8 @@ def dataset(*queries: list[str]) -> Dataset:
 def test_the_most_alike_of_the_same_query(tmp_path: Path) -> None:
     file = tmp_path / "similarity.txt"
     write_similarity(file, {"q0": np.array([[1, 0.5, 0.2], [0.5, 1, 0], [0.2, 0, 1]]), "q1": np.eye(2)})
-    found = nearest_relations(dataset(["a", "b", "c"], ["d", "e"]), file, top=1)
-    assert sorted(zip(found.rows.tolist(), found.columns.tolist(), found.weights.tolist(), strict=True)) == [
+    result = nearest_relations(dataset(["a", "b", "c"], ["d", "e"]), file, top=1)
+    assert sorted(zip(result.rows.tolist(), result.columns.tolist(), result.weights.tolist(), strict=True)) == [
         (0, 1, 0.5), (1, 0, 0.5), (2, 0, 0.2),
     ]  # fmt: skip
 
@@ -45,8 +45,8 @@ def test_links_within_a_query_count_both_ways() -> None:
         Document("c", {"body": "x"}), Document("d", {"body": "x"}),
     ]  # fmt: skip
     web = LinkIndex.of(Collection("small", ("body",), lambda: iter(pages)))
-    found = relations_by_links(dataset(["b", "a"], ["c", "d"], ["d", "c", "a"]), web)
-    pairs = sorted(zip(found.rows.tolist(), found.columns.tolist(), strict=True))
+    result = relations_by_links(dataset(["b", "a"], ["c", "d"], ["d", "c", "a"]), web)
+    pairs = sorted(zip(result.rows.tolist(), result.columns.tolist(), strict=True))
     assert pairs == [(0, 1), (0, 1), (1, 0), (1, 0), (5, 6), (6, 5)]  # a and b point to each other: twice as strong
     with pytest.raises(DataError, match="small has no page z"):
         relations_by_links(dataset(["a", "z"]), web)

@@ -40,38 +40,38 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     ],
 )
 def test_a_feature_as_retrieval_model_ranks_all_documents_by_it(index: Index, model: str, feature: str) -> None:
-    found = search(index, QUERIES, model=model, top=5)
-    for query, numbers, scores in zip(QUERIES, found.numbers, found.scores, strict=True):
+    hits = search(index, QUERIES, model=model, top=5)
+    for query, numbers, scores in zip(QUERIES, hits.numbers, hits.scores, strict=True):
         everything = np.arange(index.documents)
         values = extract(index.candidates(query, everything, np.zeros(index.documents, np.int32)), feature)[:, 0]
         words = index.analyse(query.text)
-        held = {int(n) for word in words for n in index.postings("whole", word)[0]}
-        wanted = sorted((-values[n], index.ids.at(n).encode()) for n in held if not np.isnan(values[n]))[:5]
-        assert [(-s, index.ids.at(int(n)).encode()) for n, s in zip(numbers, scores, strict=True)] == wanted
+        stored = {int(n) for word in words for n in index.postings("whole", word)[0]}
+        expected = sorted((-values[n], index.ids.at(n).encode()) for n in stored if not np.isnan(values[n]))[:5]
+        assert [(-s, index.ids.at(int(n)).encode()) for n, s in zip(numbers, scores, strict=True)] == expected
 
 
 def test_bm25_is_the_kernels(index: Index) -> None:
-    found = search(index, QUERIES, model="bm25(k1=0.9,b=0.4)", top=7)
-    for query, numbers, scores in zip(QUERIES, found.numbers, found.scores, strict=True):
+    hits = search(index, QUERIES, model="bm25(k1=0.9,b=0.4)", top=7)
+    for query, numbers, scores in zip(QUERIES, hits.numbers, hits.scores, strict=True):
         kept, values = index.search_terms(index.analyse(query.text), 7, field="whole", k1=0.9, b=0.4)
         assert (numbers.tolist(), scores.tolist()) == (kept.tolist(), values.tolist())
-    run = found.run()
+    run = hits.run()
     assert run.query_ids == ("q1", "q2")  # nothing holds a zebra
     assert run.tag == "bm25(k1=0.9,b=0.4)"
 
 
 def test_features_are_the_same_in_stretches(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = (*QUERIES, Query("q4", "apple"), Query("q5", "quince and pear"))
-    found = search(index, queries, top=9)
+    hits = search(index, queries, top=9)
     features = "tf@body bm25@title bm25@whole lmir_dir@whole"
-    whole = found.dataset(features).features
+    full = hits.dataset(features).features
     for i, query in enumerate(queries):
-        if len(found.numbers[i]):
-            candidates = index.candidates(query, found.numbers[i], np.zeros(len(found.numbers[i]), np.int32))
+        if len(hits.numbers[i]):
+            candidates = index.candidates(query, hits.numbers[i], np.zeros(len(hits.numbers[i]), np.int32))
             raw = search(index, [query], top=9).dataset(features, version="Feature-null").features
             np.testing.assert_allclose(raw, extract(candidates, features), rtol=1e-6)  # six digits are kept
     monkeypatch.setattr("pippin.collections.search.BATCH_PAIRS", 10)
-    assert found.dataset(features).features.tobytes() == whole.tobytes()
+    assert hits.dataset(features).features.tobytes() == full.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_the_chain_gives_what_rank_gives_on_the_built_data(tmp_path: Path) -> No
     fold = read_folds(tmp_path / "out" / "QueryLevelNorm")[0]
     model = RankSVM().fit(fold.train)
     ranked = run_of(fold.test, model.predict(fold.test), model.name)
-    asked = [query for query in orchard().queries if query.id in fold.test.query_ids]
-    run = Pipeline(tmp_path / "out", model, FEATURES, top=SMALL.sample)(asked)
+    queries = [query for query in orchard().queries if query.id in fold.test.query_ids]
+    run = Pipeline(tmp_path / "out", model, FEATURES, top=SMALL.sample)(queries)
     assert as_dict(run) == as_dict(ranked)
-    straight = search(open_index(tmp_path / "out" / "index"), asked, top=SMALL.sample)
+    straight = search(open_index(tmp_path / "out" / "index"), queries, top=SMALL.sample)
     with pytest.raises(ConventionError, match="need the links"):
         straight >> FEATURES
 
@@ -130,17 +130,17 @@ def test_the_command_writes_a_run(tmp_path: Path) -> None:
 def test_search_writes_a_run_for_all_topics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = build_index(orchard(), tmp_path / "orchard")
     (tmp_path / "topics.tsv").write_text("n1\tapple pear\nn2\tzebra\nn3\tquince\n")
-    asked = ["search", str(tmp_path / "orchard"), "--queries", str(tmp_path / "topics.tsv")]
-    assert main([*asked, "--out", str(tmp_path / "bm25.run"), "--top", "4"]) == 0
+    queries = ["search", str(tmp_path / "orchard"), "--queries", str(tmp_path / "topics.tsv")]
+    assert main([*queries, "--out", str(tmp_path / "bm25.run"), "--top", "4"]) == 0
     assert "1 of the 3 queries (n2 …)" in capsys.readouterr().err
     run = parse_run(tmp_path / "bm25.run")
     assert run.query_ids == ("n1", "n3")
     numbers, scores = index.search_terms(index.analyse("apple pear"), 4, field="whole")
     assert list(run.document_ids)[:4] == list(index.ids.take(numbers))
     assert run.scores[:4].tolist() == scores.tolist()
-    assert main([*asked, "--out", str(tmp_path / "lm.run"), "--model", "lm-dirichlet(mu=50)"]) == 0
+    assert main([*queries, "--out", str(tmp_path / "lm.run"), "--model", "lm-dirichlet(mu=50)"]) == 0
     assert main(["search", str(tmp_path / "orchard")]) == 2
-    assert main([*asked, "apple"]) == 2
+    assert main([*queries, "apple"]) == 2
 
 
 def test_rank_writes_a_run_where_ids_are_known(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def brute(texts: list[str], words: list[str], k1: float, b: float) -> tuple[NDAr
 
 
 def expected(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
-    found = np.flatnonzero(hits).tolist()
-    return sorted(found, key=lambda d: (-scores[d], ids[d]))[:n]
+    result = np.flatnonzero(hits).tolist()
+    return sorted(result, key=lambda d: (-scores[d], ids[d]))[:n]
 
 
 @settings(max_examples=80)
@@ -75,14 +75,14 @@ def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
     """Enough documents for several windows, so that frequent words stop being looked at."""
     generator = np.random.default_rng(3)
     chances = 1.0 / np.arange(1, 3001)
-    drawn = generator.choice(3000, (20_000, 12), p=chances / chances.sum())
-    texts = [" ".join(f"w{i}" for i in row) for row in drawn.tolist()]
+    sample = generator.choice(3000, (20_000, 12), p=chances / chances.sum())
+    texts = [" ".join(f"w{i}" for i in row) for row in sample.tolist()]
     ids = [f"d{i}" for i in generator.permutation(len(texts))]
     index = indexed(texts, tmp_path / "it", ids)
     queries = [[f"w{i}" for i in row] for row in generator.choice(3000, (60, 4), p=chances / chances.sum()).tolist()]
     for words, (numbers, scores) in zip(queries, index.search_many(queries, 50, field="text"), strict=True):
         everything = index.bm25(words, field="text")
-        hits = np.asarray(np.isin(drawn, [int(word[1:]) for word in words]).any(axis=1))
+        hits = np.asarray(np.isin(sample, [int(word[1:]) for word in words]).any(axis=1))
         assert numbers.tolist() == expected(everything, hits, ids, 50)
         assert scores.tobytes() == everything[numbers].tobytes()
 
@@ -105,8 +105,8 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
     for n in (1, 10, 1000):
         queries = [generator.choice(24, generator.integers(1, 7), replace=False).astype(np.uint32) for _ in range(20)]
         offsets = np.concatenate(([0], np.cumsum([len(query) for query in queries])))
-        found = kernel.search(field, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
-        for query, (numbers, scores) in zip(queries, found, strict=True):
+        hits = kernel.search(field, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
+        for query, (numbers, scores) in zip(queries, hits, strict=True):
             exact = kernel.score_bm25(field, query, documents, 1.2, 0.75)
             there = np.unique(np.concatenate([held[word] for word in query]))
             best = there[np.lexsort((ranks[there], -exact[there]))[:n]]
@@ -128,8 +128,8 @@ def test_the_whole_order_among_many_ties(length: int, tmp_path: Path) -> None:
     alphabet = np.array([f"w{i}" for i in range(9)])
     chances = 1.0 / np.arange(1, 10) ** 2
     sizes = np.full(9_000, length) if length else generator.integers(0, 7, 9_000)
-    drawn = [generator.choice(alphabet, size, p=chances / chances.sum()) for size in sizes]
-    texts = [" ".join(["all", *words]) for words in drawn]
+    sample = [generator.choice(alphabet, size, p=chances / chances.sum()) for size in sizes]
+    texts = [" ".join(["all", *words]) for words in sample]
     ids = [f"d{i}" for i in generator.permutation(len(texts))]
     index = indexed(texts, tmp_path / "it", ids)
     for words in (["all"], ["all", "w0"], ["w8", "w0", "w8", "all"], ["w1", "w2", "unknown"], ["w8", "w7", "w6", "w5"]):
@@ -137,9 +137,9 @@ def test_the_whole_order_among_many_ties(length: int, tmp_path: Path) -> None:
         exact = index.bm25(words, field="text", k1=1.2, b=0.75)
         np.testing.assert_allclose(exact, scores, rtol=1e-12, atol=1e-12)
         for n in (1, 2, 10, 64, 65, 1000, 5000, 9_000, 1 << 40):
-            numbers, found = index.search_terms(words, n, field="text", k1=1.2, b=0.75)
+            numbers, result = index.search_terms(words, n, field="text", k1=1.2, b=0.75)
             assert numbers.tolist() == in_order(exact, hits, ids, n)
-            assert found.tobytes() == exact[numbers].tobytes()
+            assert result.tobytes() == exact[numbers].tobytes()
 
 
 @pytest.mark.parametrize("text", ["x", "x y"])
@@ -212,8 +212,8 @@ def test_six_pages_worked_out_by_hand(tmp_path: Path) -> None:
     six = Collection("six", fields, lambda: iter(pages), combined_fields={"whole": fields})
     index = build_index(six, tmp_path / "it", analysis=PLAIN)
     assert index.lengths("whole").tolist() == [11, 13, 11, 9, 11, 5]
-    whole = index.bm25(["mars", "space"], field="whole")
-    np.testing.assert_allclose(whole, [0, 1.356431, 0.875427, 0, 0, 0], atol=5e-7)
+    full = index.bm25(["mars", "space"], field="whole")
+    np.testing.assert_allclose(full, [0, 1.356431, 0.875427, 0, 0, 0], atol=5e-7)
     title = index.bm25(["mars", "space"], field="title")
     np.testing.assert_allclose(title, [0.493741, 1.091398, 0, 0, 0.493741, 0], atol=5e-7)
     # `space` stands in half of the pages, so that it adds nothing; pages that hold it are found all the same.
@@ -257,8 +257,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["search", str(tmp_path / "it"), "the and of"]) == 2
     assert "no word of 'the and of' remains" in capsys.readouterr().err
     assert main(["search", str(tmp_path / "it"), "plums"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said == ["orchard, body: plum (0)", "", "no document contains any of these words"]
+    output = capsys.readouterr().out.splitlines()
+    assert output == ["orchard, body: plum (0)", "", "no document contains any of these words"]
     assert main(["search", str(tmp_path / "it"), "plums", "-n", "0"]) == 2
     assert main(["search", str(tmp_path), "plums"]) == 2
     assert "no index" in capsys.readouterr().err

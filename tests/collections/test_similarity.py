@@ -27,8 +27,8 @@ class Tokens:
         self.vocabulary = StringColumn.of(f"w{i}" for i in range(len(term_statistics)))
 
     def tokens(self, field: str, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        chosen = [self.texts[i] for i in numbers]
-        return np.cumsum([0, *map(len, chosen)]), np.array([t for text in chosen for t in text], np.int32)
+        selected = [self.texts[i] for i in numbers]
+        return np.cumsum([0, *map(len, selected)]), np.array([t for text in selected for t in text], np.int32)
 
     def term_statistics(self, field: str, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         df = self.df[[int(word[1:]) for word in words]]
@@ -82,8 +82,8 @@ def test_every_matrix_is_symmetric_with_ones_where_there_are_words(weighting: We
     assert (matrix == matrix.T).all()
     assert matrix.diagonal().tolist() == [1, 1, 1, 0, 1]
     assert ((matrix >= 0) & (matrix <= 1)).all()
-    turned = np.array([4, 2, 0, 3, 1])
-    assert similarity(TEXTS, turned, weighting=weighting) == pytest.approx(matrix[np.ix_(turned, turned)])
+    rotated = np.array([4, 2, 0, 3, 1])
+    assert similarity(TEXTS, rotated, weighting=weighting) == pytest.approx(matrix[np.ix_(rotated, rotated)])
     assert similarity(TEXTS, ALL[:0], weighting=weighting).shape == (0, 0)
 
 

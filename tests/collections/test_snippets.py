@@ -53,20 +53,20 @@ def test_texts_over_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_shown(index: Index) -> None:
-    shown = show(index, 0, index.analyse("pear ripens"), field="whole")
-    assert (shown.title, shown.url) == ("On Pears", "http://a/b")
-    assert "The gardener's pears were ripening slowly." in shown.snippet
-    assert shown.snippet.startswith("… ")
-    assert shown.snippet.endswith(" …")
-    assert len(shown.snippet) < 180
+    text = show(index, 0, index.analyse("pear ripens"), field="whole")
+    assert (text.title, text.url) == ("On Pears", "http://a/b")
+    assert "The gardener's pears were ripening slowly." in text.snippet
+    assert text.snippet.startswith("… ")
+    assert text.snippet.endswith(" …")
+    assert len(text.snippet) < 180
     assert show(index, 1, ["birnen"], field="whole").snippet == "Äpfel, und Birnen (reif)"
     assert show(index, 2, ["titl"], field="whole").snippet == ""
 
 
 def test_the_stretch_with_most_words_is_chosen() -> None:
     text = "apples " * 30 + LONG + "apples and pears together " + LONG
-    found, hits = snippet(text, ["appl", "pear"], Analyzer())
-    assert "apples and pears together" in found
+    result, hits = snippet(text, ["appl", "pear"], Analyzer())
+    assert "apples and pears together" in result
     assert hits == (2, 2)
     assert snippet("x" * 500, ["y"], Analyzer())[0] == "x" * 59 + "…"
     assert snippet("", ["y"], Analyzer())[0] == ""
@@ -74,9 +74,9 @@ def test_the_stretch_with_most_words_is_chosen() -> None:
 
 def test_an_index_without_texts(tmp_path: Path) -> None:
     plain = build_index(collection(PAGES), tmp_path / "plain", texts=False)
-    kept = build_index(collection(PAGES), tmp_path / "kept")
-    assert plain.digest == kept.digest
-    assert plain.bytes() == (kept.bytes()[0], 0)
+    stored = build_index(collection(PAGES), tmp_path / "kept")
+    assert plain.digest == stored.digest
+    assert plain.bytes() == (stored.bytes()[0], 0)
     assert plain.texts(0) is None
     assert "garden pear ripen slowli" in show(plain, 0, ["pear", "slowli"], field="whole").snippet
 

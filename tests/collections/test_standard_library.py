@@ -150,12 +150,12 @@ def test_no_page_says_what_is_asked(collection: Collection, documents: dict[str,
 def test_a_sentence_is_taken_out_only_where_it_is_asked(collection: Collection) -> None:
     only = stdlib(["TD"])
     assert only.tasks == ("TD",)
-    whole = {page.id: page.fields["body"] for page in only}
+    full = {page.id: page.fields["body"] for page in only}
     cut = {page.id: page.fields["body"] for page in collection}
-    asked = {name for query, names in judged(collection).items() if not query.startswith("TD") for name in names}
-    changed = {name for name, body in whole.items() if body != cut[name]}
-    assert changed == asked
-    assert all(len(whole[name]) > len(cut[name]) for name in changed)
+    queries = {name for query, names in judged(collection).items() if not query.startswith("TD") for name in names}
+    changed = {name for name, body in full.items() if body != cut[name]}
+    assert changed == queries
+    assert all(len(full[name]) > len(cut[name]) for name in changed)
 
 
 def test_judged_pages_exist(documents: dict[str, Document], capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,8 +229,8 @@ def test_parsing_never_runs_a_module(tmp_path: Path) -> None:
         "    def __len__(self):\n        'Size.'\n"
     )
     module = parse_module("package.loud", file)
-    found = {name: (d.kind, d.signature, d.doc) for name, d in module.definitions.items() if d.doc}
-    assert found == {
+    results = {name: (d.kind, d.signature, d.doc) for name, d in module.definitions.items() if d.doc}
+    assert results == {
         "": ("module", "", "Loud."),
         "f": ("function", "f(a, *, b=1)", "Do."),
         "K": ("class", "K(n)", "A class.\n\nMade of n."),

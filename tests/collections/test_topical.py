@@ -19,11 +19,11 @@ STARS = "mars rover orbit rocket launch".split()  # noqa: SIM905
 
 def pages(count: int = 40) -> Collection:
     rng = np.random.default_rng(0)
-    found = []
+    results = []
     for number in range(count):
         words = [*rng.choice(FRUIT if number % 2 else STARS, 12), *rng.choice(FRUIT + STARS, 4)]
-        found.append(Document(f"d{number}", {"body": " ".join(words)}))
-    return Collection("pages", ("body",), lambda: iter(found))
+        results.append(Document(f"d{number}", {"body": " ".join(words)}))
+    return Collection("pages", ("body",), lambda: iter(results))
 
 
 IDS = [f"d{number}" for number in range(40)]
@@ -88,14 +88,14 @@ def test_topical_ranks_sum_to_pagerank_and_solve_their_equations(seed: int, alph
     n, d = graph.pages, 0.85
     shares = np.random.default_rng(seed).dirichlet(np.ones(12), n)
     plain = pagerank(graph).values
-    found = topical_pagerank(graph, plain, shares, alpha=alpha)
-    assert np.abs(found.values.sum(axis=1) - plain).sum() <= 1e-10
+    ranks = topical_pagerank(graph, plain, shares, alpha=alpha)
+    assert np.abs(ranks.values.sum(axis=1) - plain).sum() <= 1e-10
     links = graph.matrix().toarray()
     pull = (links / np.maximum(links.sum(axis=1, keepdims=True), 1)).T
     lost = plain[graph.outdegree == 0].sum()
     fixed = shares * (d * (1 - alpha) * pull @ plain + (1 - d + d * lost) / n)[:, None]
     twin = np.linalg.solve(np.eye(n) - d * alpha * pull, fixed)
-    assert np.abs(found.values - twin).sum() <= 1e-10
+    assert np.abs(ranks.values - twin).sum() <= 1e-10
 
 
 def spec_iteration(links: np.ndarray, shares: np.ndarray, alpha: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
@@ -123,8 +123,8 @@ def test_topical_hits_are_the_limit_of_their_formulas_and_sum_to_hits(seed: int)
     assert np.abs(found_hub - hub).max() <= 1e-9
     assert np.abs(found_authority.sum(axis=1) - plain.authority).max() <= 1e-9
     query = np.array([0.5, 0.3, 0.2])  # the values of one query need one column
-    one = topical_hits(plain, shares @ query)
-    assert np.abs(one.authority - found_authority @ query).max() <= 1e-9
+    first = topical_hits(plain, shares @ query)
+    assert np.abs(first.authority - found_authority @ query).max() <= 1e-9
 
 
 def test_topical_ranks_of_empty_graphs() -> None:

@@ -41,29 +41,29 @@ def averages(written: str) -> list[list[float]]:
 def test_letor3_prints_as_many_columns_as_the_longest_list_has() -> None:
     lines = [line(2, 7, "a", SCRIPTS[0]), line(0, 7, "b", SCRIPTS[0]), line(1, 7, "c", SCRIPTS[0]),
              line(1, 3, "d", SCRIPTS[0])]  # fmt: skip
-    status, printed, written = score(SCRIPTS[0], lines, ["1", "2", "3", "0"], "1")
-    ideal, found = 3 + 1, 1 + 0 + 3 * log(2) / log(3)  # the order is c, b, a
+    status, printed, output = score(SCRIPTS[0], lines, ["1", "2", "3", "0"], "1")
+    ideal, result = 3 + 1, 1 + 0 + 3 * log(2) / log(3)  # the order is c, b, a
     assert (status, printed) == (0, "")
-    assert written == (
+    assert output == (
         "precision of query0:\t1\t\n"
         f"precision of query1:\t1\t0.5\t{2 / 3:.15g}\t\n"
         f"precision:\t1\t0.25\t{1 / 3:.15g}\t\n\n"
         f"Map of query0:\t1\nMap of query1:\t{(1 + 2 / 3) / 2:.15g}\nMAP:\t{(1 + 5 / 6) / 2:.15g}\n\n"
-        f"NDCG of query0:\t1\t\nNDCG of query1:\t{1 / 3:.15g}\t0.25\t{found / ideal:.15g}\t\n"
-        f"NDCG:\t{(1 + 1 / 3) / 2:.15g}\t0.125\t{found / ideal / 2:.15g}\t\n\n"
+        f"NDCG of query0:\t1\t\nNDCG of query1:\t{1 / 3:.15g}\t0.25\t{result / ideal:.15g}\t\n"
+        f"NDCG:\t{(1 + 1 / 3) / 2:.15g}\t0.125\t{result / ideal / 2:.15g}\t\n\n"
     )
 
 
 def test_letor3_goes_no_deeper_than_16() -> None:
     lines = [line(1, 1, f"d{i}", SCRIPTS[0]) for i in range(20)]
-    written = score(SCRIPTS[0], lines, ["0"] * 20)[2]
-    assert written.split("\n")[0] == "precision:" + "\t1" * 16 + "\t"
+    output = score(SCRIPTS[0], lines, ["0"] * 20)[2]
+    assert output.split("\n")[0] == "precision:" + "\t1" * 16 + "\t"
 
 
 def test_letor4_table() -> None:
     lines = [line(1, 12, "a"), line(2, 12, "b"), line(0, 5, "c")]
-    status, _, written = score("eval-score-4.0", lines, ["0.5", "0.1", "9"], "1")
-    rows = written.split("\n")
+    status, _, output = score("eval-score-4.0", lines, ["0.5", "0.1", "9"], "1")
+    rows = output.split("\n")
     assert status == 0
     assert rows[0] == "qid\t" + "\t".join(f"P@{k}" for k in range(1, 11)) + "\tMAP"
     assert rows[1] == "5\t" + "0.0000\t" * 10 + "0.0000"  # numeric order: 5 before 12
@@ -72,7 +72,7 @@ def test_letor4_table() -> None:
     # Rank 2 is not discounted, and NDCG@k of a list of 2 is 0 from k = 3 on.
     assert rows[7] == f"12\t{1 / 3:.4f}\t1.0000\t" + "0.0000\t" * 8 + f"{(1 / 3 + 1) / 2:.4f}"
     assert rows[8] == f"Average\t{1 / 6:.4f}\t0.5000\t" + "0.0000\t" * 8 + f"{(1 / 3 + 1) / 4:.4f}"
-    assert written.endswith("\n\n")
+    assert output.endswith("\n\n")
 
 
 def test_mslr_gains_from_label_1_and_does_not_call_it_relevant() -> None:
@@ -95,8 +95,8 @@ def test_a_document_that_comes_back_replaces_itself_except_in_mslr(script: str, 
 
 def test_a_query_that_comes_back_is_one_query() -> None:
     lines = [line(0, 1, "a"), line(1, 2, "b"), line(1, 1, "c")]
-    written = score("eval-score-4.0", lines, ["1", "1", "2"], "1")[2]
-    assert [row.split("\t")[:3] for row in written.split("\n")[1:4]] == [
+    output = score("eval-score-4.0", lines, ["1", "1", "2"], "1")[2]
+    assert [row.split("\t")[:3] for row in output.split("\n")[1:4]] == [
         ["1", "1.0000", "0.5000"], ["2", "1.0000", "0.5000"], ["Average", "1.0000", "0.5000"]]  # fmt: skip
 
 
@@ -155,8 +155,8 @@ def test_mslr_needs_a_label_and_a_query_only(text: str) -> None:
 
 def test_a_query_id_gives_back_the_comment_it_swallowed() -> None:
     text = "1 qid:7#docid = a inc = 1 prob = 1"
-    written = score("eval-score-4.0", [text], ["1"], "1")[2]
-    assert written.split("\n")[1].startswith("7\t1.0000")
+    output = score("eval-score-4.0", [text], ["1"], "1")[2]
+    assert output.split("\n")[1].startswith("7\t1.0000")
 
 
 def test_the_scores_run_out_before_the_line_is_looked_at() -> None:
@@ -186,14 +186,14 @@ def test_files_that_are_not_there(script: str) -> None:
 
 @pytest.mark.parametrize(("flag", "per_query"), [("1", True), ("1.0", True), ("0", False), ("no", False)])
 def test_the_flag_is_a_number_to_perl(flag: str, per_query: bool) -> None:
-    written = score("eval-score-4.0", [line(1, 42, "a")], ["1"], flag)[2]
-    assert ("42\t" in written) == per_query
+    output = score("eval-score-4.0", [line(1, 42, "a")], ["1"], flag)[2]
+    assert ("42\t" in output) == per_query
 
 
 @pytest.mark.parametrize(
     ("script", "begun"), [("eval-score-3.0", "precision:\t\t\n\n"), ("eval-score-4.0", "MAP\nAverage\t")]
 )
 def test_a_file_without_a_line_divides_by_zero(script: str, begun: str) -> None:
-    status, printed, written = score(script, [], [])
+    status, printed, output = score(script, [], [])
     assert (status, printed) == (25, "")
-    assert written.endswith(begun)
+    assert output.endswith(begun)

@@ -38,9 +38,9 @@ def letor4(*rows: str, header: str = "qid\tP@1\tMAP\n") -> str:
 
 def test_letor3_compares_the_queries_that_reach_a_rank() -> None:
     a, b = letor3("1\t0.5", "1", "0\t0.5"), letor3("0\t1", "0", "0\t0.5")
-    status, _, written = compare("eval-ttest-3.0", a, b)
+    status, _, output = compare("eval-ttest-3.0", a, b)
     t = (2 / 3) / (sqrt((2 - 3 * (2 / 3) ** 2) / 2) / sqrt(3))
-    rows = written.removeprefix(HEADER).split("\n")
+    rows = output.removeprefix(HEADER).split("\n")
     assert status == 0
     assert rows[0] == "map\t3\t0.1\t0.1\t0\t0.50000"
     assert rows[1].split("\t")[:4] == ["prec@1", "3", f"{2 / 3:.15g}", "0"]
@@ -51,16 +51,16 @@ def test_letor3_compares_the_queries_that_reach_a_rank() -> None:
 
 def test_letor3_dies_where_one_query_is_left() -> None:
     a = letor3("1\t0.5", "1")
-    status, complaint, written = compare("eval-ttest-3.0", a, a)
+    status, complaint, output = compare("eval-ttest-3.0", a, a)
     assert (status, complaint) == (25, "Invalid n: 0\n")
-    assert written == HEADER + "map\t2\t0.05\t0.05\t0\t0.50000\nprec@1\t2\t1\t1\t0\t0.50000\n"
+    assert output == HEADER + "map\t2\t0.05\t0.05\t0\t0.50000\nprec@1\t2\t1\t1\t0\t0.50000\n"
 
 
 def test_letor4_reads_tables_in_its_own_order_of_measures() -> None:
     head = "QID\tNDCG@2\tMeanNDCG\tP@10\tMAP\tP@2\tOther\n"
     text = letor4("10\t0.1\t0.2\t0.3\t0.4\t0.5\t0.6", "9\t0\t0\t0\t0\t0\t0", header=head)
-    written = compare("eval-ttest-4.0", text, text)[2].removeprefix(HEADER)
-    measures = [row.split("\t")[0] for row in written.split("\n")]
+    output = compare("eval-ttest-4.0", text, text)[2].removeprefix(HEADER)
+    measures = [row.split("\t")[0] for row in output.split("\n")]
     assert measures == ["P@2", "P@10", "MAP", "NDCG@2", "MeanNDCG", "Other", ""]
 
 
@@ -76,8 +76,8 @@ def test_letor4_means_and_t() -> None:
 
 
 def test_a_query_that_only_one_file_has() -> None:
-    status, complaint, written = compare("eval-ttest-4.0", letor4("1\t1\t1", "7\t1\t1"), letor4("1\t1\t1"))
-    assert (status, complaint, written) == (25, "Empty value for P@1, qid = 7\n", HEADER)
+    status, complaint, output = compare("eval-ttest-4.0", letor4("1\t1\t1", "7\t1\t1"), letor4("1\t1\t1"))
+    assert (status, complaint, output) == (25, "Empty value for P@1, qid = 7\n", HEADER)
 
 
 def test_files_without_queries_give_an_empty_table() -> None:
@@ -87,8 +87,8 @@ def test_files_without_queries_give_an_empty_table() -> None:
 
 def test_a_rank_beyond_100() -> None:
     text = letor4("1\t1\t1", "2\t1\t1", header="qid\tP@101\tMAP\n")
-    status, complaint, written = compare("eval-ttest-4.0", text, text)
-    assert (status, complaint, written) == (25, "Error: Invalide measure string P@101\n", HEADER)
+    status, complaint, output = compare("eval-ttest-4.0", text, text)
+    assert (status, complaint, output) == (25, "Error: Invalide measure string P@101\n", HEADER)
 
 
 @pytest.mark.parametrize("script", ["eval-ttest-3.0", "eval-ttest-4.0"])

@@ -64,11 +64,11 @@ def test_prints_the_bytes_of_the_original(
                 continue
             arguments, _, target = row["command"].split("}", 1)[1].partition(">")
             path = folder / target.strip()
-            status, printed, said = call("--version", version, *shlex.split(arguments))
+            status, printed, message = call("--version", version, *shlex.split(arguments))
             assert (row["case"], row["what"], status) == (row["case"], row["what"], int(row["exit"]))
             assert printed == (path.read_text() if path.exists() else "")
             if status:
-                assert said == path.with_name(path.name.removesuffix("txt") + "stderr.txt").read_text()
+                assert message == path.with_name(path.name.removesuffix("txt") + "stderr.txt").read_text()
             checked += 1
     assert checked >= 24
 
@@ -95,8 +95,8 @@ def test_complete_average_counts_topics_without_results(files: list[str]) -> Non
 
 
 def test_version_10_makes_up_a_topic_or_stops(files: list[str]) -> None:
-    status, printed, said = call("--version", "10", "-q", "-m", "num_ret", *files)
-    assert (status, said) == (4, "trec_eval: result qid '10' not found in qrels\n")
+    status, printed, message = call("--version", "10", "-q", "-m", "num_ret", *files)
+    assert (status, message) == (4, "trec_eval: result qid '10' not found in qrels\n")
     assert printed == "num_ret               \t1\t3\n"  # topics before 10 in the order of names
     status, printed, _ = call("--version", "10", "-q", "-c", "-m", "num_ret", "-m", "yaap", "-m", "relstring", *files)
     assert values(printed)["num_ret", "10"] == "0"
@@ -113,9 +113,9 @@ def test_depth_and_judged_only(files: list[str]) -> None:
 
 
 def test_relevance_string_tells_unjudged_from_pooled(write: Write) -> None:
-    judged = write("q", "1 0 a 12\n1 0 b -1\n1 0 c 3\n")
+    qrels = write("q", "1 0 a 12\n1 0 b -1\n1 0 c 3\n")
     run = write("r", "1 Q0 a 1 4 t\n1 Q0 b 1 3 t\n1 Q0 z 1 2 t\n1 Q0 c 1 1 t\n")
-    assert values(call("-q", "-m", "relstring", judged, run)[1])["relstring", "1"] == "'>.-3'"
+    assert values(call("-q", "-m", "relstring", qrels, run)[1])["relstring", "1"] == "'>.-3'"
 
 
 def test_parameters_of_measures(files: list[str]) -> None:
@@ -132,18 +132,18 @@ def test_parameters_of_measures(files: list[str]) -> None:
 
 def test_gains_that_differ_by_less_than_one_are_not_sorted(write: Write) -> None:
     # The original compares gains cut down to whole numbers, so the ideal ranking takes the last of equal ones first.
-    judged = write("q", "1 0 a 1\n1 0 b 2\n")
+    qrels = write("q", "1 0 a 1\n1 0 b 2\n")
     run = write("r", "1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
     wrong = 0.2 / math.log2(3) + 0.9
-    assert values(call("-m", "dcg.1=0.2,2=0.9", "-m", "ideal_dcg.2=0.9,1=0.2", judged, run)[1]) == {}
-    got = values(call("--version", "10", "-m", "dcg.1=0.2,2=0.9", "-m", "ideal_dcg.2=0.9,1=0.2", judged, run)[1])
+    assert values(call("-m", "dcg.1=0.2,2=0.9", "-m", "ideal_dcg.2=0.9,1=0.2", qrels, run)[1]) == {}
+    got = values(call("--version", "10", "-m", "dcg.1=0.2,2=0.9", "-m", "ideal_dcg.2=0.9,1=0.2", qrels, run)[1])
     assert got["dcg_1=0.2,2=0.9", "all"] == f"{wrong:.4f}"
     assert got["ideal_dcg_2=0.9,1=0.2", "all"] == "0.0000"  # label 0, worth 0, stands last and ends the ideal ranking
 
 
 def test_zscores_replace_every_value(files: list[str], write: Write) -> None:
-    known = write("z", "1 map 0.25 0.125\n2 map 0.5 0\n1 num_ret 1 4\n2 num_ret 1 0\n")
-    got = values(call("-q", "-Z", known, "-m", "map", "-m", "num_ret", "-m", "num_q", "-m", "relstring", *files)[1])
+    path = write("z", "1 map 0.25 0.125\n2 map 0.5 0\n1 num_ret 1 4\n2 num_ret 1 0\n")
+    got = values(call("-q", "-Z", path, "-m", "map", "-m", "num_ret", "-m", "num_q", "-m", "relstring", *files)[1])
     assert got["Zmap", "1"] == f"{(0.5 - 0.25) / 0.125:.4f}"
     assert got["Zmap", "2"] == "0.0000"
     assert got["Znum_ret", "2"] == "-1000000.0000"
@@ -153,9 +153,9 @@ def test_zscores_replace_every_value(files: list[str], write: Write) -> None:
 
 
 def test_groups_of_users_are_averaged(write: Write) -> None:
-    judged = write("q", "1 u a 1\n1 u b 0\n1 v b 1\n2 u a 1\n")
+    qrels = write("q", "1 u a 1\n1 u b 0\n1 v b 1\n2 u a 1\n")
     run = write("r", "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n2 Q0 a 1 1 t\n")
-    got = values(call("-q", "-R", "qrels_jg", "-m", "qrels_jg", judged, run)[1])
+    got = values(call("-q", "-R", "qrels_jg", "-m", "qrels_jg", qrels, run)[1])
     assert got["map_avgjg", "1"] == f"{(1 + 1 / 2) / 2:.4f}"
     assert got["P_avgjg_5", "1"] == f"{(1 / 5 + 1 / 5) / 2:.4f}"
     assert got["Rprec_mult_avgjg_1.00", "1"] == f"{(1 + 0) / 2:.4f}"
@@ -166,32 +166,32 @@ def test_preferences_among_retrieved_implied_and_absent_documents() -> None:
     # a > b > c by one user in two statements; b and a are retrieved, in this order.
     judgements = [Judgement("u", "1", "a", 2.0), Judgement("u", "1", "b", 1.0), Judgement("u", "2", "b", 5.0),
                   Judgement("u", "2", "c", 1.0)]  # fmt: skip
-    counted = count_preferences(judgements, ["z", "b", "a"])
-    assert counted.value("num_prefs_poss") == 3  # a > c follows
-    assert counted.value("num_prefs_ful") == 2  # a > c and b > c, since c was not retrieved
-    assert counted.value("num_prefs_ful_ret") == 0
-    assert counted.value("simp") == 2 / 3
-    assert counted.value("simp_ret") == 0.0
-    assert counted.value("pair") == 2 / 3
-    assert counted.value("avgjg_imp") == 2 / 3
+    counts = count_preferences(judgements, ["z", "b", "a"])
+    assert counts.value("num_prefs_poss") == 3  # a > c follows
+    assert counts.value("num_prefs_ful") == 2  # a > c and b > c, since c was not retrieved
+    assert counts.value("num_prefs_ful_ret") == 0
+    assert counts.value("simp") == 2 / 3
+    assert counts.value("simp_ret") == 0.0
+    assert counts.value("pair") == 2 / 3
+    assert counts.value("avgjg_imp") == 2 / 3
 
 
 def test_preferences_of_two_users_about_one_pair() -> None:
     levels = {"u": (1.0, 0.0), "v": (1.0, 2.0), "w": (3.0, 2.0)}
     judgements = [Judgement(user, "0", d, x) for user, pair in levels.items() for d, x in zip("ab", pair, strict=True)]
-    counted = count_preferences(judgements, ["a", "b"])
-    assert counted.value("simp") == 2 / 3
-    assert counted.value("pair") == 2 / 3
-    assert counted.value("avgjg") == (1 + 0 + 1) / 3
+    counts = count_preferences(judgements, ["a", "b"])
+    assert counts.value("simp") == 2 / 3
+    assert counts.value("pair") == 2 / 3
+    assert counts.value("avgjg") == (1 + 0 + 1) / 3
     # As many non-relevant documents as relevant ones: two users have no document at 0, and two are made up below all.
-    assert counted.value("avgjg_Rnonrel") == (1 + 4 / 5 + 5 / 5) / 3
+    assert counts.value("avgjg_Rnonrel") == (1 + 4 / 5 + 5 / 5) / 3
 
 
 def test_preferences_of_more_nonrelevant_documents_than_relevant_ones() -> None:
     judgements = [Judgement("u", "0", d, float(level)) for d, level in (("a", 1), ("b", 0), ("c", 0))]
-    counted = count_preferences(judgements, ["b", "a", "c"])
+    counts = count_preferences(judgements, ["b", "a", "c"])
     # Only the first non-relevant document counts, and it is held against the non-relevant ones too.
-    assert counted.value("avgjg_Rnonrel") == 0.0
+    assert counts.value("avgjg_Rnonrel") == 0.0
     assert count_preferences(judgements, ["a", "b", "c"]).value("avgjg_Rnonrel") == 1 / 3
 
 
@@ -250,8 +250,8 @@ def test_complains_as_the_original_does(
 
 
 def test_a_list_without_judged_documents_prints_the_originals_nan(write: Write) -> None:
-    judged, run = write("q", "1 0 a 1\n"), write("r", "1 Q0 z 1 1 t\n")
-    got = values(call("-J", "-m", "iprec_at_recall.0,1", "-m", "P.5", judged, run)[1])
+    qrels, run = write("q", "1 0 a 1\n"), write("r", "1 Q0 z 1 1 t\n")
+    got = values(call("-J", "-m", "iprec_at_recall.0,1", "-m", "P.5", qrels, run)[1])
     assert got == {
         ("iprec_at_recall_0.00", "all"): "  -nan",
         ("iprec_at_recall_1.00", "all"): "0.0000",

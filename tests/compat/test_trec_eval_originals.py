@@ -36,8 +36,8 @@ def test_does_as_the_original(case: dict[str, Any], tmp_path: Path, monkeypatch:
             Path(name).write_bytes(text.encode("latin-1"))
     status, out, err = run(["--version", case["version"], *case["arguments"].split(), "q", "r"])
     if "only" in case:
-        wanted = case["only"].split()
-        out = b"".join(line + b"\n" for line in out.split(b"\n") if line.split(b"\t")[0].decode().strip() in wanted)
+        expected = case["only"].split()
+        out = b"".join(line + b"\n" for line in out.split(b"\n") if line.split(b"\t")[0].decode().strip() in expected)
     assert (out.decode("latin-1"), err.decode("latin-1"), status) == (case["out"], case["err"], case["status"])
 
 

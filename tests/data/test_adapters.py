@@ -26,22 +26,22 @@ def contents(data: Qrels | Run, values: Any) -> tuple[tuple[str, ...], set[tuple
 
 def test_ranx() -> None:
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
-    judged = coerce_judgements(ranx.Qrels(QRELS))
-    run = coerce_scores(ranx.Run(RUN, name="mine"), judged)
-    assert isinstance(judged, Qrels)
+    qrels = coerce_judgements(ranx.Qrels(QRELS))
+    run = coerce_scores(ranx.Run(RUN, name="mine"), qrels)
+    assert isinstance(qrels, Qrels)
     assert isinstance(run, Run)
     assert run.name == "mine"
     # ranx sorts what it takes, so that only the contents are the same.
-    assert contents(judged, judged.labels) == contents(Qrels.from_dict(QRELS), [2, 0, 1, 1])
+    assert contents(qrels, qrels.labels) == contents(Qrels.from_dict(QRELS), [2, 0, 1, 1])
     assert contents(run, run.scores) == contents(Run.from_dict(RUN), [3.0, 2.5, 1.0, 1.5, 0.5])
     with pytest.raises(DataError, match="expected a ranx Qrels, not a ranx Run"):
         coerce_judgements(ranx.Run(RUN))
     with pytest.raises(DataError, match="expected a ranx Run, not a ranx Qrels"):
-        coerce_scores(ranx.Qrels(QRELS), judged)
+        coerce_scores(ranx.Qrels(QRELS), qrels)
 
 
 def records(nested: dict[str, dict[str, Any]], kind: Any) -> list[Any]:
-    return [kind(query, document, value) for query, found in nested.items() for document, value in found.items()]
+    return [kind(query, document, value) for query, result in nested.items() for document, value in result.items()]
 
 
 @pytest.mark.parametrize("real", [True, False])
@@ -51,10 +51,10 @@ def test_records_of_ir_measures(real: bool) -> None:
         qrel, scored = library.Qrel, library.ScoredDoc
     else:
         qrel, scored = namedtuple("qrel", "query_id doc_id relevance"), namedtuple("scored", "query_id doc_id score")
-    judged = coerce_judgements(records(QRELS, qrel))
-    assert same(judged, Qrels.from_dict(QRELS))
-    assert same(coerce_judgements(iter(records(QRELS, qrel))), judged), "a generator, as ir_measures reads files"
-    assert same(coerce_scores(records(RUN, scored), judged), Run.from_dict(RUN))
+    qrels = coerce_judgements(records(QRELS, qrel))
+    assert same(qrels, Qrels.from_dict(QRELS))
+    assert same(coerce_judgements(iter(records(QRELS, qrel))), qrels), "a generator, as ir_measures reads files"
+    assert same(coerce_scores(records(RUN, scored), qrels), Run.from_dict(RUN))
     with pytest.raises(DataError, match="document a is listed twice in query q1: record 2"):
         coerce_judgements([qrel("q1", "a", 1), qrel("q1", "a", 1)])
     with pytest.raises(DataError, match=r"record 2 \(int\) lacks query_id, doc_id or relevance"):
@@ -68,6 +68,6 @@ def test_frames_of_pyterrier(frame: Any) -> None:
         "qid": ["q1", "q1", "q1", "q2", "q2"], "docid": [5, 1, 9, 4, 3], "docno": ["b", "a", "x", "d", "c"],
         "rank": [0, 1, 2, 0, 1], "score": [3.0, 2.5, 1.0, 1.5, 0.5], "query": ["pears"] * 3 + ["plums"] * 2,
     })  # fmt: skip
-    judged = coerce_judgements(qrels)
-    assert same(judged, Qrels.from_dict(QRELS))
-    assert same(coerce_scores(results, judged), Run.from_dict(RUN))
+    judgements = coerce_judgements(qrels)
+    assert same(judgements, Qrels.from_dict(QRELS))
+    assert same(coerce_scores(results, judgements), Run.from_dict(RUN))

@@ -43,11 +43,11 @@ def content(path: Path) -> tuple[object, ...]:
 def test_every_change_of_a_table_of_ours_is_told(form: str, ending: str, data: Dataset, tmp_path: Path) -> None:
     path = tmp_path / f"d.{form}{ending}"
     frames.write_frame(data, path)
-    before, whole = content(path), path.read_bytes()
-    drawn = random.Random(7)
+    before, full = content(path), path.read_bytes()
+    sample = random.Random(7)
     for _ in range(300):
-        place = drawn.randrange(len(whole))
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << drawn.randrange(8))]) + whole[place + 1 :])
+        place = sample.randrange(len(full))
+        path.write_bytes(full[:place] + bytes([full[place] ^ (1 << sample.randrange(8))]) + full[place + 1 :])
         try:
             assert content(path) == before, "only where the name of the checksum was hit"
         except DataError:
@@ -92,9 +92,9 @@ def test_a_checksum_that_was_taken_away_is_missed(data: Dataset, tmp_path: Path)
     for form in FORMS:
         path = tmp_path / f"d.{form}"
         frames.write_frame(data, path)
-        whole = path.read_bytes()
-        cut = whole.rindex(arrow_files.MARK)
-        path.write_bytes(whole[:cut] + whole[cut:].replace(arrow_files.MARK, b"nippin-xxh3-"))
+        full = path.read_bytes()
+        cut = full.rindex(arrow_files.MARK)
+        path.write_bytes(full[:cut] + full[cut:].replace(arrow_files.MARK, b"nippin-xxh3-"))
         with pytest.raises(DataError, match="its checksum is missing"):
             coerce_judgements(path)
 
@@ -142,11 +142,11 @@ def test_claims_are_those_of_the_library(data: Dataset, tmp_path: Path) -> None:
         path = tmp_path / "d.parquet"
         parquet.write_table(table, path, compression=packing, row_group_size=300)
         content = np.fromfile(path, np.uint8)
-        found, metadata = read_claims(content, "d"), parquet.read_metadata(path)
+        result, metadata = read_claims(content, "d"), parquet.read_metadata(path)
         chunks = [metadata.row_group(i).column(j) for i in range(4) for j in range(3)]
-        assert (found.rows, found.columns) == (1000, 3)
-        assert found.uncompressed == sum(chunk.total_uncompressed_size for chunk in chunks)
-        assert found.repeated["qid"] == 900 * 1 + 100 * 2, "of each row group the longest"
+        assert (result.rows, result.columns) == (1000, 3)
+        assert result.uncompressed == sum(chunk.total_uncompressed_size for chunk in chunks)
+        assert result.repeated["qid"] == 900 * 1 + 100 * 2, "of each row group the longest"
         pages = [(c.dictionary_page_offset, c.dictionary_page_offset + c.total_compressed_size) for c in chunks[::3]]
         assert column_ranges(content, "qid") == pages
 
@@ -156,11 +156,11 @@ def test_a_footer_that_ends_the_library_is_a_sentence(tmp_path: Path) -> None:
     table = pyarrow.table({"qid": ["a", "a"], "label": [0, 1], "x": [0.5, 1.5]})
     path = tmp_path / "d.parquet"
     parquet.write_table(table, path, write_page_checksum=True, compression="none")
-    whole = path.read_bytes()
-    size = int.from_bytes(whole[-8:-4], "little")
-    begin = len(whole) - 8 - size
-    for place in range(begin, len(whole) - 8):
+    full = path.read_bytes()
+    size = int.from_bytes(full[-8:-4], "little")
+    begin = len(full) - 8 - size
+    for place in range(begin, len(full) - 8):
         for bit in (1, 4, 16):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+            path.write_bytes(full[:place] + bytes([full[place] ^ bit]) + full[place + 1 :])
             with contextlib.suppress(DataError):
                 coerce_judgements(path)

@@ -106,8 +106,8 @@ def letor(tmp_path: Path) -> Path:
 def test_a_data_set_narrows(letor: Path, tmp_path: Path) -> None:
     convert(letor, tmp_path / "j.qrels")
     assert (tmp_path / "j.qrels").read_text() == "1 0 a 1\n1 0 b 0\n2 0 a 2\n"
-    judged, form = convert(letor, tmp_path / "j.parquet", labels=True)
-    assert (type(judged), form) == (Qrels, "parquet")
+    qrels, form = convert(letor, tmp_path / "j.parquet", labels=True)
+    assert (type(qrels), form) == (Qrels, "parquet")
     assert same(read_data(tmp_path / "j.parquet"), Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"a": 2}}))
     convert(letor, tmp_path / "f.scores", feature="2")
     assert [float(line) for line in (tmp_path / "f.scores").read_text().split()] == [7, 0, 1]
@@ -170,8 +170,8 @@ def test_what_cannot_be(source: str, target: str, options: dict[str, Any], messa
 
 @pytest.mark.parametrize("bad", ["a b", "", "a\tb", "a\nb"])
 def test_ids_that_text_cannot_hold(bad: str, tmp_path: Path) -> None:
-    judged = Qrels.from_dict({"q": {bad: 1}}), Qrels.from_dict({bad: {"d": 1}})
-    for data in (*judged, Run.from_dict({"q": {bad: 1.0}}), Dataset.from_arrays([[1.0]], [1], [bad])):
+    qrels = Qrels.from_dict({"q": {bad: 1}}), Qrels.from_dict({bad: {"d": 1}})
+    for data in (*qrels, Run.from_dict({"q": {bad: 1.0}}), Dataset.from_arrays([[1.0]], [1], [bad])):
         frames.write_frame(data, tmp_path / "d.parquet")
         with pytest.raises(DataError, match="cannot be written as"):
             convert(tmp_path / "d.parquet", tmp_path / "out.txt")

@@ -92,10 +92,10 @@ def test_odd_files_come_out_as_by_themselves(tmp_path: Path, parsed: list[int]) 
     folds = index_texts(files_of(folder)).parse()
     assert parsed == [9]  # of 14 lines; query a differs in one, and c had no newline at its end
     write_fold_store(folds, tmp_path / "store")
-    for made in (folds, open_fold_store(tmp_path / "store")):
+    for path in (folds, open_fold_store(tmp_path / "store")):
         for fold, files in files_of(folder).items():
             for part, file in files.items():
-                assert_same(made[fold][part], read_letor(file, features=2))
+                assert_same(path[fold][part], read_letor(file, features=2))
     assert folds["Fold1"].train.document_ids is None
     assert folds["Fold2"].vali.document_ids is not None
     assert folds["Fold1"].test.comments is None
@@ -145,12 +145,12 @@ def test_many_lines_are_brought_together_in_a_file(tmp_path: Path, monkeypatch: 
 
 
 def test_the_digest_is_of_what_the_files_say(tmp_path: Path) -> None:
-    one = index_texts(files_of(small(tmp_path / "one", ODD)))
+    first = index_texts(files_of(small(tmp_path / "one", ODD)))
     two = index_texts(files_of(small(tmp_path / "two", ODD)))
     other = {**ODD, "Fold2/test.txt": ODD["Fold2/test.txt"].replace("1:5", "1:6")}
     three = index_texts(files_of(small(tmp_path / "three", other)))
-    assert one.digest() == two.digest() != three.digest()
-    assert one.digest() != one.digest(missing_value="null")
+    assert first.digest() == two.digest() != three.digest()
+    assert first.digest() != first.digest(missing_value="null")
 
 
 LINES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1:1", "2:2 #docid = x", "1:NULL # c", "3:0.5"])),
@@ -158,8 +158,8 @@ LINES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1:1", "2:2 
 
 
 def grouped(lines: list[tuple[str, str]]) -> Iterator[str]:
-    for query, rest in sorted(lines, key=lambda line: line[0]):
-        yield f"1 qid:{query} {rest}\n"
+    for query, remaining in sorted(lines, key=lambda line: line[0]):
+        yield f"1 qid:{query} {remaining}\n"
 
 
 def outcome(read: Callable[[], Any]) -> Any:
@@ -175,15 +175,15 @@ def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("any")
     for i, lines in enumerate(files):
         (folder / f"{i}.txt").write_text("".join(grouped(lines)))
-    named = {"": {str(i): folder / f"{i}.txt" for i in range(len(files))}}
-    alone = {part: outcome(partial(read_letor, file)) for part, file in named[""].items()}
+    names = {"": {str(i): folder / f"{i}.txt" for i in range(len(files))}}
+    alone = {part: outcome(partial(read_letor, file)) for part, file in names[""].items()}
     refused = [said for said in alone.values() if isinstance(said, str)]  # a document twice in a query
     if refused:
-        assert outcome(lambda: index_texts(named).parse()) == refused[0]
+        assert outcome(lambda: index_texts(names).parse()) == refused[0]
         return
-    folds = index_texts(named).parse()
+    folds = index_texts(names).parse()
     width = max(data.features.shape[1] for data in alone.values() if isinstance(data, Dataset))
-    for part, file in named[""].items():
+    for part, file in names[""].items():
         assert_same(folds[""][part], read_letor(file, features=width))
 
 

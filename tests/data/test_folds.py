@@ -29,8 +29,8 @@ def test_folds_rotate_as_in_table_4(name: str) -> None:
     fold = make_folds(data)[name]
     assert fold.name == name
     for part, numbers in zip((fold.train, fold.vali, fold.test), TABLE_4[name], strict=True):
-        wanted = [data.query_ids[2 * (int(s) - 1) + i] for s in numbers for i in (0, 1)]
-        assert list(part.query_ids) == wanted
+        expected = [data.query_ids[2 * (int(s) - 1) + i] for s in numbers for i in (0, 1)]
+        assert list(part.query_ids) == expected
 
 
 @pytest.mark.parametrize(

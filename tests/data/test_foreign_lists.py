@@ -35,11 +35,13 @@ ANSWER = {"details": {"q": {"hits": [{"hit": {"_id": "c"}, "rating": 0}, {"hit":
 
 
 def test_lists_of_ids_by_query() -> None:
-    found = pippin.evaluate([["a", "b"], ["c"]], [["a", "x"], ["y", "c"]], ["mrr", "precision"], tool="llama-index")
-    assert found.mean == {"mrr": (1 + 1 / 2) / 2, "precision": 1 / 2}
-    assert list(found.per_query["mrr"]) == ["1", "2"]
+    evaluation = pippin.evaluate(
+        [["a", "b"], ["c"]], [["a", "x"], ["y", "c"]], ["mrr", "precision"], tool="llama-index"
+    )
+    assert evaluation.mean == {"mrr": (1 + 1 / 2) / 2, "precision": 1 / 2}
+    assert list(evaluation.per_query["mrr"]) == ["1", "2"]
     results = [Result(["a", "b"], ["a", "x"]), Result(["c"], ["y", "c"])]
-    assert pippin.evaluate(results, results, ["mrr", "precision"], tool="llama-index").mean == found.mean
+    assert pippin.evaluate(results, results, ["mrr", "precision"], tool="llama-index").mean == evaluation.mean
     assert pippin.evaluate({"q": {"a"}}, {"q": ["b", "a", "b"]}, "RR").mean == {"RR": 1 / 2}
 
 
@@ -61,8 +63,8 @@ def test_documents_are_known_by_their_text() -> None:
         [[Document("7", content="Rome"), Document("8", content="Paris")]],
     )
     assert pippin.evaluate(truth, listed, "DocumentMRREvaluator", tool="haystack").mean == {"DocumentMRREvaluator": 0.5}
-    written = [[vars(document) for document in documents] for documents in listed]
-    assert pippin.evaluate(truth, written, "DocumentMRREvaluator", tool="haystack").mean == {
+    records = [[vars(document) for document in documents] for documents in listed]
+    assert pippin.evaluate(truth, records, "DocumentMRREvaluator", tool="haystack").mean == {
         "DocumentMRREvaluator": 0.5
     }
 
@@ -77,8 +79,8 @@ def test_a_frame_without_users_is_told_what_they_may_be_called() -> None:
 def test_rank_eval_from_dicts_and_files(tmp_path: Path) -> None:
     (tmp_path / "requests.json").write_text(json.dumps(REQUESTS))
     (tmp_path / "answer.json").write_text(json.dumps(ANSWER))
-    for judged, scored in ((REQUESTS, ANSWER), (tmp_path / "requests.json", tmp_path / "answer.json")):
-        assert pippin.evaluate(judged, scored, "mean_reciprocal_rank", tool="elasticsearch").mean == {
+    for qrels, scored in ((REQUESTS, ANSWER), (tmp_path / "requests.json", tmp_path / "answer.json")):
+        assert pippin.evaluate(qrels, scored, "mean_reciprocal_rank", tool="elasticsearch").mean == {
             "mean_reciprocal_rank": 1 / 2
         }
 
@@ -100,27 +102,27 @@ def test_frames_of_users_items_and_ratings() -> None:
 
 
 def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
-    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
     results = {"task_name": "T", "scores": {"test": [{"ndcg_at_10": 0.63093, "mrr_at_10": 1.0, "main_score": 0.63093}]}}
     (tmp_path / "T.json").write_text(json.dumps(results))
-    found = {one.name: one for one in check_reported(judged, run, tmp_path)}
-    assert found["ndcg_at_10"].same
-    assert not found["mrr_at_10"].same  # a constant scorer has 0.5 today
-    assert {"mteb-2.26.23", "beir"} <= set(found["mrr_at_10"].tools)
-    assert found["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
+    checks = {item.name: item for item in check_reported(qrels, run, tmp_path)}
+    assert checks["ndcg_at_10"].same
+    assert not checks["mrr_at_10"].same  # a constant scorer has 0.5 today
+    assert {"mteb-2.26.23", "beir"} <= set(checks["mrr_at_10"].tools)
+    assert checks["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
 def test_a_number_that_nobody_gives_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": [{"ndcg_at_10": 0.123}]}}))
-    (found,) = check_reported({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
-    assert found.sentence().endswith("recomputed 0.63093: not the same; no other tool gives it, either.")
+    (checks,) = check_reported({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
+    assert checks.sentence().endswith("recomputed 0.63093: not the same; no other tool gives it, either.")
 
 
 def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
     """MTEB's nAUC of a run that finds all."""
-    judged, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}
+    qrels, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}
     (tmp_path / "T.json").write_text('{"scores": {"test": [{"nauc_ndcg_at_10_max": NaN, "ndcg_at_10": NaN}]}}')
-    (nauc, ndcg) = check_reported(judged, run, tmp_path)
+    (nauc, ndcg) = check_reported(qrels, run, tmp_path)
     assert nauc.same
     assert not ndcg.same
 
@@ -133,19 +135,19 @@ def test_scores_of_another_shape_are_told(scores: object, tmp_path: Path) -> Non
 
 
 def test_splits_of_mteb_go_with_those_of_its_predictions(tmp_path: Path) -> None:
-    judged = {"q": {"a": 1, "b": 0}, "p": {"c": 1}}
+    qrels = {"q": {"a": 1, "b": 0}, "p": {"c": 1}}
     runs = {"test": {"q": {"a": 0.1, "b": 0.5}}, "dev": {"p": {"c": 1.0}}}
     (tmp_path / "T_predictions.json").write_text(json.dumps({"mteb_model_meta": {}, "default": runs}))
     scores = {"test": [{"hf_subset": "default", "mrr_at_10": 0.5}], "dev": [{"hf_subset": "default", "mrr_at_10": 1.0}]}
     (tmp_path / "T.json").write_text(json.dumps({"scores": scores}))
-    found = check_reported(judged, tmp_path / "T_predictions.json", tmp_path)
-    assert [(one.name, one.same) for one in found] == [
+    checks = check_reported(qrels, tmp_path / "T_predictions.json", tmp_path)
+    assert [(item.name, item.same) for item in checks] == [
         ("test, default: mrr_at_10", True), ("dev, default: mrr_at_10", True),
     ]  # fmt: skip
     with pytest.raises(DataError, match="the run does not say which is its own"):
-        check_reported(judged, runs["test"], tmp_path / "T.json")
+        check_reported(qrels, runs["test"], tmp_path / "T.json")
     with pytest.raises(DataError, match="this JSON holds 2 parts"):
-        pippin.evaluate(judged, tmp_path / "T_predictions.json", "RR")
+        pippin.evaluate(qrels, tmp_path / "T_predictions.json", "RR")
 
 
 @pytest.mark.parametrize(("metric", "score"), [
@@ -199,8 +201,10 @@ class Node:
 
 
 def test_nodes_of_llama_index_stand_in_their_order() -> None:
-    found = pippin.evaluate([["a"], ["b"]], [[Node("c", 0.1), Node("a", 0.9)], [Node("b", 0.5)]], "RR", "llama-index")
-    assert found.mean == {"RR": 0.75}
+    evaluation = pippin.evaluate(
+        [["a"], ["b"]], [[Node("c", 0.1), Node("a", 0.9)], [Node("b", 0.5)]], "RR", "llama-index"
+    )
+    assert evaluation.mean == {"RR": 0.75}
 
 
 def test_the_lists_of_one_query_need_no_list_around_them() -> None:

@@ -107,8 +107,8 @@ def test_comments_and_feature_names_survive(tmp_path: Path) -> None:
 @pytest.mark.parametrize("document", COLUMN_ALIASES["document"])
 def test_every_spelling_is_understood(query: str, document: str) -> None:
     frame = {query.upper(): [7, 7, 8], document: ["x", "y", "x"]}
-    judged = frames.from_frame({**frame, "rel": [0, 1, 2]}, want="judgements")
-    assert same(judged, Qrels.from_dict({"7": {"x": 0, "y": 1}, "8": {"x": 2}}))
+    qrels = frames.from_frame({**frame, "rel": [0, 1, 2]}, want="judgements")
+    assert same(qrels, Qrels.from_dict({"7": {"x": 0, "y": 1}, "8": {"x": 2}}))
     scored = frames.from_frame({**frame, "Score": [1, 2, 3]}, want="scores")
     assert same(scored, Run.from_dict({"7": {"x": 1, "y": 2}, "8": {"x": 3}}))
 
@@ -279,9 +279,9 @@ def test_own_note_beats_names(tmp_path: Path) -> None:
         frames.write_frame(Dataset.from_arrays([[1.0]], [1], ["q"], feature_names=["query"]), tmp_path / "d.parquet")
     # Taking a column away makes the note worthless, not the table.
     left = pyarrow.parquet.read_table(tmp_path / "d.parquet").drop_columns(["qid"])
-    rest = frames.from_frame(left, want="judgements")
-    assert isinstance(rest, Dataset)
-    assert rest.features.shape == (1, 0)
+    remaining = frames.from_frame(left, want="judgements")
+    assert isinstance(remaining, Dataset)
+    assert remaining.features.shape == (1, 0)
     assert not list(tmp_path.glob(".*")), "nothing half-written is left"
 
 
@@ -351,15 +351,15 @@ def test_any_bytes_give_data_or_a_sentence(form: str, drawing: st.DataObject, tm
 
 def test_files_reach_evaluate(tmp_path: Path) -> None:
     """Tables and stores are judged and scored data like any text."""
-    judged, run = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}, {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d3": 1.0}}
-    frames.write_frame(Qrels.from_dict(judged), tmp_path / "q.parquet")
+    qrels, run = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}, {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d3": 1.0}}
+    frames.write_frame(Qrels.from_dict(qrels), tmp_path / "q.parquet")
     frames.write_frame(Run.from_dict(run), tmp_path / "r.csv")
-    expected = evaluate(judged, run, "RR", tool="trec_eval9").mean
+    expected = evaluate(qrels, run, "RR", tool="trec_eval9").mean
     assert expected == {"RR": (1 / 2 + 1) / 2}
     assert evaluate(tmp_path / "q.parquet", tmp_path / "r.csv", "RR", tool="trec_eval9").mean == expected
-    data_frames = Qrels.from_dict(judged).to_pandas(), Run.from_dict(run).to_polars()
+    data_frames = Qrels.from_dict(qrels).to_pandas(), Run.from_dict(run).to_polars()
     assert evaluate(*data_frames, "RR", tool="trec_eval9").mean == expected
-    write_store(Qrels.from_dict(judged), tmp_path / "q.pippin")
+    write_store(Qrels.from_dict(qrels), tmp_path / "q.pippin")
     assert evaluate(tmp_path / "q.pippin", tmp_path / "r.csv", "RR", tool="trec_eval9").mean == expected
 
 

@@ -57,15 +57,15 @@ def test_every_pair_gives_the_same_number(write: Write) -> None:
         (qrels, retrieved), (letor, np.array([0.5, 0.7])), (letor, [0.5, 0.7]), (letor, np.array([1, 2], np.int32)),
         (coerce_judgements(letor), scores), (coerce_judgements(qrels), coerce_scores(run, coerce_judgements(qrels))),
     ]  # fmt: skip
-    for judged, scored in pairs:
-        assert pippin.evaluate(judged, scored, "RR").mean == {"RR": 1 / 2}
+    for judgements, scored in pairs:
+        assert pippin.evaluate(judgements, scored, "RR").mean == {"RR": 1 / 2}
 
 
 def test_types(write: Write) -> None:
     assert isinstance(coerce_judgements(write("l", LETOR)), Dataset)
-    judged = coerce_judgements(write("q", QRELS))
-    assert isinstance(judged, Qrels)
-    assert isinstance(coerce_scores(write("r", RUN), judged), Run)
+    qrels = coerce_judgements(write("q", QRELS))
+    assert isinstance(qrels, Qrels)
+    assert isinstance(coerce_scores(write("r", RUN), qrels), Run)
 
 
 def test_absent_features_as_asked(write: Write) -> None:
@@ -84,26 +84,26 @@ def test_queries_that_come_back_are_joined_when_asked(write: Write) -> None:
     run = write("r", "a Q0 x 1 2 t\nb Q0 x 1 2 t\na Q0 y 1 1 t\n")
     with pytest.raises(DataError, match="are not contiguous"):
         coerce_judgements(qrels)
-    judged = coerce_judgements(qrels, merge_queries=True)
-    assert judged.query_ids == ("a", "b")
-    scored = coerce_scores(run, judged, merge_queries=True)
+    judgements = coerce_judgements(qrels, merge_queries=True)
+    assert judgements.query_ids == ("a", "b")
+    scored = coerce_scores(run, judgements, merge_queries=True)
     assert isinstance(scored, Run)
     assert scored.scores.tolist() == [2, 1, 2]
 
 
 def test_wrong_pairs_get_one_sentence(write: Write) -> None:
     letor, qrels, run, scores = write("l", LETOR), write("q", QRELS), write("r", RUN), write("s", SCORES)
-    judged, data = coerce_judgements(qrels), coerce_judgements(letor)
+    judgements, data = coerce_judgements(qrels), coerce_judgements(letor)
     wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: coerce_judgements(run), "expected judgements or LETOR text, but this is a run"),
         (lambda: coerce_judgements(scores), "expected judgements or LETOR text, but this is scores"),
         (lambda: coerce_judgements(Run.from_dict({"q": {"a": 1.0}})), "expected judgements, but run is a run"),
         (lambda: coerce_judgements(3), "judgements are a LETOR file, qrels, .*labels with .*; found int"),
         (lambda: coerce_scores(letor, data), "expected scores or a run, but this is LETOR text"),
-        (lambda: coerce_scores(qrels, judged), "expected scores or a run, but this is judgements"),
+        (lambda: coerce_scores(qrels, judgements), "expected scores or a run, but this is judgements"),
         (lambda: coerce_scores(data, data), "expected scores or a run, but l holds judgements"),
-        (lambda: coerce_scores(scores, judged), "q holds judgements, which need a run"),
-        (lambda: coerce_scores([1.0], judged), "q holds judgements, which need a run"),
+        (lambda: coerce_scores(scores, judgements), "q holds judgements, which need a run"),
+        (lambda: coerce_scores([1.0], judgements), "q holds judgements, which need a run"),
         (
             lambda: coerce_scores([object()], data),
             "scores are numbers, a run, a dict of dicts, a table or a file, not list",

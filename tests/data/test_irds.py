@@ -66,9 +66,9 @@ def package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_judgements_and_run() -> None:
-    judged = adapters.read_irds_qrels("irds:apples")
-    assert same(judged, Qrels.from_dict({"1": {"a": 2, "b": -1}, "2": {"a": 0}}))
-    assert judged.name == adapters.read_irds_qrels("apples").name == "irds:apples"
+    qrels = adapters.read_irds_qrels("irds:apples")
+    assert same(qrels, Qrels.from_dict({"1": {"a": 2, "b": -1}, "2": {"a": 0}}))
+    assert qrels.name == adapters.read_irds_qrels("apples").name == "irds:apples"
     assert same(adapters.read_irds_run("irds:apples"), Run.from_dict({"1": {"a": 0.5}}))
 
 

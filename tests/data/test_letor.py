@@ -218,15 +218,15 @@ def test_threads_and_pieces_change_nothing(write: Write, monkeypatch: pytest.Mon
     path = write("".join(lines))
     assert path.stat().st_size > 2 * 2**20  # several pieces
     monkeypatch.setenv("PIPPIN_THREADS", "1")
-    one = read_letor(path)
+    first = read_letor(path)
     monkeypatch.setenv("PIPPIN_THREADS", "3")
     many = read_letor(path)
-    assert one.features.tobytes() == many.features.tobytes()
-    assert one.query_ids == many.query_ids == tuple(str(q) for q in range(-(-60_000 // 37)))
-    assert one.features[:, 0].tolist() == [i + 0.5 for i in range(60_000)]
-    assert one.features[:, 6].tolist() == [i % 11 for i in range(60_000)]
-    assert one.labels.tolist() == [i % 5 for i in range(60_000)]
-    assert many.document_ids == one.document_ids
+    assert first.features.tobytes() == many.features.tobytes()
+    assert first.query_ids == many.query_ids == tuple(str(q) for q in range(-(-60_000 // 37)))
+    assert first.features[:, 0].tolist() == [i + 0.5 for i in range(60_000)]
+    assert first.features[:, 6].tolist() == [i % 11 for i in range(60_000)]
+    assert first.labels.tolist() == [i % 5 for i in range(60_000)]
+    assert many.document_ids == first.document_ids
     write_letor(many, path.with_name("again"))
     assert path.with_name("again").read_bytes() == path.read_bytes()
     lines[50_000] = lines[50_000].replace("7:", "2:")
@@ -257,12 +257,12 @@ def test_real_data_are_written_as_they_were_read(shared: Path, tmp_path: Path, p
         write_letor(data, tmp_path / "again.txt")
         assert (tmp_path / "again.txt").read_bytes() == path.read_bytes()
         # Some queries out of order: their lines, in that order.
-        chosen = [data.queries - 1, 0, 3]
-        write_letor(data.select(chosen), tmp_path / "some.txt")
-        wanted = [data.query_ids[q] for q in chosen]
+        selected = [data.queries - 1, 0, 3]
+        write_letor(data.select(selected), tmp_path / "some.txt")
+        expected = [data.query_ids[q] for q in selected]
         lines = path.read_bytes().splitlines(keepends=True)
-        of_query = {q: [x for x in lines if f" qid:{q} ".encode() in x] for q in wanted}
-        assert (tmp_path / "some.txt").read_bytes() == b"".join(b"".join(of_query[q]) for q in wanted)
+        of_query = {q: [x for x in lines if f" qid:{q} ".encode() in x] for q in expected}
+        assert (tmp_path / "some.txt").read_bytes() == b"".join(b"".join(of_query[q]) for q in expected)
 
 
 def test_real_values_equal_a_slow_reading(shared: Path) -> None:

@@ -57,10 +57,10 @@ def test_numbers_round_as_letor_printed_them(value: float, printed: str) -> None
 @given(st.lists(st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9).map(lambda i: i / 2**21), max_size=50))
 def test_the_fast_way_is_the_reference(values: list[float]) -> None:
     expected = [float(reference(value)) for value in values]
-    found = round_as_printed(np.array(values))
-    assert found.tolist() == expected
-    assert not np.signbit(found[found == 0]).any()
-    assert round_as_printed(found).tolist() == expected
+    result = round_as_printed(np.array(values))
+    assert result.tolist() == expected
+    assert not np.signbit(result[result == 0]).any()
+    assert round_as_printed(result).tolist() == expected
 
 
 @pytest.mark.parametrize("value", [2.0**53, 1e17, -1e22, 1e300, 1.7976931348623157e308])
@@ -83,8 +83,8 @@ def test_null_becomes_the_minimum_but_0_in_bm25() -> None:
 
 
 def test_the_rule_of_the_paper_is_the_minimum_everywhere() -> None:
-    found = to_min(data(ROWS, [3, 1], NAMES), rule="min").features
-    assert found.tolist() == [[2, -1, -3], [1, -1, -3], [1, 3, -2], [0, 0, 0]]
+    result = to_min(data(ROWS, [3, 1], NAMES), rule="min").features
+    assert result.tolist() == [[2, -1, -3], [1, -1, -3], [1, 3, -2], [0, 0, 0]]
 
 
 def test_columns_that_become_0_may_be_named_or_numbered() -> None:
@@ -102,8 +102,8 @@ def test_columns_that_become_0_may_be_named_or_numbered() -> None:
 
 @pytest.mark.parametrize(("width", "zeros"), [(45, {11, 12, 26, 27, 41, 42}), (64, {21, 22, 23, 24, 25, 61})])
 def test_the_layouts_of_letor_3_are_known(width: int, zeros: set[int]) -> None:
-    found = to_min(data([[5.0] * width, [N] * width], [2])).features[1]
-    assert {i + 1 for i in np.flatnonzero(found == 0).tolist()} == zeros
+    result = to_min(data([[5.0] * width, [N] * width], [2])).features[1]
+    assert {i + 1 for i in np.flatnonzero(result == 0).tolist()} == zeros
 
 
 def test_without_null_nobody_asks_for_bm25() -> None:
@@ -111,17 +111,17 @@ def test_without_null_nobody_asks_for_bm25() -> None:
 
 
 def test_normalisation_is_within_the_query() -> None:
-    found = to_query_level_norm(data([[1, 7], [3, 7], [2, 7], [5, 1], [5, 2]], [3, 0, 2]))
-    assert found.features.tolist() == [[0, 0], [1, 0], [0.5, 0], [0, 0], [0, 1]]
+    result = to_query_level_norm(data([[1, 7], [3, 7], [2, 7], [5, 1], [5, 2]], [3, 0, 2]))
+    assert result.features.tolist() == [[0, 0], [1, 0], [0.5, 0], [0, 0], [0, 1]]
     with pytest.raises(DataError, match="NULL cannot be normalised"):
         to_query_level_norm(data([[N]], [1]))
 
 
 def test_each_version_is_made_of_what_the_one_before_prints() -> None:
-    found = make_versions(data([[np.log(3)], [np.log(8)], [np.log(2)]], [3]), zero=[])
-    assert list(found) == list(LETOR_VERSIONS)
+    result = make_versions(data([[np.log(3)], [np.log(8)], [np.log(2)]], [3]), zero=[])
+    assert list(result) == list(LETOR_VERSIONS)
     low, high = 0.693147, 2.079442
-    assert found["QueryLevelNorm"].features[0, 0] == round_as_printed(np.array([(1.098612 - low) / (high - low)]))[0]
+    assert result["QueryLevelNorm"].features[0, 0] == round_as_printed(np.array([(1.098612 - low) / (high - low)]))[0]
 
 
 def test_the_text_is_letors(tmp_path: Path) -> None:

@@ -46,26 +46,26 @@ def same(one: Dataset, other: Dataset) -> bool:
 @pytest.mark.parametrize("rows", [1, 50, 10_000])
 def test_what_is_written_is_read(letor: Path, tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pippin.data.partitions.iter_letor_chunks", small_stretches)
-    written = write_partitions(letor, tmp_path / "parts", rows)
+    output = write_partitions(letor, tmp_path / "parts", rows)
     data = coerce_judgements(letor)
     assert isinstance(data, Dataset)
     assert same(read_partitions(tmp_path / "parts"), data)
-    assert (written.queries, len(written), written.labels) == (30, len(data), (0, int(data.labels.max())))
+    assert (output.queries, len(output), output.labels) == (30, len(data), (0, int(data.labels.max())))
     if rows == 1:
-        assert [part.queries for part in written.parts] == [1] * 30
-    assert all(part.documents <= max(rows, int(np.diff(data.offsets).max())) for part in written.parts)
-    whole = coerce_judgements(tmp_path / "parts")
-    assert isinstance(whole, Dataset)
-    assert same(whole, data)
+        assert [part.queries for part in output.parts] == [1] * 30
+    assert all(part.documents <= max(rows, int(np.diff(data.offsets).max())) for part in output.parts)
+    full = coerce_judgements(tmp_path / "parts")
+    assert isinstance(full, Dataset)
+    assert same(full, data)
 
 
 def test_data_in_memory_and_its_precision(letor: Path, tmp_path: Path) -> None:
     data = coerce_judgements(letor)
     assert isinstance(data, Dataset)
-    written = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
-    assert (written.dtype, written.read(written.parts[0]).features.dtype.name) == ("float32", "float32")
+    output = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
+    assert (output.dtype, output.read(output.parts[0]).features.dtype.name) == ("float32", "float32")
     again = write_partitions(data, tmp_path / "parts", 60, dtype="float32")
-    assert again.digest() == written.digest()
+    assert again.digest() == output.digest()
 
 
 def test_unlike_counts_what_an_order_can_be_learned_from(tmp_path: Path) -> None:
@@ -114,13 +114,13 @@ def test_files_that_are_gone_or_others(letor: Path, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     write_partitions(letor, folder, 60)
     first, second = folder / "part-00000.parquet", folder / "part-00001.parquet"
-    whole = first.read_bytes()
-    for place in (50, len(whole) - 40):
-        first.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+    content = first.read_bytes()
+    for place in (50, len(content) - 40):
+        first.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
         for opened in (check_partitions, read_partitions):
             with pytest.raises(DataError, match=r"part-00000.parquet: bytes .* differ from what was written"):
                 opened(folder)
-    first.write_bytes(whole)
+    first.write_bytes(content)
     second.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"part-00001.parquet has 4 bytes, but"):
         check_partitions(folder)

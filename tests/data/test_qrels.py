@@ -30,13 +30,13 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_judgements(write: Write) -> None:
-    judged = parse_qrels(write("q1 0 d1 1\nq1 0 d2 -1\nq2 Q0 d1 2.0\n"))
-    assert judged.query_ids == ("q1", "q2")
-    assert judged.offsets.tolist() == [0, 2, 3]
-    assert list(judged.document_ids) == ["d1", "d2", "d1"]
-    assert judged.labels.tolist() == [1, -1, 2]
-    assert judged.labels.dtype == np.int32
-    assert judged.name == "data.txt"
+    qrels = parse_qrels(write("q1 0 d1 1\nq1 0 d2 -1\nq2 Q0 d1 2.0\n"))
+    assert qrels.query_ids == ("q1", "q2")
+    assert qrels.offsets.tolist() == [0, 2, 3]
+    assert list(qrels.document_ids) == ["d1", "d2", "d1"]
+    assert qrels.labels.tolist() == [1, -1, 2]
+    assert qrels.labels.dtype == np.int32
+    assert qrels.name == "data.txt"
 
 
 def test_run(write: Write) -> None:
@@ -56,9 +56,9 @@ def test_white_space_comments_and_line_ends(write: Write, ending: str) -> None:
     assert list(run.document_ids) == ["d1", "#d"]
     assert run.scores.tolist() == [0.5, 2.0]
     assert [run.line_of(0), run.line_of(1)] == [3, 6]
-    judged = parse_qrels(write("#\nq 0\td  3\r\n\n  q 0 e 1" + ending))
-    assert list(judged.document_ids) == ["d", "e"]
-    assert [judged.line_of(0), judged.line_of(1)] == [2, 4]
+    qrels = parse_qrels(write("#\nq 0\td  3\r\n\n  q 0 e 1" + ending))
+    assert list(qrels.document_ids) == ["d", "e"]
+    assert [qrels.line_of(0), qrels.line_of(1)] == [2, 4]
 
 
 def test_columns_of_any_length(write: Write) -> None:
@@ -176,12 +176,12 @@ def test_lenient_reads_as_the_c_programs(write: Write) -> None:
     assert run.scores.tolist() == [0, 3, -np.inf, np.inf, 2, 16]
     assert run.tag == "last"
     assert np.isnan(parse_run(write("q Q0 a 1 nan t\n"), lenient=True).scores[0])
-    judged = parse_qrels(
+    qrels = parse_qrels(
         write(b"\xef\xbb\xbfq 0 a x\n\xff 0 b 2.7\nr 0 a -1z\n\xff 0 c +3\nq 0 \x01 99999999999\n"), lenient=True
     )
-    assert judged.query_ids == ("\ufeffq", "\udcff", "r", "q")
-    assert judged.labels.tolist() == [0, 2, 3, -1, 2**31 - 1]
-    assert judged.document_ids.raw(4) == b"\x01"
+    assert qrels.query_ids == ("\ufeffq", "\udcff", "r", "q")
+    assert qrels.labels.tolist() == [0, 2, 3, -1, 2**31 - 1]
+    assert qrels.document_ids.raw(4) == b"\x01"
     with pytest.raises(DataError, match="6 columns"):
         parse_run(write("q Q0 a 1 2\n"), lenient=True)
     with pytest.raises(DataError, match="4 columns"):
@@ -197,9 +197,9 @@ def test_a_byte_that_is_no_blank_of_c_is_part_of_an_id_wherever_it_stands(
     for byte in set(range(256)) - {*b" \t\n\v\f\r"}:
         odd = b"a" + bytes([byte]) + b"b"
         lines = [*(b"q 0 d%d 1\n" % i for i in range(before)), b"q 0 " + odd + b" 1\n"]
-        judged = parse_qrels(write(b"".join([*lines, *(b"q 0 e%d 1\n" % i for i in range(after))])), lenient=True)
-        assert judged.document_ids.raw(before) == odd
-        assert len(judged.document_ids) == before + 1 + after
+        qrels = parse_qrels(write(b"".join([*lines, *(b"q 0 e%d 1\n" % i for i in range(after))])), lenient=True)
+        assert qrels.document_ids.raw(before) == odd
+        assert len(qrels.document_ids) == before + 1 + after
 
 
 def test_lenient_comments_count_across_pieces(write: Write) -> None:
@@ -207,9 +207,9 @@ def test_lenient_comments_count_across_pieces(write: Write) -> None:
     lines = ["# 0 a 1\n"] * 100_001
     path = write("".join([*lines, "q 0 a 1\n"]))
     assert path.stat().st_size > 2**19
-    judged = parse_qrels(path, lenient=True)
-    assert judged.query_ids == ("#", "q")
-    assert len(judged.labels) == 50_000 + 1
+    qrels = parse_qrels(path, lenient=True)
+    assert qrels.query_ids == ("#", "q")
+    assert len(qrels.labels) == 50_000 + 1
 
 
 def test_threads_and_pieces_change_nothing(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,8 +254,8 @@ def test_written_runs_and_judgements_read_back(tmp_path: Path) -> None:
     assert again.document_ids == run.document_ids
     assert again.scores.tolist() == run.scores.tolist()
     assert again.tag == "system"
-    judged = Qrels.from_dict({"b": {"x": 2, "y": -1}, "a": {"x": 0}})
-    write_qrels(judged, tmp_path / "qrels")
+    qrels = Qrels.from_dict({"b": {"x": 2, "y": -1}, "a": {"x": 0}})
+    write_qrels(qrels, tmp_path / "qrels")
     assert (tmp_path / "qrels").read_text() == "b 0 x 2\nb 0 y -1\na 0 x 0\n"
 
 
@@ -289,9 +289,9 @@ def test_golden_inputs_equal_a_slow_reading(golden_folder: Path) -> None:
 
 def test_ids_may_be_whole_numbers() -> None:
     for of in (Qrels.from_dict, Run.from_dict):
-        found = of({1: {10: 1, "x": 0}, np.int64(2): {np.int32(7): 1}})
-        assert found.query_ids == ("1", "2")
-        assert list(found.document_ids) == ["10", "x", "7"]
+        result = of({1: {10: 1, "x": 0}, np.int64(2): {np.int32(7): 1}})
+        assert result.query_ids == ("1", "2")
+        assert list(result.document_ids) == ["10", "x", "7"]
         with pytest.raises(DataError, match="a query id occurs as a number and as a string: 1"):
             of({1: {"a": 1}, "1": {"b": 1}})
         with pytest.raises(DataError, match="a document id occurs as a number and as a string: 7"):

@@ -23,14 +23,14 @@ def dataset(features: object, labels: list[int], sizes: list[int], ids: list[str
 
 def test_repeated_documents_counts_only_repeats_within_a_query() -> None:
     ids = StringColumn.of(["a", "bb", "a", "a", "bb", "a", ""])
-    found = quality.repeated_documents(ids, np.array([0, 4, 4, 7]))
-    assert found.tolist() == [False, False, True, True, False, False, False]
+    result = quality.repeated_documents(ids, np.array([0, 4, 4, 7]))
+    assert result.tolist() == [False, False, True, True, False, False, False]
 
 
 def test_repeated_documents_compares_texts_where_hashes_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "hash_strings", lambda texts: np.zeros(len(texts), np.uint64))
-    found = quality.repeated_documents(StringColumn.of(["a", "b", "ab"]), np.array([0, 3]))
-    assert not found.any()
+    result = quality.repeated_documents(StringColumn.of(["a", "b", "ab"]), np.array([0, 3]))
+    assert not result.any()
 
 
 def test_twins_are_found_within_and_between_queries_with_null_and_negative_zero() -> None:

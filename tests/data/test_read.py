@@ -35,9 +35,9 @@ def test_a_folder_is_a_store_partitions_or_folds(tmp_path: Path) -> None:
     write_letor(data, tmp_path / "d.txt")
     write_partitions(tmp_path / "d.txt", tmp_path / "parts", rows=10)
     for name in ("s.pippin", "parts", "d.txt"):
-        held = read(tmp_path / name)
-        assert isinstance(held, Dataset)
-        np.testing.assert_array_equal(held.labels, data.labels)
+        stored = read(tmp_path / name)
+        assert isinstance(stored, Dataset)
+        np.testing.assert_array_equal(stored.labels, data.labels)
     folds = read(tmp_path / "laid", check=False)
     assert isinstance(folds, Folds)
     narrow = read(tmp_path / "laid", check=False, dtype=np.float32)

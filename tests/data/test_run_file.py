@@ -32,15 +32,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder, generator = tmp_path_factory.mktemp("run"), np.random.default_rng(3)
     qrels, run = folder / "qrels", folder / "run"
     sizes = [1, 2, 40_000, 3, *generator.integers(1, 900, 40).tolist(), 30_000]
-    with run.open("w") as retrieved, qrels.open("w") as judged:
+    with run.open("w") as retrieved, qrels.open("w") as qrels_file:
         for q, size in enumerate(sizes):
             scores = generator.integers(0, max(2, size // 2), size) / 8 + generator.integers(0, 2, size) * 1e-9
             scores = -np.sort(-scores) if q % 4 else scores
             lines = zip(generator.permutation(10 * size)[:size].tolist(), scores.tolist(), strict=True)
             retrieved.write("".join(f"q{q} Q0 d{d} 1 {s} tag\n" for d, s in lines))
             if q % 7 != 3:
-                judged.write("".join(f"q{q} 0 d{d} {d % 4}\n" for d in range(0, 10 * size, 1 + size // 5)))
-        judged.write("other 0 d1 1\n")
+                qrels_file.write("".join(f"q{q} 0 d{d} {d % 4}\n" for d in range(0, 10 * size, 1 + size // 5)))
+        qrels_file.write("other 0 d1 1\n")
     return qrels, run
 
 
@@ -65,13 +65,13 @@ def test_windows_rank_as_columns_do(
     files: tuple[Path, Path], ties: str, threads: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", threads)
-    judged = parse_qrels(files[0])
+    qrels = parse_qrels(files[0])
     for precision in ("float32", "float64"):
         convention = pippin.tools["trec_eval9"].convention.replace(ties=ties, score_precision=precision)
-        found = LazyRun(files[1]).rank(judged, judged.labels, SortRule(ties, precision == "float32"))
-        assert found is not None
-        assert found.tag == "tag"
-        same(found, judged, convention)
+        result = LazyRun(files[1]).rank(qrels, qrels.labels, SortRule(ties, precision == "float32"))
+        assert result is not None
+        assert result.tag == "tag"
+        same(result, qrels, convention)
 
 
 @pytest.mark.parametrize("size", [1, 5_000, 700_000])
@@ -89,14 +89,14 @@ def test_short_windows_plain_and_packed(files: tuple[Path, Path], tmp_path: Path
 @pytest.mark.usefixtures("lazy")
 @pytest.mark.parametrize("tool", ["trec_eval9", "official", "gdeval"])
 def test_a_large_file_is_evaluated_as_a_small_one(files: tuple[Path, Path], tool: str) -> None:
-    judged = parse_qrels(files[0])
-    lazy = pippin.evaluate(judged, files[1], MEASURES, tool)
-    columns = pippin.evaluate(judged, LazyRun(files[1]).run, MEASURES, tool)
+    qrels = parse_qrels(files[0])
+    lazy = pippin.evaluate(qrels, files[1], MEASURES, tool)
+    columns = pippin.evaluate(qrels, LazyRun(files[1]).run, MEASURES, tool)
     for ours, theirs in zip(lazy.columns, columns.columns, strict=True):
         assert ours.query_ids == theirs.query_ids
         np.testing.assert_array_equal(ours.values, theirs.values)
-    several = pippin.evaluate(judged, files[1], MEASURES, ["trec_eval9", "gdeval"])
-    assert several["trec_eval9"].mean == pippin.evaluate(judged, files[1], MEASURES, "trec_eval9").mean
+    several = pippin.evaluate(qrels, files[1], MEASURES, ["trec_eval9", "gdeval"])
+    assert several["trec_eval9"].mean == pippin.evaluate(qrels, files[1], MEASURES, "trec_eval9").mean
 
 
 @pytest.mark.usefixtures("lazy")
@@ -120,15 +120,15 @@ def test_what_is_wrong_is_told_as_ever(tmp_path: Path, lines: str, sentence: str
 @pytest.mark.usefixtures("lazy")
 def test_infinite_scores_where_they_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a Q0 x 1 2 t\na Q0 y 2 inf t\n")
-    found = pippin.evaluate({"a": {"x": 1, "y": 0}}, tmp_path / "run", "RR", allow_infinite=True)
-    assert found.mean["RR"] == 1 / 2
+    evaluation = pippin.evaluate({"a": {"x": 1, "y": 0}}, tmp_path / "run", "RR", allow_infinite=True)
+    assert evaluation.mean["RR"] == 1 / 2
 
 
 def test_a_mark_within_the_text_is_part_of_an_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming.iter_run_chunks, "__defaults__", (1,))
     (tmp_path / "run").write_text("\ufeffa Q0 x 1 2 t\n\ufeffb Q0 x 1 2 t\nc Q0 x 1 2 t\n")
-    judged = Qrels.from_dict({"a": {"x": 1}})
-    assert LazyRun(tmp_path / "run").rank(judged, judged.labels, SortRule("input", False)) is None
+    qrels = Qrels.from_dict({"a": {"x": 1}})
+    assert LazyRun(tmp_path / "run").rank(qrels, qrels.labels, SortRule("input", False)) is None
     assert LazyRun(tmp_path / "run").run.query_ids == ("a", "\ufeffb", "c")
 
 
@@ -140,8 +140,8 @@ def test_as_trec_eval_prints_the_same_bytes(
     for large in (1 << 40, 0):
         monkeypatch.setattr(streaming, "MIN_LAZY_BYTES", large)
         out = io.StringIO()
-        asked = ["-q", "-M", depth, "-m", "official", "-m", "ndcg_cut.10", *map(str, files)]
-        assert trec_eval.main(asked, out, io.StringIO()) == 0
+        arguments = ["-q", "-M", depth, "-m", "official", "-m", "ndcg_cut.10", *map(str, files)]
+        assert trec_eval.main(arguments, out, io.StringIO()) == 0
         printed.append(out.getvalue())
     assert printed[0] == printed[1]
 
@@ -151,11 +151,11 @@ def test_a_document_that_stands_twice_is_seen_wherever_it_stands(tmp_path: Path,
     documents = [f"d{7 * d}" for d in range(2000)]
     path, qrels = tmp_path / "run", tmp_path / "qrels"
     qrels.write_text("q 0 d7 1\n")
-    judged = parse_qrels(qrels)
+    judgements = parse_qrels(qrels)
 
     def ranked() -> RankedRun | None:
         path.write_text("".join(f"q Q0 {d} 1 {-rank}.5 tag\n" for rank, d in enumerate(documents)))
-        return LazyRun(path).rank(judged, judged.labels, SortRule("id-descending", True))
+        return LazyRun(path).rank(judgements, judgements.labels, SortRule("id-descending", True))
 
     once = ranked()
     assert once is not None

@@ -153,12 +153,12 @@ def test_other_versions(path: Path) -> None:
 
 
 def test_damaged_manifest(path: Path) -> None:
-    whole = (path / "manifest.json").read_text()
-    (path / "manifest.json").write_text(whole[: len(whole) // 2])
+    text = (path / "manifest.json").read_text()
+    (path / "manifest.json").write_text(text[: len(text) // 2])
     refused(path, "manifest.json cannot be read")
-    (path / "manifest.json").write_text(whole.replace('"name": "judgements"', '"name": "judgement5"'))
+    (path / "manifest.json").write_text(text.replace('"name": "judgements"', '"name": "judgement5"'))
     refused(path, "the checksum of manifest.json does not match")
-    (path / "manifest.json").write_text(whole)
+    (path / "manifest.json").write_text(text)
     forge(path, FORMAT, columns={"offsets": 3})
     refused(path, "manifest.json does not describe it")
     forge(path, FORMAT, kind="song")
@@ -167,13 +167,13 @@ def test_damaged_manifest(path: Path) -> None:
 
 def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     labels = path / "labels.npy"
-    whole = labels.read_bytes()
-    for size in (len(whole) - 2, 20, 0):
-        labels.write_bytes(whole[:size])
-        refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(whole)}")
+    content = labels.read_bytes()
+    for size in (len(content) - 2, 20, 0):
+        labels.write_bytes(content[:size])
+        refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(content)}")
     labels.unlink()
     refused(path, "labels.npy is missing")
-    labels.write_bytes(whole[:-2])
+    labels.write_bytes(content[:-2])
     forge(path, FORMAT)
     refused(path, "labels.npy is truncated")
     np.save(labels, np.array([1, 0, 2, 3], np.int32))
@@ -193,9 +193,9 @@ def test_a_column_laid_out_otherwise_is_refused(tmp_path: Path) -> None:
 
 def test_changed_bytes_are_seen_when_a_store_is_opened(path: Path) -> None:
     labels = path / "labels.npy"
-    whole = bytearray(labels.read_bytes())
-    whole[-4] ^= 1
-    labels.write_bytes(whole)
+    content = bytearray(labels.read_bytes())
+    content[-4] ^= 1
+    labels.write_bytes(content)
     refused(path, "labels.npy: bytes 0 to 140 differ from what was written")
     refused(path, "labels.npy: bytes .* differ from what was written", verify=True)
 
@@ -264,8 +264,8 @@ def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None
     rows = np.array(
         drawn.draw(st.lists(st.integers(0, len(items) - 1), max_size=30) if items else st.just([])), np.int64
     )
-    chosen = texts.take(rows)
-    packed = chosen.pack()
+    selected = texts.take(rows)
+    packed = selected.pack()
     assert list(packed) == [items[row] for row in rows]
     assert len(packed.buffer) == sum(len(items[row].encode()) for row in rows)
 
@@ -277,10 +277,10 @@ def test_any_damage_is_told(drawing: st.DataObject, tmp_path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     write_store(Qrels.from_dict({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
     file = drawing.draw(st.sampled_from(sorted(path.iterdir())))
-    whole = file.read_bytes()
-    position = drawing.draw(st.integers(0, len(whole) - 1))
+    content = file.read_bytes()
+    position = drawing.draw(st.integers(0, len(content) - 1))
     put = drawing.draw(st.binary(max_size=3))
-    damaged = whole[:position] + put + whole[position + drawing.draw(st.integers(0, 3)) :]
+    damaged = content[:position] + put + content[position + drawing.draw(st.integers(0, 3)) :]
     file.write_bytes(damaged)
-    if damaged != whole:
+    if damaged != content:
         refused(path, "store")

@@ -34,9 +34,9 @@ def test_the_same_data(tmp_path: Path, size: int, packed: bool) -> None:
     pieces = list(iter_letor_chunks(path, LineOffsets(), size, features=5))
     assert (len(pieces) > 3) == (size < 1 << 20)
     assert tuple(query for piece in pieces for query in piece.query_ids) == data.query_ids
-    whole = read_letor(path)
-    assert np.array_equal(np.concatenate([piece.features for piece in pieces]), whole.features, equal_nan=True)
-    assert np.array_equal(np.concatenate([piece.labels for piece in pieces]), whole.labels)
+    full = read_letor(path)
+    assert np.array_equal(np.concatenate([piece.features for piece in pieces]), full.features, equal_nan=True)
+    assert np.array_equal(np.concatenate([piece.labels for piece in pieces]), full.labels)
 
 
 def test_comments_and_blank_lines(tmp_path: Path) -> None:

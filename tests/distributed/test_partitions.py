@@ -144,9 +144,9 @@ def test_scores_and_values_by_partition(
     monkeypatch.setattr(streaming, "_evaluate_partition", deadly.evaluate_or_die)
     evaluations = streaming.evaluate_partitions(tmp_path / "scored", MEASURES, EVERY, executor, "scores")
     assert (tmp_path / "killed").exists()
-    judged = read_partitions(tmp_path / "scored")
+    qrels = read_partitions(tmp_path / "scored")
     for (tool, _), evaluation in zip(EVERY, evaluations, strict=True):
-        assert evaluation_record(evaluation) == evaluation_record(evaluate(judged, scores, MEASURES, tool))
+        assert evaluation_record(evaluation) == evaluation_record(evaluate(qrels, scores, MEASURES, tool))
     here = streaming.evaluate_partitions(tmp_path / "scored", MEASURES, EVERY, None, "scores")
     assert [evaluation_record(e) for e in here] == [evaluation_record(e) for e in evaluations]
 
@@ -195,8 +195,8 @@ def test_the_commands(
 
     write_letor(data[0], tmp_path / "train.txt")
     write_letor(data[1], tmp_path / "test.txt")
-    written = said("convert", "@train.txt", "@parts", "--partitions", "500")
-    assert "5 features, float64)" in " ".join(written.split())  # broken where the folder's name makes the line too long
+    output = said("convert", "@train.txt", "@parts", "--partitions", "500")
+    assert "5 features, float64)" in " ".join(output.split())  # broken where the folder's name makes the line too long
     said("convert", "@test.txt", "@more.parquet")
     said("convert", "@more.parquet", "@more", "--partitions", "100")
     said("train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json")

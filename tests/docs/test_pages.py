@@ -83,9 +83,9 @@ def test_every_page_is_on_the_site() -> None:
     """Each file of docs/ stands in the navigation, and each page of the navigation is there or made."""
     listed = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    made = {f"{path.parent.name}/{path.stem}.md" for path in TUTORIALS} | {"gallery.md"}
-    assert there | made <= listed
-    assert all(page.startswith("reference/") for page in listed - there - made)
+    items = {f"{path.parent.name}/{path.stem}.md" for path in TUTORIALS} | {"gallery.md"}
+    assert there | items <= listed
+    assert all(page.startswith("reference/") for page in listed - there - items)
 
 
 @pytest.mark.parametrize("page", sorted(RUN - {"referee.md"}))

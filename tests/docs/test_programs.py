@@ -37,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             where.mkdir(parents=True, exist_ok=True)
             write_letor(data, where / f"{part}.txt")
     (place / "scores.txt").write_text("\n".join(map(str, generator.random(200))) + "\n")
-    asked = ["simulate", place / "train.txt", place / "scores.txt", "--sessions", "30", "--swap-rate", "0.1"]
-    assert main([*map(str, asked), "--out", str(place / "log.tsv")]) == 0
+    arguments = ["simulate", place / "train.txt", place / "scores.txt", "--sessions", "30", "--swap-rate", "0.1"]
+    assert main([*map(str, arguments), "--out", str(place / "log.tsv")]) == 0
     return place
 
 

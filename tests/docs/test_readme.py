@@ -28,12 +28,12 @@ def test_the_first_three_examples(
     ]  # fmt: skip
     assert len(examples) == 4
     for example in examples:
-        command, _, shown = example.partition("\n")
+        command, _, output = example.partition("\n")
         assert main(shlex.split(command)) == 0
         printed = capsys.readouterr().out
-        beginning = shown.removesuffix("…\n")  # cut short
+        beginning = output.removesuffix("…\n")  # cut short
         assert printed[: len(beginning)] == beginning
-        assert (printed == beginning) == (shown == beginning)
+        assert (printed == beginning) == (output == beginning)
 
 
 def test_what_it_counts() -> None:

@@ -33,8 +33,8 @@ def java(version: int = 11) -> str:
     installed = [shutil.which("java"), *sorted(map(str, Path("/usr/lib/jvm").glob("*/bin/java")))]
     for program in filter(None, installed):
         text = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
-        found = re.search(r'version "(\d+)', text)
-        if found is not None and int(found[1]) >= version:
+        hits = re.search(r'version "(\d+)', text)
+        if hits is not None and int(hits[1]) >= version:
             return program
     pytest.skip(f"no Java {version} or newer on this machine")
 

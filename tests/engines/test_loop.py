@@ -110,7 +110,9 @@ def test_the_command_line_does_the_same(
 ) -> None:
     (tmp_path / "mapping.json").write_text(json.dumps(MAPPING))
     (tmp_path / "topics.tsv").write_text("".join(f"{query.id}\t{query.text}\n" for query in halves[0]))
-    lines = [f"{query} 0 {d} {label}\n" for query, judged in qrels(halves[0]).items() for d, label in judged.items()]
+    lines = [
+        f"{query} 0 {d} {label}\n" for query, judgements in qrels(halves[0]).items() for d, label in judgements.items()
+    ]
     (tmp_path / "qrels.txt").write_text("".join(lines))
     train, model = str(tmp_path / "train.txt"), str(tmp_path / "model.json")
     mapping, topics = ["--mapping", str(tmp_path / "mapping.json")], ["--queries", str(tmp_path / "topics.tsv")]

@@ -52,8 +52,8 @@ def test_engine_scores_equal_the_certificate(
         solr.delete(name, name)
     for column, feature in enumerate(data.feature_names):
         if f"f{feature}" in features[0]:
-            sent = np.nan_to_num(data.features[:, column].astype(np.float32), nan=0.0)
-            assert [np.float32(row[f"f{feature}"]) for row in features] == list(sent)
+            submitted = np.nan_to_num(data.features[:, column].astype(np.float32), nan=0.0)
+            assert [np.float32(row[f"f{feature}"]) for row in features] == list(submitted)
     assert np.abs(scores - models[ranker].predict(data)).max() == certificate.largest_difference
 
 

@@ -82,16 +82,16 @@ def test_judges_who_say_one_thing_have_nothing_to_agree_about() -> None:
 def test_labels_are_matched_by_query_and_document() -> None:
     people = {"q1": {"a": 0, "b": 2}, "q2": {"a": 1}, "q3": {"a": 1}}
     model = {"q2": {"a": 1, "z": 0}, "q1": {"b": 1, "a": 0}}
-    found = agreement(people, model)
-    assert found.query_ids == ("q1", "q2")
-    assert found.alone == (1, 1)
-    grades, counts = found.table
+    agreement_table = agreement(people, model)
+    assert agreement_table.query_ids == ("q1", "q2")
+    assert agreement_table.alone == (1, 1)
+    grades, counts = agreement_table.table
     assert grades.tolist() == [0, 1, 2]
     assert counts.tolist() == [[1, 0, 0], [0, 1, 0], [0, 1, 0]]
-    assert found.by_grade()["both"] == [1, 1, 0]
-    assert found.by_grade()["kappa"][0] == 1.0
-    assert found.to_dict()["equal"] == [0.5, 1.0]
-    assert found.to_dict()["kappa"][0] == pytest.approx(kappa_twin([0, 2], [0, 1], "quadratic"))
+    assert agreement_table.by_grade()["both"] == [1, 1, 0]
+    assert agreement_table.by_grade()["kappa"][0] == 1.0
+    assert agreement_table.to_dict()["equal"] == [0.5, 1.0]
+    assert agreement_table.to_dict()["kappa"][0] == pytest.approx(kappa_twin([0, 2], [0, 1], "quadratic"))
     with pytest.raises(DataError, match="no document in common"):
         agreement({"q": {"a": 1}}, {"q": {"b": 1}})
 
@@ -103,10 +103,10 @@ def test_a_judge_who_lifts_one_system_is_found() -> None:
     alike = measure_system_bias(first, second, ("a", "b", "c", "d"))
     assert all(system.p_adjusted > 0.05 for system in alike)
     second[:, 2] += 0.05
-    found = measure_system_bias(first, second, ("a", "b", "c", "d"))
-    assert found[2].p_adjusted < 0.001
-    assert found[2].lift == pytest.approx(0.05, abs=0.02)
-    assert found[2].p_adjusted >= found[2].p
+    result = measure_system_bias(first, second, ("a", "b", "c", "d"))
+    assert result[2].p_adjusted < 0.001
+    assert result[2].lift == pytest.approx(0.05, abs=0.02)
+    assert result[2].p_adjusted >= result[2].p
 
 
 def test_tests_of_favour_reject_no_more_than_they_say() -> None:
@@ -129,12 +129,12 @@ def test_leaderboards_under_both_labels() -> None:
         name: {q: {d: label + noise * rng.normal() for d, label in labels.items()} for q, labels in model.items()}
         for name, noise in (("good", 0.2), ("fair", 1.0), ("poor", 5.0))
     }
-    found = agree(people, model, runs, resamples=50)
-    assert [c.name for c in found.correlations] == ["tau_b", "tau_ap_b"]
-    assert all(c.value == c.low == c.high == 1.0 for c in found.correlations)
-    assert len(found.queries) == 12
-    assert set(found.estimates) == {"good", "fair", "poor", "good − fair", "good − poor", "fair − poor"}
-    human, ppi, plus = found.estimates["good − poor"]
+    result = agree(people, model, runs, resamples=50)
+    assert [c.name for c in result.correlations] == ["tau_b", "tau_ap_b"]
+    assert all(c.value == c.low == c.high == 1.0 for c in result.correlations)
+    assert len(result.queries) == 12
+    assert set(result.estimates) == {"good", "fair", "poor", "good − fair", "good − poor", "fair − poor"}
+    human, ppi, plus = result.estimates["good − poor"]
     assert human.weight == 0.0
     assert ppi.weight == 1.0
     assert 0 < plus.weight <= 1

@@ -40,21 +40,21 @@ def effect(finding: Finding, measure: str, tool: str) -> Effect:
 
 
 def test_empty_queries_count_0_1_or_nothing_by_the_tools_convention() -> None:
-    found = audit(dataset([[1, 0], [0, 0], [0, 2], [2, 1]]), measure=["NDCG@2"])["empty"]
-    assert (found.severity, found.number, found.total, found.share) == ("warning", 1, 4, 1 / 4)
-    assert found.examples == ("q1",)
-    assert effect(found, "NDCG@2", "yahoo").amount == pytest.approx(1 / 4)
-    assert effect(found, "NDCG@2", "yahoo").does == "counts 1 for each"
-    assert effect(found, "NDCG@2", "gdeval").amount == pytest.approx(3 / 3 - 3 / 4)
-    assert effect(found, "NDCG@2", "letor4").amount == 0
-    assert "Busa-Fekete" in found.recommendation
+    finding = audit(dataset([[1, 0], [0, 0], [0, 2], [2, 1]]), measure=["NDCG@2"])["empty"]
+    assert (finding.severity, finding.number, finding.total, finding.share) == ("warning", 1, 4, 1 / 4)
+    assert finding.examples == ("q1",)
+    assert effect(finding, "NDCG@2", "yahoo").amount == pytest.approx(1 / 4)
+    assert effect(finding, "NDCG@2", "yahoo").does == "counts 1 for each"
+    assert effect(finding, "NDCG@2", "gdeval").amount == pytest.approx(3 / 3 - 3 / 4)
+    assert effect(finding, "NDCG@2", "letor4").amount == 0
+    assert "Busa-Fekete" in finding.recommendation
 
 
 def test_every_tool_that_has_the_measure_is_in_exactly_one_group() -> None:
-    found = audit(dataset([[1, 0], [0, 0]]), measure=["NDCG@2", "AP"])["empty"]
+    finding = audit(dataset([[1, 0], [0, 0]]), measure=["NDCG@2", "AP"])["empty"]
     for measure, kind in (("NDCG@2", "NDCG"), ("AP", "AP")):
-        named = [tool for e in found.effects if e.measure == measure for tool in e.tools]
-        assert sorted(named) == sorted(tool.name for tool in tools_in_group("classic") if kind in tool.measures)
+        names = [tool for e in finding.effects if e.measure == measure for tool in e.tools]
+        assert sorted(names) == sorted(tool.name for tool in tools_in_group("classic") if kind in tool.measures)
 
 
 @pytest.mark.parametrize("axis", AXIS_BEHAVIOUR)
@@ -64,36 +64,36 @@ def test_every_value_of_an_axis_has_words(axis: str) -> None:
 
 
 def test_a_data_set_without_any_relevant_document_is_an_error() -> None:
-    found = audit(dataset([[0, 0], [0]]), measure=["NDCG@2"])["empty"]
-    assert (found.severity, found.number) == ("error", 2)
-    assert effect(found, "NDCG@2", "gdeval").amount is None
+    finding = audit(dataset([[0, 0], [0]]), measure=["NDCG@2"])["empty"]
+    assert (finding.severity, finding.number) == ("error", 2)
+    assert effect(finding, "NDCG@2", "gdeval").amount is None
     json.dumps(audit_record(audit(dataset([[0, 0], [0]]))), allow_nan=False)
 
 
 def test_short_lists_are_counted_at_each_cutoff_and_zeroed_by_some_tools() -> None:
     data = dataset([[1, 0, 0], [1], [2, 0]])
-    found = audit(data, measure=["NDCG@3", "P@3"], cutoffs=[1, 2, 3])["short"]
-    assert (found.number, found.total) == (2, 3)
-    assert found.parts == (("< 1", 0), ("< 2", 1), ("< 3", 2))
-    assert effect(found, "NDCG@3", "letor4").amount == pytest.approx(-2 / 3)
-    assert effect(found, "NDCG@3", "ranklib").amount == 0
-    assert effect(found, "P@3", "letor3").amount == pytest.approx(-(1 / 3 + 1 / 3) / 3)
-    assert effect(found, "P@3", "ranklib").amount == pytest.approx((1 / 1 - 1 / 3 + 1 / 2 - 1 / 3) / 3)
-    assert effect(found, "P@3", "letor4").amount == 0
+    finding = audit(data, measure=["NDCG@3", "P@3"], cutoffs=[1, 2, 3])["short"]
+    assert (finding.number, finding.total) == (2, 3)
+    assert finding.parts == (("< 1", 0), ("< 2", 1), ("< 3", 2))
+    assert effect(finding, "NDCG@3", "letor4").amount == pytest.approx(-2 / 3)
+    assert effect(finding, "NDCG@3", "ranklib").amount == 0
+    assert effect(finding, "P@3", "letor3").amount == pytest.approx(-(1 / 3 + 1 / 3) / 3)
+    assert effect(finding, "P@3", "ranklib").amount == pytest.approx((1 / 1 - 1 / 3 + 1 / 2 - 1 / 3) / 3)
+    assert effect(finding, "P@3", "letor4").amount == 0
 
 
 def test_amounts_are_taken_on_the_scores_where_there_are_some() -> None:
     data = dataset([[0, 1], [0, 0]])
-    found = audit(data, np.array([2.0, 1.0, 2.0, 1.0]), measure=["NDCG@2"])
+    findings = audit(data, np.array([2.0, 1.0, 2.0, 1.0]), measure=["NDCG@2"])
     value = 1 / math.log2(3)  # the relevant document stands second
-    assert found.basis == "the scores given"
-    assert effect(found["empty"], "NDCG@2", "gdeval").amount == pytest.approx(value - value / 2)
+    assert findings.basis == "the scores given"
+    assert effect(findings["empty"], "NDCG@2", "gdeval").amount == pytest.approx(value - value / 2)
 
 
 def test_queries_that_every_system_ranks_alike() -> None:
-    found = audit(dataset([[1], [2, 2], [1, 0], [0, 0]]), measure=["NDCG@2"])
-    assert found["single"].examples == ("q0",)
-    constant = found["constant_labels"]
+    findings = audit(dataset([[1], [2, 2], [1, 0], [0, 0]]), measure=["NDCG@2"])
+    assert findings["single"].examples == ("q0",)
+    constant = findings["constant_labels"]
     assert (constant.number, constant.examples) == (2, ("q0", "q1"))
     assert effect(constant, "NDCG@2", "official").amount == pytest.approx(2 / 4)
     assert effect(constant, "NDCG@2", "gdeval").amount == pytest.approx(2 / 3)
@@ -101,9 +101,9 @@ def test_queries_that_every_system_ranks_alike() -> None:
 
 
 def test_labels_histogram_and_labels_beyond_a_tool() -> None:
-    found = audit(dataset([[4, 0], [3, 1], [5, 0]]), measure=["NDCG@1", "AP", "ERR@2"])
-    assert found["labels"].parts == (("label 0", 2), ("label 1", 1), ("label 3", 1), ("label 4", 1), ("label 5", 1))
-    high = found["high_labels"]
+    findings = audit(dataset([[4, 0], [3, 1], [5, 0]]), measure=["NDCG@1", "AP", "ERR@2"])
+    assert findings["labels"].parts == (("label 0", 2), ("label 1", 1), ("label 3", 1), ("label 4", 1), ("label 5", 1))
+    high = findings["high_labels"]
     assert (high.number, high.total) == (3, 6)
     assert effect(high, "NDCG@1", "letor4").amount == pytest.approx(-1.0)
     assert effect(high, "NDCG@1", "letor4").does == "counts labels above 2 as 0"
@@ -114,16 +114,16 @@ def test_labels_histogram_and_labels_beyond_a_tool() -> None:
 
 
 def test_label_1_is_not_relevant_to_every_tool() -> None:
-    found = audit(dataset([[1, 0], [2, 0]]), measure=["P@1"])["weak_labels"]
-    assert effect(found, "P@1", "mslr").amount == pytest.approx(1 / 2 - 1)
+    finding = audit(dataset([[1, 0], [2, 0]]), measure=["P@1"])["weak_labels"]
+    assert effect(finding, "P@1", "mslr").amount == pytest.approx(1 / 2 - 1)
     assert "weak_labels" not in audit(dataset([[2, 0]]), measure=["P@1"])
     assert "weak_labels" not in audit(dataset([[1, 0]]), measure=["NDCG@1"])
 
 
 def test_gain_matters_once_labels_are_graded_and_something_is_scored() -> None:
     data = dataset([[1, 2]])
-    found = audit(data, np.array([2.0, 1.0]), measure=["NDCG@1"])["labels"]
-    assert effect(found, "NDCG@1", "trec_eval9").amount == pytest.approx(1 / 2 - 1 / 3)
+    finding = audit(data, np.array([2.0, 1.0]), measure=["NDCG@1"])["labels"]
+    assert effect(finding, "NDCG@1", "trec_eval9").amount == pytest.approx(1 / 2 - 1 / 3)
 
 
 def test_repeated_documents_are_an_error() -> None:
@@ -131,19 +131,19 @@ def test_repeated_documents_are_an_error() -> None:
     twice = Dataset(
         data.features, data.labels, data.offsets, data.query_ids, StringColumn.of(["a", "b", "a", "a", "b"])
     )
-    found = audit(twice, measure=["NDCG@2"])["repeated"]
-    assert (found.severity, found.number, found.examples) == ("error", 1, ("query q0, a",))
+    finding = audit(twice, measure=["NDCG@2"])["repeated"]
+    assert (finding.severity, finding.number, finding.examples) == ("error", 1, ("query q0, a",))
     assert "repeated" not in audit(data, measure=["NDCG@2"])
 
 
 def test_identical_features_with_different_labels_lower_the_ceiling_of_every_model() -> None:
     data = dataset([[1, 0, 0], [1, 0]], features=[[1.0], [1.0], [0.0], [1.0], [0.0]])
-    found = audit(data, measure=["NDCG@1"])["twins"]
-    assert (found.number, found.total) == (2, 5)
-    assert effect(found, "NDCG@1", "official").amount == pytest.approx((1 / 2 - 1) / 2)
-    assert effect(found, "NDCG@1", "ranklib").amount == 0  # the file has the relevant one first
-    assert effect(found, "NDCG@1", "rankeval").amount == pytest.approx(-1 / 2)
-    assert found.examples == ("query q0, d001 = d000",)
+    finding = audit(data, measure=["NDCG@1"])["twins"]
+    assert (finding.number, finding.total) == (2, 5)
+    assert effect(finding, "NDCG@1", "official").amount == pytest.approx((1 / 2 - 1) / 2)
+    assert effect(finding, "NDCG@1", "ranklib").amount == 0  # the file has the relevant one first
+    assert effect(finding, "NDCG@1", "rankeval").amount == pytest.approx(-1 / 2)
+    assert finding.examples == ("query q0, d001 = d000",)
 
 
 @pytest.mark.parametrize("tool", ["official", "sklearn"])  # gains 2^label − 1, and the label
@@ -159,61 +159,61 @@ def test_the_ceiling_is_what_the_best_order_of_vectors_reaches(tool: str) -> Non
         evaluate_tool(data, np.array(order, np.float64)[rows], ["NDCG@3"], TOOLS[tool], {}, "").mean["NDCG@3"]
         for order in permutations(range(3))
     )
-    found = audit(data, measure=["NDCG@3"])["twins"]
-    assert effect(found, "NDCG@3", tool).amount == pytest.approx(best - 1)
+    finding = audit(data, measure=["NDCG@3"])["twins"]
+    assert effect(finding, "NDCG@3", tool).amount == pytest.approx(best - 1)
 
 
 def test_features_and_nulls() -> None:
     null = float("nan")
     table = [[1.0, 5.0, 0.0, null], [1.0, 5.0, 1.0, 2.0], [1.0, 6.0, 0.0, null], [1.0, 6.0, 2.0, 3.0]]
-    found = audit(dataset([[1, 0], [1, 0]], features=table), measure=["NDCG@1"])
-    assert found["constant_features"].examples == ("1",)
-    assert found["query_features"].examples == ("2",)
-    assert "linear model" in found["query_features"].sentence
-    assert (found["nulls"].number, found["nulls"].total) == (2, 16)
-    assert found["nulls"].parts == (("feature 4", 0.5),)
+    findings = audit(dataset([[1, 0], [1, 0]], features=table), measure=["NDCG@1"])
+    assert findings["constant_features"].examples == ("1",)
+    assert findings["query_features"].examples == ("2",)
+    assert "linear model" in findings["query_features"].sentence
+    assert (findings["nulls"].number, findings["nulls"].total) == (2, 16)
+    assert findings["nulls"].parts == (("feature 4", 0.5),)
 
 
 def test_features_that_copy_others() -> None:
     nan = float("nan")
     table = [[1.0, 1.0, 5.0, 2.0], [2.0, 2.0, 5.0, nan], [nan, nan, 5.0, 1.0], [0.0, -0.0, 5.0, 0.0]]
-    found = audit(dataset([[1, 0], [0, 1]], table), measure=["NDCG@2"])
-    assert found["copied_features"].examples == ("2 = 1",)
-    assert found["constant_features"].examples == ("3",)
+    findings = audit(dataset([[1, 0], [0, 1]], table), measure=["NDCG@2"])
+    assert findings["copied_features"].examples == ("2 = 1",)
+    assert findings["constant_features"].examples == ("3",)
 
 
 def test_ties_by_each_tools_rule_and_the_range_they_allow() -> None:
     data = dataset([[1, 0], [1, 0], [0, 0]])
-    found = audit(data, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0]), measure=["P@1"])["tied"]
-    assert (found.severity, found.number, found.examples) == ("warning", 2, ("q0",))
-    assert dict(found.parts)["queries where labels differ"] == 1
-    assert dict(found.parts)["P@1 with the worst order"] == pytest.approx(1 / 3)
-    assert dict(found.parts)["P@1 with the best order"] == pytest.approx(2 / 3)
-    assert effect(found, "P@1", "official").amount == 0
-    assert effect(found, "P@1", "letor4").amount == pytest.approx((1 - 1 / 2) / 3)
-    assert effect(found, "P@1", "catboost").amount == pytest.approx((0 - 1 / 2) / 3)
-    assert effect(found, "P@1", "trec_eval9").amount == pytest.approx((0 - 1 / 2) / 3)  # d001 before d000
+    finding = audit(data, np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0]), measure=["P@1"])["tied"]
+    assert (finding.severity, finding.number, finding.examples) == ("warning", 2, ("q0",))
+    assert dict(finding.parts)["queries where labels differ"] == 1
+    assert dict(finding.parts)["P@1 with the worst order"] == pytest.approx(1 / 3)
+    assert dict(finding.parts)["P@1 with the best order"] == pytest.approx(2 / 3)
+    assert effect(finding, "P@1", "official").amount == 0
+    assert effect(finding, "P@1", "letor4").amount == pytest.approx((1 - 1 / 2) / 3)
+    assert effect(finding, "P@1", "catboost").amount == pytest.approx((0 - 1 / 2) / 3)
+    assert effect(finding, "P@1", "trec_eval9").amount == pytest.approx((0 - 1 / 2) / 3)  # d001 before d000
 
 
 def test_ties_of_equal_labels_are_only_told() -> None:
-    found = audit(dataset([[1, 0, 0]]), np.array([2.0, 1.0, 1.0]), measure=["P@1"])["tied"]
-    assert (found.severity, found.effects) == ("info", ())
+    finding = audit(dataset([[1, 0, 0]]), np.array([2.0, 1.0, 1.0]), measure=["P@1"])["tied"]
+    assert (finding.severity, finding.effects) == ("info", ())
 
 
 def test_scores_tied_in_single_precision_only() -> None:
     scores = np.array([1.0, 1.0 + 1e-9, 2.0, 1.0])
     assert np.float32(scores[0]) == np.float32(scores[1])
-    found = audit(dataset([[0, 1], [1, 0]]), scores, measure=["P@1"])["tied_float32"]
-    assert (found.number, found.examples) == (1, ("q0",))
-    assert effect(found, "P@1", "xgboost").amount == pytest.approx(-1 / 2)  # input order puts d000 first
-    assert effect(found, "P@1", "trec_eval9").amount == 0  # d001 is first by id as well as by score
-    assert effect(found, "P@1", "trec_eval10").does == "keeps them apart"
+    finding = audit(dataset([[0, 1], [1, 0]]), scores, measure=["P@1"])["tied_float32"]
+    assert (finding.number, finding.examples) == (1, ("q0",))
+    assert effect(finding, "P@1", "xgboost").amount == pytest.approx(-1 / 2)  # input order puts d000 first
+    assert effect(finding, "P@1", "trec_eval9").amount == 0  # d001 is first by id as well as by score
+    assert effect(finding, "P@1", "trec_eval10").does == "keeps them apart"
 
 
 def test_ties_that_need_ids_are_refused_where_there_are_none() -> None:
-    found = audit(dataset([[1, 0]], ids=False), np.array([1.0, 1.0]), measure=["P@1"])
-    assert "needs document ids" in effect(found["tied"], "P@1", "trec_eval9").does
-    assert "repeated" not in found
+    findings = audit(dataset([[1, 0]], ids=False), np.array([1.0, 1.0]), measure=["P@1"])
+    assert "needs document ids" in effect(findings["tied"], "P@1", "trec_eval9").does
+    assert "repeated" not in findings
     assert audit(dataset([[1, 0]], ids=False), measure=["P@1"])["labels"].number == 1
 
 
@@ -222,29 +222,29 @@ RUN = Run.from_dict({"q1": {"x": 3.0, "a": 2.0}, "q2": {"d": 2.0, "y": 1.0}, "q9
 
 
 def test_unjudged_documents_against_the_run_without_them() -> None:
-    found = audit(QRELS, RUN, measure=["P@1", "RR"], cutoffs=[1, 2])["unjudged"]
-    assert (found.number, found.total) == (1, 2)  # the first of q1 and q2
-    assert found.parts == (("of the first 1", 1 / 2), ("of the first 2", 2 / 4))
-    assert effect(found, "RR", "trec_eval9").amount == pytest.approx((1 / 2 - 1) / 2)
-    assert effect(found, "RR", "official").amount == pytest.approx((1 / 2 - 1) / 3)
+    finding = audit(QRELS, RUN, measure=["P@1", "RR"], cutoffs=[1, 2])["unjudged"]
+    assert (finding.number, finding.total) == (1, 2)  # the first of q1 and q2
+    assert finding.parts == (("of the first 1", 1 / 2), ("of the first 2", 2 / 4))
+    assert effect(finding, "RR", "trec_eval9").amount == pytest.approx((1 / 2 - 1) / 2)
+    assert effect(finding, "RR", "official").amount == pytest.approx((1 / 2 - 1) / 3)
 
 
 def test_relevant_documents_not_retrieved_and_who_forgets_them() -> None:
-    found = audit(QRELS, RUN, measure=["AP", "NDCG@2"])["unretrieved"]
-    assert (found.number, found.total, found.examples) == (1, 3, ("q1",))
-    assert effect(found, "AP", "ranklib").amount == pytest.approx((1 / 2 - 1 / 4) / 2)
-    assert effect(found, "AP", "trec_eval9").amount == 0
+    finding = audit(QRELS, RUN, measure=["AP", "NDCG@2"])["unretrieved"]
+    assert (finding.number, finding.total, finding.examples) == (1, 3, ("q1",))
+    assert effect(finding, "AP", "ranklib").amount == pytest.approx((1 / 2 - 1 / 4) / 2)
+    assert effect(finding, "AP", "trec_eval9").amount == 0
     ideal, listed = 1 + 1 / math.log2(3), 1.0
     gain = (1 / math.log2(3)) * (1 / listed - 1 / ideal) / 2
-    assert effect(found, "NDCG@2", "ranklib").amount == pytest.approx(gain)
+    assert effect(finding, "NDCG@2", "ranklib").amount == pytest.approx(gain)
 
 
 def test_queries_missing_on_either_side() -> None:
-    found = audit(QRELS, RUN, measure=["RR"])
-    assert (found["missing"].examples, found["surplus"].examples) == (("q3",), ("q9",))
-    both, judged = (1 / 2 + 1) / 2, (1 / 2 + 1) / 3
-    assert effect(found["missing"], "RR", "trec_eval9").amount == pytest.approx(both - judged)
-    assert effect(found["missing"], "RR", "ir_measures").amount == 0
+    findings = audit(QRELS, RUN, measure=["RR"])
+    assert (findings["missing"].examples, findings["surplus"].examples) == (("q3",), ("q9",))
+    both, qrels = (1 / 2 + 1) / 2, (1 / 2 + 1) / 3
+    assert effect(findings["missing"], "RR", "trec_eval9").amount == pytest.approx(both - qrels)
+    assert effect(findings["missing"], "RR", "ir_measures").amount == 0
 
 
 def test_a_run_without_a_common_query_is_refused() -> None:
@@ -255,9 +255,9 @@ def test_a_run_without_a_common_query_is_refused() -> None:
 def test_condense_keeps_ties_across_a_removed_document() -> None:
     qrels = Qrels.from_dict({"q": {"a": 1, "c": 0, "d": 0}, "r": {"a": 1}})
     run = Run.from_dict({"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, "r": {"b": 1.0, "a": 1.0}})
-    whole = rank(qrels, run, Convention(ties="input"))
-    assert (whole.labels == UNJUDGED).sum() == 2
-    short = condense(whole)
+    full = rank(qrels, run, Convention(ties="input"))
+    assert (full.labels == UNJUDGED).sum() == 2
+    short = condense(full)
     assert short.labels.tolist() == [1, 0, 0, 1]
     assert short.offsets.tolist() == [0, 3, 4]
     assert short.tied.tolist() == [0, 1, 0, 0]
@@ -283,25 +283,25 @@ FIVE = dataset([[1, 0]] * 5)
 
 
 def test_letors_rotation_is_clean() -> None:
-    found = audit(FIVE, layout=rotated(), measure=["P@1"])
-    assert not {"leak", "rotation", "feature_numbers"} & {f.key for f in found.findings}
+    findings = audit(FIVE, layout=rotated(), measure=["P@1"])
+    assert not {"leak", "rotation", "feature_numbers"} & {f.key for f in findings.findings}
 
 
 def test_a_query_in_training_and_test_is_a_leak() -> None:
     folds = rotated()
     folds["Fold2"]["train"] = AuditedFile((*folds["Fold2"]["train"].query_ids, "q0"), 3)  # fold 2 tests on q0
-    found = audit(FIVE, layout=folds, measure=["P@1"])
-    assert (found["leak"].severity, found["leak"].number, found["leak"].examples) == ("error", 1, ("q0",))
-    assert found["leak"].parts == (("Fold2 train and test", 1),)
-    assert "Fold2 does not train on all the other parts" in found["rotation"].sentence
-    assert found.findings[0].key == "leak"  # the worst comes first
+    findings = audit(FIVE, layout=folds, measure=["P@1"])
+    assert (findings["leak"].severity, findings["leak"].number, findings["leak"].examples) == ("error", 1, ("q0",))
+    assert findings["leak"].parts == (("Fold2 train and test", 1),)
+    assert "Fold2 does not train on all the other parts" in findings["rotation"].sentence
+    assert findings.findings[0].key == "leak"  # the worst comes first
 
 
 def test_folds_in_another_order_are_not_a_rotation() -> None:
     folds = rotated()
     swapped = folds | {"Fold1": folds["Fold2"], "Fold2": folds["Fold1"]}
-    found = audit(FIVE, layout=swapped, measure=["P@1"])["rotation"]
-    assert "Fold1 does not validate on the test part of Fold5" in found.sentence
+    finding = audit(FIVE, layout=swapped, measure=["P@1"])["rotation"]
+    assert "Fold1 does not validate on the test part of Fold5" in finding.sentence
     same = audit(FIVE, layout=folds | {"Fold2": folds["Fold1"]}, measure=["P@1"])["rotation"]
     assert "Fold1 and Fold2 test on 1 common queries" in same.sentence
     assert "1 queries are never tested" in same.sentence
@@ -310,23 +310,25 @@ def test_folds_in_another_order_are_not_a_rotation() -> None:
 def test_parts_of_different_width() -> None:
     folds = rotated()
     folds["Fold3"]["vali"] = AuditedFile(folds["Fold3"]["vali"].query_ids, 2)
-    found = audit(FIVE, layout=folds, measure=["P@1"])["feature_numbers"]
-    assert (found.number, found.total, found.examples) == (1, 15, ("Fold3 vali",))
+    finding = audit(FIVE, layout=folds, measure=["P@1"])["feature_numbers"]
+    assert (finding.number, finding.total, finding.examples) == (1, 15, ("Fold3 vali",))
 
 
 def test_drawings_hold_every_finding() -> None:
-    found = audit(QRELS, RUN, measure=["NDCG@2", "AP"])
-    assert [f.severity for f in found.findings] == sorted((f.severity for f in found.findings), key=SEVERITIES.index)
-    text, markdown = audit_text(found), render_all(audit_parts(found), "markdown")
+    findings = audit(QRELS, RUN, measure=["NDCG@2", "AP"])
+    assert [f.severity for f in findings.findings] == sorted(
+        (f.severity for f in findings.findings), key=SEVERITIES.index
+    )
+    text, markdown = audit_text(findings), render_all(audit_parts(findings), "markdown")
     assert max(map(len, text.splitlines())) <= 110
-    assert repr(found) == text
-    for finding in found.findings:
+    assert repr(findings) == text
+    for finding in findings.findings:
         assert finding.sentence.split(":")[0] in " ".join(text.split())
         assert finding.sentence in markdown
-    rows = audit_csv(found).splitlines()
-    assert len(rows) == 1 + sum(max(1, len(f.effects)) for f in found.findings)
-    record = json.loads(json.dumps(audit_record(found), allow_nan=False))
-    assert [f["key"] for f in record["findings"]] == [f.key for f in found.findings]
+    rows = audit_csv(findings).splitlines()
+    assert len(rows) == 1 + sum(max(1, len(f.effects)) for f in findings.findings)
+    record = json.loads(json.dumps(audit_record(findings), allow_nan=False))
+    assert [f["key"] for f in record["findings"]] == [f.key for f in findings.findings]
 
 
 @pytest.mark.parametrize(("name", "queries", "empty", "short"),
@@ -335,20 +337,20 @@ def test_real_data(shared: Path, name: str, queries: int, empty: int, short: int
     from pippin.data.quality import read_for_audit
 
     data, parts = read_for_audit([str(shared / "data" / name)])
-    found = audit(data, layout=parts)
-    assert (found["empty"].number, found["empty"].total) == (empty, queries)
-    assert (found["short"].number if "short" in found else 0) == short
-    assert effect(found["empty"], "NDCG@10", "yahoo").amount == pytest.approx(empty / queries)
-    assert "leak" not in found
+    findings = audit(data, layout=parts)
+    assert (findings["empty"].number, findings["empty"].total) == (empty, queries)
+    assert (findings["short"].number if "short" in findings else 0) == short
+    assert effect(findings["empty"], "NDCG@10", "yahoo").amount == pytest.approx(empty / queries)
+    assert "leak" not in findings
 
 
 def test_nulls_of_ohsumed(shared: Path) -> None:
     from pippin.data.letor import read_letor
 
     data = read_letor(shared / "data" / "OHSUMED" / "Feature-null" / "S1.txt")
-    found = audit(data)
-    assert found["nulls"].number == int(np.isnan(data.features).sum()) > 0
-    assert {"5", "6", "7"} <= set(found["query_features"].examples)  # idf of title words
+    findings = audit(data)
+    assert findings["nulls"].number == int(np.isnan(data.features).sum()) > 0
+    assert {"5", "6", "7"} <= set(findings["query_features"].examples)  # idf of title words
 
 
 def test_labels_of_mslr_are_beyond_letor(shared: Path) -> None:
@@ -356,15 +358,15 @@ def test_labels_of_mslr_are_beyond_letor(shared: Path) -> None:
 
     files = sorted((shared / "data" / "mslr-5k").glob("*.txt"))
     data = read_letor(files[0])
-    found = audit(data)["high_labels"]
-    assert found.number == int((data.labels > 2).sum()) > 0
-    assert (effect(found, "NDCG@10", "letor4").amount or 0) < 0
-    assert effect(found, "NDCG@10", "mslr").amount == 0
+    finding = audit(data)["high_labels"]
+    assert finding.number == int((data.labels > 2).sum()) > 0
+    assert (effect(finding, "NDCG@10", "letor4").amount or 0) < 0
+    assert effect(finding, "NDCG@10", "mslr").amount == 0
 
 
 def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> None:
-    judged, run = Qrels.from_dict({"q": {"a": 1, "b": 0}}), Run.from_dict({"q": {"a": 2.0, "b": 1.0}})
-    audited = audit(judged, run, measure=["NDCG@2"])
+    qrels, run = Qrels.from_dict({"q": {"a": 1, "b": 0}}), Run.from_dict({"q": {"a": 2.0, "b": 1.0}})
+    audited = audit(qrels, run, measure=["NDCG@2"])
     for key in ("unjudged", "unretrieved", "missing", "surplus"):
         assert key not in audited
         with pytest.raises(KeyError, match=key):
@@ -372,31 +374,31 @@ def test_a_run_of_exactly_the_judged_documents_is_clean_of_what_runs_lack() -> N
 
 
 def test_unjudged_documents_that_could_turn_two_runs_round() -> None:
-    judged = {"q": {"a": 1, "b": 0}}
+    qrels = {"q": {"a": 1, "b": 0}}
     first, second = {"q": {"a": 3.0, "b": 2.0}}, {"q": {"x": 3.0, "y": 2.0, "b": 1.0}}
-    found = audit(judged, first, measure=["P@2", "RR", "Bpref"], second_run=second)["undecided"]
-    assert (found.number, found.total, found.severity) == (2, 2, "warning")
-    assert dict(found.parts)["P@2, least"] == -0.5  # both x and y relevant: 1 of 2 against 2 of 2
-    assert set(found.examples) == {"q x", "q y"}
-    sure = audit(judged, first, measure=["P@2"], second_run={"q": {"b": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}})
+    finding = audit(qrels, first, measure=["P@2", "RR", "Bpref"], second_run=second)["undecided"]
+    assert (finding.number, finding.total, finding.severity) == (2, 2, "warning")
+    assert dict(finding.parts)["P@2, least"] == -0.5  # both x and y relevant: 1 of 2 against 2 of 2
+    assert set(finding.examples) == {"q x", "q y"}
+    sure = audit(qrels, first, measure=["P@2"], second_run={"q": {"b": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}})
     assert sure["undecided"].sentence.endswith("P@2 (+0.0000 to +0.5000)")  # y and z stand below the cutoff
-    assert "undecided" not in audit(judged, first, measure=["RR"], second_run={"q": {"b": 2.0, "x": 1.0}})
-    assert "undecided" not in audit(judged, first, measure=["P@2"])
+    assert "undecided" not in audit(qrels, first, measure=["RR"], second_run={"q": {"b": 2.0, "x": 1.0}})
+    assert "undecided" not in audit(qrels, first, measure=["P@2"])
     with pytest.raises(DataError, match="needs two runs"):
         audit(dataset([[1, 0]]), np.array([1.0, 2.0]), second_run=np.array([2.0, 1.0]))
 
 
 def test_judgements_without_a_document_are_an_error() -> None:
-    found = audit(Qrels.from_dict({"q": {}}), measure=["NDCG@2"])["labels"]
-    assert (found.severity, found.sentence) == ("error", "no document is judged")
+    finding = audit(Qrels.from_dict({"q": {}}), measure=["NDCG@2"])["labels"]
+    assert (finding.severity, finding.sentence) == ("error", "no document is judged")
 
 
 def test_tools_that_refuse_labels_are_left_out_of_what_is_fixed() -> None:
     data = dataset([[5, 5], [0, 1]])
-    found = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measure=["ERR@2"])
-    assert "tied" in found  # without a range: ERR refuses label 5 in every order
-    assert not any(name.startswith("ERR") for name, _ in found["tied"].parts)
+    findings = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measure=["ERR@2"])
+    assert "tied" in findings  # without a range: ERR refuses label 5 in every order
+    assert not any(name.startswith("ERR") for name, _ in findings["tied"].parts)
     fixed = audit(data, measure=["ERR@2"])["constant_labels"]
-    named = {tool for effect in fixed.effects for tool in effect.tools}
-    assert "gdeval" not in named
-    assert "rankeval" in named
+    names = {tool for effect in fixed.effects for tool in effect.tools}
+    assert "gdeval" not in names
+    assert "rankeval" in names

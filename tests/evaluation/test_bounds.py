@@ -72,9 +72,9 @@ def small(rng: np.random.Generator, systems: int) -> tuple[Labels, list[list[str
     """Qrels, lists of some systems, and the documents of the lists that are not judged."""
     documents = [f"d{i}" for i in range(rng.integers(3, 7))]
     lists = [list(rng.permutation(documents)[: rng.integers(2, len(documents) + 1)]) for _ in range(systems)]
-    judged = {d: int(rng.integers(0, 3)) for d in [*documents, "far"] if rng.random() < 0.4}
-    judged["other"] = 0  # a query with no judgement at all is none
-    return judged, lists, sorted({d for one in lists for d in one} - judged.keys())
+    qrels = {d: int(rng.integers(0, 3)) for d in [*documents, "far"] if rng.random() < 0.4}
+    qrels["other"] = 0  # a query with no judgement at all is none
+    return qrels, lists, sorted({d for item in lists for d in item} - qrels.keys())
 
 
 def scores(ranked: list[str]) -> dict[str, float]:
@@ -87,16 +87,16 @@ def test_bounds_are_the_extremes_over_all_labels(measure: str, systems: int) -> 
     rng = np.random.default_rng([systems, *measure.encode()])
     below_zeros = 0
     for _ in range(60):
-        judged, lists, holes = small(rng, systems)
+        qrels, lists, holes = small(rng, systems)
         twin, every = TWINS[measure], []
         for labels in product(range(3), repeat=len(holes)):
-            known = {**judged, **dict(zip(holes, labels, strict=True))}
-            values = [twin(one, known) for one in lists]
+            filled = {**qrels, **dict(zip(holes, labels, strict=True))}
+            values = [twin(item, filled) for item in lists]
             every.append(values[0] - values[1] if systems == 2 else values[0])
-        found = bounds({"q": judged}, *({"q": scores(one)} for one in lists), measure=measure, max_label=2)
-        assert found.exact
-        assert found.value == pytest.approx(every[0], abs=1e-12)
-        assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
+        results = bounds({"q": qrels}, *({"q": scores(item)} for item in lists), measure=measure, max_label=2)
+        assert results.exact
+        assert results.value == pytest.approx(every[0], abs=1e-12)
+        assert (results.low, results.high) == pytest.approx((min(every), max(every)), abs=1e-12)
         below_zeros += min(every) < every[0] - 1e-9
     if systems == 1:
         assert (below_zeros > 0) == measure.startswith(("NDCG", "AP")), "all zero is the least of the others only"
@@ -106,22 +106,22 @@ def test_bounds_are_the_extremes_over_all_labels(measure: str, systems: int) -> 
 def test_bounds_under_a_tool_are_the_extremes_of_what_the_tool_says(systems: int) -> None:
     """Of every tool that does not refuse."""
     rng = np.random.default_rng(systems)
-    judged, lists, holes = next(case for case in iter(lambda: small(rng, systems), None) if len(case[2]) == 2)
-    runs = [{"q": scores(one), "r": {"z": 1.0}} for one in lists]
+    qrels, lists, holes = next(case for case in iter(lambda: small(rng, systems), None) if len(case[2]) == 2)
+    runs = [{"q": scores(item), "r": {"z": 1.0}} for item in lists]
     tried = set()
     for tool, measure in product(TOOLS, ("NDCG@3", "AP", "RR", "P@3", "ERR@3", "RBP", "DCG@3")):
         try:
-            found = bounds({"q": judged, "r": {"z": 1}}, *runs, measure=measure, tool=tool, max_label=2)
+            result = bounds({"q": qrels, "r": {"z": 1}}, *runs, measure=measure, tool=tool, max_label=2)
         except ConventionError:
             continue
         every = []
         for labels in product(range(3), repeat=len(holes)):
-            known = {"q": {**judged, **dict(zip(holes, labels, strict=True))}, "r": {"z": 1}}
-            said = [evaluate(known, run, measure, tool, value_rounding="float64", mean_digits=None) for run in runs]
-            values = [one.per_query[measure]["q"] for one in said]
+            filled = {"q": {**qrels, **dict(zip(holes, labels, strict=True))}, "r": {"z": 1}}
+            said = [evaluate(filled, run, measure, tool, value_rounding="float64", mean_digits=None) for run in runs]
+            values = [item.per_query[measure]["q"] for item in said]
             every.append(values[0] - values[1] if systems == 2 else values[0])
-        at = found.query_ids.index("q")
-        assert (found.lows[at], found.highs[at]) == pytest.approx((min(every), max(every)), abs=1e-12)
+        at = result.query_ids.index("q")
+        assert (result.lows[at], result.highs[at]) == pytest.approx((min(every), max(every)), abs=1e-12)
         tried.add(tool)
     assert {"official", "trec_eval9", "gdeval", "mteb", "quepid", "elasticsearch"} <= tried
 
@@ -132,9 +132,9 @@ def test_one_tool_at_a_time() -> None:
 
 
 def test_a_document_low_in_the_list_lowers_ndcg() -> None:
-    found = bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, measure="NDCG@2", max_label=3)
-    assert found.value == found.high == 1.0
-    assert found.low == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
+    result = bounds({"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, measure="NDCG@2", max_label=3)
+    assert result.value == result.high == 1.0
+    assert result.low == pytest.approx((1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
 
 
 @pytest.mark.parametrize("measure", ["AP", "ERR"])
@@ -142,18 +142,18 @@ def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
     rng = np.random.default_rng(5)
     documents = [f"d{i}" for i in range(MAX_ENUMERATED + 4)]
     first, second = (list(rng.permutation(documents)) for _ in range(2))
-    judged = {"d0": 1, "d1": 0}
-    found = bounds({"q": judged}, {"q": scores(first)}, {"q": scores(second)}, measure=measure, max_label=1)
-    assert not found.exact
+    qrels = {"d0": 1, "d1": 0}
+    result = bounds({"q": qrels}, {"q": scores(first)}, {"q": scores(second)}, measure=measure, max_label=1)
+    assert not result.exact
     holes = documents[2:]
     every = []
     for labels in product(range(2), repeat=len(holes)):
-        known = {**judged, **dict(zip(holes, labels, strict=True))}
-        every.append(TWINS[measure](first, known) - TWINS[measure](second, known))
-    assert found.low <= min(every) + 1e-12
-    assert found.high >= max(every) - 1e-12
-    free = [bounds({"q": judged}, {"q": scores(one)}, measure=measure, max_label=1) for one in (first, second)]
-    assert found.high - found.low <= free[0].high - free[1].low - (free[0].low - free[1].high) + 1e-12
+        filled = {**qrels, **dict(zip(holes, labels, strict=True))}
+        every.append(TWINS[measure](first, filled) - TWINS[measure](second, filled))
+    assert result.low <= min(every) + 1e-12
+    assert result.high >= max(every) - 1e-12
+    free = [bounds({"q": qrels}, {"q": scores(item)}, measure=measure, max_label=1) for item in (first, second)]
+    assert result.high - result.low <= free[0].high - free[1].low - (free[0].low - free[1].high) + 1e-12
 
 
 def hidden(rng: np.random.Generator) -> tuple[dict[str, Labels], dict[str, Labels], list[dict[str, dict[str, float]]]]:
@@ -177,14 +177,14 @@ def test_bounds_contain_the_truth_of_hidden_judgements(measure: str) -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):
         truth, left, runs = hidden(rng)
-        known = [evaluate(truth, run, measure) for run in runs]
-        one = bounds(left, runs[0], measure=measure, max_label=3)
+        evaluations = [evaluate(truth, run, measure) for run in runs]
+        first = bounds(left, runs[0], measure=measure, max_label=3)
         two = bounds(left, *runs, measure=measure, max_label=3)
-        values = [np.array(list(each.per_query[measure].values())) for each in known]
-        for found, true in ((one, values[0]), (two, values[0] - values[1])):
-            assert (found.lows <= true + 1e-12).all()
-            assert (true <= found.highs + 1e-12).all()
-            assert found.low - 1e-12 <= true.mean() <= found.high + 1e-12
+        values = [np.array(list(each.per_query[measure].values())) for each in evaluations]
+        for value, true in ((first, values[0]), (two, values[0] - values[1])):
+            assert (value.lows <= true + 1e-12).all()
+            assert (true <= value.highs + 1e-12).all()
+            assert value.low - 1e-12 <= true.mean() <= value.high + 1e-12
 
 
 def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_top() -> None:
@@ -192,8 +192,8 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
     widths = np.zeros(2)
     for _ in range(10):
         truth, left, runs = hidden(rng)
-        found = bounds(left, *runs, measure="NDCG@10", max_label=3)
-        listed = [(one.query, one.document) for one in found.judge_next(8)]
+        result = bounds(left, *runs, measure="NDCG@10", max_label=3)
+        listed = [(item.query, item.document) for item in result.judge_next(8)]
         pooled = [
             (q, d)
             for depth in range(30)
@@ -205,26 +205,26 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
         for i, chosen in enumerate((listed, list(dict.fromkeys(pooled))[:8])):
             more = {q: {**labels, **{d: truth[q][d] for at, d in chosen if at == q}} for q, labels in left.items()}
             after = bounds(more, *runs, measure="NDCG@10", max_label=3)
-            assert after.low >= found.low - 1e-12
-            assert after.high <= found.high + 1e-12
+            assert after.low >= result.low - 1e-12
+            assert after.high <= result.high + 1e-12
             widths[i] += after.high - after.low
     assert widths[0] < widths[1]
 
 
 def test_the_residual_of_rbp_is_what_is_open_and_what_comes_after() -> None:
-    found = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RBP(p=0.5)")
-    assert (found.low, found.high) == (0.25, 0.75)
-    assert found.residuals is not None
-    assert found.residuals.tolist() == [0.5 + 0.25]
+    result = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RBP(p=0.5)")
+    assert (result.low, result.high) == (0.25, 0.75)
+    assert result.residuals is not None
+    assert result.residuals.tolist() == [0.5 + 0.25]
     assert bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RR").residuals is None
 
 
 def test_depth_leaves_what_is_below_as_it_is() -> None:
-    judged, run = {"q": {"a": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
-    assert bounds(judged, run, measure="NDCG@1", depth=1).low == 1.0
-    assert bounds(judged, run, measure="P@3", depth=2).high == pytest.approx(2 / 3)
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
+    assert bounds(qrels, run, measure="NDCG@1", depth=1).low == 1.0
+    assert bounds(qrels, run, measure="P@3", depth=2).high == pytest.approx(2 / 3)
     with pytest.raises(ConventionError, match="depth must be"):
-        bounds(judged, run, depth=0)
+        bounds(qrels, run, depth=0)
 
 
 @pytest.mark.parametrize("systems", [1, 2])
@@ -233,36 +233,36 @@ def test_documents_that_no_run_has_count_where_they_are_asked_for(measure: str, 
     rng = np.random.default_rng(13)
     narrower = 0
     for _ in range(30):
-        judged, lists, holes = small(rng, systems)
-        runs = [{"q": scores(one)} for one in lists]
+        qrels, lists, holes = small(rng, systems)
+        runs = [{"q": scores(item)} for item in lists]
         every = []
         for labels in product(range(3), repeat=len(holes) + 2):
-            known = {**judged, **dict(zip([*holes, "n1", "n2"], labels, strict=True))}
-            values = [TWINS[measure](one, known) for one in lists]
+            filled = {**qrels, **dict(zip([*holes, "n1", "n2"], labels, strict=True))}
+            values = [TWINS[measure](item, filled) for item in lists]
             every.append(values[0] - values[1] if systems == 2 else values[0])
-        found = bounds({"q": judged}, *runs, measure=measure, max_label=2, extra_relevant=2)
-        assert (found.low, found.high) == pytest.approx((min(every), max(every)), abs=1e-12)
-        assert found.n_unjudged == len(holes)
-        assert {one.document for one in found.judge_next(100)} <= set(holes)
-        narrower += bounds({"q": judged}, *runs, measure=measure, max_label=2).low > found.low + 1e-9
+        result = bounds({"q": qrels}, *runs, measure=measure, max_label=2, extra_relevant=2)
+        assert (result.low, result.high) == pytest.approx((min(every), max(every)), abs=1e-12)
+        assert result.n_unjudged == len(holes)
+        assert {item.document for item in result.judge_next(100)} <= set(holes)
+        narrower += bounds({"q": qrels}, *runs, measure=measure, max_label=2).low > result.low + 1e-9
     assert (narrower > 0) == (measure != "P@3")
     with pytest.raises(ConventionError, match="extra_relevant must be"):
-        bounds({"q": judged}, *runs, extra_relevant=-1)
+        bounds({"q": qrels}, *runs, extra_relevant=-1)
 
 
 def test_the_same_document_has_one_label_in_both_runs() -> None:
     run = {"q": {"x": 2.0, "a": 1.0}}
-    found = bounds({"q": {"a": 1}}, run, run, measure="ERR")
-    assert (found.low, found.high) == (0.0, 0.0)
-    assert "equal whatever" in found.verdict
-    assert found.judge_next(3) == []
+    result = bounds({"q": {"a": 1}}, run, run, measure="ERR")
+    assert (result.low, result.high) == (0.0, 0.0)
+    assert "equal whatever" in result.verdict
+    assert result.judge_next(3) == []
 
 
 def test_who_wins_is_said_in_a_sentence() -> None:
-    judged = {"q": {"a": 1, "b": 0}}
-    sure = bounds(judged, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}, measure="RR")
+    qrels = {"q": {"a": 1, "b": 0}}
+    sure = bounds(qrels, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}, measure="RR")
     assert "is better whatever" in sure.verdict
-    first = bounds(judged, {"q": {"a": 1.0}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@1")
+    first = bounds(qrels, {"q": {"a": 1.0}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@1")
     assert first.low == 0.0
     assert "could decide for either" in first.verdict
     assert first.to_dict()["unjudged"] == [1]
@@ -286,10 +286,10 @@ def test_what_is_not_known_is_refused(measure: str, axes: dict[str, Any], senten
 
 
 def test_tied_documents_need_an_order() -> None:
-    judged, run = {"q": {"a": 1}}, {"q": {"x": 1.0, "a": 1.0}}
+    qrels, run = {"q": {"a": 1}}, {"q": {"x": 1.0, "a": 1.0}}
     with pytest.raises(ConventionError, match="has tied documents"):
-        bounds(judged, run)
-    assert bounds(judged, run, measure="RR", tool="trec_eval9").value == 1 / 2  # x before a: by id, descending
+        bounds(qrels, run)
+    assert bounds(qrels, run, measure="RR", tool="trec_eval9").value == 1 / 2  # x before a: by id, descending
 
 
 def test_a_data_set_has_no_holes() -> None:
@@ -299,10 +299,10 @@ def test_a_data_set_has_no_holes() -> None:
 
 
 def test_documents_that_are_the_query_are_dropped_before() -> None:
-    judged, run = {"q": {"q": 1, "a": 1, "b": 0}}, {"q": {"q": 3.0, "x": 2.0, "a": 1.0}}
+    qrels, run = {"q": {"q": 1, "a": 1, "b": 0}}, {"q": {"q": 3.0, "x": 2.0, "a": 1.0}}
     dropped = {"q": {"x": 2.0, "a": 1.0}}
-    found, plain = (bounds(judged, listed, measure="P@2", tool="beir") for listed in (run, dropped))
-    assert (found.low, found.high) == (plain.low, plain.high) == (0.5, 1.0)
+    results, plain = (bounds(qrels, listed, measure="P@2", tool="beir") for listed in (run, dropped))
+    assert (results.low, results.high) == (plain.low, plain.high) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -317,9 +317,9 @@ def test_documents_that_are_the_query_are_dropped_before() -> None:
 )
 def test_a_refusal_says_why(axis: str) -> None:
     name, value = axis.split("=")
-    chosen: dict[str, Any] = {name: value}
+    selected: dict[str, Any] = {name: value}
     with pytest.raises(ConventionError, match=rf"do not support {axis}: \w+"):
-        bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **chosen)
+        bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, measure="P@2", **selected)
 
 
 def test_each_of_several_sentences_names_its_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,13 +25,13 @@ PYTORCH_700 = [8, 9, 4, 7, 5, 3, 1, 0, 2, 6]
 def made(queries: int, documents: int, catalogue: int) -> tuple[Qrels, Run]:
     """Tied scores, documents that several queries have, and relevant ones that were not retrieved."""
     random = np.random.default_rng(catalogue)
-    judged: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q in range(queries):
-        taken = [f"d{i}" for i in random.choice(catalogue, documents, replace=False)]
-        judged[f"q{q}"] = {d: int(random.integers(0, 3)) for d in taken[::2]} | {taken[-1]: 1}
-        run[f"q{q}"] = {d: float(random.integers(0, 4)) for d in taken[: documents // (1 + q % 2) - q % 3]}
-    return Qrels.from_dict(judged), Run.from_dict(run)
+        selected = [f"d{i}" for i in random.choice(catalogue, documents, replace=False)]
+        qrels[f"q{q}"] = {d: int(random.integers(0, 3)) for d in selected[::2]} | {selected[-1]: 1}
+        run[f"q{q}"] = {d: float(random.integers(0, 4)) for d in selected[: documents // (1 + q % 2) - q % 3]}
+    return Qrels.from_dict(qrels), Run.from_dict(run)
 
 
 def whole_rows(judged: Qrels, run: Run, depth: int) -> list[list[str]]:
@@ -57,11 +57,11 @@ def first_of(ranking: Ranking, depth: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("catalogue", [40, 400, 5000], ids=["all sorted", "some overlap", "a partial sort"])
 def test_it_is_the_first_of_whole_rows(catalogue: int) -> None:
-    judged, run = made(60, 24, catalogue)
-    ranking = rank(judged, run, OF_ALL)
-    assert first_of(ranking, 10) == whole_rows(judged, run, 10)
-    labels = dict(zip(zip(np.repeat(judged.query_ids, np.diff(judged.offsets)).tolist(), judged.document_ids,
-                          strict=True), judged.labels.tolist(), strict=True))  # fmt: skip
+    qrels, run = made(60, 24, catalogue)
+    ranking = rank(qrels, run, OF_ALL)
+    assert first_of(ranking, 10) == whole_rows(qrels, run, 10)
+    labels = dict(zip(zip(np.repeat(qrels.query_ids, np.diff(qrels.offsets)).tolist(), qrels.document_ids,
+                          strict=True), qrels.labels.tolist(), strict=True))  # fmt: skip
     pairs = zip(np.repeat(ranking.query_ids, ranking.sizes()).tolist(), ranking.documents, strict=True)
     assert ranking.labels.tolist() == [labels.get(pair, UNJUDGED) for pair in pairs]
 
@@ -70,20 +70,20 @@ def test_topk_leaves_equal_items_as_pytorch_does() -> None:
     """What torch 2.13 gives for torch.topk(torch.zeros(30), 10) and for a row of 700, which it sorts in part."""
     for size, first in ((30, PYTORCH_30), (700, PYTORCH_700)):
         row, offsets = np.zeros(size), np.array([0, size])
-        found = order_lists(row, np.zeros(size, np.int32), offsets, None, "topk-given:10", True)
-        assert found[:10].tolist() == first
+        order = order_lists(row, np.zeros(size, np.int32), offsets, None, "topk-given:10", True)
+        assert order[:10].tolist() == first
 
 
 def test_a_missed_document_fills_a_short_list_and_is_a_hit() -> None:
-    judged = {"u": {"a": 1, "b": 1}, "v": {"c": 1}}
+    qrels = {"u": {"a": 1, "b": 1}, "v": {"c": 1}}
     run = {"u": {"a": 2.0}, "v": {"c": 1.0}}
-    assert evaluate(judged, run, "recall@10", tool="recbole").per_query["recall@10"] == {"u": 1.0, "v": 1.0}
-    assert evaluate(judged, run, "recall@10", tool="implicit").per_query["recall@10"]["u"] == 0.5
+    assert evaluate(qrels, run, "recall@10", tool="recbole").per_query["recall@10"] == {"u": 1.0, "v": 1.0}
+    assert evaluate(qrels, run, "recall@10", tool="implicit").per_query["recall@10"]["u"] == 0.5
 
 
 def test_scores_and_documents_go_with_the_list() -> None:
-    judged, run = made(8, 12, 60)
-    ranking = rank(judged, run, OF_ALL)
+    qrels, run = made(8, 12, 60)
+    ranking = rank(qrels, run, OF_ALL)
     scores = {(q, d): s for i, q in enumerate(run.query_ids) for d, s in zip(
         run.document_ids.slice(*run.offsets[i : i + 2].tolist()), run.scores[run.offsets[i] :].tolist(), strict=False
     )}  # fmt: skip
@@ -104,19 +104,19 @@ def test_a_data_set_without_ids_has_another_document_in_every_row() -> None:
 
 
 def test_lists_that_no_other_document_can_change_stay_as_they_are() -> None:
-    judged, run = {"u": {"d0": 1}, "v": {"d3": 1}}, {q: {f"d{i}": float(i) for i in range(12)} for q in "uv"}
+    qrels, run = {"u": {"d0": 1}, "v": {"d3": 1}}, {q: {f"d{i}": float(i) for i in range(12)} for q in "uv"}
     for measure in ("ndcg@10", "mrr@10"):
         values = [
-            evaluate(judged, run, measure, tool="recbole", ties=ties).per_query for ties in ("input", "topk-of-all")
+            evaluate(qrels, run, measure, tool="recbole", ties=ties).per_query for ties in ("input", "topk-of-all")
         ]
         assert values[0] == values[1]
 
 
 def test_all_of_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pippin.evaluation.full_sort._MAX_CELLS", 100)
-    judged, run = made(6, 12, 60)
+    qrels, run = made(6, 12, 60)
     with pytest.raises(ConventionError, match="limit the depth with partial_sort_depth"):
-        rank(judged, run, OF_ALL.replace(partial_sort_depth=0))
+        rank(qrels, run, OF_ALL.replace(partial_sort_depth=0))
 
 
 def test_parts_do_not_know_all_documents() -> None:

@@ -46,22 +46,22 @@ def flipping() -> dict[str, RankingCache]:
 
 
 def test_a_pair_that_flips_is_found_with_its_cause() -> None:
-    found = compare_rankings(flipping(), "NDCG@10", [TOOLS["official"], TOOLS["letor4"]], Plan(), {})
-    (verdict,) = found.verdicts
+    comparison = compare_rankings(flipping(), "NDCG@10", [TOOLS["official"], TOOLS["letor4"]], Plan(), {})
+    (verdict,) = comparison.verdicts
     assert (verdict.a, verdict.b) == ("short", "long")
     assert verdict.flips
     assert (verdict.tools_preferring_a, verdict.tools_preferring_b) == (("official",), ("letor4",))
     ((tool, choice, moved),) = verdict.causes
     assert (tool, choice) == ("letor4", "short lists")
     assert moved < 0
-    assert "The winner depends on the tool (long, short)" in found.sentence()
-    assert found.agreement("tau_b")[0][1] == -1
+    assert "The winner depends on the tool (long, short)" in comparison.sentence()
+    assert comparison.agreement("tau_b")[0][1] == -1
 
 
 def test_means_are_those_of_evaluate() -> None:
     systems = flipping()
-    found = compare_rankings(systems, "MAP", list(TOOLS.values()), Plan(), {})
-    for board in found.boards:
+    comparison = compare_rankings(systems, "MAP", list(TOOLS.values()), Plan(), {})
+    for board in comparison.boards:
         for name, rankings in systems.items():
             alone = evaluate_tool(rankings.qrels, rankings.run, ["MAP"], TOOLS[board.name], {}, name)
             assert board.means[name] == alone.mean["MAP"]
@@ -70,21 +70,21 @@ def test_means_are_those_of_evaluate() -> None:
 def test_ties_alone_bound_the_mean() -> None:
     systems = flipping()
     tied = RankingCache(systems["short"].qrels, np.zeros(len(systems["short"].qrels.labels)))
-    found = compare_rankings({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
-    worst, best = found.first.ties["tied"]
-    assert worst < found.first.means["tied"] < best == pytest.approx(1.0)
-    assert found.first.ties["short"] == (found.first.means["short"],) * 2
+    comparison = compare_rankings({**systems, "tied": tied}, "NDCG@10", [TOOLS["official"]], Plan(), {})
+    worst, best = comparison.first.ties["tied"]
+    assert worst < comparison.first.means["tied"] < best == pytest.approx(1.0)
+    assert comparison.first.ties["short"] == (comparison.first.means["short"],) * 2
 
 
 def test_runs_with_different_queries_are_an_error_or_counted() -> None:
-    judged = Qrels.from_dict({q: {"a": 1, "b": 0} for q in ("1", "2", "3")})
-    whole = Run.from_dict({q: {"a": 2.0, "b": 1.0} for q in ("1", "2", "3")})
+    qrels = Qrels.from_dict({q: {"a": 1, "b": 0} for q in ("1", "2", "3")})
+    full = Run.from_dict({q: {"a": 2.0, "b": 1.0} for q in ("1", "2", "3")})
     part = Run.from_dict({q: {"a": 1.0, "b": 2.0} for q in ("1", "2")})
-    systems = {"whole": RankingCache(judged, whole), "part": RankingCache(judged, part)}
+    systems = {"whole": RankingCache(qrels, full), "part": RankingCache(qrels, part)}
     with pytest.raises(DataError, match=r"under trec_eval9 the systems have different queries.*'3'"):
         compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(), {})
-    counted = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
-    assert counted.first.table.values[:, 1].tolist() == [0.5, 0.5, 0.0]
+    counts = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing=0.0), {})
+    assert counts.first.table.values[:, 1].tolist() == [0.5, 0.5, 0.0]
     dropped = compare_rankings(systems, "MAP", [TOOLS["trec_eval9"]], Plan(missing="drop"), {})
     assert dropped.first.table.query_ids == ("1", "2")
     # A tool that counts every judged query needs no such word.
@@ -99,11 +99,11 @@ def test_one_system_is_no_comparison() -> None:
 
 def test_a_matrix_is_compared_without_tools() -> None:
     values = np.array([[0.1, 0.5, 0.3], [0.2, 0.7, 0.3], [0.1, 0.6, 0.2], [0.0, 0.9, 0.4]])
-    found = compare_table(ValueTable.from_arrays(values, systems=["a", "b", "c"]), "ap", Plan(baseline="a"))
-    assert found.first.order() == ["b", "c", "a"]
-    assert found.first.significant("b", "a")
-    assert not found.first.significant("b", "c")  # not tested: only against the baseline
-    assert found.sentence().startswith("b leads with 0.6750")
+    comparison = compare_table(ValueTable.from_arrays(values, systems=["a", "b", "c"]), "ap", Plan(baseline="a"))
+    assert comparison.first.order() == ["b", "c", "a"]
+    assert comparison.first.significant("b", "a")
+    assert not comparison.first.significant("b", "c")  # not tested: only against the baseline
+    assert comparison.sentence().startswith("b leads with 0.6750")
 
 
 def test_tools_that_need_what_the_data_lack_are_left_out_and_named() -> None:

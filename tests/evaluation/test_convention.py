@@ -180,9 +180,9 @@ def test_a_convention_is_a_frozen_value() -> None:
 
 def test_as_dict_goes_through_json() -> None:
     convention = Convention(gain=(0.0, 1.0, 3.0), empty=None)
-    told = json.loads(json.dumps(convention.as_dict()))
-    assert list(told) == list(AXES)
-    assert Convention(**told) == convention
+    record = json.loads(json.dumps(convention.as_dict()))
+    assert list(record) == list(AXES)
+    assert Convention(**record) == convention
 
 
 def test_gains() -> None:

@@ -55,5 +55,5 @@ def test_power_agrees_with_simulation() -> None:
     rng = np.random.default_rng(0)
     d = rng.normal(0.4, 1.0, (20_000, 30))
     t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(30))
-    found = float((np.abs(t) > 2.045229642132703).mean())
-    assert float(power_of_t(0.4, 30)) == pytest.approx(found, abs=5 * math.sqrt(0.25 / 20_000))
+    result = float((np.abs(t) > 2.045229642132703).mean())
+    assert float(power_of_t(0.4, 30)) == pytest.approx(result, abs=5 * math.sqrt(0.25 / 20_000))

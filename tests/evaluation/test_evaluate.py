@@ -41,15 +41,15 @@ def test_the_mean_takes_every_query_that_counts() -> None:
 
 @pytest.mark.parametrize(("empty", "mean"), [(0.0, 1 / 6), (1.0, 1 / 2), (0.5, 1 / 3), (None, 1 / 4)])
 def test_empty_queries(empty: float | None, mean: float) -> None:
-    found = run("AP", empty=empty)
-    assert found.mean["AP"] == pytest.approx(mean)
-    assert found.per_query["AP"]["2"] == (empty if empty is not None else pytest.approx(math.nan, nan_ok=True))
+    result = run("AP", empty=empty)
+    assert result.mean["AP"] == pytest.approx(mean)
+    assert result.per_query["AP"]["2"] == (empty if empty is not None else pytest.approx(math.nan, nan_ok=True))
 
 
 def test_left_out_queries_are_left_out_of_every_measure() -> None:
-    found = run("RR", "P@1", empty=None)
-    assert all(math.isnan(found.per_query[m]["2"]) for m in ("RR", "P@1"))
-    assert found.mean["RR"] == (1 / 2 + 0) / 2
+    result = run("RR", "P@1", empty=None)
+    assert all(math.isnan(result.per_query[m]["2"]) for m in ("RR", "P@1"))
+    assert result.mean["RR"] == (1 / 2 + 0) / 2
 
 
 def test_nothing_counts() -> None:
@@ -58,15 +58,15 @@ def test_nothing_counts() -> None:
 
 
 def test_keys_are_as_typed_and_in_order() -> None:
-    asked = ["map", "NDCG@1", "ndcg_cut_1", "P(rel=2)@1"]
-    found = run(*asked)
-    assert list(found.mean) == list(found.per_query) == asked
-    assert found.mean["NDCG@1"] == found.mean["ndcg_cut_1"]
+    measures = ["map", "NDCG@1", "ndcg_cut_1", "P(rel=2)@1"]
+    result = run(*measures)
+    assert list(result.mean) == list(result.per_query) == measures
+    assert result.mean["NDCG@1"] == result.mean["ndcg_cut_1"]
 
 
 def test_counts_are_summed() -> None:
-    found = run("num_ret", "num_rel", "num_rel_ret")
-    assert found.mean == {"num_ret": 3, "num_rel": 2, "num_rel_ret": 1}
+    result = run("num_ret", "num_rel", "num_rel_ret")
+    assert result.mean == {"num_ret": 3, "num_rel": 2, "num_rel_ret": 1}
 
 
 def test_overrides_win_over_the_tool_and_arguments_over_both() -> None:
@@ -77,9 +77,9 @@ def test_overrides_win_over_the_tool_and_arguments_over_both() -> None:
 
 
 def test_the_summary_counts_queries() -> None:
-    judged = Qrels.from_dict({"1": {"a": 1}, "2": {"a": 0, "b": 0}, "3": {"a": 1}})
+    qrels = Qrels.from_dict({"1": {"a": 1}, "2": {"a": 0, "b": 0}, "3": {"a": 1}})
     scored = Run.from_dict({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 2.0}, "3": {"a": 1.0}})
-    counts = evaluate_tool(judged, scored, ["RR", "P@2", "P@1"], TOOLS["official"], {}, "x").counts
+    counts = evaluate_tool(qrels, scored, ["RR", "P@2", "P@1"], TOOLS["official"], {}, "x").counts
     assert counts == {"queries": 3, "empty": 1, "short": 1, "tied": 1, "cutoff": 2}
 
 
@@ -114,8 +114,8 @@ def test_what_values_are_held_in() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0, 1, 5, 17, 60, 400, 2000]))
 def test_digits_are_rounded_as_python_prints_them(value: float, digits: int) -> None:
-    found = settled([value], digits)[0]
-    assert np.float64(found).tobytes() == np.float64(float(f"{value:.{digits}f}")).tobytes()
+    result = settled([value], digits)[0]
+    assert np.float64(result).tobytes() == np.float64(float(f"{value:.{digits}f}")).tobytes()
 
 
 def test_queries_with_nothing_relevant_are_left_out_of_every_measure() -> None:
@@ -134,9 +134,9 @@ def test_conventions_are_stamped_on_the_columns() -> None:
 
 
 def test_measures_of_one_call_may_rank_by_different_rules() -> None:
-    judged, scored = Qrels.from_dict({"1": {"a": 1, "b": 0}}), Run.from_dict({"1": {"a": 1.0, "b": 1.0}})
-    found = evaluate_tool(judged, scored, ["RR", "RR@10", "RR(ties=worst)"], TOOLS["ir_measures"], {}, "x").mean
-    assert found == {"RR": 1 / 2, "RR@10": 1.0, "RR(ties=worst)": 1 / 2}
+    qrels, scored = Qrels.from_dict({"1": {"a": 1, "b": 0}}), Run.from_dict({"1": {"a": 1.0, "b": 1.0}})
+    means = evaluate_tool(qrels, scored, ["RR", "RR@10", "RR(ties=worst)"], TOOLS["ir_measures"], {}, "x").mean
+    assert means == {"RR": 1 / 2, "RR@10": 1.0, "RR(ties=worst)": 1 / 2}
 
 
 def test_no_measure_is_one_sentence() -> None:
@@ -184,8 +184,8 @@ def test_a_judge_takes_the_mean_that_evaluation_takes(averaging: str) -> None:
     scores = np.array([0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.2, 0.1])
     axes: dict[str, Any] = {"averaging": averaging, "empty": None, "ties": "input"}
     judge = Objective(data, "Recall@2", Convention(**axes))
-    found = evaluate(data, scores, "Recall@2", tool="official", **axes).mean["Recall@2"]
-    assert judge.mean(scores) == pytest.approx(found, nan_ok=True)
+    evaluation = evaluate(data, scores, "Recall@2", tool="official", **axes).mean["Recall@2"]
+    assert judge.mean(scores) == pytest.approx(evaluation, nan_ok=True)
 
 
 def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_so() -> None:
@@ -200,22 +200,22 @@ def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_s
 
 def test_what_was_judged_or_missed_can_count() -> None:
     assert run("P@1", query_selection="both", relevance_rule="judged").per_query["P@1"] == {"1": 1.0, "2": 1.0}
-    judged, listed = Qrels.from_dict({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
-    found = evaluate_tool(
-        judged,
+    qrels, listed = Qrels.from_dict({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
+    evaluation = evaluate_tool(
+        qrels,
         Run.from_dict(listed | {"2": {"b": 1}}),
         ["AP"],
         TOOLS["official"],
         {"unretrieved_relevant": "append"},
         "test",
     )
-    assert found.per_query["AP"] == {"1": (1 / 2 + 2 / 3 + 3 / 4) / 3, "2": 0.0}  # 2 has no hit to append to
+    assert evaluation.per_query["AP"] == {"1": (1 / 2 + 2 / 3 + 3 / 4) / 3, "2": 0.0}  # 2 has no hit to append to
 
 
 def test_documents_below_the_floor_of_scores_can_be_dropped() -> None:
     listed = Run.from_dict({"1": {"b": 1.0, "a": -1.0}, "2": {"c": 0.0}})
-    found = evaluate_tool(JUDGED, listed, ["num_ret"], TOOLS["official"], {"score_floor": "drop"}, "test")
-    assert found.per_query["num_ret"] == {"1": 1, "2": 1, "3": 0}
+    evaluation = evaluate_tool(JUDGED, listed, ["num_ret"], TOOLS["official"], {"score_floor": "drop"}, "test")
+    assert evaluation.per_query["num_ret"] == {"1": 1, "2": 1, "3": 0}
 
 
 def test_a_large_run_is_parsed_once_for_any_number_of_orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_a_large_run_is_parsed_once_for_any_number_of_orders(tmp_path: Path, mon
     run.write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 2.0 r\n")
     parsed = []
 
-    def ranked(file: streaming.LazyRun, *rest: Any) -> None:
+    def ranked(file: streaming.LazyRun, *remaining: Any) -> None:
         parsed.append(file.name)
 
     monkeypatch.setattr(streaming.LazyRun, "rank", ranked)

@@ -57,16 +57,16 @@ def made(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
 def retrieved() -> tuple[Qrels, Run]:
     """The same documents as judgements and a run, each without some of the other's documents and queries."""
     data, scores = made()
-    judged: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     assert data.document_ids is not None
     for q, (first, last) in enumerate(itertools.pairwise(data.offsets.tolist())):
         rows = [(i, data.document_ids.at(i)) for i in range(first, last)]
         if q % 11 != 7:
-            judged[data.query_ids[q]] = {d: int(data.labels[i]) - (i % 13 == 0) for i, d in rows if i % 5}
+            qrels[data.query_ids[q]] = {d: int(data.labels[i]) - (i % 13 == 0) for i, d in rows if i % 5}
         if q % 9 != 8:
             run[data.query_ids[q]] = {d: float(scores[i]) for i, d in rows if i % 4}
-    return Qrels.from_dict(judged), Run.from_dict(run)
+    return Qrels.from_dict(qrels), Run.from_dict(run)
 
 
 def fits(tool: Tool, text: str) -> bool:
@@ -81,13 +81,13 @@ def fits(tool: Tool, text: str) -> bool:
 @cache
 def texts_by_tool() -> dict[str, tuple[str, ...]]:
     """Measures with a value under each tool, without those that an earlier tool computes in the same way."""
-    seen: set[tuple[Any, ...]] = set()
+    visited: set[tuple[Any, ...]] = set()
     new: dict[str, list[str]] = {name: [] for name in TOOLS}
     for name, tool in zip(TOOLS, TOOLS.values(), strict=True):
         for text in (text for text in TEXTS if fits(tool, text)):
             rule = rule_of(tool, text)
-            if rule not in seen:
-                seen.add(rule)
+            if rule not in visited:
+                visited.add(rule)
                 new[name].append(text)
     return {name: tuple(texts) for name, texts in new.items()}
 
@@ -145,14 +145,14 @@ def test_every_tool_computes_by_its_convention(tool: Tool) -> None:
             scores = scores - scores.min() + 1
         by = -np.arange(len(scores), dtype=np.float64) if convention.list_order == "given" else scores
         order = reference.order(by, capped, offsets, ids, ties, convention.score_precision == "float32")
-        found = evaluate_tool(data, scores, [text], tool, {}, "laws").columns[0]
-        ours = dict(zip(found.query_ids, found.values.tolist(), strict=True))
+        evaluation = evaluate_tool(data, scores, [text], tool, {}, "laws").columns[0]
+        ours = dict(zip(evaluation.query_ids, evaluation.values.tolist(), strict=True))
         for query, (first, last) in zip(data.query_ids, itertools.pairwise(offsets), strict=True):
             ranked = [int(data.labels[row]) for row in order[first:last]]
             if convention.ties == "topk-of-all":  # documents of other queries fill up the list
                 ranked += [0] * (convention.partial_sort_depth - len(ranked))
-            judged, own = data.labels[first:last].tolist(), dict(measure.parameters)
-            expected = value(measure.kind, ranked, judged, convention, measure.cutoff, None, **own)
+            qrels, own = data.labels[first:last].tolist(), dict(measure.parameters)
+            expected = value(measure.kind, ranked, qrels, convention, measure.cutoff, None, **own)
             assert reference.near(ours.get(query, math.nan), expected), (text, query)
 
 
@@ -163,32 +163,32 @@ def test_a_perfect_ranking_is_best(tool: Tool) -> None:
     texts = tuple(t for t, kind in kinds.items() if kind.aggregate == "mean" and kind.better)
     perfect = run_tool(tool, data, data.labels.astype(np.float64), texts)
     for other in (scores, -data.labels.astype(np.float64), np.zeros(len(data))):
-        for best, found in zip(perfect.columns, run_tool(tool, data, other, texts).columns, strict=True):
-            defined = ~np.isnan(best.values) & ~np.isnan(found.values)
+        for best, result in zip(perfect.columns, run_tool(tool, data, other, texts).columns, strict=True):
+            defined = ~np.isnan(best.values) & ~np.isnan(result.values)
             sign = -1 if kinds[best.requested_name].better == "lower" else 1
-            assert (sign * best.values[defined] >= sign * found.values[defined] - 1e-12).all(), best.requested_name
+            assert (sign * best.values[defined] >= sign * result.values[defined] - 1e-12).all(), best.requested_name
 
 
 @cache
 def graded() -> tuple[Qrels, Run]:
     """Lists with labels up to 4, unjudged documents and judgements that nobody retrieved."""
     random = np.random.default_rng(9)
-    judged: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q in range(60):
         size = int(random.integers(0, 20))
         labels = random.choice([-1, 0, 0, 1, 1, 2, 3, 4] if q % 7 else [-1, 0], size + 4)
-        judged[f"q{q}"] = {f"d{i}": int(label) for i, label in enumerate(labels) if i % 5}
+        qrels[f"q{q}"] = {f"d{i}": int(label) for i, label in enumerate(labels) if i % 5}
         run[f"q{q}"] = {f"d{i}": float(score) for i, score in enumerate(random.permutation(size))}
-    return Qrels.from_dict(judged), Run.from_dict(run)
+    return Qrels.from_dict(qrels), Run.from_dict(run)
 
 
 @every_tool
 def test_graded_labels_too(tool: Tool) -> None:
     data, scores = made(2)
     texts = ("NDCG", "NDCG@3", "DCG@10", "MeanNDCG", "AP", "P@3", "RR@10")
-    perfect, found = run_tool(tool, data, data.labels.astype(np.float64), texts), run_tool(tool, data, scores, texts)
-    for best, other in zip(perfect.columns, found.columns, strict=True):
+    perfect, result = run_tool(tool, data, data.labels.astype(np.float64), texts), run_tool(tool, data, scores, texts)
+    for best, other in zip(perfect.columns, result.columns, strict=True):
         defined = ~np.isnan(best.values) & ~np.isnan(other.values)
         assert (best.values[defined] >= other.values[defined] - 1e-12).all(), best.requested_name
         assert best.mean > other.mean or best.convention.list_order == "given", best.requested_name
@@ -225,35 +225,35 @@ def test_any_cut_by_queries_changes_nothing(tool: Tool) -> None:
     for first, last in itertools.pairwise((0, 1, 5, 17, data.queries)):
         rows = slice(int(data.offsets[first]), int(data.offsets[last]))
         parts.append(run_tool(tool, data.select(slice(first, last)), scores[rows]).columns)
-    for whole, *several in zip(run_made(tool.name).columns, *parts, strict=True):
-        assert whole.query_ids == tuple(itertools.chain.from_iterable(part.query_ids for part in several))
-        assert whole.values.tobytes() == b"".join(part.values.tobytes() for part in several), whole.asked
+    for full, *several in zip(run_made(tool.name).columns, *parts, strict=True):
+        assert full.query_ids == tuple(itertools.chain.from_iterable(part.query_ids for part in several))
+        assert full.values.tobytes() == b"".join(part.values.tobytes() for part in several), full.asked
 
 
 @every_rule_by_query
 def test_any_cut_of_a_run_changes_nothing(tool: Tool) -> None:
-    judged, run = retrieved()
+    qrels, run = retrieved()
     # What counts the queries of the run counts those that nobody judged in every part.
     texts = tuple(t for t in texts_by_tool()[tool.name] if tool.convention_for(parse(t)).query_selection != "run")
     if not texts:
         return
-    whole = run_tool(tool, judged, run, texts)
+    full = run_tool(tool, qrels, run, texts)
     parts = []
     for keep in (slice(0, 13), slice(13, None)):
-        queries = judged.query_ids[keep]
-        parts.append(run_tool(tool, part_of(judged, queries), run, texts))
-    for a, b, c in zip(whole.columns, *(p.columns for p in parts), strict=True):
+        queries = qrels.query_ids[keep]
+        parts.append(run_tool(tool, part_of(qrels, queries), run, texts))
+    for a, b, c in zip(full.columns, *(p.columns for p in parts), strict=True):
         assert a.query_ids == b.query_ids + c.query_ids
         assert a.values.tobytes() == b.values.tobytes() + c.values.tobytes(), a.asked
 
 
 def part_of(judged: Qrels, queries: tuple[str, ...]) -> Qrels:
-    chosen = {}
+    selected = {}
     for q, query in enumerate(judged.query_ids):
         rows = range(int(judged.offsets[q]), int(judged.offsets[q + 1]))
         if query in queries:
-            chosen[query] = {judged.document_ids.at(i): int(judged.labels[i]) for i in rows}
-    return Qrels.from_dict(chosen)
+            selected[query] = {judged.document_ids.at(i): int(judged.labels[i]) for i in rows}
+    return Qrels.from_dict(selected)
 
 
 @every_rule
@@ -263,16 +263,16 @@ def test_one_and_two_threads_give_the_same_bits_and_leave_the_input_alone(
     data, scores = made(1, 300)  # enough for two threads to share, where kernels compute
     measures = {text: tool.measure(text) for text in texts_by_tool()[tool.name]}
     shared = tuple(t for t, m in measures.items() if MEASURE_DEFINITIONS[m.kind].native(tool.convention_for(m)))
-    judged, run = retrieved()
-    columns = (data.labels, data.offsets, scores, judged.labels, judged.offsets, run.scores, run.offsets)
+    qrels, run = retrieved()
+    columns = (data.labels, data.offsets, scores, qrels.labels, qrels.offsets, run.scores, run.offsets)
     before = [c.tobytes() for c in columns]
-    asked = [(judged, run, None), *([(data, scores, shared)] if shared else [])]
+    asked = [(qrels, run, None), *([(data, scores, shared)] if shared else [])]
     evaluations = []
     for threads in ("1", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        evaluations.append([run_tool(tool, *one) for one in asked])
-    for one, two in zip(*evaluations, strict=True):
-        same(one, two)
+        evaluations.append([run_tool(tool, *item) for item in asked])
+    for entry, two in zip(*evaluations, strict=True):
+        same(entry, two)
     assert [c.tobytes() for c in columns] == before
 
 
@@ -291,8 +291,8 @@ def test_values_stay_within_their_range(tool: Tool) -> None:
             if column.convention.negative_labels == "label":  # labels below 0 leave any range
                 continue
             least, most = MEASURE_DEFINITIONS[column.measure.kind].range
-            counted = column.values[~np.isnan(column.values)]
-            assert ((counted >= least) & (counted <= most + 1e-7)).all(), column.requested_name
+            counts = column.values[~np.isnan(column.values)]
+            assert ((counts >= least) & (counts <= most + 1e-7)).all(), column.requested_name
 
 
 @pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
@@ -318,11 +318,11 @@ def test_the_text_of_a_measure_is_its_identity(text: str) -> None:
 
 
 def test_every_alias_stands_for_its_kind() -> None:
-    known = names()
+    ranker_names = names()
     for kind in MEASURE_DEFINITIONS.values():
         for spelling in (kind.name, *kind.aliases):
             cutoff = "@5" if kind.cutoff == "required" else ""
-            assert known[spelling.lower()] == kind.name
+            assert ranker_names[spelling.lower()] == kind.name
             for typed in (spelling, spelling.lower(), spelling.upper()):
                 assert parse(typed + cutoff).kind == kind.name
 
@@ -337,12 +337,12 @@ def values_under(kind: MeasureDefinition, convention: Convention, judged: Qrels,
 @pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
 def test_a_measure_hears_the_axes_it_names_and_no_others(kind: MeasureDefinition) -> None:
     """An axis that a kind names changes its values somewhere; one that it does not name changes them nowhere."""
-    judged, run = graded()
+    qrels, run = graded()
     starts = [Convention(ties="id-descending", err_max_grade="query"), Convention(ties="id-descending", empty=0.5,
     apply_cutoff=False),
               Convention(ties="id-descending", ap_undefined="cutoff", relevance_threshold=2),
               Convention(ties="id-descending", err_max_grade="gain")]  # fmt: skip
-    before = [values_under(kind, start, judged, run) for start in starts]
+    before = [values_under(kind, start, qrels, run) for start in starts]
     # Where empty queries are left out, they are left out of every measure.
     others = {
         name: [v for v in values_of(name) if v is not None and (name, v) != ("err_max_grade", "probability")]
@@ -351,7 +351,7 @@ def test_a_measure_hears_the_axes_it_names_and_no_others(kind: MeasureDefinition
     }
     for name in filter(kind.depends_on, others):
         tried = (
-            values_under(kind, start.replace(**{name: value}), judged, run) != unchanged
+            values_under(kind, start.replace(**{name: value}), qrels, run) != unchanged
             for start, unchanged in zip(starts, before, strict=True)
             for value in others[name]
             if value != getattr(start, name)
@@ -361,4 +361,4 @@ def test_a_measure_hears_the_axes_it_names_and_no_others(kind: MeasureDefinition
     for turn in range(max(map(len, others.values()))):  # all of them at once, each with its next value
         changes = {name: values[turn % len(values)] for name, values in unheard.items()}
         for start, unchanged in zip(starts, before, strict=True):
-            assert values_under(kind, start.replace(**changes), judged, run) == unchanged, changes
+            assert values_under(kind, start.replace(**changes), qrels, run) == unchanged, changes

@@ -28,11 +28,11 @@ def test_every_measure_equals_its_definition(case: tuple[list[Plottable], Conven
 def long_lists(seed: int, most: int) -> list[Plottable]:
     """Lists of up to 200 documents, in which the measures that count far down have something to count."""
     random = np.random.default_rng(seed)
-    drawn = []
+    samples = []
     for size in (16, 17, 31, 60, 200):
         labels = [(None, -1, 0, 0, 0, 0, 0, 0, 1, most)[i] for i in random.integers(0, 10, size)]
-        drawn.append(Plottable(tuple(labels), tuple(map(float, range(size, 0, -1))), (1, most, 0, 0)))
-    return drawn
+        samples.append(Plottable(tuple(labels), tuple(map(float, range(size, 0, -1))), (1, most, 0, 0)))
+    return samples
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -72,11 +72,11 @@ def test_numbers_of_ir_measures(text: str, seed: int) -> None:
     library = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     qrels, run = case(seed)
     measure = library.parse_measure(text)
-    theirs = {found.query_id: found.value for found in library.iter_calc([measure], qrels, run)}
-    wanted = library.calc_aggregate([measure], qrels, run)[measure]
-    found = evaluate(qrels, run, measure, tool="ir_measures")
-    assert texts_of(measure) == list(found.mean) == [str(measure)]
-    agree(found.per_query[str(measure)], theirs, wanted, found[measure])
+    theirs = {value.query_id: value.value for value in library.iter_calc([measure], qrels, run)}
+    expected = library.calc_aggregate([measure], qrels, run)[measure]
+    evaluation = evaluate(qrels, run, measure, tool="ir_measures")
+    assert texts_of(measure) == list(evaluation.mean) == [str(measure)]
+    agree(evaluation.per_query[str(measure)], theirs, expected, evaluation[measure])
 
 
 @pytest.mark.parametrize("text", ["ndcg@5", "ndcg", "map", "map@5", "mrr", "precision@5", "recall@5", "r-precision",
@@ -85,12 +85,12 @@ def test_numbers_of_ir_measures(text: str, seed: int) -> None:
 def test_numbers_of_ranx(text: str) -> None:
     library = pytest.importorskip("ranx", reason="ranx is not installed")
     qrels, run = case(4, ties=False)
-    run = {query: found for query, found in run.items() if query in qrels}
-    judged = library.Qrels(qrels)
+    run = {query: value for query, value in run.items() if query in qrels}
+    judgements = library.Qrels(qrels)
     retrieved = library.Run(run)
-    theirs = library.evaluate(judged, retrieved, text, return_mean=True, make_comparable=True)
-    found = evaluate(judged, retrieved, text, tool="ranx")
-    assert found.mean[text] == pytest.approx(float(theirs), abs=1e-9)
+    theirs = library.evaluate(judgements, retrieved, text, return_mean=True, make_comparable=True)
+    evaluation = evaluate(judgements, retrieved, text, tool="ranx")
+    assert evaluation.mean[text] == pytest.approx(float(theirs), abs=1e-9)
 
 
 @pytest.mark.parametrize("text", ["map", "ndcg_cut_5", "P_5", "recall_5", "recip_rank", "bpref", "Rprec", "set_F",
@@ -100,8 +100,8 @@ def test_dicts_and_numbers_of_pytrec_eval(text: str) -> None:
     qrels, run = case(6)
     name = text.rpartition("_")[0] + "." + text.rpartition("_")[2] if text[-1].isdigit() else text
     theirs = library.RelevanceEvaluator(qrels, {name}).evaluate(run)
-    found = evaluate(qrels, run, text, tool="trec_eval9").per_query[text]
-    assert set(found) == set(theirs)
+    evaluation = evaluate(qrels, run, text, tool="trec_eval9").per_query[text]
+    assert set(evaluation) == set(theirs)
     for query, values in theirs.items():
-        assert found[query] == pytest.approx(values[text], abs=1e-12)
-    assert not math.isnan(sum(found.values()))
+        assert evaluation[query] == pytest.approx(values[text], abs=1e-12)
+    assert not math.isnan(sum(evaluation.values()))

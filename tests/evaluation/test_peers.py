@@ -34,20 +34,20 @@ RANX_SKIPS = 14  # cases with ties in lists of more than 15 documents
 
 @cache
 def run_of(path: Path) -> Run:
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for line in path.read_text().splitlines():
         query, _, document, _, score, _ = line.split()
-        found.setdefault(query, {})[document] = float(score)
-    return Run.from_dict(found)
+        results.setdefault(query, {})[document] = float(score)
+    return Run.from_dict(results)
 
 
 @cache
 def judgements_of(path: Path) -> Qrels:
-    found: dict[str, dict[str, int]] = {}
+    results: dict[str, dict[str, int]] = {}
     for line in path.read_text().splitlines():
         query, _, document, label = line.split()
-        found.setdefault(query, {})[document] = int(label)
-    return Qrels.from_dict(found)
+        results.setdefault(query, {})[document] = int(label)
+    return Qrels.from_dict(results)
 
 
 def dataset_of(lines: list[str]) -> Dataset:
@@ -85,12 +85,12 @@ def agree(found: Evaluation, values: Mapping[str, float | None], mean: float | N
 @pytest.mark.parametrize(("peer", "tool"), [("pytrec_eval", "trec_eval9"), ("ir_measures", "ir_measures")])
 def test_peers_that_read_runs(golden_folder: Path, peer: str, tool: str, case: str) -> None:
     folder, expected = golden(golden_folder, peer, case)
-    judged, run = judgements_of(folder / f"inputs/{case}.qrels"), run_of(folder / f"inputs/{case}.run")
+    qrels, run = judgements_of(folder / f"inputs/{case}.qrels"), run_of(folder / f"inputs/{case}.run")
     for text, mean in expected["mean"].items():
         from_gdeval = peer == "ir_measures" and ("exp" in text or "ERR" in text)  # printed with 5 digits
-        found = evaluate_tool(judged, run, [text], TOOLS[tool], {}, case)
-        assert found.per_query[text].keys() >= expected["per_query"][text].keys()
-        agree(found, expected["per_query"][text], mean, 6e-6 if from_gdeval else 1e-12)
+        evaluation = evaluate_tool(qrels, run, [text], TOOLS[tool], {}, case)
+        assert evaluation.per_query[text].keys() >= expected["per_query"][text].keys()
+        agree(evaluation, expected["per_query"][text], mean, 6e-6 if from_gdeval else 1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -99,9 +99,9 @@ def test_ranx(golden_folder: Path, case: str) -> None:
     if "skipped" in expected:
         assert expected["queries"]
         pytest.skip(f"ranx: {expected['skipped']}")
-    judged, run = judgements_of(folder / f"inputs/{case}.qrels"), run_of(folder / f"inputs/{case}.run")
+    qrels, run = judgements_of(folder / f"inputs/{case}.qrels"), run_of(folder / f"inputs/{case}.run")
     for text, mean in expected["mean"].items():
-        agree(evaluate_tool(judged, run, [text], TOOLS["ranx"], {}, case), expected["per_query"][text], mean)
+        agree(evaluate_tool(qrels, run, [text], TOOLS["ranx"], {}, case), expected["per_query"][text], mean)
 
 
 def test_ranx_is_skipped_for_no_other_case(golden_folder: Path) -> None:
@@ -134,9 +134,9 @@ def test_peers_with_two_gains(
     assert set(expected["per_query"]) == set(gains)
     unstable = {str(q) for key, queries in expected.items() if key.startswith("unstable") for q in queries}
     for key, gain in gains.items():
-        found = evaluate_tool(*lists_of(folder, case), ["NDCG@10"], TOOLS[peer], {"gain": gain}, case)
+        evaluation = evaluate_tool(*lists_of(folder, case), ["NDCG@10"], TOOLS[peer], {"gain": gain}, case)
         values = {q: v for q, v in expected["per_query"][key].items() if q not in unstable}
-        agree(found, values, None if unstable else expected["mean"][key], tolerance)
+        agree(evaluation, values, None if unstable else expected["mean"][key], tolerance)
 
 
 @pytest.mark.parametrize("case", LISTS)
@@ -155,9 +155,9 @@ def test_scikit_learn(golden_folder: Path, case: str) -> None:
             overrides["ties"] = "reversed"
         else:
             assert values.keys() == set(data.query_ids) - single
-        found = evaluate_tool(data, scores, [text], TOOLS["sklearn"], overrides, case)
-        agree(found, values, None)
-        mean = np.mean([found.per_query[text][query] for query in values])
+        evaluation = evaluate_tool(data, scores, [text], TOOLS["sklearn"], overrides, case)
+        agree(evaluation, values, None)
+        mean = np.mean([evaluation.per_query[text][query] for query in values])
         assert near(float(mean), expected["mean_over_listed_queries"][key])
 
 
@@ -166,25 +166,25 @@ def test_scikit_learn(golden_folder: Path, case: str) -> None:
 def test_yahoo(golden_folder: Path, scores: str, case: str) -> None:
     folder, expected = golden(golden_folder, "yahoo", f"{case}.{scores}")
     for text, mean in expected["mean"].items():
-        found = evaluate_tool(*lists_of(folder, case, scores), [text], TOOLS["yahoo"], {}, case)
-        agree(found, expected["per_query"][text], mean)
+        evaluation = evaluate_tool(*lists_of(folder, case, scores), [text], TOOLS["yahoo"], {}, case)
+        agree(evaluation, expected["per_query"][text], mean)
 
 
 @pytest.mark.parametrize("name", FOLDS)
 def test_yahoo_on_real_data(shared: Path, name: str) -> None:
     """The score of a line is one of its features, as text after ` 25:` or ` 11:`."""
     real = shared / "golden/public/real"
-    how = next(line for line in (real / "HOW.txt").read_text().splitlines() if line.startswith(f"{name}:"))
+    method = next(line for line in (real / "HOW.txt").read_text().splitlines() if line.startswith(f"{name}:"))
     collection, fold, feature = name.split(".")
     part = (int(fold.removeprefix("Fold")) + 3) % 5 + 1  # fold 1 tests on S5, fold 2 on S1, …
     folder = shared / "data" / collection / ("QueryLevelNorm" if collection == "OHSUMED" else "")
     content = (folder / f"S{part}.txt").read_bytes()
-    assert f"sha256 {hashlib.sha256(content).hexdigest()[:16]}," in how
+    assert f"sha256 {hashlib.sha256(content).hexdigest()[:16]}," in method
     lines = content.decode().splitlines()
     scores = np.array([float(line.split(f" {feature.removeprefix('f')}:")[1].split()[0]) for line in lines])
     expected = json.loads((real / f"yahoo/{name}.perquery.json").read_text())
     data = dataset_of(lines)
     for text, mean in expected["mean"].items():
-        found = evaluate_tool(data, scores, [text], TOOLS["yahoo"], {}, name)
+        evaluation = evaluate_tool(data, scores, [text], TOOLS["yahoo"], {}, name)
         assert expected["per_query"][text].keys() == set(data.query_ids)
-        agree(found, expected["per_query"][text], mean)
+        agree(evaluation, expected["per_query"][text], mean)

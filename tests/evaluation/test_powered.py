@@ -41,42 +41,42 @@ def test_the_weight_is_that_of_its_formula() -> None:
     found = ppi_mean(y, f, more)
     assert found.weight == pytest.approx(weight)
     assert found.value == pytest.approx(mean(y) + weight * (mean(more) - mean(f)))
-    rest = [a - weight * b for a, b in zip(y, f, strict=True)]
+    remaining = [a - weight * b for a, b in zip(y, f, strict=True)]
     variance = weight**2 * sum((b - mean(more)) ** 2 for b in more) / (further - 1) / further
-    variance += sum((a - mean(rest)) ** 2 for a in rest) / (n - 1) / n
+    variance += sum((a - mean(remaining)) ** 2 for a in remaining) / (n - 1) / n
     assert found.error == pytest.approx(math.sqrt(variance))
 
 
 SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "powered.py"))
-COVERED = {(what, how): dict(zip(METHODS, found, strict=True)) for what, how, found in SIMULATION["shares"]()}
+COVERED = {(what, method): dict(zip(METHODS, value, strict=True)) for what, method, value in SIMULATION["shares"]()}
 
 
 def test_in_ten_thousand_draws_intervals_cover_as_often_as_they_say() -> None:
     assert SIMULATION["DRAWS"] == 10_000
-    by_lot = {what: found for (what, how), found in COVERED.items() if how == "random"}
+    by_lot = {what: value for (what, method), value in COVERED.items() if method == "random"}
     assert {what.partition(",")[0] for what in by_lot} == {"mean", "difference"}
     for what, found in by_lot.items():
         assert all(0.93 <= share <= 0.97 for share in found.values()), (what, found)
 
 
 def test_intervals_fail_where_people_did_not_choose_by_lot() -> None:
-    chosen = {what: found for (what, how), found in COVERED.items() if how != "random"}
-    assert set(chosen) == {"mean", "difference"}
-    for what, found in chosen.items():
+    selected = {what: value for (what, method), value in COVERED.items() if method != "random"}
+    assert set(selected) == {"mean", "difference"}
+    for what, found in selected.items():
         assert all(share < 0.5 for share in found.values()), (what, found)
 
 
 def test_the_page_has_these_shares() -> None:
     page = (Path(__file__).parents[2] / "docs" / "holes.md").read_text()
     for (what, how), found in COVERED.items():
-        told = next(line for line in page.splitlines() if line.startswith(f"| {what} | {how} |"))
-        shares = [float(cell.rstrip("%")) / 100 for cell in told.split("|")[3:-1] for cell in [cell.strip()]]
-        assert shares == pytest.approx(list(found.values()), abs=0.002), told  # other versions of NumPy draw alike
+        output = next(line for line in page.splitlines() if line.startswith(f"| {what} | {how} |"))
+        shares = [float(cell.rstrip("%")) / 100 for cell in output.split("|")[3:-1] for cell in [cell.strip()]]
+        assert shares == pytest.approx(list(found.values()), abs=0.002), output  # other versions of NumPy draw alike
 
 
 def test_a_model_that_knows_something_makes_intervals_shorter_and_one_that_does_not_costs_nothing() -> None:
-    rng, drawn = np.random.default_rng(9), SIMULATION["drawn"]
-    (y, f), (_, more) = drawn(rng, 0.05, SIMULATION["HUMAN"]), drawn(rng, 0.05, SIMULATION["FURTHER"])
+    rng, sample = np.random.default_rng(9), SIMULATION["drawn"]
+    (y, f), (_, more) = sample(rng, 0.05, SIMULATION["HUMAN"]), sample(rng, 0.05, SIMULATION["FURTHER"])
     human, plus = (ppi_rows(y, f, more, method)[1].mean() for method in ("human", "ppi++"))
     assert plus < 0.6 * human
     guess = rng.random(f.shape)

@@ -117,10 +117,10 @@ def test_which_queries_count_by_the_relevance_level() -> None:
 
 def test_select_keeps_everything_of_a_query() -> None:
     ranking = rank(Qrels.from_dict(JUDGED), Run.from_dict(RUN), Convention())
-    turned = ranking.select(np.array([2, 0]))
-    assert turned.query_ids == ("3", "1")
-    assert [of_query(turned, q) for q in (0, 1)] == [of_query(ranking, q) for q in (2, 0)]
-    assert [pool_of(turned, q) for q in (0, 1)] == [pool_of(ranking, q) for q in (2, 0)]
+    rotated = ranking.select(np.array([2, 0]))
+    assert rotated.query_ids == ("3", "1")
+    assert [of_query(rotated, q) for q in (0, 1)] == [of_query(ranking, q) for q in (2, 0)]
+    assert [pool_of(rotated, q) for q in (0, 1)] == [pool_of(ranking, q) for q in (2, 0)]
     assert ranking.select(np.empty(0, np.int64)).query_ids == ()
 
 
@@ -139,8 +139,8 @@ def test_as_many_scores_as_documents() -> None:
 
 def test_scores_of_another_type_are_taken() -> None:
     data = dataset([[0, 1, 2]])
-    given: list[Any] = [np.array([1, 2, 3]), np.array([1, 2, 3], np.float32), np.arange(6.0)[::2]]
-    for scores in given:
+    inputs: list[Any] = [np.array([1, 2, 3]), np.array([1, 2, 3], np.float32), np.arange(6.0)[::2]]
+    for scores in inputs:
         assert rank(data, scores, Convention()).labels.tolist() == [2, 1, 0]
 
 
@@ -174,12 +174,12 @@ def test_scores_need_a_data_set() -> None:
 
 
 def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
-    judged = {"q": {"a": 1, "b": 0, "c": 2}}
+    qrels = {"q": {"a": 1, "b": 0, "c": 2}}
     run = {"q": {"a": -np.inf, "b": 1.0, "c": np.inf}}
     with pytest.raises(DataError, match=r"is -inf; scores must be finite"):
-        evaluate(judged, run, "RR")
-    found = evaluate(judged, run, "NDCG", allow_infinite=True).mean["NDCG"]
-    assert found == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
+        evaluate(qrels, run, "RR")
+    evaluation = evaluate(qrels, run, "NDCG", allow_infinite=True).mean["NDCG"]
+    assert evaluation == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
     data = Dataset.from_arrays(np.zeros((3, 1)), [1, 0, 2], [1, 1, 1])
     assert evaluate(data, [np.inf, 3.0, -np.inf], "RR", allow_infinite=True).mean["RR"] == 1
     with pytest.raises(DataError, match=r"is nan; scores must be finite"):
@@ -202,10 +202,10 @@ def test_tools_together_say_what_each_says_alone(tied: int) -> None:
     measures = ["NDCG@5", "MAP", "RR", "P@5", "ERR@10"]
     together = evaluate(data, scores, measures, "classic", err_max_grade=4)
     assert len(together) > 15
-    for tool, found in together.items():
+    for tool, value in together.items():
         alone = evaluate(data, scores, measures, tool, err_max_grade=4)
-        assert found.counts == alone.counts
-        for ours, theirs in zip(found.columns, alone.columns, strict=True):
+        assert value.counts == alone.counts
+        for ours, theirs in zip(value.columns, alone.columns, strict=True):
             assert ours.values.tobytes() == theirs.values.tobytes(), (tool, ours.requested_name)
 
 

@@ -48,9 +48,9 @@ def test_the_parts_sum_to_the_difference(measure: str, target: str) -> None:
         with pytest.raises(ConventionError, match="probabilit"):
             reconcile_rankings(RankingCache(data, scores), measure, TOOLS["official"], TOOLS[target])
         return
-    found = reconcile_rankings(RankingCache(data, scores), measure, TOOLS["official"], TOOLS[target])
-    assert sum(p.value for p in found.contributions) == pytest.approx(found.difference, abs=1e-12)
-    for part in found.contributions:
+    reconciliation = reconcile_rankings(RankingCache(data, scores), measure, TOOLS["official"], TOOLS[target])
+    assert sum(p.value for p in reconciliation.contributions) == pytest.approx(reconciliation.difference, abs=1e-12)
+    for part in reconciliation.contributions:
         if part.axis != "printed_digits":
             assert part.per_query.sum() == pytest.approx(part.value, abs=1e-12)
 
@@ -59,8 +59,8 @@ def test_shares_are_averages_over_all_orders() -> None:
     data, scores = MIXED
     rankings, measure = RankingCache(data, scores), parse("NDCG@5")
     first, last = (TOOLS[t].convention_for(measure) for t in ("trec_eval10", "letor4"))
-    found = reconcile_rankings(rankings, "NDCG@5", TOOLS["trec_eval10"], TOOLS["letor4"])
-    parts = {p.axis: p.value for p in found.contributions if p.axis != "printed_digits"}
+    reconciliation = reconcile_rankings(rankings, "NDCG@5", TOOLS["trec_eval10"], TOOLS["letor4"])
+    parts = {p.axis: p.value for p in reconciliation.contributions if p.axis != "printed_digits"}
     total = dict.fromkeys(parts, 0.0)
 
     def mean(convention: object) -> float:
@@ -79,21 +79,21 @@ def test_shares_are_averages_over_all_orders() -> None:
 
 def test_the_bias_of_yahoo_is_the_share_of_empty_queries() -> None:
     data, scores = MIXED
-    found = reconcile_rankings(RankingCache(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["yahoo"])
-    parts = {p.axis: p for p in found.contributions}
+    reconciliation = reconcile_rankings(RankingCache(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["yahoo"])
+    parts = {p.axis: p for p in reconciliation.contributions}
     assert parts["empty"].value == pytest.approx(1 / 3, abs=1e-12)
-    ((query, carried),) = found.top_queries(parts["empty"])
+    ((query, carried),) = reconciliation.top_queries(parts["empty"])
     assert query == "q1"
     assert carried == pytest.approx(1 / 3)
-    assert "1 of 3 queries have no relevant document" in found.sentence()
+    assert "1 of 3 queries have no relevant document" in reconciliation.sentence()
 
 
 def test_two_names_of_one_convention_agree() -> None:
     data, scores = MIXED
-    found = reconcile_rankings(RankingCache(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["ranklib"])
-    assert found.difference == 0
-    assert found.contributions == ()
-    assert "agree" in found.sentence()
+    reconciliation = reconcile_rankings(RankingCache(data, scores), "NDCG@5", TOOLS["ranklib"], TOOLS["ranklib"])
+    assert reconciliation.difference == 0
+    assert reconciliation.contributions == ()
+    assert "agree" in reconciliation.sentence()
 
 
 def test_a_count_has_no_shares() -> None:
@@ -111,9 +111,9 @@ def test_mq2008_as_the_issue_tells_it(shared: Path) -> None:
     path = shared / "data" / "MQ2008" / "S5.txt"
     data = read_letor(path)
     scores = np.ascontiguousarray(data.features[:, 24])
-    found = reconcile_rankings(RankingCache(data, scores), "NDCG@10", TOOLS["trec_eval9"], TOOLS["letor4"])
-    assert found.sentence().startswith("letor4 − trec_eval9 = −0.246: short lists")
-    assert "76 of 156 queries have fewer than 10 documents" in found.sentence()
+    reconciliation = reconcile_rankings(RankingCache(data, scores), "NDCG@10", TOOLS["trec_eval9"], TOOLS["letor4"])
+    assert reconciliation.sentence().startswith("letor4 − trec_eval9 = −0.246: short lists")
+    assert "76 of 156 queries have fewer than 10 documents" in reconciliation.sentence()
     for target in TOOLS.values():
         shares = reconcile_rankings(RankingCache(data, scores), "NDCG@10", TOOLS["official"], target)
         assert sum(p.value for p in shares.contributions) == pytest.approx(shares.difference, abs=1e-12)
@@ -174,8 +174,8 @@ KNOWN = [
 def test_the_relevance_threshold_decides_which_queries_are_empty(text: str, source: str, target: str) -> None:
     for kind in ("graded", "weak"):
         rankings = made_runs(kind)
-        found = reconcile_rankings(rankings, text, TOOLS[source], TOOLS[target])
-        for name, end in ((source, found.before), (target, found.after)):
+        reconciliation = reconcile_rankings(rankings, text, TOOLS[source], TOOLS[target])
+        for name, end in ((source, reconciliation.before), (target, reconciliation.after)):
             column = evaluate_rankings(rankings, [text], TOOLS[name], {}, "").columns[0]
             assert end == round_as_printed(column.mean, column.convention.printed_digits)
 
@@ -190,15 +190,17 @@ def test_sampled_pairs_sum_to_the_difference_with_evidence(seed: int) -> None:
         text, tools = measures[int(random.integers(len(measures)))]
         source, target = (tools[i] for i in random.choice(len(tools), 2, replace=False))
         try:
-            found = reconcile_rankings(rankings, text, source, target)
+            reconciliation = reconcile_rankings(rankings, text, source, target)
         except ConventionError:
             continue
-        size = max(1.0, abs(found.before), abs(found.after))
-        assert sum(c.value for c in found.contributions) == pytest.approx(found.difference, abs=1e-9 * size)
-        for contribution in found.contributions:
+        size = max(1.0, abs(reconciliation.before), abs(reconciliation.after))
+        assert sum(c.value for c in reconciliation.contributions) == pytest.approx(
+            reconciliation.difference, abs=1e-9 * size
+        )
+        for contribution in reconciliation.contributions:
             if abs(contribution.value) >= 5e-5 and contribution.axis != "printed_digits":
                 assert contribution.evidence
-                assert not re.search(r"\b0 of ", contribution.evidence), found.sentence()
+                assert not re.search(r"\b0 of ", contribution.evidence), reconciliation.sentence()
 
 
 def nested(rankings: RankingCache) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -252,18 +254,18 @@ def test_a_contribution_vanishes_with_what_its_evidence_names(phrase: str) -> No
     qrels, run = nested(rankings)
     INTERVENTIONS[phrase](qrels, run)
     without = RankingCache(Qrels.from_dict(qrels), Run.from_dict(run))
-    seen = 0
+    count = 0
     for text in ("NDCG@5", "AP@5", "P@5"):
         tools = [tool for tool in dict(shared_measures())[text] if tool.group == "classic" or "relevant" not in phrase]
         for source, target in [*permutations(tools, 2)][::23]:
             try:
-                found = reconcile_rankings(rankings, text, source, target)
+                reconciliation = reconcile_rankings(rankings, text, source, target)
                 after = reconcile_rankings(without, text, source, target)
             except ConventionError:
                 continue
-            rest = {c.axis: c.value for c in after.contributions}
-            for contribution in found.contributions:
+            remaining = {c.axis: c.value for c in after.contributions}
+            for contribution in reconciliation.contributions:
                 if re.fullmatch(rf"\d+ of \d+ {phrase}", contribution.evidence) and abs(contribution.value) >= 5e-5:
-                    seen += 1
-                    assert abs(rest[contribution.axis]) < 1e-9, (text, found.sentence(), after.sentence())
-    assert seen
+                    count += 1
+                    assert abs(remaining[contribution.axis]) < 1e-9, (text, reconciliation.sentence(), after.sentence())
+    assert count

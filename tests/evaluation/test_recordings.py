@@ -20,12 +20,12 @@ def test_the_recordings_are_small() -> None:
 @pytest.mark.timeout(1200)  # minutes of work on a busy machine
 def test_every_number_of_the_map_is_right(golden_folder: Path) -> None:
     misses = recordings.compare(golden_folder / "inputs", "modern.tsv")
-    assert not {folder: found[:3] for folder, found in misses.items() if found}
+    assert not {folder: value[:3] for folder, value in misses.items() if value}
 
 
 def test_so_is_the_rest_where_the_original_has_an_answer(golden_folder: Path) -> None:
     misses = recordings.compare(golden_folder / "inputs", "modern-rest.tsv")
-    assert not {folder: found[:3] for folder, found in misses.items() if found}
+    assert not {folder: value[:3] for folder, value in misses.items() if value}
 
 
 def test_the_page_tells_how_many_numbers_are_compared() -> None:

@@ -16,7 +16,7 @@ def test_the_surprises_are_what_the_page_says() -> None:
     assert len(surprises) >= 11
     assert all(part.count(".sentence()") == 1 for part in surprises[:11])  # one sentence each
     examples = doctest.DocTestParser().get_doctest("\n\n".join(blocks), {}, PAGE.name, str(PAGE), 0)
-    said: list[str] = []
+    messages: list[str] = []
     runner = doctest.DocTestRunner()
-    runner.run(examples, out=said.append)
-    assert not runner.failures, "".join(said)
+    runner.run(examples, out=messages.append)
+    assert not runner.failures, "".join(messages)

@@ -133,12 +133,12 @@ def test_randomization_agrees_with_scipys_permutation_test() -> None:
 @pytest.mark.parametrize("test", SAMPLED)
 def test_seed_decides_and_threads_and_order_do_not(test: str) -> None:
     table = scores()
-    one = compare_systems(table, test, resamples=3000, seed=7, threads=1)
-    assert compare_systems(table, test, resamples=3000, seed=7, threads=2).pairs == one.pairs
-    assert compare_systems(table, test, resamples=3000, seed=8).pairs != one.pairs
+    first = compare_systems(table, test, resamples=3000, seed=7, threads=1)
+    assert compare_systems(table, test, resamples=3000, seed=7, threads=2).pairs == first.pairs
+    assert compare_systems(table, test, resamples=3000, seed=8).pairs != first.pairs
     shuffled = np.random.default_rng(0).permutation(30)
     other = ValueTable(table.values[shuffled], tuple(table.query_ids[q] for q in shuffled), table.systems)
-    assert compare_systems(other, test, resamples=3000, seed=7).pairs == one.pairs
+    assert compare_systems(other, test, resamples=3000, seed=7).pairs == first.pairs
 
 
 def test_pairs_share_signs_so_a_pair_alone_has_the_same_p() -> None:
@@ -167,10 +167,10 @@ def test_bootstrap_intervals_agree_with_scipy() -> None:
         pair = compare_pair(table, "s0", "s1", "t", interval=kind, resamples=40_000)  # type: ignore[arg-type]
         expected = stats.bootstrap((d,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
         assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high), abs=0.02 * d.std())
-        one = system_intervals(table, kind, resamples=40_000)[0]  # type: ignore[arg-type]
+        first = system_intervals(table, kind, resamples=40_000)[0]  # type: ignore[arg-type]
         x = column(table, "s0")
         expected = stats.bootstrap((x,), np.mean, method=scipys, n_resamples=40_000, rng=1).confidence_interval
-        assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=0.02 * x.std())
+        assert (first.low, first.high) == pytest.approx((expected.low, expected.high), abs=0.02 * x.std())
 
 
 def test_bca_is_more_than_a_percentile_interval_on_skewed_values() -> None:
@@ -185,10 +185,10 @@ def test_bca_is_more_than_a_percentile_interval_on_skewed_values() -> None:
 def test_t_interval_of_a_mean() -> None:
     table = scores(20, 1)
     x = table.values[:, 0]
-    one = system_intervals(table, "t", alpha=0.1)[0]
+    first = system_intervals(table, "t", alpha=0.1)[0]
     expected = stats.ttest_1samp(x, 0).confidence_interval(0.9)
-    assert (one.low, one.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
-    assert one.mean == pytest.approx(x.mean(), rel=1e-14)
+    assert (first.low, first.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert first.mean == pytest.approx(x.mean(), rel=1e-14)
 
 
 def test_bootstrap_p_counts_shifted_means() -> None:
@@ -382,9 +382,9 @@ def test_two_queries_are_enough(test: str) -> None:
 
 
 def test_progress_reaches_the_end() -> None:
-    seen: list[tuple[int, int]] = []
-    compare_systems(scores(), "randomization", resamples=1000, progress=lambda *done: seen.append(done))
-    assert seen[-1] == (1000, 1000)
+    calls: list[tuple[int, int]] = []
+    compare_systems(scores(), "randomization", resamples=1000, progress=lambda *done: calls.append(done))
+    assert calls[-1] == (1000, 1000)
 
 
 @pytest.mark.parametrize("file", ["adhoc8_ap", "web2013_err20", "web2013_ndcg20"])

@@ -23,8 +23,8 @@ EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if tool.name not i
 
 def equal(streamed: list[Evaluation], judged: Path, scored: Path) -> None:
     for (tool, overrides), evaluation in zip(EVERY, streamed, strict=True):
-        whole = evaluate(judged, scored, MEASURES, tool, **overrides)
-        assert evaluation_record(evaluation) == {**evaluation_record(whole), "run": evaluation.name}, tool.name
+        full = evaluate(judged, scored, MEASURES, tool, **overrides)
+        assert evaluation_record(evaluation) == {**evaluation_record(full), "run": evaluation.name}, tool.name
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def test_partitions_with_scores(letor: tuple[Path, Path], tmp_path: Path) -> Non
 def trec(tmp_path: Path) -> tuple[Path, Path]:
     """Qrels of q0 … q29, and a run backwards, without every fifth of them, with some that nobody judged."""
     draw = np.random.default_rng(5)
-    judged = "".join(f"q{q} 0 d{d} {draw.integers(-1, 3)}\n" for q in range(30) for d in range(6))
+    qrels = "".join(f"q{q} 0 d{d} {draw.integers(-1, 3)}\n" for q in range(30) for d in range(6))
     asked = [q for q in reversed(range(40)) if q % 5]
     run = "".join(f"q{q} Q0 d{d} 1 {draw.integers(0, 4)} t\n" for q in asked for d in range(2, 9))
-    (tmp_path / "qrels").write_text(judged)
+    (tmp_path / "qrels").write_text(qrels)
     (tmp_path / "run").write_text(run)
     return tmp_path / "qrels", tmp_path / "run"
 

@@ -35,9 +35,9 @@ def over_all_orders(kind: MeasureDefinition, query: Plottable, convention: Conve
 
 def check_expected(kind: MeasureDefinition, query: Plottable, convention: Convention) -> None:
     expected = over_all_orders(kind, query, convention)
-    found = per_query([query], convention.replace(ties="expected"), list(expected))
+    result = per_query([query], convention.replace(ties="expected"), list(expected))
     for text, values in expected.items():
-        assert near(found[text][0], reference.mean(values)), (text, found[text], query, convention)
+        assert near(result[text][0], reference.mean(values)), (text, result[text], query, convention)
 
 
 def check_bounds(kind: MeasureDefinition, query: Plottable, convention: Convention) -> None:
@@ -120,11 +120,11 @@ def test_in_the_best_order_an_unjudged_document_stands_above_a_label_that_takes_
 @given(cases(longest=8))
 def test_without_ties_every_rule_gives_the_same(share: int, case: tuple[list[Plottable], Convention]) -> None:
     drawn, convention, texts = case[0], case[1].replace(gain="exp2"), TEXTS[share::SHARES]
-    found = per_query(drawn, convention, texts)
+    result = per_query(drawn, convention, texts)
     for ties in set(AXES["ties"].values.values()) - {"topk-of-all"}:  # which ranks documents that no list holds
         other = per_query(drawn, convention.replace(ties=ties), texts)
         for text in texts:
-            assert all(map(near, other[text], found[text])), (text, ties)
+            assert all(map(near, other[text], result[text])), (text, ties)
 
 
 def test_every_measure_has_an_expectation_or_says_so() -> None:
@@ -141,15 +141,15 @@ def test_every_measure_has_an_expectation_or_says_so() -> None:
 def test_worked_examples() -> None:
     # one relevant document among three tied ones: each rank with probability 1/3
     query = Plottable((0, 1, 0), (1.0, 1.0, 1.0))
-    found = per_query([query], Convention(), ["RR", "AP", "P@1", "Success@2", "DCG", "ERR", "RBP(p=0.5)", "Bpref"])
-    assert found["RR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
-    assert found["AP"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
-    assert found["P@1"] == [pytest.approx(1 / 3)]
-    assert found["Success@2"] == [pytest.approx(2 / 3)]
-    assert found["DCG"] == [pytest.approx((1 + 1 / math.log2(3) + 1 / 2) / 3)]
-    assert found["ERR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3 / 16)]
-    assert found["RBP(p=0.5)"] == [pytest.approx(0.5 * (1 + 0.5 + 0.25) / 3)]
-    assert found["Bpref"] == [pytest.approx((1 + 0 + 0) / 3)]
+    result = per_query([query], Convention(), ["RR", "AP", "P@1", "Success@2", "DCG", "ERR", "RBP(p=0.5)", "Bpref"])
+    assert result["RR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
+    assert result["AP"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
+    assert result["P@1"] == [pytest.approx(1 / 3)]
+    assert result["Success@2"] == [pytest.approx(2 / 3)]
+    assert result["DCG"] == [pytest.approx((1 + 1 / math.log2(3) + 1 / 2) / 3)]
+    assert result["ERR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3 / 16)]
+    assert result["RBP(p=0.5)"] == [pytest.approx(0.5 * (1 + 0.5 + 0.25) / 3)]
+    assert result["Bpref"] == [pytest.approx((1 + 0 + 0) / 3)]
 
 
 def test_ap_left_undefined_by_the_cutoff_counts_as_empty_in_the_orders_where_it_is() -> None:

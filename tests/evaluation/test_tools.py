@@ -23,11 +23,11 @@ LOG3 = math.log2(3)
 
 def score(tool: str, measure: str, labels: list[int], scores: list[float] | None = None, **overrides: Any) -> float:
     """One query's value; without scores the labels are in rank order."""
-    given = np.array(scores if scores is not None else range(len(labels), 0, -1), np.float64)
+    inputs = np.array(scores if scores is not None else range(len(labels), 0, -1), np.float64)
     ids = StringColumn.of(f"d{i}" for i in range(len(labels)))
     offsets = np.array([0, len(labels)])
     data = Dataset(np.zeros((len(labels), 1)), np.array(labels, np.int32), offsets, ("q",), ids)
-    return evaluate_tool(data, given, [measure], TOOLS[tool], overrides, "worked").per_query[measure]["q"]
+    return evaluate_tool(data, inputs, [measure], TOOLS[tool], overrides, "worked").per_query[measure]["q"]
 
 
 def found(
@@ -164,9 +164,9 @@ def test_what_average_precision_is_divided_by() -> None:
 
 
 def test_average_precision_of_what_was_not_retrieved() -> None:
-    judged, run = {"1": {"a": 1, "b": 1, "c": 0}}, {"1": {"a": 2.0, "c": 1.0}}
-    assert found("trec_eval9", "AP", judged, run)[1] == 1 / 2
-    assert found("letor4", "AP", judged, run)[1] == 1
+    qrels, run = {"1": {"a": 1, "b": 1, "c": 0}}, {"1": {"a": 2.0, "c": 1.0}}
+    assert found("trec_eval9", "AP", qrels, run)[1] == 1 / 2
+    assert found("letor4", "AP", qrels, run)[1] == 1
 
 
 def test_rankeval_leaves_map_undefined_below_the_cutoff() -> None:
@@ -198,9 +198,9 @@ def test_sklearn_averages_gains_inside_ties() -> None:
 
 
 def test_ir_measures_settles_ties_of_rr_both_ways() -> None:
-    judged, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}
-    assert found("ir_measures", "RR", judged, run)[1] == 1 / 2
-    assert found("ir_measures", "RR@10", judged, run)[1] == 1
+    qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}
+    assert found("ir_measures", "RR", qrels, run)[1] == 1 / 2
+    assert found("ir_measures", "RR@10", qrels, run)[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -222,15 +222,15 @@ def test_the_precision_of_scores(tool: str, single: bool) -> None:
      ("official", (1 + 0 + 0) / 3), ("lightgbm", (1 + 1) / 2)],
 )  # fmt: skip
 def test_which_queries_stand_in_the_mean(tool: str, mean: float) -> None:
-    judged = {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}  # 2 has nothing relevant, 3 is not in the run
+    qrels = {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}  # 2 has nothing relevant, 3 is not in the run
     run = {"1": {"a": 1.0}, "2": {"b": 1.0}, "4": {"x": 1.0}}
-    assert found(tool, "NDCG@10", judged, run)[1] == mean
+    assert found(tool, "NDCG@10", qrels, run)[1] == mean
 
 
 def test_the_ideal_knows_all_judged_or_only_the_list() -> None:
-    judged, run = {"1": {"a": 1, "b": 1}}, {"1": {"a": 1.0}}
-    assert found("trec_eval9", "NDCG@10", judged, run)[1] == pytest.approx(1 / (1 + 1 / LOG3))
-    assert found("ranklib", "NDCG@10", judged, run)[1] == 1
+    qrels, run = {"1": {"a": 1, "b": 1}}, {"1": {"a": 1.0}}
+    assert found("trec_eval9", "NDCG@10", qrels, run)[1] == pytest.approx(1 / (1 + 1 / LOG3))
+    assert found("ranklib", "NDCG@10", qrels, run)[1] == 1
 
 
 def test_xgboosts_suffix() -> None:
@@ -244,9 +244,9 @@ def test_ranx_levels() -> None:
 
 
 def test_yahoo_lightgbm_and_ranklib_differ_by_empty_queries_alone() -> None:
-    judged = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"d": 0}, "3": {"e": 0, "f": 3}}
+    qrels = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"d": 0}, "3": {"e": 0, "f": 3}}
     run = {"1": {"a": 1.0, "b": 2.0, "c": 3.0}, "2": {"d": 1.0}, "3": {"e": 2.0, "f": 1.0}}
-    yahoo, lightgbm, ranklib = (found(t, "NDCG@10", judged, run)[1] for t in ("yahoo", "lightgbm", "ranklib"))
+    yahoo, lightgbm, ranklib = (found(t, "NDCG@10", qrels, run)[1] for t in ("yahoo", "lightgbm", "ranklib"))
     assert yahoo == lightgbm == pytest.approx(ranklib + 1 / 3)
 
 
@@ -267,24 +267,24 @@ def test_overrides_are_checked() -> None:
 
 
 def test_there_are_two_9_0_8() -> None:
-    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 2.00000002, "b": 2.00000001}}
-    assert [evaluate(judged, run, "RR", tool=t).mean["RR"] for t in ("trec_eval9", "trec_eval9.0.8")] == [1 / 2, 1]
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 2.00000002, "b": 2.00000001}}
+    assert [evaluate(qrels, run, "RR", tool=t).mean["RR"] for t in ("trec_eval9", "trec_eval9.0.8")] == [1 / 2, 1]
     assert [TOOLS[t].version for t in ("trec_eval9", "trec_eval9.0.8")] == ["9.0.7", "9.0.8"]
 
 
 def test_ranx_weighs_rbp_by_label_and_counts_hits() -> None:
-    judged, run = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    qrels, run = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     measures = ["rbp.8", "rbp.8-l2", "hits", "hits@1", "hits@3-l2"]
-    found = evaluate(judged, run, measures, tool="ranx").mean
+    found = evaluate(qrels, run, measures, tool="ranx").mean
     expected = [(1 - 0.8) * (2 + 0.8**2), (1 - 0.8) * 2, 2, 1, 1]
     assert list(found.values()) == pytest.approx(expected, abs=1e-15)
-    assert evaluate(judged, run, "rbp.8", tool="trec_eval9").mean["rbp.8"] == pytest.approx((1 - 0.8) * (1 + 0.8**2))
+    assert evaluate(qrels, run, "rbp.8", tool="trec_eval9").mean["rbp.8"] == pytest.approx((1 - 0.8) * (1 + 0.8**2))
 
 
 def test_what_is_not_a_measure_of_a_tool_is_starred_in_both_tables() -> None:
-    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
     for tool, star in (("ranx", ""), ("gdeval", "*")):
-        evaluation = evaluate(judged, run, "bpref", tool=tool)
+        evaluation = evaluate(qrels, run, "bpref", tool=tool)
         note = "* not a measure of the tool: computed under its convention"
         assert (note in evaluation_table([evaluation])) == bool(star)
         assert f"bpref{star}\n" in per_query_table([evaluation])

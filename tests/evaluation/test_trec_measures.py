@@ -14,9 +14,9 @@ from pippin.evaluation.measures.notation import parse
 
 def test_preferences_of_version_8() -> None:
     # Relevant documents at ranks 2 and 4 with 1 and 2 of the 3 non-relevant ones above them; a third is not found.
-    judged = {"q": {"a": 0, "b": 1, "c": 0, "d": 2, "e": 1, "f": 0}}
+    qrels = {"q": {"a": 0, "b": 1, "c": 0, "d": 2, "e": 1, "f": 0}}
     run = {"q": {d: 10.0 - i for i, d in enumerate("abcd")}}
-    got = evaluate(judged, run, ["bpref_allnonrel", "bpref_retnonrel", "bpref_5", "bpref_num_all", "bpref_num_ret",
+    got = evaluate(qrels, run, ["bpref_allnonrel", "bpref_retnonrel", "bpref_5", "bpref_num_all", "bpref_num_ret",
                                  "bpref_num_correct", "old_bpref", "bpref_retall"], tool="trec_eval8").mean  # fmt: skip
     assert got["bpref_allnonrel"] == pytest.approx(((1 - 1 / 3) + (1 - 2 / 3)) / 3, abs=1e-6)
     assert got["bpref_retnonrel"] == pytest.approx(((1 - 1 / 2) + (1 - 2 / 2)) / 3, abs=1e-6)
@@ -29,40 +29,40 @@ def test_preferences_of_version_8() -> None:
 
 
 def test_fallout_stops_where_a_list_holds_exactly_that_many() -> None:
-    judged = {"q": {f"d{i}": int(i in (0, 20)) for i in range(40)}}
+    qrels = {"q": {f"d{i}": int(i in (0, 20)) for i in range(40)}}
     for size, expected in ((16, 0.0), (17, 0.5), (30, 0.5)):
         # 14.2 non-relevant documents are 15; a list with exactly 15 of them gets no value.
         run = {"q": {f"d{i}": 100.0 - i for i in range(size)}}
-        assert evaluate(judged, run, "fallout_recall_14", tool="trec_eval8").mean["fallout_recall_14"] == expected
+        assert evaluate(qrels, run, "fallout_recall_14", tool="trec_eval8").mean["fallout_recall_14"] == expected
 
 
 def test_geometric_mean_keeps_one_empty_topic_from_erasing_the_rest() -> None:
-    judged = {"a": {"x": 1}, "b": {"x": 1, "y": 0}}
+    qrels = {"a": {"x": 1}, "b": {"x": 1, "y": 0}}
     run = {"a": {"x": 1.0}, "b": {"y": 1.0}}
-    got = evaluate(judged, run, ["gm_map", "gm_bpref"], tool="trec_eval9").mean
+    got = evaluate(qrels, run, ["gm_map", "gm_bpref"], tool="trec_eval9").mean
     assert got["gm_map"] == pytest.approx(math.sqrt(1.0 * 0.00001))
     assert got["gm_bpref"] == got["gm_map"]
 
 
 def test_gain_of_a_convention_reaches_the_measures_that_have_one() -> None:
-    judged, run = {"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 1.0}}
-    got = evaluate(judged, run, ["ideal_dcg", "ideal_dcg(gain=exp2)"], tool="trec_eval9").mean
+    qrels, run = {"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 1.0}}
+    got = evaluate(qrels, run, ["ideal_dcg", "ideal_dcg(gain=exp2)"], tool="trec_eval9").mean
     assert got["ideal_dcg"] == pytest.approx(3 + 1 / math.log2(3))
     assert got["ideal_dcg(gain=exp2)"] == pytest.approx(7 + 1 / math.log2(3))
 
 
 def test_version_10_rounds_recall_levels_to_the_nearest() -> None:
-    judged = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
+    qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
     run = {"q": {"a": 3.0, "d": 2.0, "b": 1.0}}
     text = "iprec_at_recall_0.40"  # of 3 relevant documents: 1.2, rounded up 2, to the nearest 1
-    assert evaluate(judged, run, text, tool="trec_eval9").mean[text] == 2 / 3
-    assert evaluate(judged, run, text, tool="trec_eval10").mean[text] == 1.0
+    assert evaluate(qrels, run, text, tool="trec_eval9").mean[text] == 2 / 3
+    assert evaluate(qrels, run, text, tool="trec_eval10").mean[text] == 1.0
 
 
 def test_measures_without_a_closed_form_refuse_open_ties() -> None:
-    judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
     with pytest.raises(ConventionError, match="no closed form"):
-        evaluate(judged, run, "infAP", tool="official")
+        evaluate(qrels, run, "infAP", tool="official")
 
 
 @pytest.mark.parametrize(
@@ -89,5 +89,5 @@ def test_printed_names_are_understood(printed: str, text: str) -> None:
 
 def test_every_kind_parses_back_from_its_name() -> None:
     for kind in MEASURE_DEFINITIONS.values():
-        asked = f"{kind.name}@10" if kind.cutoff == "required" else kind.name
-        assert parse(asked).kind == kind.name
+        name = f"{kind.name}@10" if kind.cutoff == "required" else kind.name
+        assert parse(name).kind == kind.name

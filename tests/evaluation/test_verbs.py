@@ -27,11 +27,11 @@ SCORES = DATA.features[:, 0]
 
 
 def test_arrays_say_what_the_data_set_says() -> None:
-    whole = evaluate(DATA, SCORES, ["NDCG@10", "MAP"], "letor4")
+    full = evaluate(DATA, SCORES, ["NDCG@10", "MAP"], "letor4")
     for given in ({"qid": QID}, {"group": SIZES}, {"qid": QID.astype(str)}):
-        found = evaluate(Y, SCORES, ["NDCG@10", "MAP"], "letor4", **given)
-        assert isinstance(found, Evaluation)
-        assert found.mean == whole.mean
+        evaluation = evaluate(Y, SCORES, ["NDCG@10", "MAP"], "letor4", **given)
+        assert isinstance(evaluation, Evaluation)
+        assert evaluation.mean == full.mean
 
 
 def test_one_tool_gives_an_evaluation_and_several_a_mapping() -> None:
@@ -53,11 +53,11 @@ def test_axes_go_on_top_of_the_tool() -> None:
 
 
 def test_a_mean_is_found_by_any_name_of_the_measure() -> None:
-    found = evaluate(DATA, SCORES, ["nDCG@10", Measure("P", 5)], "trec_eval9")
-    assert found["ndcg_cut_10"] == found.mean["nDCG@10"] == found[Measure("NDCG", 10)]
-    assert found["P_5"] == found.mean["P@5"]
+    evaluation = evaluate(DATA, SCORES, ["nDCG@10", Measure("P", 5)], "trec_eval9")
+    assert evaluation["ndcg_cut_10"] == evaluation.mean["nDCG@10"] == evaluation[Measure("NDCG", 10)]
+    assert evaluation["P_5"] == evaluation.mean["P@5"]
     with pytest.raises(UnknownName, match="no measure of this evaluation is called 'MAP'"):
-        found["MAP"]
+        evaluation["MAP"]
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_queries_that_do_not_fit_are_said(judged: Any, more: dict[str, Any], sen
 
 def test_compare_takes_arrays_files_and_values(tmp_path: Path) -> None:
     systems = {"a": SCORES, "b": DATA.features[:, 1]}
-    found = compare(Y, systems, "MAP", ["letor4", "yahoo"], qid=QID, test="wilcoxon", correction="bonferroni")
-    assert [board.name for board in found.boards] == ["letor4", "yahoo"]
-    assert found.first.means["a"] == evaluate(DATA, SCORES, "MAP", "letor4").mean["MAP"]
-    assert found.first.tests.test == "wilcoxon"
+    result = compare(Y, systems, "MAP", ["letor4", "yahoo"], qid=QID, test="wilcoxon", correction="bonferroni")
+    assert [board.name for board in result.boards] == ["letor4", "yahoo"]
+    assert result.first.means["a"] == evaluate(DATA, SCORES, "MAP", "letor4").mean["MAP"]
+    assert result.first.tests.test == "wilcoxon"
     write_letor(DATA, tmp_path / "test.txt")
     files = []
     for name, scores in systems.items():
         files.append(tmp_path / name)
         files[-1].write_text("".join(f"{score!r}\n" for score in scores.tolist()))
-    assert compare(tmp_path / "test.txt", files, "MAP", "letor4").first.means == found.first.means
+    assert compare(tmp_path / "test.txt", files, "MAP", "letor4").first.means == result.first.means
     per_query = {s: evaluate(DATA, scores, "MAP", "letor4").per_query["MAP"] for s, scores in systems.items()}
-    assert compare(per_query).first.means["a"] == pytest.approx(found.first.means["a"], abs=1e-12)
+    assert compare(per_query).first.means["a"] == pytest.approx(result.first.means["a"], abs=1e-12)
     assert [comparison.measure for comparison in compare(DATA, systems, ["MAP", "P@5"])] == ["MAP", "P@5"]
     with pytest.raises(UnknownName, match="wilcox"):
         compare(DATA, systems, test="wilcox")
@@ -105,13 +105,13 @@ def test_compare_takes_arrays_files_and_values(tmp_path: Path) -> None:
 
 
 def test_reconcile_takes_one_target_or_all() -> None:
-    one = reconcile(Y, SCORES, "NDCG@10", "yahoo", "letor4", qid=QID)
-    assert isinstance(one, Reconciliation)
+    first = reconcile(Y, SCORES, "NDCG@10", "yahoo", "letor4", qid=QID)
+    assert isinstance(first, Reconciliation)
     every = reconcile(DATA, SCORES, source="yahoo")
     assert isinstance(every, Reconciliations)
     assert list(every) == [tool.name for tool in TOOLS.values() if tool.group == "classic" and tool.name != "yahoo"]
-    assert every["letor4"].sentence() == one.sentence()
-    assert sum(share.value for share in one.contributions) == pytest.approx(one.difference)
+    assert every["letor4"].sentence() == first.sentence()
+    assert sum(share.value for share in first.contributions) == pytest.approx(first.difference)
 
 
 def test_audit_takes_what_evaluate_takes(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_audit_takes_what_evaluate_takes(tmp_path: Path) -> None:
     for part in ("S1", "S2"):
         half = DATA.select(slice(0, 10) if part == "S1" else slice(10, 20))
         write_letor(half, tmp_path / f"{part}.txt")
-    whole = audit(tmp_path)
-    assert whole.about.startswith("20 queries")
-    assert "2 files" in whole.about
-    assert audit([tmp_path / "S1.txt", str(tmp_path / "S2.txt")]).about == whole.about
+    full = audit(tmp_path)
+    assert full.about.startswith("20 queries")
+    assert "2 files" in full.about
+    assert audit([tmp_path / "S1.txt", str(tmp_path / "S2.txt")]).about == full.about
     assert audit({1: {2: 0}})["empty"].number == 1
 
 
@@ -143,8 +143,8 @@ def test_labels_without_features_are_a_data_set() -> None:
 
 def test_an_array_with_a_row_per_query_is_taken_as_scikit_learn_takes_it() -> None:
     y, scores = np.array([[1, 0, 2], [0, 1, 0]]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    found = evaluate(y, scores, "NDCG", "sklearn")
-    assert found["NDCG"] == evaluate(y.ravel(), scores.ravel(), "NDCG", "sklearn", group=[3, 3])["NDCG"]
+    evaluation = evaluate(y, scores, "NDCG", "sklearn")
+    assert evaluation["NDCG"] == evaluate(y.ravel(), scores.ravel(), "NDCG", "sklearn", group=[3, 3])["NDCG"]
     with pytest.raises(DataError, match=r"scores are a list of numbers, not a table of shape \(3, 2\)"):
         evaluate(y, scores.T)
 

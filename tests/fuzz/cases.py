@@ -58,8 +58,8 @@ class Fuzzed:
         file = self.folder / name
         file.write_bytes(content)
         try:
-            found = self.case.use(self.folder)
-            if self.case.own and found != self.expected:
+            result = self.case.use(self.folder)
+            if self.case.own and result != self.expected:
                 raise AssertionError("other output than what was written")
         finally:
             file.write_bytes(self.files[name])

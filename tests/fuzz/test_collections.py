@@ -71,7 +71,7 @@ def info() -> CollectionInfo:
 
 
 def meta(folder: Path) -> object:
-    return [(one.query.id, one.document_ids, sorted(one.fields)) for one in read_meta(folder / "Meta")]
+    return [(item.query.id, item.document_ids, sorted(item.fields)) for item in read_meta(folder / "Meta")]
 
 
 CASES = {

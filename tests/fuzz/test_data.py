@@ -56,10 +56,10 @@ def frame() -> pyarrow.Table:
 
 def letor(path: Path) -> object:
     """All ways to read LETOR text, and back to text."""
-    whole = read_letor(path, missing_value="null", merge_queries=True)
-    write_letor(whole, path.with_suffix(".again"))
+    full = read_letor(path, missing_value="null", merge_queries=True)
+    write_letor(full, path.with_suffix(".again"))
     rows = sum(map(len, iter_letor_chunks(path, LineOffsets(), 200)))
-    return digest(whole), rows
+    return digest(full), rows
 
 
 def table(path: Path) -> object:
@@ -83,8 +83,8 @@ def arrow(path: Path, *, stream: bool = False, packed: bool = False) -> None:
 
 
 def scored(path: Path) -> object:
-    judged = coerce_judgements({"q0": {"d0": 1}})
-    run = coerce_scores(path, judged)
+    qrels = coerce_judgements({"q0": {"d0": 1}})
+    run = coerce_scores(path, qrels)
     return run if isinstance(run, np.ndarray) else digest(run)
 
 

@@ -45,42 +45,42 @@ def pages() -> list[Document]:
 
 def orchard() -> Collection:
     queries = tuple(Query(str(i), f"{WORDS[i]} {WORDS[i + 1]}") for i in range(4))
-    judged = {query.id: {f"d{(i * 5) % 20}": 1, f"d{i + 1}": 0} for i, query in enumerate(queries)}
+    qrels = {query.id: {f"d{(i * 5) % 20}": 1, f"d{i + 1}": 0} for i, query in enumerate(queries)}
     read = pages()
-    return Collection("orchard", ("title", "body"), lambda: iter(read), queries, Qrels.from_dict(judged),
+    return Collection("orchard", ("title", "body"), lambda: iter(read), queries, Qrels.from_dict(qrels),
                       combined_fields={"whole": ("title", "body")})  # fmt: skip
 
 
 def search(folder: Path) -> object:
     """What every way to ask an index gives."""
     index = open_index(folder / "index")
-    found: list[Any] = [repr(index), index.digest, list(index.ids), list(index.urls), list(index.vocabulary)]
+    result: list[Any] = [repr(index), index.digest, list(index.ids), list(index.urls), list(index.vocabulary)]
     for field in index.fields:
         tops = index.search_many([["appl", "pear"], ["plum"], ["nothing"]], 5, field=field)
-        found += [part.tobytes() for pair in tops for part in pair]
-        found += [part.tobytes() for part in index.postings(field, "pear")]
-        found += [part.tobytes() for part in index.tokens(field, [0, 7, 19])]
-        found += [
+        result += [part.tobytes() for pair in tops for part in pair]
+        result += [part.tobytes() for part in index.postings(field, "pear")]
+        result += [part.tobytes() for part in index.tokens(field, [0, 7, 19])]
+        result += [
             index.bm25(["quinc"], field=field).tobytes(),
             index.total_terms(field),
             index.vocabulary_size(field),
         ]
-    found += [index.texts(number) for number in (0, 7, 19)]
+    result += [index.texts(number) for number in (0, 7, 19)]
     candidates = index.candidates(Query("q", "apple pear"), [3, 1, 12], [0, 1, 0])
     for counts in candidates.fields.values():
-        found += [getattr(counts, name).tobytes() for name in ("df", "cf", "tf", "length", "unique")]
+        result += [getattr(counts, name).tobytes() for name in ("df", "cf", "tf", "length", "unique")]
         places = counts.positions() if counts.positions else None
-        found += [getattr(places, name).tobytes() for name in ("offsets", "position", "word")]
-    return found
+        result += [getattr(places, name).tobytes() for name in ("offsets", "position", "word")]
+    return result
 
 
 def web(folder: Path) -> object:
-    one = LinkIndex.open(folder / "web")
-    arrays: list[Any] = [one.hosts, one.pagerank, one.hostrank, one.topical, one.slashes, one.url_lengths]
-    arrays += [one.graph.out_targets, one.graph.in_sources, one.graph.outside_counts, one.sitemap.parent]
-    arrays.append(one.topics.pages)
-    texts = [list(one.ids), list(one.urls), list(one.host_names), list(one.graph.outside_urls)]
-    return [repr(one), one.parameters, one.convergence, texts, [array.tobytes() for array in arrays]]
+    first = LinkIndex.open(folder / "web")
+    arrays: list[Any] = [first.hosts, first.pagerank, first.hostrank, first.topical, first.slashes, first.url_lengths]
+    arrays += [first.graph.out_targets, first.graph.in_sources, first.graph.outside_counts, first.sitemap.parent]
+    arrays.append(first.topics.pages)
+    texts = [list(first.ids), list(first.urls), list(first.host_names), list(first.graph.outside_urls)]
+    return [repr(first), first.parameters, first.convergence, texts, [array.tobytes() for array in arrays]]
 
 
 def folds(folder: Path) -> object:
@@ -91,11 +91,11 @@ def folds(folder: Path) -> object:
 
 def data_set(folder: Path) -> object:
     buffers._read_manifest.cache_clear()
-    whole = folder / "out"
-    manifest = read_manifest(whole)
-    texts = [coerce_judgements(file) for file in sorted((whole / "Feature-min").glob("Fold1/*.txt"))]
-    named = [text.feature_names for text in texts if isinstance(text, Dataset)]
-    return manifest, [digest(text) for text in texts], named, digest(read_store(whole / "binary.pippin"))
+    full = folder / "out"
+    manifest = read_manifest(full)
+    texts = [coerce_judgements(file) for file in sorted((full / "Feature-min").glob("Fold1/*.txt"))]
+    names = [text.feature_names for text in texts if isinstance(text, Dataset)]
+    return manifest, [digest(text) for text in texts], names, digest(read_store(full / "binary.pippin"))
 
 
 @cache

@@ -45,8 +45,8 @@ def pack(outputs: Path, forms: Path) -> None:
         for path in [forms, *sorted(outputs.glob("*/*.json"))]:
             content = path.read_bytes()
             if path.suffix == ".json":
-                whole = json.loads(content)
-                content = json.dumps({key: whole[key] for key in KEPT if key in whole}, separators=(",", ":")).encode()
+                full = json.loads(content)
+                content = json.dumps({key: full[key] for key in KEPT if key in full}, separators=(",", ":")).encode()
             entry = tarfile.TarInfo(path.name if path == forms else path.relative_to(outputs).as_posix())
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
@@ -73,10 +73,10 @@ def evaluated(inputs: Path, case: str, form: str, tool: str, options: str, measu
     ends = ("letor4.txt", "scores") if form == "letor" else ("qrels", "run")
     files = [str(inputs / f"{case}.{end}") for end in ends]
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    asked = [word for measure in measures for word in ("-m", measure)]
+    arguments = [word for measure in measures for word in ("-m", measure)]
     with contextlib.redirect_stdout(out):
         status = main(
-            ["eval", *files, "--tool", tool, *shlex.split(options), "--per-query", "--format", "json", *asked]
+            ["eval", *files, "--tool", tool, *shlex.split(options), "--per-query", "--format", "json", *arguments]
         )
     assert status == 0, (case, tool, options, measures)
     return json.loads(out.buffer.getvalue())
@@ -119,15 +119,15 @@ def compare(inputs: Path, name: str) -> dict[str, list[str]]:
                 continue
             orders = [" --ties worst", " --ties best"] if apart == "lot" else [""]
             measures = sorted({row["measure"] for row in group})
-            found = [evaluated(inputs, case, form, tool, options + order, measures) for order in orders]
+            evaluation = [evaluated(inputs, case, form, tool, options + order, measures) for order in orders]
             for row in group:
-                misses[folder] += [f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, found)]
+                misses[folder] += [f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, evaluation)]
     return misses
 
 
 def coverage() -> str:
     """By evaluator: its numbers, those that the map compares, in part or not at all; and the values of all queries."""
-    whole, part = (
+    full, part = (
         {(row["recorded"], row["key"], row["form"]): row for row in rows(name)}
         for name in ("modern.tsv", "modern-rest.tsv")
     )
@@ -139,13 +139,13 @@ def coverage() -> str:
             recorded[folder].add(key)
             if _refused(recording, key):
                 refused[folder].add(key)
-            row = whole.get((folder, key, form)) or part.get((folder, key, form))
+            row = full.get((folder, key, form)) or part.get((folder, key, form))
             values = _given(key, recording, row["apart"] if row and "apart" in row else "errors")
             given[folder] += [row is not None] * len(list(values))
     lines = ["| evaluator | numbers | compared | share | in part | errors | not | values | share |"]
     lines.append("| --- |" + " ---: |" * 8)
     for folder, keys in sorted(recorded.items()):
-        compared = {key for name, key, _ in whole if name == folder}
+        compared = {key for name, key, _ in full if name == folder}
         partly = {key for name, key, _ in part if name == folder} - compared
         lines.append(
             f"| {folder} | {len(keys)} | {len(compared)} | {len(compared) / len(keys):.0%} | {len(partly)} | "
@@ -180,7 +180,7 @@ def _misses(row: Row, recording: dict[str, Any], found: list[Any]) -> Iterator[s
     """Where what was found, under each order of ties, is not what was recorded."""
     measure, tolerance = row["measure"], float(row["tolerance"])
     for what, theirs in _given(row["key"], recording, row.get("apart", "")):
-        ours = [one["mean"][measure] if what == MEAN else one["per_query"][measure].get(what) for one in found]
+        ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in found]
         if not between(ours, theirs, tolerance):
             yield f"{what}: {ours}, recorded {theirs}"
 

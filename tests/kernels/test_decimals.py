@@ -35,8 +35,8 @@ def test_rows_are_their_columns_one_after_the_other(shape: tuple[int, int]) -> N
     before, printed = [f" {i}:" for i in range(shape[1])], rng.random(shape[1]) < 0.7
     rows = [
         "".join(
-            name + (("NULL" if math.isnan(number) else f"{number:.6f}") if shown else "")
-            for name, number, shown in zip(before, row, printed.tolist(), strict=True)
+            name + (("NULL" if math.isnan(number) else f"{number:.6f}") if items else "")
+            for name, number, items in zip(before, row, printed.tolist(), strict=True)
         )
         for row in table.tolist()
     ]

@@ -188,11 +188,11 @@ def test_scores_are_lightgbms_to_the_bit(seed: int) -> None:
     leaves = [1, 2, 300, *rng.integers(1, 301, 20).tolist()]
     text = as_text(grown(rng, leaves, 4, thresholds), 4)
     table = table_of(rng, 500, 4, thresholds)
-    wanted = lightgbm.Booster(model_str=text).predict(table, raw_score=True, num_threads=1)
+    expected = lightgbm.Booster(model_str=text).predict(table, raw_score=True, num_threads=1)
     trees = read_trees(text, 4).trees
     assert trees.leaves.tolist() == leaves
     for instructions in available():
-        np.testing.assert_array_equal(Forest([trees], 4, ZERO_THRESHOLD).scores(table, instructions), wanted)
+        np.testing.assert_array_equal(Forest([trees], 4, ZERO_THRESHOLD).scores(table, instructions), expected)
 
 
 STUMP = Trees(

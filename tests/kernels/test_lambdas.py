@@ -134,8 +134,8 @@ def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
             except ConventionError:
                 continue
             for q, table in enumerate(brute(data, scores, measure, convention)):
-                found = lambdas.changes(q, scores)
-                assert np.allclose(found, table, rtol=1e-12, atol=1e-14), (value, measure, q)
+                result = lambdas.changes(q, scores)
+                assert np.allclose(result, table, rtol=1e-12, atol=1e-14), (value, measure, q)
 
 
 @pytest.mark.parametrize("changes", [{"list_order": "given"}, {"score_floor": "zero"}, {"negative_labels": "label"},
@@ -260,9 +260,9 @@ def test_short_zero_silences_short_queries_only() -> None:
 
 def test_keep_beyond_is_the_discount_of_rank_b() -> None:
     data = dataset([0, 0, 1])
-    kept = Lambdas(data, "NDCG@1", beyond_cutoff="keep").changes(0, -np.arange(3.0))
-    assert kept[0, 2] == pytest.approx(1 - 1 / 2)
-    assert kept[1, 2] == 0  # both beyond the cutoff
+    keep_mask = Lambdas(data, "NDCG@1", beyond_cutoff="keep").changes(0, -np.arange(3.0))
+    assert keep_mask[0, 2] == pytest.approx(1 - 1 / 2)
+    assert keep_mask[1, 2] == 0  # both beyond the cutoff
 
 
 @pytest.mark.parametrize("measure", ["NDCG@3", "AP", None])

@@ -28,9 +28,9 @@ def test_sums_are_scipys_to_the_bit(width: int) -> None:
     values = np.random.default_rng(width).standard_normal((graph.pages, width))
     matrix = _scipys(graph.matrix())
     assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, values), matrix @ values)
-    one = values[:, 0].copy()
-    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, one), matrix @ one)
-    assert np.array_equal(graph.matrix() @ one, matrix @ one)
+    first = values[:, 0].copy()
+    assert np.array_equal(link_sums(graph.out_offsets, graph.out_targets, first), matrix @ first)
+    assert np.array_equal(graph.matrix() @ first, matrix @ first)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 9])
@@ -40,12 +40,12 @@ def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: 
     weights = _scipys(graph.matrix())
     weights.data[:] = rng.random(graph.links) / 30
     values = rng.standard_normal((graph.pages, width))
-    given, wanted, last = values.copy(), values, values
+    given, expected, last = values.copy(), values, values
     for _ in range(rounds):
-        last, wanted = wanted, 0.4 * (weights @ wanted) + 0.6 * values
-    found, changed = propagate(graph.out_offsets, graph.out_targets, weights.data, values, 0.6, -1.0, rounds)
-    assert np.abs(found - wanted).max() <= 1e-14
-    assert changed == (pytest.approx(np.abs(wanted - last)[graph.outdegree > 0].max()) if rounds > 1 else changed)
+        last, expected = expected, 0.4 * (weights @ expected) + 0.6 * values
+    values_after, changed = propagate(graph.out_offsets, graph.out_targets, weights.data, values, 0.6, -1.0, rounds)
+    assert np.abs(values_after - expected).max() <= 1e-14
+    assert changed == (pytest.approx(np.abs(expected - last)[graph.outdegree > 0].max()) if rounds > 1 else changed)
     assert np.isinf(changed) == (rounds == 0)
     assert np.array_equal(values, given)
 
@@ -53,8 +53,8 @@ def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: 
 def test_propagation_stops_when_it_stands_still() -> None:
     graph = Graph.of(3, [0, 1], [1, 2])  # a chain stands still after two rounds, which the third one sees
     values, weights = np.array([[0.0], [0.0], [1.0]]), np.ones(2)
-    found, changed = propagate(graph.out_offsets, graph.out_targets, weights, values, 0.5, 0.0, 100)
-    assert found[:, 0].tolist() == [0.5 * 0.5 * 0.5, 0.5 * 0.5, 0.5]
+    values_after, changed = propagate(graph.out_offsets, graph.out_targets, weights, values, 0.5, 0.0, 100)
+    assert values_after[:, 0].tolist() == [0.5 * 0.5 * 0.5, 0.5 * 0.5, 0.5]
     assert changed == 0.0
 
 
@@ -64,10 +64,10 @@ def test_a_transposed_matrix_is_what_sorting_makes_of_it(seed: int) -> None:
     rows, columns = np.sort(rng.integers(0, 30, 200)), rng.integers(5, pages, 200)  # with repeats and empty rows
     matrix = Sparse.of(rows, columns, rng.random(200), pages)
     twin = Sparse.of(matrix.columns.astype(np.int64), matrix.rows, matrix.weights, pages)
-    found = matrix.transpose()
+    result = matrix.transpose()
     for name in ("offsets", "columns", "weights"):
-        assert np.array_equal(getattr(found, name), getattr(twin, name))
-        assert getattr(found, name).dtype == getattr(twin, name).dtype
+        assert np.array_equal(getattr(result, name), getattr(twin, name))
+        assert getattr(result, name).dtype == getattr(twin, name).dtype
     assert [part.tolist() for part in transpose(np.zeros(1, np.int64), columns[:0].astype(np.int32), np.ones(0))] == [
         [0], [], [],
     ]  # fmt: skip

@@ -57,11 +57,11 @@ def test_threads_change_no_bit_and_inputs_stay(name: str, cutoff: int, monkeypat
         column.flags.writeable = False
     for settled in (False, True):
         given = (data[0], np.empty(0, np.uint8) if settled else data[1], *data[2:])
-        found = []
+        results = []
         for number in ("1", "2", "3"):
             monkeypatch.setenv("PIPPIN_THREADS", number)
-            found.append(measure_lists(name, *given, rules(cutoff=cutoff)).tobytes())
-        assert found[0] == found[1] == found[2]
+            results.append(measure_lists(name, *given, rules(cutoff=cutoff)).tobytes())
+        assert results[0] == results[1] == results[2]
     assert [a.tobytes() for a in data] == before
 
 
@@ -91,8 +91,8 @@ def test_no_query_and_no_document(name: str) -> None:
     nothing, none = np.empty(0, np.int32), np.empty(0, np.uint8)
     zero = np.zeros(1, np.int64)
     assert len(measure_lists(name, nothing, none, zero, nothing, zero, rules())) == 0
-    one = np.zeros(2, np.int64)  # one query, no document, nothing judged
-    value = measure_lists(name, nothing, none, one, nothing, one, rules(cutoff=10))[0]
+    first = np.zeros(2, np.int64)  # one query, no document, nothing judged
+    value = measure_lists(name, nothing, none, first, nothing, first, rules(cutoff=10))[0]
     assert np.isnan(value) or value == 0
 
 

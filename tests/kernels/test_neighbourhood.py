@@ -21,9 +21,9 @@ def _set(pages: int, members: np.ndarray) -> PageSet:
 def test_a_set_of_pages_is_a_set(pages: int, seed: int) -> None:
     rng, some, twin = np.random.default_rng(seed), PageSet(pages), set[int]()
     for size in (0, 1, pages // 2, pages):
-        drawn = rng.integers(0, pages, size)
-        fresh = list(dict.fromkeys(page for page in drawn.tolist() if page not in twin))
-        assert some.add(drawn).tolist() == fresh
+        sample = rng.integers(0, pages, size)
+        fresh = list(dict.fromkeys(page for page in sample.tolist() if page not in twin))
+        assert some.add(sample).tolist() == fresh
         twin.update(fresh)
     assert some.number().tolist() == sorted(twin)
     place = {page: i for i, page in enumerate(sorted(twin))}
@@ -78,16 +78,16 @@ def test_any_number_of_threads_finds_the_same(monkeypatch: pytest.MonkeyPatch) -
     rng, n = np.random.default_rng(4), 20_000
     graph = Graph.of(n, rng.integers(0, n, 6 * n), rng.integers(0, n, 6 * n))
     pages, with_score = np.flatnonzero(rng.random(n) < 0.7), np.flatnonzero(rng.random(n) < 0.2)
-    scores, found = rng.normal(1, 1, len(with_score)), []
+    scores, result = rng.normal(1, 1, len(with_score)), []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
         links = inner_links(graph.out_offsets, graph.out_targets, _set(n, pages), pages, _set(n, with_score), scores)
-        found.append([part.tobytes() for part in (*links[0], *links[1])])
-    assert found[0] == found[1] == found[2]
+        result.append([part.tobytes() for part in (*links[0], *links[1])])
+    assert result[0] == result[1] == result[2]
     where = np.full(n, -1)
     where[pages] = np.arange(len(pages))
     twin = np.concatenate([where[graph.targets(page)] for page in pages.tolist()])
-    assert found[0][1] == twin[twin >= 0].astype(np.int32).tobytes()
+    assert result[0][1] == twin[twin >= 0].astype(np.int32).tobytes()
 
 
 def test_links_to_oneself_and_repeated_links_count_as_they_stand() -> None:

@@ -37,10 +37,10 @@ def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, featu
     sizes = rng.integers(1, longest + 1, queries)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     rows = int(offsets[-1])
-    found = rng.integers(0, labels, rows) * np.repeat(rng.random(queries) > 0.25, sizes)
+    result = rng.integers(0, labels, rows) * np.repeat(rng.random(queries) > 0.25, sizes)
     table = np.round(rng.random((rows, features)), 1)
     ids = StringColumn.of([f"d{i}" for i in rng.permutation(rows)])
-    return Dataset(table, found.astype(np.int32), offsets, tuple(f"q{i}" for i in range(queries)), ids)
+    return Dataset(table, result.astype(np.int32), offsets, tuple(f"q{i}" for i in range(queries)), ids)
 
 
 def through_evaluation(
@@ -68,8 +68,8 @@ def check_bits(measure: str, tool: str | Convention) -> None:
     for feature in range(3):
         scores = data.features[:, feature].astype(np.float64)
         expected = through_evaluation(data, scores, measure, tool)
-        found = objective.values(scores)
-        assert found[~np.isnan(found)].tobytes() == expected[~np.isnan(expected)].tobytes()
+        result = objective.values(scores)
+        assert result[~np.isnan(result)].tobytes() == expected[~np.isnan(expected)].tobytes()
         mean = mean_of(rank(data, scores, convention), parsed, convention, expected)
         assert Objective(data, measure, tool).mean(scores) == pytest.approx(mean, rel=0, abs=0, nan_ok=True)
 
@@ -141,11 +141,11 @@ def test_what_is_no_mean_cannot_be_trained_by(measure: str) -> None:
 ], ids=changes_text)  # fmt: skip
 def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes: dict[str, Any]) -> None:
     """A value stands at its query's place, as evaluation has it by the query's id."""
-    whole = some(7)
-    lost = np.insert(whole.offsets, 9, whole.offsets[9])  # a query without documents
-    labels = np.where(np.arange(len(whole)) % 5 == 0, -1, whole.labels).astype(np.int32)
+    full = some(7)
+    lost = np.insert(full.offsets, 9, full.offsets[9])  # a query without documents
+    labels = np.where(np.arange(len(full)) % 5 == 0, -1, full.labels).astype(np.int32)
     names = tuple(f"q{i}" for i in range(len(lost) - 1))
-    data = Dataset(whole.features, labels, lost, names, whole.document_ids)
+    data = Dataset(full.features, labels, lost, names, full.document_ids)
     scores = data.features[:, 0].astype(np.float64)
     for measure, ties in product(("AP@4", "P@4", "NDCG"), ("input", "expected")):
         parsed, convention = resolve(measure, Convention(ties=ties, **changes))
@@ -176,12 +176,12 @@ def test_what_varies_is_what_some_order_changes() -> None:
 def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     data = some(4, queries=900)
     scores = data.features[:, 0].astype(np.float64)
-    found = []
+    results = []
     for threads in ("1", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
         objective = Objective(data, "NDCG@10", "official")
-        found.append(objective.values(scores).tobytes() + objective.features().tobytes())
-    assert found[0] == found[1]
+        results.append(objective.values(scores).tobytes() + objective.features().tobytes())
+    assert results[0] == results[1]
 
 
 def test_scores_of_another_length_and_wrong_types_are_refused() -> None:

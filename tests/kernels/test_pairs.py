@@ -48,12 +48,12 @@ def drawn(seed: int, top: int, grain: float | None) -> tuple[Pairs, F64]:
 def test_equals_the_sum_over_all_pairs(seed: int, top: int, grain: float | None) -> None:
     data, scores = drawn(seed, top, grain)
     for squared in (False, True):
-        found = data.loss(scores, squared=squared)
+        result = data.loss(scores, squared=squared)
         value, gradient, second = all_pairs(data, scores, 2 if squared else 1)
-        assert found.value == pytest.approx(value, rel=1e-12)
-        np.testing.assert_allclose(found.gradient, gradient, rtol=1e-11, atol=1e-10)
+        assert result.value == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(result.gradient, gradient, rtol=1e-11, atol=1e-10)
     rows = np.random.default_rng(seed).normal(size=(len(scores), 3))
-    np.testing.assert_allclose(data.product(scores, found.order, rows), second @ rows, rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(data.product(scores, result.order, rows), second @ rows, rtol=1e-11, atol=1e-10)
 
 
 def test_gradient_equals_finite_differences() -> None:

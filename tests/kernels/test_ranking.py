@@ -58,8 +58,8 @@ def test_order_and_rank_equal_their_twins(
             order = reference.order(scores, labels, offsets, ids, ties, float32)
             tied = reference.tied(scores, offsets, order, float32)
             assert ranking.order_lists(scores, labels, cut, StringColumn.of(ids), ties, float32).tolist() == order
-            found, flags, _ = ranking.rank_lists(scores, labels, cut, StringColumn.of(ids), ties, float32)
-            assert found.tolist() == labels[order].tolist()
+            result, flags, _ = ranking.rank_lists(scores, labels, cut, StringColumn.of(ids), ties, float32)
+            assert result.tolist() == labels[order].tolist()
             assert flags.tolist() == tied
 
 
@@ -96,9 +96,9 @@ def judge_twin(
         if source < 0:
             continue
         rows = range(*run[2][source : source + 2])
-        known = {} if judge < 0 else {judged[0][j]: int(judged[1][j]) for j in range(*judged[2][judge : judge + 2])}
+        filled = {} if judge < 0 else {judged[0][j]: int(judged[1][j]) for j in range(*judged[2][judge : judge + 2])}
         ids = [run[0][r] for r in rows]
-        labels = np.array([known.get(i, UNJUDGED) for i in ids], np.int32)
+        labels = np.array([filled.get(i, UNJUDGED) for i in ids], np.int32)
         scores = run[1][list(rows)]
         order = reference.order(scores, labels, [0, len(ids)], ids, ties, float32)
         ranked += labels[order].tolist()
@@ -111,8 +111,8 @@ def judge_twin(
 def test_judging_equals_its_twin(a: Any, b: Any, data: st.DataObject, float32: bool) -> None:
     scores, _, run_offsets, run_ids = a
     _, labels, judged_offsets, judged_ids = b
-    one = st.tuples(st.integers(-1, len(run_offsets) - 2), st.integers(-1, len(judged_offsets) - 2))
-    pairs = data.draw(st.lists(one, max_size=6))
+    first = st.tuples(st.integers(-1, len(run_offsets) - 2), st.integers(-1, len(judged_offsets) - 2))
+    pairs = data.draw(st.lists(first, max_size=6))
     sizes = [0 if q < 0 else run_offsets[q + 1] - run_offsets[q] for q, _ in pairs]
     offsets = np.array(list(itertools.accumulate(sizes, initial=0)), np.int64)
     run_of, judged_of = (np.array([p[i] for p in pairs], np.int64) for i in (0, 1))
@@ -138,12 +138,12 @@ def test_duplicates_equal_their_twin(queries: list[list[str]]) -> None:
     cut = np.array(offsets, np.int64)
     assert ranking.find_duplicate(StringColumn.of(ids), cut) == reference.duplicate(ids, offsets)
     each = np.arange(len(queries), dtype=np.int64)
-    judged = (StringColumn.of([]), np.empty(0, np.int32), np.zeros(2, np.int64))
+    qrels = (StringColumn.of([]), np.empty(0, np.int32), np.zeros(2, np.int64))
     none = np.full(len(queries), -1, np.int64)
-    found = ranking.judge_and_rank(
-        (StringColumn.of(ids), np.zeros(len(ids)), cut), judged, each, none, cut, "input", False
+    result = ranking.judge_and_rank(
+        (StringColumn.of(ids), np.zeros(len(ids)), cut), qrels, each, none, cut, "input", False
     )
-    assert found[2] == reference.duplicate(ids, offsets)
+    assert result[2] == reference.duplicate(ids, offsets)
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "4"])
@@ -166,8 +166,8 @@ def test_pools_equal_their_twin(drawn: Any, data: st.DataObject) -> None:
     queries = data.draw(st.lists(st.integers(-1, len(offsets) - 2), max_size=6))
     pools = [[] if q < 0 else sorted(labels[offsets[q] : offsets[q + 1]].tolist(), reverse=True) for q in queries]
     out = np.array(list(itertools.accumulate(map(len, pools), initial=0)), np.int64)
-    found = ranking.sort_pools(labels, np.array(offsets, np.int64), np.array(queries, np.int64), out)
-    assert found.tolist() == [label for pool in pools for label in pool]
+    result = ranking.sort_pools(labels, np.array(offsets, np.int64), np.array(queries, np.int64), out)
+    assert result.tolist() == [label for pool in pools for label in pool]
 
 
 def many() -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], StringColumn]:
@@ -189,10 +189,10 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         for ties in DETERMINISTIC_TIES:
             out.append(ranking.order_lists(scores, labels, offsets, ids, ties, False).tobytes())
             out += [a.tobytes() for a in ranking.rank_lists(scores, labels, offsets, ids, ties, True)]
-            found = ranking.judge_and_rank(
+            result = ranking.judge_and_rank(
                 (ids, scores, offsets), (ids, labels, offsets), queries, queries, offsets, ties, False
             )
-            out += [a.tobytes() for a in found[:2]]
+            out += [a.tobytes() for a in result[:2]]
         return [*out, ranking.sort_pools(labels, offsets, queries, offsets).tobytes()]
 
     before = [a.tobytes() for a in (scores, labels, offsets, ids.buffer, ids.starts, ids.lengths)]
@@ -233,10 +233,10 @@ def test_one_order_gives_every_other(ties: str, float32: bool, before: tuple[str
     scores[450] = scores[451] + 1e-9  # tied in float32 alone, as some above; the query before has no ties at all
     labels = generator.integers(-1, 3, 500).astype(np.int32)
     ids = StringColumn.of(f"d{i}" for i in generator.permutation(500))
-    known = ranking.rank_lists(scores, labels, offsets, ids, *before)
-    assert known[2].tolist() == [0, 0, 1, 1, 0, 1]
-    found = ranking.rank_again(known, scores, labels, offsets, ids, ties, float32)
-    for ours, sorted_anew in zip(found, ranking.rank_lists(scores, labels, offsets, ids, ties, float32), strict=True):
+    ranking_before = ranking.rank_lists(scores, labels, offsets, ids, *before)
+    assert ranking_before[2].tolist() == [0, 0, 1, 1, 0, 1]
+    result = ranking.rank_again(ranking_before, scores, labels, offsets, ids, ties, float32)
+    for ours, sorted_anew in zip(result, ranking.rank_lists(scores, labels, offsets, ids, ties, float32), strict=True):
         np.testing.assert_array_equal(ours, sorted_anew)
 
 
@@ -252,8 +252,8 @@ def test_an_unstable_sort_leaves_ties_as_the_original_does() -> None:
     assert ranking.order_lists(np.zeros(18), labels, offsets, None, "introsort", False).tolist() == sorted_zeros
     labels[17] = 1  # which then stands first, and all others one further down
     given = [17, *range(17)]
-    found = ranking.order_lists(np.zeros(18), labels, offsets, None, "introsort-relevant-first", False)
-    assert found.tolist() == [given[place] for place in sorted_zeros]
+    order = ranking.order_lists(np.zeros(18), labels, offsets, None, "introsort-relevant-first", False)
+    assert order.tolist() == [given[place] for place in sorted_zeros]
     # torch.sort of ten zeros and ten of minus infinity, downwards
     filled = ranking.order_lists(np.zeros(10), labels[:10], np.array([0, 10]), None, "introsort:20", True)
     assert filled.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
@@ -265,20 +265,20 @@ def test_an_unstable_sort_leaves_ties_as_the_original_does() -> None:
 ])  # fmt: skip
 def test_a_partial_sort_leaves_ties_as_torch_topk_does(depth: int, first: list[int]) -> None:
     scores, offsets = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.array([0, 10], np.int64)
-    found = ranking.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"topk:{depth}", True)
-    assert found[: len(first)].tolist() == first
-    assert sorted(found.tolist()) == list(range(10))
+    order = ranking.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"topk:{depth}", True)
+    assert order[: len(first)].tolist() == first
+    assert sorted(order.tolist()) == list(range(10))
 
 
 def test_argsort_leaves_ties_as_numpy_does() -> None:
     """What NumPy 2.4 gives with AVX2 and with AVX-512, turned round; beyond 256 documents they stay as given."""
     scores, labels = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.zeros(300, np.int32)
-    found = ranking.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort", False)
-    assert found.tolist() == [8, 9, 7, 5, 2, 3, 0, 6, 4, 1]
+    order = ranking.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort", False)
+    assert order.tolist() == [8, 9, 7, 5, 2, 3, 0, 6, 4, 1]
     labels[5] = labels[4] = 1  # which then stand first: np.argsort of 0 1 1 0 1 1 0 1 2 1
     given = [4, 5, 0, 1, 2, 3, 6, 7, 8, 9]
-    found = ranking.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort-relevant-first", False)
-    assert found.tolist() == [given[place] for place in [8, 9, 7, 5, 4, 2, 1, 6, 3, 0]]
+    order = ranking.order_lists(scores, labels[:10], np.array([0, 10]), None, "argsort-relevant-first", False)
+    assert order.tolist() == [given[place] for place in [8, 9, 7, 5, 4, 2, 1, 6, 3, 0]]
     for size, expected in ((18, list(range(17, -1, -1))), (300, list(range(300)))):
         offsets = np.array([0, size], np.int64)
         assert ranking.order_lists(np.zeros(size), labels[:size], offsets, None, "argsort", False).tolist() == expected
@@ -291,10 +291,10 @@ def test_argsort_leaves_ties_as_numpy_does() -> None:
 def test_argpartition_leaves_ties_as_numpy_does(depth: int, first: list[int]) -> None:
     """np.argpartition(scores, range(-depth, 0)), the last of it turned round."""
     scores, offsets = np.array([1.0, 0, 1, 1, 0, 1, 0, 1, 2, 1]), np.array([0, 10], np.int64)
-    found = ranking.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"argpartition:{depth}", False)
-    assert found[: len(first)].tolist() == first
-    assert sorted(found.tolist()) == list(range(10))
-    assert (np.diff(scores[found]) <= 0).all()
+    order = ranking.order_lists(scores, np.zeros(10, np.int32), offsets, None, f"argpartition:{depth}", False)
+    assert order[: len(first)].tolist() == first
+    assert sorted(order.tolist()) == list(range(10))
+    assert (np.diff(scores[order]) <= 0).all()
 
 
 @pytest.mark.parametrize(("size", "top", "first", "last"), [
@@ -307,10 +307,10 @@ def test_argpartition_leaves_ties_as_numpy_does(depth: int, first: list[int]) ->
 def test_ipnsort_leaves_ties_as_rust_does(size: int, top: int, first: list[int], last: list[int]) -> None:
     """What argsort_descending of lenskit 2025.8.1 gives, which is sort_unstable_by_key of Rust."""
     scores = np.arange(size) ** 2 * 7 % 11 % top
-    found = ranking.order_lists(
+    order = ranking.order_lists(
         scores.astype(float), np.zeros(size, np.int32), np.array([0, size]), None, "ipnsort", False
     ).tolist()
-    assert (found[:9], found[-9:]) == (first, last)
+    assert (order[:9], order[-9:]) == (first, last)
 
 
 def test_ipnsort_falls_back_on_a_heap_as_rust_does() -> None:
@@ -324,14 +324,14 @@ def test_ipnsort_falls_back_on_a_heap_as_rust_does() -> None:
         18, 47, 45, 10, 2, 48, 12, 46, 44, 43, 40, 39, 41, 38, 37, 42, 29, 30, 35, 32, 36, 34, 33, 31, 28, 21, 27, 26,
         25, 24, 23, 22, 19,
     ]  # fmt: skip
-    found = ranking.order_lists(
+    order = ranking.order_lists(
         -np.array(below, float), np.zeros(63, np.int32), np.array([0, 63]), None, "ipnsort", True
     )
-    assert found.tolist() == expected
+    assert order.tolist() == expected
 
 
 @pytest.mark.parametrize("downwards", [True, False])
 def test_ipnsort_leaves_a_sorted_list_alone_and_turns_round_one_that_strictly_rises(downwards: bool) -> None:
     scores = -np.repeat(np.arange(15.0), 2) if downwards else np.arange(30.0)
-    found = ranking.order_lists(scores, np.zeros(30, np.int32), np.array([0, 30]), None, "ipnsort", True)
-    assert found.tolist() == (list(range(30)) if downwards else list(range(29, -1, -1)))
+    order = ranking.order_lists(scores, np.zeros(30, np.int32), np.array([0, 30]), None, "ipnsort", True)
+    assert order.tolist() == (list(range(30)) if downwards else list(range(29, -1, -1)))

@@ -105,14 +105,14 @@ def test_exact_sign_flips_enumerate_every_assignment(two_sided: bool) -> None:
 def test_threads_and_cuts_change_nothing(workers: int) -> None:
     values = table(50, 9)
     thresholds = np.full(36, 2.0)
-    whole = flips(values, thresholds, 0, 5001)
-    assert flips(values, thresholds, 0, 5001, workers=workers).tolist() == whole.tolist()
+    full = flips(values, thresholds, 0, 5001)
+    assert flips(values, thresholds, 0, 5001, workers=workers).tolist() == full.tolist()
     parts = flips(values, thresholds, 0, 1234) + flips(values, thresholds, 1234, 5001, workers=workers)
-    assert parts.tolist() == whole.tolist()
+    assert parts.tolist() == full.tolist()
     for kernel in (kernels.bootstrap_means, kernels.permuted_ranges):
-        one = kernel(values, begin=0, end=3001, seed=9, workers=1)
-        assert kernel(values, begin=0, end=3001, seed=9, workers=workers).tobytes() == one.tobytes()
-        assert kernel(values, begin=1000, end=3001, seed=9, workers=workers).tobytes() == one[1000:].tobytes()
+        first = kernel(values, begin=0, end=3001, seed=9, workers=1)
+        assert kernel(values, begin=0, end=3001, seed=9, workers=workers).tobytes() == first.tobytes()
+        assert kernel(values, begin=1000, end=3001, seed=9, workers=workers).tobytes() == first[1000:].tobytes()
 
 
 @pytest.mark.parametrize("queries", [1, 7, 50])
@@ -120,8 +120,8 @@ def test_bootstrap_means_equal_the_twin(queries: int) -> None:
     values = table(queries, 3)
     means = kernels.bootstrap_means(values, begin=2, end=9, seed=11, workers=1)
     for r, row in zip(range(2, 9), means, strict=True):
-        drawn = [d * queries >> 32 for d in halves(11, 2, r * ((queries + 1) // 2), queries)]
-        np.testing.assert_allclose(row, values[drawn].mean(axis=0), rtol=1e-13)
+        sample = [d * queries >> 32 for d in halves(11, 2, r * ((queries + 1) // 2), queries)]
+        np.testing.assert_allclose(row, values[sample].mean(axis=0), rtol=1e-13)
 
 
 @pytest.mark.parametrize("systems", [1, 2, 3, 8])

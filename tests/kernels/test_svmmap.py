@@ -15,15 +15,15 @@ F64 = NDArray[np.float64]
 
 def violation(ranking: tuple[int, ...], relevant: NDArray[np.uint8], scores: F64) -> float:
     """Δ(y) − w·(Ψ* − Ψ(y)) of one ranking, by the definition."""
-    good, rest = np.flatnonzero(relevant == 1), np.flatnonzero(relevant == 0)
+    good, remaining = np.flatnonzero(relevant == 1), np.flatnonzero(relevant == 0)
     place = np.argsort(ranking)
     hits, precision = 0, 0.0
     for position, row in enumerate(ranking):
         if relevant[row]:
             hits += 1
             precision += hits / (position + 1)
-    joint = sum((1 - (1 if place[i] < place[j] else -1)) * (scores[i] - scores[j]) for i in good for j in rest)
-    return 1 - precision / len(good) - float(joint) / (len(good) * len(rest))
+    joint = sum((1 - (1 if place[i] < place[j] else -1)) * (scores[i] - scores[j]) for i in good for j in remaining)
+    return 1 - precision / len(good) - float(joint) / (len(good) * len(remaining))
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -55,12 +55,12 @@ def test_a_long_query_equals_a_direct_search() -> None:
     relevant = (random.random(400) < 0.3).astype(np.uint8)
     scores = random.normal(size=400) * 0.01
     losses, coefficients = most_violated(relevant, np.array([0, 400]), scores)
-    good, rest = -np.sort(-scores[relevant == 1]), -np.sort(-scores[relevant == 0])
-    m, n = len(good), len(rest)
+    good, remaining = -np.sort(-scores[relevant == 1]), -np.sort(-scores[relevant == 0])
+    m, n = len(good), len(remaining)
     i = np.arange(1, m + 1)
     above = np.zeros(m)
     for j in range(1, n + 1):
-        delta = (j / (j + i) - (j - 1) / (j + i - 1)) / m - 2 * (good - rest[j - 1]) / (m * n)
+        delta = (j / (j + i) - (j - 1) / (j + i - 1)) / m - 2 * (good - remaining[j - 1]) / (m * n)
         tails = np.append(np.cumsum(delta[::-1])[::-1], 0.0)
         above += i >= np.argmax(tails) + 1
     assert losses[0] == pytest.approx(1 - np.mean(i / (i + above)), abs=1e-12)

@@ -61,11 +61,11 @@ def test_short_decimals_are_read_as_python_reads_them(whole: int, fraction: int,
 @example(5e-324)
 @example(1e16)
 def test_written_numbers_read_back_the_same(value: float) -> None:
-    written = format_numbers(np.array([value])).decode()
-    read = parse_number(written.strip())
+    output = format_numbers(np.array([value])).decode()
+    read = parse_number(output.strip())
     assert read is not None
     assert bits(read) == bits(value)
-    assert len(written.strip()) <= len(repr(value))
+    assert len(output.strip()) <= len(repr(value))
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
@@ -108,12 +108,12 @@ def test_line_at_counts_newlines_before_the_byte() -> None:
 
 def test_queries_are_found_without_reading_their_numbers() -> None:
     text = "\ufeff# c\n1 qid:a 1:x 3:1 # 9:9\n\n 0  qid:a\n2 qid:b 2:1\r\n#\n1 qid:a 7:1".encode()
-    found = find_queries(np.frombuffer(text, np.uint8), "file")
-    assert [text[s : s + n] for s, n in zip(found.starts, found.lengths, strict=True)] == [b"a", b"b", b"a"]
-    assert [text[begin:].split(b"\n")[0] for begin in found.begins] == [
+    queries = find_queries(np.frombuffer(text, np.uint8), "file")
+    assert [text[s : s + n] for s, n in zip(queries.starts, queries.lengths, strict=True)] == [b"a", b"b", b"a"]
+    assert [text[begin:].split(b"\n")[0] for begin in queries.begins] == [
         b"1 qid:a 1:x 3:1 # 9:9", b"2 qid:b 2:1\r", b"1 qid:a 7:1",
     ]  # fmt: skip
-    assert (found.rows.tolist(), found.widths.tolist()) == ([2, 1, 1], [3, 2, 7])
+    assert (queries.rows.tolist(), queries.widths.tolist()) == ([2, 1, 1], [3, 2, 7])
 
 
 def test_queries_over_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +123,10 @@ def test_queries_over_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     by_threads = []
     for threads in ("1", "3"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        found = find_queries(text, "file")
-        by_threads.append([column.tolist() for column in vars(found).values()])
+        queries = find_queries(text, "file")
+        by_threads.append([column.tolist() for column in vars(queries).values()])
     assert by_threads[0] == by_threads[1]
-    assert found.rows.tolist() == [9000] * 6 + [6000]
+    assert queries.rows.tolist() == [9000] * 6 + [6000]
 
 
 @pytest.mark.parametrize("text", ["1\n", "1 1:2\n", "1 qid: 1:2\n", "1 qid:1 2000000:1\n"])

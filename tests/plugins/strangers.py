@@ -58,16 +58,16 @@ def install(folder: Path, name: str, points: dict[str, dict[str, str]], version:
 
 def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: str) -> Done:
     """The command in a process of its own; `path` is where else packages are installed."""
-    known = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"}
     places = [str(path)] if path is not None else []
-    places += [known["PYTHONPATH"]] if "PYTHONPATH" in known else []
-    known["PYTHONPATH"] = os.pathsep.join(places)
+    places += [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
+    variables["PYTHONPATH"] = os.pathsep.join(places)
     if "--dask" not in arguments:  # whose processes begin as a program does
-        return warm.pippin(*arguments, cwd=cwd, environment=known)
+        return warm.pippin(*arguments, cwd=cwd, environment=variables)
     # The program has no "" on its path, as `python -c` has.
     code = "import sys; sys.path.remove(''); from pippin.cli.main import main; sys.exit(main())"
     done = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(done, cwd=cwd, env=known, capture_output=True, text=True, check=False)
+    return subprocess.run(done, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
 
 
 def query_tf(done: Done) -> str:

@@ -83,9 +83,9 @@ def test_evaluate_reconcile_and_compare(site: Path, own: ModuleType, tmp_path: P
     test = own.fruits(tmp_path) / "Fold1" / "test.txt"
     for name, scores in (("a", (4, 3, 2, 1)), ("b", (1, 2, 3, 4))):
         (tmp_path / name).write_text("".join(f"{score}\n" for _ in range(10) for score in scores))
-    shown = run(site, tmp_path, "eval", str(test), "a", "-m", "PairAccuracy", "-t", "all", "-f", "csv").stdout
-    assert "shop" in shown
-    assert "trec_eval9" in shown
+    output = run(site, tmp_path, "eval", str(test), "a", "-m", "PairAccuracy", "-t", "all", "-f", "csv").stdout
+    assert "shop" in output
+    assert "trec_eval9" in output
     told = run(site, tmp_path, "reconcile", str(test), "a", "-m", "P@2", "-t", "official,shop").stdout
     assert "relevance level" in told
     compared = run(site, tmp_path, "compare", str(test), "a", "b", "-m", "PairAccuracy", "-t", "shop").stdout

@@ -91,18 +91,18 @@ def test_an_edited_ranker_is_computed_anew(tmp_path: Path, folds: Path) -> None:
 
 def test_what_runs_is_what_is_digested(tmp_path: Path, folds: Path) -> None:
     """Bytecode of an edit within the same second, of the same length, is not taken for the source."""
-    seen = []
+    calls = []
     for column in (0, 1):
         (tmp_path / "helper.py").write_text(f"COLUMN = {column}\n")
         (tmp_path / "mine.py").write_text("from helper import COLUMN\n" + RANKER.format(column="COLUMN", sign=1))
         for name in ("helper.py", "mine.py"):
             os.utime(tmp_path / name, (1e9, 1e9))
             py_compile.compile(str(tmp_path / name)) if not column else None
-        seen.append([bench(tmp_path, folds, "--import", name) for name in ("mine", "mine.py")])
-    assert [computed for way in seen for computed, _ in way] == [3, 0, 3, 0]
-    assert seen[0][0][1] != seen[1][0][1]
-    kept = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
-    assert kept == {"helper", "mine"}  # the tests' own
+        calls.append([bench(tmp_path, folds, "--import", name) for name in ("mine", "mine.py")])
+    assert [computed for way in calls for computed, _ in way] == [3, 0, 3, 0]
+    assert calls[0][0][1] != calls[1][0][1]
+    stored = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
+    assert stored == {"helper", "mine"}  # the tests' own
 
 
 def test_a_helper_and_the_surroundings_count(tmp_path: Path, folds: Path) -> None:
@@ -119,13 +119,13 @@ def test_a_helper_and_the_surroundings_count(tmp_path: Path, folds: Path) -> Non
 def test_measures_and_tools_count(tmp_path: Path, folds: Path) -> None:
     (tmp_path / "mine.py").write_text(RANKER.format(column=0, sign=1))
     things = ("--import", "mine,measure", "--import", "tool")
-    seen = []
+    calls = []
     for factor, empty in ((1, 0.0), (2, 0.0), (2, 1.0), (2, 1.0)):
         (tmp_path / "measure.py").write_text(MEASURE.format(name="Mine", factor=factor))
         (tmp_path / "tool.py").write_text(TOOL.format(name="t", empty=empty))
-        seen.append(bench(tmp_path, folds, *things, measure="Mine", tool="t,official"))
-    assert [computed for computed, _ in seen] == [3, 3, 3, 0]
-    assert seen[1][1] == pytest.approx(2 * seen[0][1], abs=2e-4)
+        calls.append(bench(tmp_path, folds, *things, measure="Mine", tool="t,official"))
+    assert [computed for computed, _ in calls] == [3, 3, 3, 0]
+    assert calls[1][1] == pytest.approx(2 * calls[0][1], abs=2e-4)
 
 
 def test_a_model_of_the_bench_ranks(tmp_path: Path, folds: Path) -> None:
@@ -179,7 +179,7 @@ def test_an_edited_feature_is_another_data_set(tmp_path: Path) -> None:
         identities.add(identity(tmp_path, "mine"))
         plain.add(identity(tmp_path, "tf@text"))
     assert set(built[0]["plugins"]) == {"feature boost", "feature set mine"}
-    assert [len({json.dumps(one[what]) for one in built}) for what in ("plugins", "lines")] == [3, 3]
+    assert [len({json.dumps(item[what]) for item in built}) for what in ("plugins", "lines")] == [3, 3]
     assert len(identities) == 3
     assert len(plain) == 1  # where no stranger takes part, nothing changes
     assert "| feature boost |" in re.sub(" +", " ", (tmp_path / "built" / "README.md").read_text())

@@ -77,18 +77,18 @@ def digests(folder: Path, **environment: str) -> dict[str, str]:
         "recipe.CACHE[len(recipe.CACHE)] = object()\n"
         "for name in recipe.SHELF: print(name, recipe.SHELF.digest(name))"
     )
-    known = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], env=known, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(folder)], env=variables, capture_output=True, text=True, check=True
     )
     return dict(line.split() for line in done.stdout.splitlines())
 
 
 def test_the_same_in_every_process_and_place(tmp_path: Path) -> None:
-    one = digests(write(tmp_path / "one"), PYTHONHASHSEED="1")
+    first = digests(write(tmp_path / "one"), PYTHONHASHSEED="1")
     other = digests(write(tmp_path / "two"), PYTHONHASHSEED="2", ELSE="x")
-    assert one == other
-    assert len(set(one.values())) == len(one)
+    assert first == other
+    assert len(set(first.values())) == len(first)
 
 
 def test_a_value_from_outside_counts_where_it_takes_part(tmp_path: Path) -> None:
@@ -110,15 +110,15 @@ def test_what_it_imports_counts_unless_it_is_installed(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     (folder / "inner" / "other.py").write_text("")
-    seen = [digests(folder)["field"]]
+    observed = [digests(folder)["field"]]
     (folder / "inner" / "other.py").write_text("nobody imports this")
-    assert digests(folder)["field"] == seen[0]
+    assert digests(folder)["field"] == observed[0]
     for name in ("inner/beside.py", "regular/__init__.py", "regular/deep/data.py"):
         (folder / name).write_text((folder / name).read_text() + "\n# changed")
-        seen.append(digests(folder)["field"])
+        observed.append(digests(folder)["field"])
     (folder / "regular" / "table.csv").write_text("1,2")
-    seen.append(digests(folder)["field"])
-    assert len(set(seen)) == 5
+    observed.append(digests(folder)["field"])
+    assert len(set(observed)) == 5
 
 
 def test_the_source_is_that_of_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +146,10 @@ def test_a_reloaded_module_replaces_its_things(tmp_path: Path, monkeypatch: pyte
 
 
 def test_without_a_file_the_instructions_count() -> None:
-    found = []
+    results = []
     for text in ("x + 1", "x + 2", "x + 1"):
         space = {"__name__": "__main__"}
         made = f"from pippin.registry import Registry\nS = Registry('t')\ndef f(x):\n    return {text}\n"
         exec(made + 2 * "S.register('f', f)\n", space)  # a cell of a notebook may be run again
-        found.append(space["S"].digest("f"))  # type: ignore[attr-defined]
-    assert found[0] == found[2] != found[1]
+        results.append(space["S"].digest("f"))  # type: ignore[attr-defined]
+    assert results[0] == results[2] != results[1]

@@ -19,8 +19,8 @@ def folds(shared: Path, name: str, work: Path) -> Iterator[Fold]:
     """Train, validation and test set of each fold: LETOR's rotation of the five parts."""
     parts = [(shared / "data" / name / f"S{i}.txt").read_bytes() for i in range(1, 6)]
     for fold in range(5):
-        turned = parts[fold:] + parts[:fold]
-        files = {"train": b"".join(turned[:3]), "vali": turned[3], "test": turned[4]}
+        rotated = parts[fold:] + parts[:fold]
+        files = {"train": b"".join(rotated[:3]), "vali": rotated[3], "test": rotated[4]}
         for part, content in files.items():
             (work / f"{part}.txt").write_bytes(content)
         yield read_letor(work / "train.txt"), read_letor(work / "vali.txt"), read_letor(work / "test.txt")

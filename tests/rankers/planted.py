@@ -14,8 +14,8 @@ from pippin.data.letor import read_letor
 
 def queries(labels: list[list[int]], features: NDArray[np.floating[Any]], names: tuple[str, ...] = ()) -> Dataset:
     """A data set of these queries, given their labels."""
-    sizes = [len(one) for one in labels]
-    flat = np.array([label for one in labels for label in one], np.int32)
+    sizes = [len(label) for label in labels]
+    flat = np.array([label for item in labels for label in item], np.int32)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return Dataset(features, flat, offsets, tuple(f"q{i}" for i in range(len(labels))), None, names)
 

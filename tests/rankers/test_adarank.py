@@ -27,7 +27,9 @@ def test_the_worked_example() -> None:
     rho = (1 + 0.5 + 0.25) / 4
     assert alpha == pytest.approx(0.5 * math.log((1 + rho) / (1 - rho)), abs=1e-15)
     assert alpha == pytest.approx(0.469135, abs=5e-7)
-    paper, cumulative = (update_query_weights(np.full(4, 0.25), VALUES, alpha, how) for how in ("paper", "cumulative"))
+    paper, cumulative = (
+        update_query_weights(np.full(4, 0.25), VALUES, alpha, method) for method in ("paper", "cumulative")
+    )
     assert paper.round(6).tolist() == [0.133618, 0.220299, 0.282870, 0.363212]
     assert cumulative.round(6).tolist() == [0.189227, 0.239251, 0.269023, 0.302500]
 
@@ -46,7 +48,7 @@ def brute(data: Any, rounds: int, how: str) -> list[tuple[int, float]]:
     judge = Objective(data, "MAP", "official")
     features = data.features.shape[1]
     values = [judge.values(data.features[:, f].astype(np.float64)) for f in range(features)]
-    weights, scores, found = np.full(data.queries, 1 / data.queries), np.zeros(len(data)), []
+    weights, scores, result = np.full(data.queries, 1 / data.queries), np.zeros(len(data)), []
     for _ in range(rounds):
         sums = [sum(w * v for w, v in zip(weights, value, strict=True)) for value in values]
         best = max(range(features), key=lambda f: sums[f])
@@ -55,25 +57,25 @@ def brute(data: Any, rounds: int, how: str) -> list[tuple[int, float]]:
         reached = judge.values(scores)
         weights = np.exp(-reached) if how == "paper" else weights * np.exp(-alpha * reached)
         weights = weights / weights.sum()
-        found.append((best, alpha))
-    return found
+        result.append((best, alpha))
+    return result
 
 
 @pytest.mark.parametrize("how", ["paper", "cumulative"])
 def test_it_equals_a_plain_loop(how: str) -> None:
     data = planted(1, count=25)
     model = AdaRank(rounds=4, weighting=how, measure="MAP", directions="descending").fit(data)
-    for one, (feature, alpha) in zip(model.rounds_, brute(data, 4, how), strict=True):
-        assert (one.feature, one.sign) == (feature, 1)
-        assert one.alpha == pytest.approx(alpha, rel=1e-12)
+    for item, (feature, alpha) in zip(model.rounds_, brute(data, 4, how), strict=True):
+        assert (item.feature, item.sign) == (feature, 1)
+        assert item.alpha == pytest.approx(alpha, rel=1e-12)
 
 
 def test_a_feature_that_changes_nothing_any_more_is_banned() -> None:
     data = planted(1, count=25)
     stuck = AdaRank(rounds=30, weighting="paper").fit(data)
-    chosen = [one.feature for one in stuck.rounds_]
-    assert chosen[:6] == [0] * 6
-    assert len(set(chosen)) > 1
+    selected = [item.feature for item in stuck.rounds_]
+    assert selected[:6] == [0] * 6
+    assert len(set(selected)) > 1
 
 
 def test_what_a_convention_changes() -> None:
@@ -102,7 +104,7 @@ def test_what_a_convention_changes() -> None:
 def test_ranklib_stops_where_training_falls() -> None:
     train = planted(3, count=10, size=6)
     model = AdaRank(rounds=200, stop="ranklib", directions="both").fit(train)
-    values = [one.value for one in model.rounds_]
+    values = [item.value for item in model.rounds_]
     assert all(after + 0.002 > before for before, after in pairwise(values))
 
 
@@ -122,7 +124,7 @@ def test_a_linear_ranking_is_learned_in_both_directions() -> None:
 def test_a_perfect_feature_ends_training() -> None:
     data = queries([[2, 1, 0]] * 3, np.tile([[3.0, 1], [2.0, 2], [1.0, 3]], (3, 1)))
     model = AdaRank().fit(data)
-    assert [(one.feature, one.value) for one in model.rounds_] == [(0, 1.0)]
+    assert [(item.feature, item.value) for item in model.rounds_] == [(0, 1.0)]
     assert model.importance() == {"1": 0.5 * math.log(2e12), "2": 0.0}
 
 

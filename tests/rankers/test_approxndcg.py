@@ -72,9 +72,9 @@ def test_sharp_ranks_give_ndcg_itself(tool: str) -> None:
     judge = Objective(data, "NDCG", tool)
     gains, scales = gains_and_scales(data, judge.convention)
     values = -approx_ndcg(scores, data.offsets, gains, scales, 1e4, judge.convention.discount)[0]
-    kept = np.diff(data.offsets) > 0
-    kept[kept] = np.maximum.reduceat(data.labels, data.offsets[:-1][kept]) > 0
-    assert values[kept] == pytest.approx(judge.values(scores)[kept])
+    keep_mask = np.diff(data.offsets) > 0
+    keep_mask[keep_mask] = np.maximum.reduceat(data.labels, data.offsets[:-1][keep_mask]) > 0
+    assert values[keep_mask] == pytest.approx(judge.values(scores)[keep_mask])
 
 
 def test_labels_above_the_top_gain_nothing() -> None:

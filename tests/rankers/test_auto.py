@@ -42,13 +42,13 @@ def test_a_model_is_a_weighted_sum_of_ordinary_models() -> None:
 
 def test_more_candidates_extend_fewer() -> None:
     few, more = quick(max_candidates=2).fit(TRAIN), quick(max_candidates=4).fit(TRAIN)
-    assert [one[:2] for one in few.tried_] == [one[:2] for one in more.tried_[:2]]
-    assert [one[0] for one in more.tried_] == [str(setting) for setting in SETTINGS if ">" not in setting.text][:4]
+    assert [item[:2] for item in few.tried_] == [entry[:2] for entry in more.tried_[:2]]
+    assert [item[0] for item in more.tried_] == [str(setting) for setting in SETTINGS if ">" not in setting.text][:4]
 
 
 def test_a_tiny_budget_evaluates_the_first_candidate() -> None:
     timed = quick(budget=1e-9).fit(TRAIN)
-    assert [one[0] for one in timed.tried_] == ["ranksvm"]
+    assert [item[0] for item in timed.tried_] == ["ranksvm"]
     np.testing.assert_array_equal(timed.predict(TEST), quick(max_candidates=1).fit(TRAIN).predict(TEST))
 
 
@@ -61,8 +61,8 @@ def test_evaluated_folds_are_not_used_for_training() -> None:
     model = quick(evaluated_folds=2).fit(TRAIN)
     assert "Evaluated 5 of 5 candidates on 2 of 5 inner folds of 30 queries." in model.reasons_
     every = quick().fit(TRAIN)
-    assert [one[0] for one in model.tried_] == [one[0] for one in every.tried_]
-    assert [one[1] for one in model.tried_] != [one[1] for one in every.tried_]
+    assert [item[0] for item in model.tried_] == [entry[0] for entry in every.tried_]
+    assert [item[1] for item in model.tried_] != [entry[1] for entry in every.tried_]
     np.testing.assert_array_equal(quick(evaluated_folds=5).fit(TRAIN).predict(TEST), every.predict(TEST))
 
 
@@ -127,10 +127,10 @@ def test_excluded_candidates_must_exist() -> None:
 def test_networks_and_feature_subsets_are_saved(tmp_path: Path) -> None:
     wide = planted(30, features=14)
     model = Auto(rounds=5).fit(wide, eval_set=planted(10, features=14, seed=1))
-    assert {"gas(10) > ranksvm", "lambdarank"} <= {one[0] for one in model.tried_}
-    asked = [setting for setting in SETTINGS if str(setting) in ("lambdarank", "gas(10) > ranksvm")]
-    model.parts_ = [model._train_part(Trial(one, np.empty(0)), 0.5, wide) for one in asked]
-    model.tried_ = [(str(one), 0.5, None, 0.5, 0.0) for one in asked]
+    assert {"gas(10) > ranksvm", "lambdarank"} <= {item[0] for item in model.tried_}
+    settings = [setting for setting in SETTINGS if str(setting) in ("lambdarank", "gas(10) > ranksvm")]
+    model.parts_ = [model._train_part(Trial(item, np.empty(0)), 0.5, wide) for item in settings]
+    model.tried_ = [(str(item), 0.5, None, 0.5, 0.0) for item in settings]
     model.save(tmp_path / "model")
     again = pippin.load(tmp_path / "model")
     assert isinstance(again, Auto)
@@ -143,7 +143,7 @@ def test_it_reports_candidates_and_the_decision() -> None:
     assert "Evaluated 5 of 5 candidates on 5 inner folds of 40 queries." in model.reasons_
     assert "The model is " in model.reasons_
     rows = [row[0] for row in model.table().rows]
-    assert rows == [*(one[0] for one in model.tried_), "weighed by RankSVM", "the mean of all 5", "the best alone"]
+    assert rows == [*(item[0] for item in model.tried_), "weighed by RankSVM", "the mean of all 5", "the best alone"]
 
 
 def test_a_budget_for_one_candidate_is_reported() -> None:
@@ -190,9 +190,9 @@ def test_null_restricts_the_candidates() -> None:
     features = TRAIN.features.copy()
     features[::7, 2] = np.nan
     data = Dataset(features, TRAIN.labels, TRAIN.offsets, TRAIN.query_ids)
-    tried = [one[0] for one in quick(max_candidates=3).fit(data).tried_]
+    tried = [item[0] for item in quick(max_candidates=3).fit(data).tried_]
     assert tried[0] == "lambdamart"
-    assert all(one.startswith(("best-feature", "lambdamart", "xendcg", "rankboost")) for one in tried)
+    assert all(item.startswith(("best-feature", "lambdamart", "xendcg", "rankboost")) for item in tried)
 
 
 def test_both_sets_are_used_and_query_ids_may_overlap() -> None:
@@ -210,7 +210,7 @@ def test_a_failing_candidate_is_reported_and_skipped(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(BestFeature, "_fit", fail)
     model = quick(max_candidates=3).fit(TRAIN)
     assert "Failed: best-feature (it rains)." in model.reasons_
-    assert [one[0] for one in model.tried_] == ["ranksvm", "lambdamart"]
+    assert [item[0] for item in model.tried_] == ["ranksvm", "lambdamart"]
 
 
 def test_weights_are_evaluated_on_held_out_queries() -> None:
@@ -222,10 +222,10 @@ def test_weights_are_evaluated_on_held_out_queries() -> None:
     rows = np.isin(pool.qid(), parts[0])
     labels[rows] = np.random.default_rng(9).permutation(labels[rows])
     other = Dataset(pool.features, labels, pool.offsets, pool.query_ids)
-    taken = ~np.isin(np.arange(12), parts[0])
+    selected = ~np.isin(np.arange(12), parts[0])
     for way in BLENDERS:
         blenders = [Blender(data, scores, Objective(data, "NDCG@10", "official")) for data in (pool, other)]
-        first, again = (BLENDERS[way](blender, taken) for blender in blenders)
+        first, again = (BLENDERS[way](blender, selected) for blender in blenders)
         np.testing.assert_array_equal(first, again)
         assert np.isfinite(cross_validate_blend(blenders[0], parts, way)).all()
 
@@ -272,9 +272,9 @@ def test_a_blend_of_one_kind_can_be_exported(kinds: str) -> None:
 
     wide = planted(30, features=14)
     model = Auto(model_family=kinds, rounds=5).fit(wide)
-    asked = [setting for setting in SETTINGS if setting.kind == kinds]
-    model.parts_ = [model._train_part(Trial(one, np.empty(0)), 1.0, wide) for one in asked]
-    assert {one[0] for one in model.tried_} == {str(setting) for setting in SETTINGS if setting.kind == kinds}
+    settings = [setting for setting in SETTINGS if setting.kind == kinds]
+    model.parts_ = [model._train_part(Trial(item, np.empty(0)), 1.0, wide) for item in settings]
+    assert {item[0] for item in model.tried_} == {str(setting) for setting in SETTINGS if setting.kind == kinds}
     form = model.to_model()
     assert form.kind == kinds
     np.testing.assert_allclose(score_reference(form, wide.features), model.predict(wide), rtol=1e-9, atol=1e-12)

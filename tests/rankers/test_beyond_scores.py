@@ -49,12 +49,12 @@ def test_all_meet_all_and_points_are_summed(duels: Chain, test: Dataset) -> None
     assert isinstance(step, Tournament)
     table, scores = np.asarray(test.features), duels.predict(test)
     assert step.comparisons_ == test.queries * 9 * 8 // 2
-    rest = step.estimators_[0]
+    remaining = step.estimators_[0]
     for start, end in [*pairwise(test.offsets.tolist())][:3]:
         points = dict.fromkeys(range(start, end), 0.0)
         for a, b in combinations(range(start, end), 2):
-            one, other = rest.predict(np.array([[*table[a], *table[b]], [*table[b], *table[a]]]))
-            won = np.tanh((one - other) / step.scale_)
+            first, second = remaining.predict(np.array([[*table[a], *table[b]], [*table[b], *table[a]]]))
+            won = np.tanh((first - second) / step.scale_)
             points[a] += won
             points[b] -= won
         assert np.allclose(scores[start:end], list(points.values()))
@@ -66,7 +66,7 @@ def test_a_merge_sort_takes_n_log_n_comparisons(duels: Chain, data: Dataset, tes
     step, scores = model.step_, model.predict(test)
     assert isinstance(step, Tournament)
     assert 0 < step.comparisons_ <= test.queries * (9 * ceil(log2(9)) - 2 ** ceil(log2(9)) + 1)
-    rest, table = step.estimators_[0], np.asarray(test.features)
+    remaining, table = step.estimators_[0], np.asarray(test.features)
     judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(scores) > 0.9
     linear = pippin.train(data, "tournament(sort) > ranksvm")  # transitive: a sort has one answer
@@ -80,7 +80,7 @@ def test_a_merge_sort_takes_n_log_n_comparisons(duels: Chain, data: Dataset, tes
 
         order = sorted(range(start, end), key=cmp_to_key(beats))
         assert np.argsort(-linear.predict(test)[start:end]).tolist() == [row - start for row in order]
-    assert rest.feature_names_ == tuple(f"{side}:{i}" for side in ("first", "second") for i in range(1, 7))
+    assert remaining.feature_names_ == tuple(f"{side}:{i}" for side in ("first", "second") for i in range(1, 7))
 
 
 def test_a_tournament_is_saved_and_needs_queries(duels: Chain, test: Dataset) -> None:
@@ -89,8 +89,8 @@ def test_a_tournament_is_saved_and_needs_queries(duels: Chain, test: Dataset) ->
     with pytest.raises(DataError, match="together"):
         duels.predict(np.asarray(test.features))
     ragged = test.select([0, 1])
-    one = Dataset(ragged.features, ragged.labels, np.array([0, 1, 18]), ("a", "b"), None, ragged.feature_names)
-    assert duels.predict(one)[0] == 0.0
+    first = Dataset(ragged.features, ragged.labels, np.array([0, 1, 18]), ("a", "b"), None, ragged.feature_names)
+    assert duels.predict(first)[0] == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,8 @@ def context(data: Dataset) -> Chain:
 
 def test_attention_does_not_look_at_the_order_of_documents(context: Chain, test: Dataset) -> None:
     order = np.concatenate([np.random.default_rng(i).permutation(9) + 9 * i for i in range(test.queries)])
-    turned = Dataset(np.asarray(test.features)[order], test.labels[order], test.offsets, test.query_ids)
-    assert np.allclose(context.predict(turned), context.predict(test)[order], rtol=1e-9, atol=1e-12)
+    rotated = Dataset(np.asarray(test.features)[order], test.labels[order], test.offsets, test.query_ids)
+    assert np.allclose(context.predict(rotated), context.predict(test)[order], rtol=1e-9, atol=1e-12)
     table = np.asarray(test.features).copy()
     table[1] += 0.5  # a neighbour's change is seen by the first document, and by no other query
     changed = context.predict(Dataset(table, test.labels, test.offsets, test.query_ids))
@@ -133,7 +133,7 @@ def test_numpy_and_torch_encode_equally(context: Chain, test: Dataset) -> None:
 def test_attention_learns_and_is_the_same_again(context: Chain, data: Dataset, test: Dataset) -> None:
     assert Objective(test, "NDCG@10", "official").mean(context.predict(test)) > 0.9
     text = "attention(rounds=3,d_model=4,d_ff=4) > listnet(rounds=5)"
-    one, two = (models.to_bytes(pippin.train(data, text)) for _ in range(2))
-    assert one == two
+    first, second = (models.to_bytes(pippin.train(data, text)) for _ in range(2))
+    assert first == second
     with pytest.raises(DataError, match="multiple of heads"):
         pippin.train(data, "attention(d_model=5) > listnet")

@@ -45,8 +45,8 @@ def test_a_line_is_trained_saved_and_comes_again(text: str, data: Dataset, valid
 
 
 def test_another_seed_has_other_clicks(data: Dataset) -> None:
-    one, other = (pippin.train(data, "clicks(ips,sessions=20) > ranksvm", seed=seed) for seed in (1, 2))
-    assert not np.array_equal(one.predict(data), other.predict(data))
+    first, second = (pippin.train(data, "clicks(ips,sessions=20) > ranksvm", seed=seed) for seed in (1, 2))
+    assert not np.array_equal(first.predict(data), second.predict(data))
 
 
 def test_the_step_is_its_log_by_hand(data: Dataset) -> None:
@@ -60,10 +60,10 @@ def test_clicks_use_training_labels_only(data: Dataset, valid: Dataset) -> None:
     """A ranker without rounds looks at no validation label, and nothing at all at a test label."""
     rng = np.random.default_rng(3)
     mixed = Dataset(valid.features, rng.permutation(valid.labels), valid.offsets, valid.query_ids)
-    one, two = (pippin.train(data, LINES[0], valid=part) for part in (valid, mixed))
-    assert models.to_bytes(one) == models.to_bytes(two)
+    first, second = (pippin.train(data, LINES[0], valid=part) for part in (valid, mixed))
+    assert models.to_bytes(first) == models.to_bytes(second)
     other = Dataset(data.features, rng.permutation(data.labels), data.offsets, data.query_ids)
-    assert models.to_bytes(pippin.train(other, LINES[0])) != models.to_bytes(one)
+    assert models.to_bytes(pippin.train(other, LINES[0])) != models.to_bytes(first)
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -52,12 +52,12 @@ def test_the_text_determines_the_chain() -> None:
     assert cls is ranker("pca > ranksvm(C=1)")
     assert issubclass(cls, Chain)
     assert set(cls.grid) == {"pca__n_components", "ranksvm__C", "ranksvm__pair_weighting"}
-    made = chain(PCA(n_components=3), Bag(n_bags=2), RankSVM(C=0.5))
-    assert made.name == "pca > bag > ranksvm"
-    assert made.get_params()["ranksvm__C"] == 0.5
-    assert repr(made) == "chain(PCA(n_components=3), Bag(n_bags=2), RankSVM(C=0.5))"
+    pipeline = chain(PCA(n_components=3), Bag(n_bags=2), RankSVM(C=0.5))
+    assert pipeline.name == "pca > bag > ranksvm"
+    assert pipeline.get_params()["ranksvm__C"] == 0.5
+    assert repr(pipeline) == "chain(PCA(n_components=3), Bag(n_bags=2), RankSVM(C=0.5))"
     assert chain("pca(3)", "ranksvm").pca__n_components == 3  # type: ignore[attr-defined]
-    assert repr(chain(PCA(n_components=3), chain(Bag(n_bags=2), RankSVM(C=0.5)))) == repr(made)
+    assert repr(chain(PCA(n_components=3), chain(Bag(n_bags=2), RankSVM(C=0.5)))) == repr(pipeline)
     assert chain(Bag(seed=3), LambdaMART()).get_params()["seed"] == 3
     with pytest.raises(ConventionError, match="seed must be the same for all stages"):
         chain(Bag(seed=3), LambdaMART(seed=2))
@@ -150,19 +150,19 @@ def test_a_chain_has_the_form_of_its_parts_or_none(text: str, trained: dict[str,
 
 
 def test_a_chain_has_scikit_learns_manners(data: Dataset) -> None:
-    made = chain(PCA(n_components=3), RankSVM())
-    copy = clone(made).set_params(pca__n_components=2, ranksvm__C=0.1)
-    assert (made.pca__n_components, copy.pca__n_components) == (3, 2)  # type: ignore[attr-defined]
+    pipeline = chain(PCA(n_components=3), RankSVM())
+    copy = clone(pipeline).set_params(pca__n_components=2, ranksvm__C=0.1)
+    assert (pipeline.pca__n_components, copy.pca__n_components) == (3, 2)  # type: ignore[attr-defined]
     with pytest.raises(ConventionError, match="Pipeline"):
         chain(object(), RankSVM())  # type: ignore[arg-type]
-    chosen = select(made, data, data, grid={"pca__n_components": (1, 6), "ranksvm__C": (0.01,)})
-    assert chosen.parameters == {"pca__n_components": 6, "ranksvm__C": 0.01}
+    selection = select(pipeline, data, data, grid={"pca__n_components": (1, 6), "ranksvm__C": (0.01,)})
+    assert selection.parameters == {"pca__n_components": 6, "ranksvm__C": 0.01}
     X, y = np.asarray(data.features), data.labels
     import sklearn
 
     with sklearn.config_context(enable_metadata_routing=True):
         piped = make_pipeline(PCA(n_components=3).set_fit_request(qid=True), RankSVM()).fit(X, y, qid=data.qid())
-    assert np.array_equal(piped.predict(X), made.fit(data).predict(data))
+    assert np.array_equal(piped.predict(X), pipeline.fit(data).predict(data))
 
 
 def test_a_plugin_step_is_named_in_the_model_file(data: Dataset) -> None:
@@ -170,7 +170,7 @@ def test_a_plugin_step_is_named_in_the_model_file(data: Dataset) -> None:
     class Strange(Selector):
         """Keeps the first feature."""
 
-        def _choose(self, train: Dataset, valid: Dataset | None, rest: Any) -> list[int]:
+        def _choose(self, train: Dataset, valid: Dataset | None, remaining: Any) -> list[int]:
             return [0]
 
     model = pippin.train(data, "strange > ranksvm")

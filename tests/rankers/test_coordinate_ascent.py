@@ -27,8 +27,8 @@ NDCG: dict[str, Any] = {"measure": "NDCG@10", **QUICK}
 def coarse(seed: int, count: int = 12, size: int = 9, features: int = 4, labels: int = 3) -> Dataset:
     """Queries with many tied feature values."""
     rng = np.random.default_rng(seed)
-    found = [list(rng.integers(0, labels, rng.integers(2, size + 1))) for _ in range(count)]
-    return queries(found, np.round(rng.random((sum(map(len, found)), features)), 1))
+    results = [list(rng.integers(0, labels, rng.integers(2, size + 1))) for _ in range(count)]
+    return queries(results, np.round(rng.random((sum(map(len, results)), features)), 1))
 
 
 def plain_pass(data: Dataset, order: list[int], weights: F64, measure: str, convention: Any, steps: int) -> F64:
@@ -85,8 +85,8 @@ def test_a_pass_equals_trying_every_step(measure: str, tool: str) -> None:
 
 def test_long_lists_with_many_labels_equal_trying_every_step() -> None:
     rng = np.random.default_rng(3)
-    found = [list(rng.integers(0, 5, 60)) for _ in range(6)]
-    data = queries(found, rng.random((360, 3)))
+    results = [list(rng.integers(0, 5, 60)) for _ in range(6)]
+    data = queries(results, rng.random((360, 3)))
     objective = Objective(data, "NDCG@10", "official").require_native()
     weights = np.full((1, 3), 1 / 3)
     expected = plain_pass(data, [2, 0, 1], weights[0], "NDCG@10", "official", 25)
@@ -168,11 +168,11 @@ def test_what_a_convention_does_change() -> None:
 def test_an_empty_query_changes_nothing() -> None:
     data = planted(5)
     for line in ("grid", "exact"):
-        one, other = (
+        first, second = (
             CoordinateAscent(line_search=line, n_restarts=2, line_steps=15, max_iter=2).fit(d)
             for d in (data, with_empty(data))
         )
-        assert one.coef_.tobytes() == other.coef_.tobytes()
+        assert first.coef_.tobytes() == second.coef_.tobytes()
 
 
 def test_a_linear_ranking_is_learned_and_an_interaction_is_not() -> None:
@@ -204,18 +204,18 @@ def test_validation_chooses_among_starts_and_passes() -> None:
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted(10, count=150)
-    found = []
+    results = []
     for threads in ("1", "2", "4", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        found.append([
+        results.append([
             CoordinateAscent(n_restarts=r, line_steps=10, max_iter=2, line_search=line).fit(data).coef_.tobytes()
             for r, line in ((1, "grid"), (3, "grid"), (1, "exact"))
         ])  # fmt: skip
-    assert found[0] == found[1] == found[2] == found[3]
-    one, other = (CoordinateAscent(n_restarts=2, line_steps=10, max_iter=2, seed=seed).fit(data) for seed in (1, 2))
-    assert (one.coef_ != other.coef_).any()
-    models.save(one, tmp_path / "m.json")
-    assert models.load(tmp_path / "m.json").predict(data).tobytes() == one.predict(data).tobytes()
+    assert results[0] == results[1] == results[2] == results[3]
+    first, second = (CoordinateAscent(n_restarts=2, line_steps=10, max_iter=2, seed=seed).fit(data) for seed in (1, 2))
+    assert (first.coef_ != second.coef_).any()
+    models.save(first, tmp_path / "m.json")
+    assert models.load(tmp_path / "m.json").predict(data).tobytes() == first.predict(data).tobytes()
 
 
 def test_a_stop_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,8 +73,8 @@ def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data
 def test_every_query_is_judged_once_and_never_learned_from_there(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     dealt = protocol.turns(protocol.development(folds))
-    judged = [query for turn in dealt for query in turn.judged.query_ids]
-    assert sorted(judged) == sorted(set(data.query_ids) - set(folds["Fold1"].test.query_ids))
+    qrels = [query for turn in dealt for query in turn.judged.query_ids]
+    assert sorted(qrels) == sorted(set(data.query_ids) - set(folds["Fold1"].test.query_ids))
     for turn in dealt:
         parts = [set(part.query_ids) for part in (turn.train, turn.valid, turn.judged)]
         assert sum(map(len, parts)) == len(set.union(*parts)) == 24
@@ -85,8 +85,8 @@ def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, 
     folds = make_folds(data)
     texts = []
     for given in (folds[fold], permuted(folds, fold)[fold]):
-        chosen = select(RankSVM(), given.train, given.vali, measure="NDCG@10")
-        chosen.ranker.save(tmp_path / "model.json")
+        selection = select(RankSVM(), given.train, given.vali, measure="NDCG@10")
+        selection.ranker.save(tmp_path / "model.json")
         texts.append((tmp_path / "model.json").read_bytes())
     assert texts[0] == texts[1]
 

@@ -37,8 +37,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 def quick(name: str, **changes: Any) -> Ranker:
     cls = ranker(name)
-    known = cls().get_params()
-    return cls(**{key: value for key, value in {**QUICK, **changes}.items() if key in known})
+    defaults = cls().get_params()
+    return cls(**{key: value for key, value in {**QUICK, **changes}.items() if key in defaults})
 
 
 def planted(queries: int = 30, size: int = 12, features: int = 6, seed: int = 0) -> Dataset:
@@ -66,10 +66,10 @@ def single_query(name: str) -> Ranker:
 
     OneQuery.__name__ = OneQuery.__qualname__ = f"OneQuery{cls.__name__}"
     globals()[OneQuery.__name__] = OneQuery  # so that scikit-learn can pickle it
-    known = cls().get_params()
+    defaults = cls().get_params()
     # NDCG hears every label; the checks' labels are all above 0, and MAP would see nothing to learn.
     settings = {**QUICK, "measure": "NDCG@10"}
-    result: Ranker = OneQuery(**{key: value for key, value in settings.items() if key in known})
+    result: Ranker = OneQuery(**{key: value for key, value in settings.items() if key in defaults})
     return result
 
 
@@ -183,9 +183,9 @@ def test_it_lives_in_pipelines_and_searches(name: str) -> None:
 )
 def test_bad_input_gets_a_sentence(name: str, change: dict[str, Any], sentence: str) -> None:
     data = planted(10)
-    given = {"y": data.labels, "qid": data.qid(), **change}
+    arguments = {"y": data.labels, "qid": data.qid(), **change}
     with pytest.raises(DataError, match=sentence):
-        quick(name).fit(data.features, given["y"], qid=given["qid"])
+        quick(name).fit(data.features, arguments["y"], qid=arguments["qid"])
 
 
 @pytest.mark.parametrize("name", names())
@@ -211,10 +211,12 @@ def test_a_validation_set_with_other_features_is_refused(name: str) -> None:
 
 def test_selection_takes_the_first_best() -> None:
     train, valid = planted(seed=1), planted(seed=2)
-    found = select(quick("ranksvm"), train, valid, grid={"C": [1e-6, 1e-2, 1.0]}, measure="NDCG@10")
-    best = max(c.value for c in found.candidates)
-    assert found.value == best == next(c.value for c in found.candidates if c.parameters == found.parameters)
-    assert len(found.candidates) == 3
+    selection = select(quick("ranksvm"), train, valid, grid={"C": [1e-6, 1e-2, 1.0]}, measure="NDCG@10")
+    best = max(c.value for c in selection.candidates)
+    assert (
+        selection.value == best == next(c.value for c in selection.candidates if c.parameters == selection.parameters)
+    )
+    assert len(selection.candidates) == 3
 
 
 def test_a_damaged_or_newer_model_is_refused(tmp_path: Path) -> None:
@@ -285,9 +287,9 @@ def test_the_one_standard_error_rule_prefers_the_first_point(grid: tuple[int, in
         np.array(columns).reshape(3, 36).T.copy(), np.tile([2, 1, 0], 12).astype(np.int32), np.arange(0, 37, 3),
         tuple(map(str, range(12))),
     )  # fmt: skip
-    found = select(ByColumn(), data, data, grid={"column": grid}, measure="NDCG@10")
-    assert found.candidates[1].value > found.candidates[0].value
-    assert found.parameters == {"column": chosen}
+    selection = select(ByColumn(), data, data, grid={"column": grid}, measure="NDCG@10")
+    assert selection.candidates[1].value > selection.candidates[0].value
+    assert selection.parameters == {"column": chosen}
 
 
 @pytest.mark.parametrize("name", ["lambdamart", "xendcg", "mart", "adarank", "rankboost"])

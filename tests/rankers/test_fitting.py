@@ -134,7 +134,7 @@ def test_a_validation_set_has_many_spellings() -> None:
     X, y, qid, sizes = VALID.features, VALID.labels, VALID.qid(), np.diff(VALID.offsets)
     expected = validated(eval_set=VALID)
     assert (expected != validated()).any()
-    for how in (
+    for method in (
         {"eval_set": (X, y, qid)},
         {"eval_set": [VALID]},
         {"eval_set": [(X, y, qid)]},
@@ -143,7 +143,7 @@ def test_a_validation_set_has_many_spellings() -> None:
         {"eval_set": [(X, y)], "eval_group": [sizes]},
         {"eval_set": [(X, y)], "eval_group": sizes.tolist()},
     ):
-        assert (validated(**how) == expected).all()
+        assert (validated(**method) == expected).all()
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ def test_known_rankings_are_learned() -> None:
 def test_an_empty_query_changes_nothing() -> None:
     data = planted(5, count=20)
     for select in ("gradient", "loss"):
-        one, other = (FRank(rounds=10, stump_selection=select).fit(d) for d in (data, with_empty(data)))
-        assert one._state() == other._state()
+        first, second = (FRank(rounds=10, stump_selection=select).fit(d) for d in (data, with_empty(data)))
+        assert first._state() == second._state()
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,9 @@ class TestConvention:
         sizes = np.repeat(np.diff(TRAIN.offsets), np.diff(TRAIN.offsets))
         labels = np.where(sizes < 10, np.arange(len(TRAIN)) % 2, TRAIN.labels).astype(np.int32)
         other = Dataset(TRAIN.features, labels, TRAIN.offsets, TRAIN.query_ids)
-        whole = {"drop_constant_queries": False}
-        assert text(small(convention=zero, **whole).fit(other)) == text(small(convention=zero, **whole).fit(TRAIN))
-        assert text(small(convention=keep, **whole).fit(other)) != text(small(convention=keep, **whole).fit(TRAIN))
+        full = {"drop_constant_queries": False}
+        assert text(small(convention=zero, **full).fit(other)) == text(small(convention=zero, **full).fit(TRAIN))
+        assert text(small(convention=keep, **full).fit(other)) != text(small(convention=keep, **full).fit(TRAIN))
 
     @pytest.mark.parametrize("change", [{"gain": "label"}, {"discount": "letor"}], ids=str)
     def test_gain_and_discount_change_it(self, change: dict[str, Any]) -> None:
@@ -205,12 +205,12 @@ class TestSteadiness:
 
     def test_bags_are_averaged(self) -> None:
         sampled = {"bagging_fraction": 0.8, "rounds": 5}
-        two, one = small(n_bags=2, **sampled).fit(TRAIN), small(n_bags=1, **sampled).fit(TRAIN)
-        assert two.boosters_[0] == one.boosters_[0]
+        two, left = small(n_bags=2, **sampled).fit(TRAIN), small(n_bags=1, **sampled).fit(TRAIN)
+        assert two.boosters_[0] == left.boosters_[0]
         assert two.boosters_[1] != two.boosters_[0]
-        first = one.predict(TEST)
-        one.boosters_ = two.boosters_[1:]
-        assert two.predict(TEST) == pytest.approx((first + one.predict(TEST)) / 2)
+        first = left.predict(TEST)
+        left.boosters_ = two.boosters_[1:]
+        assert two.predict(TEST) == pytest.approx((first + left.predict(TEST)) / 2)
 
     def test_odd_queries_survive(self) -> None:
         empty = Dataset(np.zeros((0, 5)), np.zeros(0, np.int32), np.array([0, 0]), ("empty",))
@@ -262,11 +262,11 @@ class TestBadInput:
 )
 def test_five_folds(shared: Path, tmp_path: Path, collection: str, ndcg: float, average_precision: float) -> None:
     """The floor is the mean of five folds less what another seed may cost; RankLib has .505 and .430, .478 and .438."""
-    asked = [("NDCG@10", "ranklib"), ("AP", "ranklib")]
+    measures = [("NDCG@10", "ranklib"), ("AP", "ranklib")]
     means = five_fold_means(
         folds(shared, collection, tmp_path),
         lambda train, valid: LambdaMART(early_stopping_rounds=50).fit(train, eval_set=valid),
-        asked,
+        measures,
     )
     assert means[0] > ndcg
     assert means[1] > average_precision
@@ -279,9 +279,9 @@ def widest(model: LambdaMART) -> int:
 
 
 def test_few_queries_have_small_trees_and_a_note(tmp_path: Path) -> None:
-    whole = planted(130, features=20)
-    unlike = boosting.require_comparable_queries(whole, "lambdamart")
-    few, many = whole.select(unlike[:99]), whole.select(unlike[:100])
+    full = planted(130, features=20)
+    unlike = boosting.require_comparable_queries(full, "lambdamart")
+    few, many = full.select(unlike[:99]), full.select(unlike[:100])
     small, usual = LambdaMART(rounds=5, min_data_in_leaf=1).fit(few), LambdaMART(rounds=5, min_data_in_leaf=1).fit(many)
     assert widest(small) == 6
     assert widest(usual) == 10
@@ -316,13 +316,15 @@ def test_many_documents_increase_the_learning_rate() -> None:
 def test_many_documents_damp_distant_pairs_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted(40, features=5)
     data = data.select(boosting.require_comparable_queries(data, "lambdamart"))
-    given: dict[str, Any] = {"rounds": 5, "num_leaves": 10, "bagging_fraction": 1.0, "feature_fraction": 1.0}
-    plain, damped = (LambdaMART(**given, learning_rate=0.1, damp_close_scores=damp).fit(data) for damp in (False, True))
+    arguments: dict[str, Any] = {"rounds": 5, "num_leaves": 10, "bagging_fraction": 1.0, "feature_fraction": 1.0}
+    plain, damped = (
+        LambdaMART(**arguments, learning_rate=0.1, damp_close_scores=damp).fit(data) for damp in (False, True)
+    )
     assert plain.boosters_ != damped.boosters_
     monkeypatch.setattr(boosting, "MANY", len(data) + 1)
-    few = LambdaMART(**given, learning_rate=0.1).fit(data)
+    few = LambdaMART(**arguments, learning_rate=0.1).fit(data)
     monkeypatch.setattr(boosting, "MANY", len(data))
-    many = LambdaMART(**given).fit(data)
+    many = LambdaMART(**arguments).fit(data)
     assert (few.boosters_, few.reasons_) == (plain.boosters_, "")
     assert many.boosters_ == damped.boosters_
     assert many.reasons_ == (f"{len(data):,} training documents, so learning_rate=0.1, damp_close_scores=True")

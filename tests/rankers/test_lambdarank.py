@@ -48,8 +48,8 @@ def test_laws(layers: int, tmp_path: Path) -> None:
 def test_the_value_of_empty_queries_changes_nothing() -> None:
     """Yahoo's 1, RankLib's 0: no swap in such a query changes its value."""
     train, valid = planted(1), planted(2)
-    zero, one = (LambdaRank(rounds=8, convention=tool).fit(train, eval_set=valid) for tool in ("ranklib", "yahoo"))
-    for first, second in zip(zero.weights_, one.weights_, strict=True):
+    zero, left = (LambdaRank(rounds=8, convention=tool).fit(train, eval_set=valid) for tool in ("ranklib", "yahoo"))
+    for first, second in zip(zero.weights_, left.weights_, strict=True):
         assert np.array_equal(first, second)
 
 

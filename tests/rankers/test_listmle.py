@@ -45,8 +45,8 @@ def test_the_gradient_is_that_of_the_loss(seed: int, depth: int) -> None:
     losses, gradient = list_likelihood(scores, data.offsets, order, depth)
     pieces = [order[b:e] for b, e in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
     assert losses == pytest.approx([likelihood(scores[rows], depth) for rows in pieces])
-    wanted = slopes(lambda s: float(list_likelihood(s, data.offsets, order, depth)[0].sum()), scores)
-    assert gradient == pytest.approx(wanted, abs=1e-7)
+    expected = slopes(lambda s: float(list_likelihood(s, data.offsets, order, depth)[0].sum()), scores)
+    assert gradient == pytest.approx(expected, abs=1e-7)
 
 
 def test_scores_far_apart_overflow_nothing() -> None:

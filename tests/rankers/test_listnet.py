@@ -39,11 +39,11 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("mapping", ["label", "exp2"])
 def test_targets_are_a_softmax_of_the_stretched_labels(mapping: str) -> None:
     data, _ = drawn(1)
-    found = top_one_probabilities(data.labels, data.offsets, mapping, 1.5)
+    result = top_one_probabilities(data.labels, data.offsets, mapping, 1.5)
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         labels = data.labels[begin:end].astype(float)
-        wanted = softmax(1.5 * (labels if mapping == "label" else 2.0**labels - 1)) if end > begin else labels
-        assert found[begin:end] == pytest.approx(wanted)
+        expected = softmax(1.5 * (labels if mapping == "label" else 2.0**labels - 1)) if end > begin else labels
+        assert result[begin:end] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -54,8 +54,8 @@ def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     pieces = list(zip(data.offsets[:-1], data.offsets[1:], strict=True))
     twin = [-float(targets[b:e] @ log_softmax(scores[b:e])) if e > b else 0.0 for b, e in pieces]
     assert losses == pytest.approx(twin)
-    wanted = slopes(lambda s: float(cross_entropy(s, data.offsets, targets)[0].sum()), scores)
-    assert gradient == pytest.approx(wanted, abs=1e-8)
+    expected = slopes(lambda s: float(cross_entropy(s, data.offsets, targets)[0].sum()), scores)
+    assert gradient == pytest.approx(expected, abs=1e-8)
 
 
 def test_scores_far_apart_overflow_nothing() -> None:

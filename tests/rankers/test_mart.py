@@ -32,9 +32,9 @@ def test_first_tree_is_the_mean_residual() -> None:
 
 def test_many_trees_reach_the_targets() -> None:
     data = planted(3, 0)
-    for targets, wanted in (("label", [0, 1, 2]), ("exp2", [0, 1, 3]), ((0.0, 5.0, 6.0), [0, 5, 6])):
+    for targets, expected in (("label", [0, 1, 2]), ("exp2", [0, 1, 3]), ((0.0, 5.0, 6.0), [0, 5, 6])):
         model = MART(rounds=300, min_data_in_leaf=1, label_gain=targets).fit(data)
-        assert model.predict(data) == pytest.approx(np.array(wanted, float)[data.labels], abs=0.01)
+        assert model.predict(data) == pytest.approx(np.array(expected, float)[data.labels], abs=0.01)
 
 
 def test_planted_interaction() -> None:

@@ -226,10 +226,10 @@ def test_rank_with_an_invalid_model_file_is_one_sentence(
     make(path)
     (tmp_path / "data.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
     assert main(["rank", str(path), str(tmp_path / "data.txt")]) == 2
-    said = capsys.readouterr().err.strip()
-    assert sentence in said
-    assert str(path) in said
-    assert "\n" not in said
+    output = capsys.readouterr().err.strip()
+    assert sentence in output
+    assert str(path) in output
+    assert "\n" not in output
 
 
 def test_saved_trees_score_without_lightgbm(tmp_path: Path) -> None:

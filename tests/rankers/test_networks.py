@@ -63,10 +63,10 @@ def test_the_derivative_by_weights_is_pytorchs(activation: str, layers: int) -> 
     for matrix, shift in zip(arrays[:-1:2], arrays[1:-1:2], strict=True):
         hidden = getattr(torch, activation)(hidden @ matrix + shift)
     out = hidden @ arrays[-1]
-    wanted = torch.autograd.grad(torch.dot(out, torch.from_numpy(gradient)), arrays)
+    expected = torch.autograd.grad(torch.dot(out, torch.from_numpy(gradient)), arrays)
     network.step(0, gradient)
     assert scores == pytest.approx(out.detach().numpy(), abs=1e-12)
-    for slope, other in zip(network.slopes, wanted, strict=True):
+    for slope, other in zip(network.slopes, expected, strict=True):
         assert slope == pytest.approx(other.numpy(), rel=1e-10, abs=1e-12)
 
 
@@ -96,12 +96,12 @@ def test_every_query_is_in_one_batch() -> None:
 
 def test_queries_of_one_label_are_left_out() -> None:
     data, _ = drawn(1)
-    wanted = [
+    expected = [
         query
         for query, begin, end in zip(data.query_ids, data.offsets[:-1], data.offsets[1:], strict=True)
         if len(set(data.labels[begin:end].tolist())) > 1
     ]
-    assert list(ListNet()._select_queries(data).query_ids) == wanted
+    assert list(ListNet()._select_queries(data).query_ids) == expected
 
 
 def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,9 +139,9 @@ def test_one_thread_or_two(tmp_path: Path) -> None:
             [sys.executable, "-c", CODE, str(tmp_path / threads), *ALL], check=True,
             env={**os.environ, **counts}, cwd=Path(__file__).parents[2],
         )  # fmt: skip
-    made = sorted(path.name[1:] for path in tmp_path.glob("1-*"))
-    assert len(made) == 2 * len(ALL)
-    for name in made:
+    items = sorted(path.name[1:] for path in tmp_path.glob("1-*"))
+    assert len(items) == 2 * len(ALL)
+    for name in items:
         assert (tmp_path / f"1{name}").read_bytes() == (tmp_path / f"2{name}").read_bytes()
 
 

@@ -46,9 +46,9 @@ def test_losses_of_listed_pairs_are_those_of_labels(data: Dataset) -> None:
     by_labels = Pairs(levels, data.offsets, np.ones_like(counts))
     listed = PreferredPairs.of(data, all_pairs(data), by_query=False)
     for squared in (False, True):
-        one, two = by_labels.loss(scores, squared=squared), listed.loss(scores, squared=squared)
-        assert two.value == pytest.approx(one.value)
-        assert two.gradient == pytest.approx(one.gradient)
+        first, second = by_labels.loss(scores, squared=squared), listed.loss(scores, squared=squared)
+        assert second.value == pytest.approx(first.value)
+        assert second.gradient == pytest.approx(first.gradient)
     table = np.random.default_rng(3).normal(size=(300, 4))
     order = by_labels.loss(scores, squared=True).order
     assert listed.product(scores, order, table) == pytest.approx(by_labels.product(scores, order, table))
@@ -60,9 +60,9 @@ def test_losses_of_listed_pairs_are_those_of_labels(data: Dataset) -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_ranksvm_learns_the_same_from_pairs_as_from_labels(data: Dataset, loss: str) -> None:
-    one = RankSVM(C=0.01, loss=loss, tol=1e-6).fit(data)
+    first = RankSVM(C=0.01, loss=loss, tol=1e-6).fit(data)
     two = RankSVM(C=0.01, loss=loss, tol=1e-6).fit(with_preferences(data, all_pairs(data)))
-    assert two.coef_ == pytest.approx(one.coef_, rel=1e-3)
+    assert two.coef_ == pytest.approx(first.coef_, rel=1e-3)
 
 
 def single(data: Dataset) -> Dataset:
@@ -104,25 +104,25 @@ def test_trust_in_ranks_follows_the_losses_as_in_a_loop() -> None:
             sums[0, a] += loss / minus[b]
             sums[1, b] += loss / plus[a]
         assert gradient == pytest.approx(slow)
-        plus, minus = ([(one / own[0]) ** (1 / 1.5) for one in own] for own in sums)
+        plus, minus = ([(item / own[0]) ** (1 / 1.5) for item in own] for own in sums)
         assert force.clicked_trust == pytest.approx(plus)
         assert force.other_trust == pytest.approx(minus)
 
 
 def test_a_selection_of_queries_has_its_pairs(data: Dataset) -> None:
-    whole = with_preferences(data, all_pairs(data))
-    part = whole.select([7, 2])
+    full = with_preferences(data, all_pairs(data))
+    part = full.select([7, 2])
     assert repr(part) == "Dataset('data': 2 queries, 20 documents, 4 features, float64)"
     own = preferences_of(part)
     assert own is not None
-    assert whole.preferences is not None
-    assert len(own) == sum((whole.preferences.better // 10 == q).sum() for q in (7, 2))
+    assert full.preferences is not None
+    assert len(own) == sum((full.preferences.better // 10 == q).sum() for q in (7, 2))
     shift = {0: 70, 1: 20 - 10}
     moved = sorted((int(b) + shift[int(b) // 10], int(w) + shift[int(w) // 10])
                    for b, w in zip(own.better, own.worse, strict=True))  # fmt: skip
-    kept = sorted((int(b), int(w)) for b, w in zip(whole.preferences.better, whole.preferences.worse, strict=True)
+    folder = sorted((int(b), int(w)) for b, w in zip(full.preferences.better, full.preferences.worse, strict=True)
                   if b // 10 in (2, 7))  # fmt: skip
-    assert moved == kept
+    assert moved == folder
 
 
 @pytest.mark.parametrize("debias", ["ips", "pairwise", "naive"])

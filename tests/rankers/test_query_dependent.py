@@ -62,8 +62,8 @@ def test_a_query_is_the_mean_of_its_first_documents(data: Dataset) -> None:
         first = sorted(range(start, end), key=lambda row: table[row, 0])[:3]
         known = [table[row, 1] for row in first if table[row, 1] == table[row, 1]]
         slow.append([np.mean(table[first, 0]), np.mean(known) if known else np.nan])
-    found = mean_top_features(table, data.offsets, 0, -1, 3)
-    assert np.allclose(found[:, :2], np.array(slow), equal_nan=True)
+    result = mean_top_features(table, data.offsets, 0, -1, 3)
+    assert np.allclose(result[:, :2], np.array(slow), equal_nan=True)
     space = QuerySpace.of(data, "w", 3)
     points = space.points(np.asarray(data.features), data.offsets)
     assert np.allclose(points.mean(axis=0), 0)
@@ -75,9 +75,9 @@ def test_a_query_is_the_mean_of_its_first_documents(data: Dataset) -> None:
 
 
 def test_the_reference_is_the_feature_that_ranks_best_alone(data: Dataset) -> None:
-    one = data.select(np.flatnonzero([name[0] == "B" for name in data.query_ids]))
-    assert best_feature(one) == (0, -1)
-    worth = [Objective(one, "NDCG@10", "official").mean(sign * np.asarray(one.features)[:, f])
+    first = data.select(np.flatnonzero([name[0] == "B" for name in data.query_ids]))
+    assert best_feature(first) == (0, -1)
+    worth = [Objective(first, "NDCG@10", "official").mean(sign * np.asarray(first.features)[:, f])
              for f in range(4) for sign in (1, -1)]  # fmt: skip
     assert int(np.argmax(worth)) == 1
 
@@ -87,20 +87,20 @@ def test_nearest_queries_are_learned_from_as_by_hand(form: str, data: Dataset, t
     model = pippin.train(data, f"knn(6,form={form},top_documents=4) > ranksvm")
     assert isinstance(model, Chain)
     space = QuerySpace.of(data, "auto", 4)
-    points, asked = (space.points(np.asarray(one.features), one.offsets) for one in (data, test))
+    points, asked = (space.points(np.asarray(item.features), item.offsets) for item in (data, test))
     neighbours = [set(np.argsort(((points - p) ** 2).sum(axis=1))[:6].tolist()) for p in points]
     labels = [data.labels[a:b] for a, b in pairwise(data.offsets)]
     pairs = [int(sum(a != b for i, a in enumerate(own) for b in own[:i])) for own in labels]
     for query, point in enumerate(asked):
         order = np.argsort(((points - point) ** 2).sum(axis=1))
-        chosen = set(order[:6].tolist())
+        selected = set(order[:6].tolist())
         if form == "offline-1":
-            chosen = neighbours[int(np.argmax([sum(pairs[i] for i in chosen & near) for near in neighbours]))]
+            selected = neighbours[int(np.argmax([sum(pairs[i] for i in selected & near) for near in neighbours]))]
         elif form == "offline-2":
-            chosen = neighbours[int(order[0])]
-        by_hand = RankSVM().fit(data.select(sorted(chosen)))
-        one = test.select([query])
-        assert np.array_equal(by_hand.predict(one), model.predict(one))
+            selected = neighbours[int(order[0])]
+        by_hand = RankSVM().fit(data.select(sorted(selected)))
+        first = test.select([query])
+        assert np.array_equal(by_hand.predict(first), model.predict(first))
 
 
 @pytest.mark.parametrize("text", [
@@ -156,9 +156,9 @@ def test_a_model_of_all_queries_is_added_to_the_classes(data: Dataset, test: Dat
     kinds = [np.flatnonzero([name[0] == kind for name in data.query_ids]) for kind in "AB"]
     by_hand = [RankSVM().fit(part) for part in (data.select(kinds[0]), data.select(kinds[1]), data)]
     likely = np.repeat(own.chances(own._points(test)), np.diff(test.offsets), axis=0)
-    spread = [standardize_scores(one.predict(test), test.offsets) for one in by_hand]
-    wanted = 0.6 * (likely[:, 0] * spread[0] + likely[:, 1] * spread[1]) + 0.4 * spread[2]
-    assert np.allclose(model.predict(test), wanted)
+    spread = [standardize_scores(item.predict(test), test.offsets) for item in by_hand]
+    expected = 0.6 * (likely[:, 0] * spread[0] + likely[:, 1] * spread[1]) + 0.4 * spread[2]
+    assert np.allclose(model.predict(test), expected)
     with pytest.raises(DataError, match="below 1, got 1"):
         pippin.train(data, "classes(shared_weight=1.0) > ranksvm")
 
@@ -195,11 +195,11 @@ def test_choose_uses_the_nearest_validation_queries(data: Dataset, valid: Datase
         [Objective(valid, "NDCG@10", "official").values(estimator.predict(valid)) for estimator in step.estimators_]
     )
     space = step.space_  # type: ignore[attr-defined]
-    points, asked = (space.points(np.asarray(one.features), one.offsets) for one in (valid, test))
+    points, asked = (space.points(np.asarray(item.features), item.offsets) for item in (valid, test))
     for query, near in enumerate(nearest(asked, points, 4)):
         best = step.estimators_[int(values[:, near].mean(axis=1).argmax())]
-        one = test.select([query])
-        assert np.array_equal(best.predict(one), model.predict(one))
+        first = test.select([query])
+        assert np.array_equal(best.predict(first), model.predict(first))
     with pytest.raises(DataError, match="validation set"):
         pippin.train(data, "choose > ranksvm")
 

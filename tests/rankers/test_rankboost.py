@@ -159,9 +159,9 @@ def test_known_rankings_are_learned() -> None:
 @pytest.mark.parametrize(("weak", "method"), [("threshold", "third"), ("threshold", "exact"), ("continuous", "third")])
 def test_an_empty_query_changes_nothing(weak: str, method: str) -> None:
     data = planted(5)
-    one = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(data)
+    first = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(data)
     other = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(with_empty(data))
-    assert one._state() == other._state()
+    assert first._state() == other._state()
 
 
 def test_validation_selects_the_rounds_of_the_model() -> None:

@@ -54,9 +54,9 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("by_query", [False, True])
 def test_the_gradient_is_that_of_the_cost(seed: int, by_query: bool, ties: bool) -> None:
     data, scores = drawn(seed)
-    found = pair_cost(data, 1.7, "query" if by_query else "pair", ties)(scores, 0)
-    wanted = slopes(lambda s: cost(data, s, 1.7, by_query, ties), scores)
-    assert found == pytest.approx(wanted, abs=1e-7)
+    result = pair_cost(data, 1.7, "query" if by_query else "pair", ties)(scores, 0)
+    expected = slopes(lambda s: cost(data, s, 1.7, by_query, ties), scores)
+    assert result == pytest.approx(expected, abs=1e-7)
 
 
 def test_the_cost_of_tied_pairs() -> None:

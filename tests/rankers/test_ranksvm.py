@@ -78,10 +78,10 @@ def test_large_collinear_features_converge() -> None:
 def test_every_query_twice_is_half_of_c(loss: str) -> None:
     data = drawn(3)
     settings = {"loss": loss, "tol": 1e-9}
-    one = RankSVM(C=0.2, **settings).fit(data)  # type: ignore[arg-type]
+    first = RankSVM(C=0.2, **settings).fit(data)  # type: ignore[arg-type]
     two = RankSVM(C=0.1, **settings).fit(twice(data))  # type: ignore[arg-type]
-    np.testing.assert_allclose(two.coef_, one.coef_, atol=1e-7 if loss == "squared" else 1e-3)
-    assert two.objective_ == pytest.approx(one.objective_, rel=1e-8)
+    np.testing.assert_allclose(two.coef_, first.coef_, atol=1e-7 if loss == "squared" else 1e-3)
+    assert two.objective_ == pytest.approx(first.objective_, rel=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
@@ -94,10 +94,10 @@ def test_a_query_without_pairs_changes_no_bit(loss: str) -> None:
 def test_the_order_of_documents_does_not_matter() -> None:
     data = drawn(5)
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(data.offsets, data.offsets[1:], strict=False)])
-    turned = Dataset(data.features[order], data.labels[order], data.offsets, data.query_ids)
+    rotated = Dataset(data.features[order], data.labels[order], data.offsets, data.query_ids)
     settings = {"C": 1.0, "tol": 1e-10}
-    one, two = (RankSVM(**settings).fit(each).coef_ for each in (data, turned))  # type: ignore[arg-type]
-    np.testing.assert_allclose(one, two, atol=1e-9)
+    first, second = (RankSVM(**settings).fit(each).coef_ for each in (data, rotated))  # type: ignore[arg-type]
+    np.testing.assert_allclose(first, second, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
@@ -170,7 +170,7 @@ def test_as_good_as_its_peers(
         grid = {"C": RankSVM.grid["C"]}
         return select(RankSVM(pair_weighting="pair"), train, valid, grid=grid, convention=convention).ranker
 
-    asked = [("MAP", convention), ("NDCG@10", "official")]
-    means = five_fold_means(folds(shared, folder, tmp_path), fit_checked, asked)
+    measures = [("MAP", convention), ("NDCG@10", "official")]
+    means = five_fold_means(folds(shared, folder, tmp_path), fit_checked, measures)
     assert means[0] >= least[0]
     assert means[1] >= least[1]

@@ -17,9 +17,9 @@ from pippin.rankers.training import select
 
 def test_ohsumed_row_of_letor(shared: Path, tmp_path: Path) -> None:
     """MAP .4220 and NDCG@1, 3, 5, 10 of LETOR 3.0, to the fourth digit."""
-    asked = [(measure, "letor3") for measure in ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "P@1", "P@10")]
-    given = folds(shared, "OHSUMED/QueryLevelNorm", tmp_path)
-    means = five_fold_means(given, lambda train, valid: Regression().fit(train), asked)
+    measures = [(measure, "letor3") for measure in ("MAP", "NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10", "P@1", "P@10")]
+    data_in = folds(shared, "OHSUMED/QueryLevelNorm", tmp_path)
+    means = five_fold_means(data_in, lambda train, valid: Regression().fit(train), measures)
     assert [round(value, 4) for value in means] == [0.4220, 0.4456, 0.4426, 0.4278, 0.4110, 0.5965, 0.4666]
 
 
@@ -120,9 +120,9 @@ def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
 
 
 def test_selection_tries_mappings_and_penalties() -> None:
-    chosen = select(Regression(), planted(2, [1.0, 0.0]), planted(3, [1.0, 0.0]))
-    assert len(chosen.candidates) == 11 * 6
-    assert chosen.value > 0.95
+    selection = select(Regression(), planted(2, [1.0, 0.0]), planted(3, [1.0, 0.0]))
+    assert len(selection.candidates) == 11 * 6
+    assert selection.value > 0.95
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [

@@ -29,28 +29,28 @@ def _told(chosen: SelectionResult) -> tuple[Any, ...]:
     "ranker", [LambdaMART(rounds=8, early_stopping_rounds=3), MART(rounds=8, bagging_fraction=0.7, n_bags=2)]
 )
 def test_any_number_of_threads_selects_the_same(monkeypatch: pytest.MonkeyPatch, ranker: LambdaMART | MART) -> None:
-    found = []
+    results = []
     for count in ("1", "2", "5"):
         monkeypatch.setenv("PIPPIN_THREADS", count)
-        found.append(_told(select(ranker, TRAIN, VALID, grid=GRID)))
-    assert found[0] == found[1] == found[2]
-    alone = ranker.clone().set_params(**found[0][0]).fit(TRAIN, eval_set=VALID)
-    assert alone.boosters_ == found[0][3]
+        results.append(_told(select(ranker, TRAIN, VALID, grid=GRID)))
+    assert results[0] == results[1] == results[2]
+    alone = ranker.clone().set_params(**results[0][0]).fit(TRAIN, eval_set=VALID)
+    assert alone.boosters_ == results[0][3]
 
 
 def test_bins_are_made_once_for_the_points_that_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+    items: list[int] = []
 
     def count(train: Any, valid: Any, parameters: Any) -> Any:
-        made.append(parameters["max_bin"])
+        items.append(parameters["max_bin"])
         return bin_both(train, valid, parameters)
 
     bin_both = boosting.make_lightgbm_datasets
     monkeypatch.setattr(boosting, "make_lightgbm_datasets", count)
-    chosen = select(LambdaMART(rounds=3), TRAIN, VALID, grid=GRID)
-    assert sorted(made) == [20, 255]
-    assert isinstance(pickle.loads(pickle.dumps(chosen.ranker)), LambdaMART)  # no bins are left in it
-    assert "_binned" not in vars(chosen.ranker)
+    selection = select(LambdaMART(rounds=3), TRAIN, VALID, grid=GRID)
+    assert sorted(items) == [20, 255]
+    assert isinstance(pickle.loads(pickle.dumps(selection.ranker)), LambdaMART)  # no bins are left in it
+    assert "_binned" not in vars(selection.ranker)
 
 
 def test_points_run_in_sequence_if_a_fit_uses_all_cores_or_shared_state(

@@ -96,17 +96,17 @@ def test_labels_of_the_test_part_change_no_model(name: str, monkeypatch: pytest.
     labels = parts.test.labels.copy()
     np.random.default_rng(0).shuffle(labels)
     assert not np.array_equal(labels, parts.test.labels)
-    digests = {part: digest(one) for part, one in parts._asdict().items()}
+    digests = {part: digest(item) for part, item in parts._asdict().items()}
     plan = Experiment(("d",), rankers=(f"{given(name)} > ranksvm",), tools=("official",), measures=("NDCG@10",),
                       quick=True, parameters={"ranksvm": {"C": 0.01}})  # fmt: skip
     task = next(plan.tasks([("d", "Fold1", digests)]))
-    one, two = (
+    first, second = (
         compute_cell(task, parts._replace(test=test)).files for test in (parts.test, replace(parts.test, labels=labels))
     )
-    kept = [file for file in one if file.startswith("model.")]
-    assert len(kept) == 1
-    assert one[kept[0]] == two[kept[0]]
-    assert one["values.parquet"] != two["values.parquet"]
+    items = [file for file in first if file.startswith("model.")]
+    assert len(items) == 1
+    assert first[items[0]] == second[items[0]]
+    assert first["values.parquet"] != second["values.parquet"]
 
 
 def test_similarity_counts_pairs_in_the_same_order(data: Dataset) -> None:
@@ -159,8 +159,10 @@ def test_without_drops_matching_features(data: Dataset) -> None:
     named = replace(data, feature_names=("bm25@a", "bm25@b", "tf@a", "tf@b", "pagerank", "x"))
     step = Without(features="bm25@*+pagerank").fit(named)
     assert step.get_feature_names_out().tolist() == ["tf@a", "tf@b", "x"]
-    rest = select_features(data, [0, 2, 3, 4, 5])
-    assert np.array_equal(pippin.train(data, "without(2) > ranksvm").predict(data), RankSVM().fit(rest).predict(rest))
+    remaining = select_features(data, [0, 2, 3, 4, 5])
+    assert np.array_equal(
+        pippin.train(data, "without(2) > ranksvm").predict(data), RankSVM().fit(remaining).predict(remaining)
+    )
     with pytest.raises(DataError, match=r"matches idf\*"):
         Without(features="bm25@*+idf*").fit(named)
     with pytest.raises(DataError, match="patterns of feature names"):
@@ -202,7 +204,7 @@ def test_permutation_importance_is_the_mean_loss_of_shuffles(data: Dataset, vali
         table = np.asarray(valid.features).copy()
         table[:, 1] = table[order, 1]
         lost.append(judge.values(model.predict(valid)) - judge.values(model.predict(table)))
-    effects = {one.feature: one for one in permutation_importance(model, valid, repeats=2, seed=3)}
+    effects = {item.feature: item for item in permutation_importance(model, valid, repeats=2, seed=3)}
     mean, error = np.mean(lost), np.mean(lost, axis=0).std(ddof=1) / np.sqrt(8)
     assert effects["2"].mean == pytest.approx(mean)
     assert effects["2"].high - effects["2"].mean == pytest.approx(2.364624 * error, rel=1e-5)  # t of 7 degrees, 2.5 %
@@ -265,8 +267,8 @@ def test_self_training_labels_by_rank_and_never_looks_at_other_labels(data: Data
             ::-1
         ]
     text = "self-training(5) > ranksvm"
-    one, two = (pippin.train(part, text, valid=valid) for part in (data, replace(data, labels=labels)))
-    assert np.array_equal(one.predict(valid), two.predict(valid))
+    first, second = (pippin.train(part, text, valid=valid) for part in (data, replace(data, labels=labels)))
+    assert np.array_equal(first.predict(valid), second.predict(valid))
 
 
 def test_transfer_adds_the_source_score_as_a_feature(data: Dataset, other: Dataset) -> None:
@@ -312,8 +314,8 @@ def test_fine_tuned_trees_and_networks_go_on_from_the_source(data: Dataset, othe
         "listnet(rounds=1,learning_rate=1e-9)",
         "listnet(rounds=1,learning_rate=1e-9,hidden_layers=1,hidden_units=3)",
     ):
-        held = pippin.train(data, f"finetune(other) > {text}", valid=valid)
-        assert np.allclose(held.predict(data), pippin.train(other, text).predict(data), atol=1e-6)
+        valid_set = pippin.train(data, f"finetune(other) > {text}", valid=valid)
+        assert np.allclose(valid_set.predict(data), pippin.train(other, text).predict(data), atol=1e-6)
     with pytest.raises(DataError, match="does not support initial scores"):
         pippin.train(data, "finetune(other) > adarank(rounds=5)")
 

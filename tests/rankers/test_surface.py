@@ -76,13 +76,13 @@ def test_train_loads_only_the_ranker_it_trains(name: str, tmp_path: Path) -> Non
 def test_help_explains_every_parameter_before_the_formulas(name: str) -> None:
     cls = ranker(name)
     text = cls.__doc__ or ""
-    first, _, rest = text.partition("\n")
+    first, _, remainder = text.partition("\n")
     assert not set(first) & set("∑Σλαρ=^∝")
     words, _, formulas = cls.summary.partition("\n\n")
     assert words == first
-    for key, one in cls.parameters.items():
-        at = rest.index(f"{key} : {one.kind}, default {one.default!r}\n    {one.meaning}\n")
-        assert at < rest.index(formulas[:40])
+    for key, item in cls.parameters.items():
+        at = remainder.index(f"{key} : {item.kind}, default {item.default!r}\n    {item.meaning}\n")
+        assert at < remainder.index(formulas[:40])
 
 
 def test_a_subclass_adds_parameters() -> None:

@@ -53,9 +53,9 @@ def test_the_hinge_of_no_weights_is_the_worst_ranking() -> None:
 
 def test_every_query_twice_changes_nothing() -> None:
     data = drawn(3)
-    one, two = (SVMMAP(tol=1e-8).fit(each) for each in (data, twice(data)))
-    assert two.objective_ == pytest.approx(one.objective_, rel=1e-7)
-    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-2)
+    first, second = (SVMMAP(tol=1e-8).fit(each) for each in (data, twice(data)))
+    assert second.objective_ == pytest.approx(first.objective_, rel=1e-7)
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-2)
 
 
 @pytest.mark.parametrize("solver", ["cutting-planes", "frank-wolfe"])
@@ -96,8 +96,10 @@ def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_seed_is_an_order() -> None:
     data = drawn(9)
-    one, again, other = (SVMMAP(C=1.0, solver="frank-wolfe", tol=1e-2, seed=seed).fit(data).coef_ for seed in (1, 1, 2))
-    assert one.tobytes() == again.tobytes() != other.tobytes()
+    first, again, other = (
+        SVMMAP(C=1.0, solver="frank-wolfe", tol=1e-2, seed=seed).fit(data).coef_ for seed in (1, 1, 2)
+    )
+    assert first.tobytes() == again.tobytes() != other.tobytes()
 
 
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
@@ -135,8 +137,8 @@ def test_as_good_as_the_original(
     def fit_checked(train: Dataset, valid: Dataset) -> Ranker:
         return select(SVMMAP(), train, valid, convention=convention).ranker
 
-    asked = [("MAP", convention), ("NDCG@10", "official")]
-    means = five_fold_means(folds(shared, folder, tmp_path), fit_checked, asked)
+    measures = [("MAP", convention), ("NDCG@10", "official")]
+    means = five_fold_means(folds(shared, folder, tmp_path), fit_checked, measures)
     assert means[0] >= least[0]
     assert means[1] >= least[1]
 
@@ -147,12 +149,12 @@ def test_scales_of_features_do_not_matter_beyond_one() -> None:
     table = data.features * np.logspace(-6, 9, data.features.shape[1])
     table = np.column_stack((table, np.full(len(table), 1e7)))
     far = drop_constant_queries(Dataset(table, data.labels, data.offsets, data.query_ids), 1)
-    one, two = (SVMMAP().fit(replace(far, features=far.features * scale)).coef_ for scale in (1.0, 1024.0))
-    np.testing.assert_array_equal(two, one / 1024.0)
-    assert one[-1] == 0.0
+    first, second = (SVMMAP().fit(replace(far, features=far.features * scale)).coef_ for scale in (1.0, 1024.0))
+    np.testing.assert_array_equal(second, first / 1024.0)
+    assert first[-1] == 0.0
     factors = inverse_deviations(far)
     by_hand = SVMMAP(standardize=False).fit(replace(far, features=far.features * factors)).coef_
-    np.testing.assert_array_equal(one, by_hand * factors)
+    np.testing.assert_array_equal(first, by_hand * factors)
 
 
 def test_features_within_one_are_not_standardised() -> None:

@@ -87,10 +87,10 @@ class Seen:
 def seen(browser: Any) -> Iterator[Seen]:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(60_000)  # a busy machine draws slowly
-    found = Seen(page)
+    result = Seen(page)
     page.add_locator_handler(page.locator(MOVING), lambda: None)  # no click before it is settled: it would be lost
-    page.on("request", lambda request: found.requests.append(request.url))
-    page.on("console", lambda message: found.said.append(message.text))
-    page.on("pageerror", lambda error: found.said.append(str(error)))
-    yield found
+    page.on("request", lambda request: result.requests.append(request.url))
+    page.on("console", lambda message: result.said.append(message.text))
+    page.on("pageerror", lambda error: result.said.append(str(error)))
+    yield result
     page.close()

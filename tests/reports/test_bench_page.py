@@ -63,10 +63,10 @@ def test_switches_show_the_right_numbers(seen: Seen, file: Path, results: Result
 def test_all_data_sets_together(seen: Seen, file: Path, results: Results) -> None:
     page = seen.open(file)
     page.select_option("#data", "")
-    one, two = (means(results, data, "official", "NDCG@10") for data in ("one", "two"))
-    assert dict(zip(seen.column("ranker"), seen.column("on one"), strict=True)) == one
-    assert dict(zip(seen.column("ranker"), seen.column("on two"), strict=True)) == two
-    wins = {r: sum(float(t[r]) > float(t[o]) for t in (one, two) for o in RANKERS) for r in RANKERS}
+    first, second = (means(results, data, "official", "NDCG@10") for data in ("one", "two"))
+    assert dict(zip(seen.column("ranker"), seen.column("on one"), strict=True)) == first
+    assert dict(zip(seen.column("ranker"), seen.column("on two"), strict=True)) == second
+    wins = {r: sum(float(t[r]) > float(t[o]) for t in (first, second) for o in RANKERS) for r in RANKERS}
     assert dict(zip(seen.column("ranker"), seen.column("wins"), strict=True)) == {
         r: f"{w} of 4" for r, w in wins.items()
     }
@@ -88,9 +88,9 @@ def test_a_row_opens_to_its_folds(seen: Seen, file: Path, results: Results) -> N
     page.click("[data-open=ranksvm]")
     seen.settle()
     assert page.locator("[data-open=ranksvm]").get_attribute("aria-expanded") == "true"
-    shown = page.locator("tr.more tbody td:nth-child(2)").all_inner_texts()
+    texts = page.locator("tr.more tbody td:nth-child(2)").all_inner_texts()
     standing = leaderboard(results, "one", "NDCG@10").by_ranker["ranksvm"]
-    assert shown == [f"{value:.4f}" for value in standing.by_fold.values()]
+    assert texts == [f"{value:.4f}" for value in standing.by_fold.values()]
     assert "C " in page.locator("tr.more").inner_text()
     page.click("[data-open=ranksvm]")
     assert page.locator("tr.more").count() == 0
@@ -302,9 +302,9 @@ def test_bad_arguments_get_one_sentence(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(results.path), *arguments]) == 2
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output
+    assert output.count("\n") == 1
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,30 +40,30 @@ def four(value: float) -> str:
 
 
 def test_one_ranking_and_the_numbers_of_all_tools(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
+    page = seen.open(file)
     best = leaderboard(results, "one", "NDCG@10").standings[0].ranker
     numbers = {
         tool: leaderboard(results, "one", "NDCG@10", tool).by_ranker[best].mean for tool in TOOLS_ASKED.split(",")
     }
-    dots = shown.locator("#spread circle")
+    dots = page.locator("#spread circle")
     assert {dots.nth(i).get_attribute("data-tip") for i in range(dots.count())} == {
         f"{tool}: {four(value)}" for tool, value in numbers.items()
     }
     different = {four(value) for value in numbers.values()}
-    assert shown.locator("#spread-title").inner_text() == f"One ranking, 5 tools, {len(different)} values"
-    words = shown.locator("#spread-words").inner_text()
+    assert page.locator("#spread-title").inner_text() == f"One ranking, 5 tools, {len(different)} values"
+    words = page.locator("#spread-words").inner_text()
     assert words == f"NDCG@10 of {best}: from {min(different)} to {max(different)}."
-    shown.locator('#spread [data-column="yahoo"]').click(force=True)
-    assert shown.locator("#tool").input_value() == "yahoo"
-    assert shown.locator("#spread .chosen[data-column]").get_attribute("data-column") == "yahoo"
+    page.locator('#spread [data-column="yahoo"]').click(force=True)
+    assert page.locator("#tool").input_value() == "yahoo"
+    assert page.locator("#spread .chosen[data-column]").get_attribute("data-column") == "yahoo"
 
 
 def test_a_pointer_is_told_the_number(seen: Seen, file: Path, results: Results) -> None:
     """The words stand beside the pointer, over the page, and go when it leaves."""
-    shown = seen.open(file)
-    dot = shown.locator("#curves circle").first
+    page = seen.open(file)
+    dot = page.locator("#curves circle").first
     dot.hover(force=True)
-    tip = shown.locator("#tip")
+    tip = page.locator("#tip")
     assert tip.is_visible()
     assert tip.evaluate("e => getComputedStyle(e).position") == "fixed"
     near, place = tip.bounding_box(), dot.bounding_box()
@@ -73,25 +73,25 @@ def test_a_pointer_is_told_the_number(seen: Seen, file: Path, results: Results) 
     assert abs(near["y"] - place["y"]) < near["height"] + 40
     ranker, _, number = tip.inner_text().replace("\n", " ").split()
     assert number == four(leaderboard(results, "one", "NDCG@1").by_ranker[ranker].mean)
-    shown.mouse.move(1, 1)
+    page.mouse.move(1, 1)
     assert not tip.is_visible()
 
 
 def test_an_empty_filter_shows_the_way_back(seen: Seen, file: Path) -> None:
-    shown = seen.open(file, "#filter=nobody")
+    page = seen.open(file, "#filter=nobody")
     assert seen.column("ranker") == []
-    shown.click("#clear-filter")
+    page.click("#clear-filter")
     assert len(seen.column("ranker")) == len(RANKERS)
-    assert shown.locator("#filter").input_value() == ""
-    assert shown.evaluate("document.activeElement.id") == "filter"
+    assert page.locator("#filter").input_value() == ""
+    assert page.evaluate("document.activeElement.id") == "filter"
 
 
 def test_the_address_keeps_the_order(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    shown.click('[data-sort="seconds"]')
-    shown.click('[data-sort="seconds"]')
+    page = seen.open(file)
+    page.click('[data-sort="seconds"]')
+    page.click('[data-sort="seconds"]')
     order = seen.column("ranker")
-    again = seen.open(file, "#" + shown.url.partition("#")[2])
+    again = seen.open(file, "#" + page.url.partition("#")[2])
     assert seen.column("ranker") == order
     assert again.locator("#board th[aria-sort]").inner_text().startswith("Seconds")
     spent = [float(text) for text in seen.column("seconds")]
@@ -100,16 +100,16 @@ def test_the_address_keeps_the_order(seen: Seen, file: Path) -> None:
 
 @pytest.mark.parametrize("place", ["#across rect.column", "#across text.column-name"])
 def test_a_column_takes_its_tool(seen: Seen, file: Path, results: Results, place: str) -> None:
-    shown = seen.open(file)
-    shown.locator(f'{place}[data-column="letor4"]').click(force=True, position={"x": 2, "y": 2})
-    assert shown.locator("#tool").input_value() == "letor4"
+    page = seen.open(file)
+    page.locator(f'{place}[data-column="letor4"]').click(force=True, position={"x": 2, "y": 2})
+    assert page.locator("#tool").input_value() == "letor4"
     best = leaderboard(results, "one", "NDCG@10", "letor4").standings[0]
     assert (seen.column("ranker")[0], seen.column("mean")[0]) == (best.ranker, four(best.mean))
 
 
 def test_tools_that_give_the_same_leaderboard_share_a_row(seen: Seen, mixed: Path) -> None:
-    shown = seen.open(mixed)
-    tips = shown.locator("#agreement text[data-column][text-anchor=end]:not([transform])")
+    page = seen.open(mixed)
+    tips = page.locator("#agreement text[data-column][text-anchor=end]:not([transform])")
     rows = [set(tips.nth(i).get_attribute("data-tip").split(", ")) for i in range(tips.count())]
     compared = pippin.compare(DATA, SYSTEMS, "NDCG@10", list(MIXED))
     orders: dict[tuple[str, ...], set[str]] = {}
@@ -118,154 +118,154 @@ def test_tools_that_give_the_same_leaderboard_share_a_row(seen: Seen, mixed: Pat
     assert sorted(map(sorted, rows)) == sorted(map(sorted, orders.values()))
     assert 1 < len(rows) < len(MIXED)
     assert (
-        f"{len(MIXED)} tools give {len(rows)} different leaderboards" in shown.locator("#agreement-words").inner_text()
+        f"{len(MIXED)} tools give {len(rows)} different leaderboards" in page.locator("#agreement-words").inner_text()
     )
-    shown.locator("#agreement .cell").last.click()
-    assert shown.locator("#tool").input_value() in rows[-1]
+    page.locator("#agreement .cell").last.click()
+    assert page.locator("#tool").input_value() in rows[-1]
 
 
 def test_where_all_agree_words_take_the_matrix_s_place(seen: Seen, file: Path, results: Results) -> None:
     orders = {tuple(leaderboard(results, "one", "NDCG@10", t).by_ranker) for t in TOOLS_ASKED.split(",")}
-    shown = seen.open(file)
-    assert shown.locator("#agreement").is_visible() == (len(orders) > 1)
+    page = seen.open(file)
+    assert page.locator("#agreement").is_visible() == (len(orders) > 1)
     if len(orders) == 1:
-        assert "all 5 tools give the same leaderboard" in shown.locator("#agreement-words").inner_text()
+        assert "all 5 tools give the same leaderboard" in page.locator("#agreement-words").inner_text()
 
 
 def test_a_group_of_tools_can_be_chosen(seen: Seen, mixed: Path) -> None:
-    shown = seen.open(mixed)
+    page = seen.open(mixed)
     columns = "#across text.column-name"
-    assert set(shown.locator(columns).all_text_contents()) == set(MIXED)
+    assert set(page.locator(columns).all_text_contents()) == set(MIXED)
     group = next(
-        name for name in ("retrieval", "recommenders") if shown.locator(f'#group option[value="{name}"]').count()
+        name for name in ("retrieval", "recommenders") if page.locator(f'#group option[value="{name}"]').count()
     )
-    shown.select_option("#group", group)
-    draw_figures(shown)
-    wanted = {tool for tool in MIXED if TOOLS[tool].group == group} | {"official"}
-    assert set(shown.locator(columns).all_text_contents()) == wanted
-    assert f"group={group}" in shown.url
+    page.select_option("#group", group)
+    draw_figures(page)
+    expected = {tool for tool in MIXED if TOOLS[tool].group == group} | {"official"}
+    assert set(page.locator(columns).all_text_contents()) == expected
+    assert f"group={group}" in page.url
 
 
 def test_another_ranker_is_explained_and_each_part_told(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file, "#tool=letor4")
-    other = shown.locator("#explained option").last.get_attribute("value")
-    shown.select_option("#explained", other)
+    page = seen.open(file, "#tool=letor4")
+    other = page.locator("#explained option").last.get_attribute("value")
+    page.select_option("#explained", other)
     before, after = (leaderboard(results, "one", "NDCG@10", t).by_ranker[other].mean for t in ("official", "letor4"))
-    assert (
-        f"{four(before)} under official, {four(after)} under letor4" in shown.locator("#waterfall-words").inner_text()
-    )
-    parts = shown.locator("#carriers .chips button")
+    assert f"{four(before)} under official, {four(after)} under letor4" in page.locator("#waterfall-words").inner_text()
+    parts = page.locator("#carriers .chips button")
     assert parts.count() > 1
     last = parts.last.inner_text().rpartition(" ")[0]
     parts.last.click()
-    assert shown.locator("#carriers .note b").inner_text().startswith(last)
-    shown.locator("#waterfall .asks").first.click()
-    assert shown.locator("#carriers [aria-pressed=true]").inner_text() == parts.first.inner_text()
+    assert page.locator("#carriers .note b").inner_text().startswith(last)
+    page.locator("#waterfall .asks").first.click()
+    assert page.locator("#carriers [aria-pressed=true]").inner_text() == parts.first.inner_text()
 
 
 def test_importance_of_another_ranker(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
-    options = shown.locator("#important option").all_text_contents()
-    shown.select_option("#important", options[-1])
-    draw_figures(shown)
-    assert f"for {options[-1]} on one" in shown.locator("#importance svg").get_attribute("aria-label")
-    assert f"important={options[-1]}" in shown.url
+    page = seen.open(file)
+    options = page.locator("#important option").all_text_contents()
+    page.select_option("#important", options[-1])
+    draw_figures(page)
+    assert f"for {options[-1]} on one" in page.locator("#importance svg").get_attribute("aria-label")
+    assert f"important={options[-1]}" in page.url
 
 
 def test_a_bar_opens_its_query(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    shown.locator("#query-figure [data-key]").first.click()
+    page = seen.open(file)
+    page.locator("#query-figure [data-key]").first.click()
     seen.settle()
-    key = shown.locator("#query-figure .catch.chosen").get_attribute("data-key")
-    assert shown.locator("#query-table tr.chosen").get_attribute("data-key") == key
-    values = [text.text_content() for text in shown.locator("#query-table tr.chosen td").all()]
-    assert f"{values[1]} against {values[2]}" in shown.locator("#query-detail .head").inner_text()
-    shown.locator("#query-figure .catch.chosen").click()
-    assert not shown.locator("#query-detail").is_visible()
+    key = page.locator("#query-figure .catch.chosen").get_attribute("data-key")
+    assert page.locator("#query-table tr.chosen").get_attribute("data-key") == key
+    values = [text.text_content() for text in page.locator("#query-table tr.chosen td").all()]
+    assert f"{values[1]} against {values[2]}" in page.locator("#query-detail .head").inner_text()
+    page.locator("#query-figure .catch.chosen").click()
+    assert not page.locator("#query-detail").is_visible()
 
 
 @pytest.mark.parametrize(("name", "column"), [("a", 3), ("b", 4), ("difference", 5), ("size", 6)])
 def test_queries_are_sorted_by_every_head(seen: Seen, file: Path, name: str, column: int) -> None:
-    shown = seen.open(file)
-    shown.click(f'[data-qsort="{name}"]')
-    texts = shown.locator(f"#query-table tbody tr > *:nth-child({column})").all_text_contents()
+    page = seen.open(file)
+    page.click(f'[data-qsort="{name}"]')
+    texts = page.locator(f"#query-table tbody tr > *:nth-child({column})").all_text_contents()
     values = [float(text.replace("−", "-").replace("+", "")) for text in texts]
     assert values == sorted(values, reverse=True)
     assert len(set(values)) > 1
 
 
 def test_the_link_and_tables_are_copied_and_that_is_seen(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file, "#tool=letor4")
-    shown.evaluate("navigator.clipboard.writeText = words => { window.taken = words; return Promise.resolve(); }")
-    shown.click("#link")
-    assert shown.evaluate("window.taken") == shown.url
-    said = shown.locator("#said")
-    assert (said.inner_text(), said.is_visible()) == ("Copied.", True)
+    page = seen.open(file, "#tool=letor4")
+    page.evaluate("navigator.clipboard.writeText = words => { window.taken = words; return Promise.resolve(); }")
+    page.click("#link")
+    assert page.evaluate("window.taken") == page.url
+    status_line = page.locator("#said")
+    assert (status_line.inner_text(), status_line.is_visible()) == ("Copied.", True)
     for form, start in (("CSV", "#,Ranker,NDCG@10"), ("LaTeX", "\\begin{tabular}")):
-        shown.click("#leaderboard .head .save > summary")
-        shown.locator("#leaderboard .head .save button", has_text=f"Copy as {form}").click()
-        taken = shown.evaluate("window.taken")
+        page.click("#leaderboard .head .save > summary")
+        page.locator("#leaderboard .head .save button", has_text=f"Copy as {form}").click()
+        taken = page.evaluate("window.taken")
         assert taken.startswith(start)
         assert repr(leaderboard(results, "one", "NDCG@10", "letor4").standings[0].mean)[:8] in taken
 
 
 def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    menu = shown.locator("#leaderboard .head .save")
+    page = seen.open(file)
+    menu = page.locator("#leaderboard .head .save")
     for keys in (True, False):
         menu.locator("summary").click()
         assert menu.get_attribute("open") is not None
         if keys:
-            shown.keyboard.press("Escape")
+            page.keyboard.press("Escape")
         else:
-            shown.click("h1")
+            page.click("h1")
         assert menu.get_attribute("open") is None
 
 
 def test_the_choices_of_a_tool_are_held_against_the_definition(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    assert not shown.locator("#axes").is_visible()
-    shown.select_option("#tool", "gdeval")
+    page = seen.open(file)
+    assert not page.locator("#axes").is_visible()
+    page.select_option("#tool", "gdeval")
     ours, base = TOOLS["gdeval"].convention, TOOLS["official"].convention
     different = [name for name in vars(ours) if getattr(ours, name) != getattr(base, name)]
-    assert shown.locator("#axes tbody th").all_inner_texts() == different
-    assert f"on {len(different)} axes" in shown.locator("#convention-words").inner_text()
-    ties = shown.locator("#axes tr", has=shown.locator("th", has_text=re.compile("^ties$")))
+    assert page.locator("#axes tbody th").all_inner_texts() == different
+    assert f"on {len(different)} axes" in page.locator("#convention-words").inner_text()
+    ties = page.locator("#axes tr", has=page.locator("th", has_text=re.compile("^ties$")))
     assert ties.locator("td").all_inner_texts()[:2] == ["id-descending", "expected"]
-    shown.click("#all-axes-words")
-    assert shown.locator("#all-axes tbody tr").count() == len(vars(ours))
+    page.click("#all-axes-words")
+    assert page.locator("#all-axes tbody tr").count() == len(vars(ours))
 
 
 def test_a_reconciliation_offers_nothing_that_leads_nowhere(seen: Seen, tmp_path: Path) -> None:
     """It has no lists of queries, so that names of queries are words, and the definition cannot be explained."""
-    found = pippin.reconcile(DATA, np.nan_to_num(DATA.features[:, 0]), "NDCG@10", "official", ["letor4", "yahoo"])
-    (tmp_path / "found.html").write_text(reconcile_page(list(found.values()), []), encoding="utf-8")
-    shown = seen.open(tmp_path / "found.html", "#tool=yahoo")
-    assert shown.locator("#carriers li").count() > 0
-    assert shown.locator("#carriers li button").count() == 0
-    shown.locator('#spread [data-column="official"]').click(force=True)
-    assert shown.locator("#tool").input_value() == "yahoo"
+    reconciliation = pippin.reconcile(
+        DATA, np.nan_to_num(DATA.features[:, 0]), "NDCG@10", "official", ["letor4", "yahoo"]
+    )
+    (tmp_path / "found.html").write_text(reconcile_page(list(reconciliation.values()), []), encoding="utf-8")
+    page = seen.open(tmp_path / "found.html", "#tool=yahoo")
+    assert page.locator("#carriers li").count() > 0
+    assert page.locator("#carriers li button").count() == 0
+    page.locator('#spread [data-column="official"]').click(force=True)
+    assert page.locator("#tool").input_value() == "yahoo"
 
 
 def test_switches_of_a_telephone_fold_as_the_reader_goes_on(seen: Seen, file: Path) -> None:
     seen.page.set_viewport_size({"width": 390, "height": 800})
-    shown = seen.open(file)
-    shown.click("#chosen")
-    assert shown.locator("#tool").is_visible()
-    shown.select_option("#tool", "letor4")
-    assert "letor4" in shown.locator("#chosen").inner_text()
-    shown.mouse.wheel(0, 900)
-    shown.wait_for_selector('#chosen[aria-expanded="false"]')
-    assert not shown.locator("#tool").is_visible()
+    page = seen.open(file)
+    page.click("#chosen")
+    assert page.locator("#tool").is_visible()
+    page.select_option("#tool", "letor4")
+    assert "letor4" in page.locator("#chosen").inner_text()
+    page.mouse.wheel(0, 900)
+    page.wait_for_selector('#chosen[aria-expanded="false"]')
+    assert not page.locator("#tool").is_visible()
 
 
 def test_links_of_the_head_lead_to_their_parts(seen: Seen, file: Path) -> None:
-    shown = seen.open(file, "#tool=letor4")
-    for link in shown.locator("nav a").all():
+    page = seen.open(file, "#tool=letor4")
+    for link in page.locator("nav a").all():
         link.evaluate("e => e.click()")
-        top = shown.locator(link.get_attribute("href")).evaluate("e => e.getBoundingClientRect().top")
-        assert -5 < top < shown.viewport_size["height"]
-        assert "tool=letor4" in shown.url
+        top = page.locator(link.get_attribute("href")).evaluate("e => e.getBoundingClientRect().top")
+        assert -5 < top < page.viewport_size["height"]
+        assert "tool=letor4" in page.url
 
 
 def _open_much(shown: Any) -> None:
@@ -291,14 +291,14 @@ def _take_another_tool(shown: Any) -> None:
 def test_axe_finds_nothing_in_what_is_opened(
     seen: Seen, file: Path, axe: Callable[[Any], list[Any]], act: Callable[[Any], None]
 ) -> None:
-    shown = seen.open(file)
-    act(shown)
+    page = seen.open(file)
+    act(page)
     seen.settle()
     for width in (1440, 1024, 390):
-        shown.set_viewport_size({"width": width, "height": 900})
-        shown.evaluate("new Promise(requestAnimationFrame)")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("new Promise(requestAnimationFrame)")
         if width == 390:
-            shown.evaluate("document.getElementById('chosen').click()")
+            page.evaluate("document.getElementById('chosen').click()")
         for theme in ("light", "dark"):
-            shown.emulate_media(color_scheme=theme)
-            assert (width, theme, axe(shown)) == (width, theme, [])
+            page.emulate_media(color_scheme=theme)
+            assert (width, theme, axe(page)) == (width, theme, [])

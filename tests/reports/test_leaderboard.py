@@ -88,9 +88,9 @@ def test_tools_are_held_against_the_first(rankers: int) -> None:
     for ranker, official, other in (("a", 0.9, 0.1), ("b", 0.5, 0.2), ("c", 0.1, 0.05))[:rankers]:
         grid.add(ranker, numbered([official, official - 0.05, official - 0.02]))
         grid.add(ranker, numbered([other, other, other + 0.01]), tool="letor4")
-    found = agreement(leaderboards(grid, tools=["official", "letor4"], measures=["NDCG@10"]).values())
-    assert found is not None
-    table = tools_table(found)
+    agreement_table = agreement(leaderboards(grid, tools=["official", "letor4"], measures=["NDCG@10"]).values())
+    assert agreement_table is not None
+    table = tools_table(agreement_table)
     assert [list(row[:2]) for row in table.rows] == [["official", "a"], ["letor4", "b"]]
     assert [row[3] for row in table.rows] == ["0", "1"]
     if rankers == 3:
@@ -103,18 +103,18 @@ def test_winning_numbers_say_how_many_pairs_there_were() -> None:
 
 
 def test_published_values_stand_below_ours() -> None:
-    found = [
+    results = [
         PublishedComparison(PublishedValue("D", "AdaRank-MAP", "adarank", "MAP", 0.45), 0.44),
         PublishedComparison(PublishedValue("D", "AdaRank-NDCG", "adarank", "MAP", 0.43), 0.44),
         PublishedComparison(PublishedValue("D", "SortNet", None, "MAP", 0.6), math.nan),
     ]
-    ((data, table),) = published_tables(found, "letor3")
+    ((data, table),) = published_tables(results, "letor3")
     assert data == "D"
     assert [list(row) for row in table.rows] == [
         ["adarank", "0.4400"], ["  AdaRank-MAP", "0.4500"], ["  difference", "−0.0100"], ["  AdaRank-NDCG", "0.4300"],
         ["  difference", "+0.0100"], ["  SortNet", "0.6000"],
     ]  # fmt: skip
-    assert list(published_csv(found).rows[2]) == ["D", "SortNet", "", "MAP", "", "0.6", ""]
+    assert list(published_csv(results).rows[2]) == ["D", "SortNet", "", "MAP", "", "0.6", ""]
 
 
 def test_the_long_table_has_every_ranker_and_reason() -> None:

@@ -42,10 +42,10 @@ def pages(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     compared = [
         pippin.compare(DATA, SYSTEMS, measure, ["official", "letor4", "yahoo"]) for measure in ("NDCG@5", "MAP")
     ]
-    found = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
+    reconciliation = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
     texts = {
         "compare": compare_page(compared, "synthetic", ["seed 0"]),
-        "reconcile": reconcile_page(list(found.values()), []),
+        "reconcile": reconcile_page(list(reconciliation.values()), []),
         "audit": audit_page(pippin.audit(DATA, SYSTEMS["bm25"])),
         "study": study_page([study(made(), "D")]),
         "select": selection_page([_path("one"), _path("two")]),
@@ -83,32 +83,32 @@ def _curves(data: str) -> LearningCurves:
 def test_axe_finds_nothing(seen: Seen, pages: dict[str, Path], axe: Callable[[Any], list[Any]], name: str) -> None:
     """In a window that its reader makes wider and wider, by day and by night."""
     seen.page.set_viewport_size({"width": 390, "height": 900})
-    shown = seen.open(pages[name], "#pairs=open" if name in ("bench", "compare") else "")
-    shown.evaluate(
+    page = seen.open(pages[name], "#pairs=open" if name in ("bench", "compare") else "")
+    page.evaluate(
         "for (const part of document.querySelectorAll('details')) if (part.className !== 'save') part.open = true"
     )
     for width in (390, 1024, 1440):
-        shown.set_viewport_size({"width": width, "height": 900})
-        shown.evaluate("new Promise(requestAnimationFrame)")
-        draw_figures(shown)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("new Promise(requestAnimationFrame)")
+        draw_figures(page)
         for theme in ("light", "dark"):
-            shown.emulate_media(color_scheme=theme)
-            assert (width, theme, axe(shown)) == (width, theme, [])
-            assert shown.evaluate("document.documentElement.dataset.theme") == theme
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+            page.emulate_media(color_scheme=theme)
+            assert (width, theme, axe(page)) == (width, theme, [])
+            assert page.evaluate("document.documentElement.dataset.theme") == theme
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.said == []
 
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_numbers_of_an_axis_do_not_touch(seen: Seen, pages: dict[str, Path], width: int) -> None:
     seen.page.set_viewport_size({"width": width, "height": 900})
-    shown = seen.open(pages["curve"])
-    axis = shown.locator('[data-figure="figure1-1"] text.tick[text-anchor="middle"]')
+    page = seen.open(pages["curve"])
+    axis = page.locator('[data-figure="figure1-1"] text.tick[text-anchor="middle"]')
     places = sorted((box["x"], box["width"]) for box in (axis.nth(i).bounding_box() for i in range(axis.count())))
     assert all(x + wide < after for (x, wide), (after, _) in pairwise(places))
     assert axis.last.text_content() == "392"
     assert ("320" in axis.all_text_contents()) == (width == 1440)
-    assert "training queries (log scale)" in shown.locator('[data-figure="figure1-1"]').text_content()
+    assert "training queries (log scale)" in page.locator('[data-figure="figure1-1"]').text_content()
 
 
 def test_a_section_without_a_figure_is_not_there(seen: Seen, pages: dict[str, Path], file: Path) -> None:
@@ -118,44 +118,44 @@ def test_a_section_without_a_figure_is_not_there(seen: Seen, pages: dict[str, Pa
 
 def test_targets_can_be_hit_with_a_thumb(seen: Seen, pages: dict[str, Path]) -> None:
     seen.page.set_viewport_size({"width": 390, "height": 800})
-    shown = seen.open(pages["bench"])
-    shown.click("#chosen")
-    small = shown.evaluate(
+    page = seen.open(pages["bench"])
+    page.click("#chosen")
+    small = page.evaluate(
         """[...document.querySelectorAll("button, select, summary, input[type=search], .choices label")].filter(e => {
              const box = e.getBoundingClientRect(); return box.width && (box.width < 24 || box.height < 24); })
              .map(e => e.outerHTML.slice(0, 120))"""
     )
     assert small == []
-    assert shown.locator("nav").is_visible()
+    assert page.locator("nav").is_visible()
 
 
 def test_the_headline_follows_the_tool(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
+    page = seen.open(file)
     for tool in ("official", "gdeval", "letor4"):
-        shown.select_option("#tool", tool)
+        page.select_option("#tool", tool)
         best = leaderboard(results, "one", "NDCG@10", tool)
-        words = shown.locator("#finding").inner_text()
+        words = page.locator("#finding").inner_text()
         assert words.startswith("On one, ")
         assert f"NDCG@10 under {tool} ({best.standings[0].mean:.4f})" in words
 
 
 def test_over_all_data_sets_headline_and_order_agree(seen: Seen, file: Path) -> None:
-    shown = seen.open(file, "#data=")
+    page = seen.open(file, "#data=")
     for tool in ("official", "yahoo"):
-        shown.select_option("#tool", tool)
-        assert f"under {tool}, {seen.column('ranker')[0]} wins most" in shown.locator("#finding").inner_text()
+        page.select_option("#tool", tool)
+        assert f"under {tool}, {seen.column('ranker')[0]} wins most" in page.locator("#finding").inner_text()
         wins = [int(text.split()[0]) for text in seen.column("wins")]
         assert wins == sorted(wins, reverse=True)
 
 
 def test_places_that_cannot_be_told_apart(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
+    page = seen.open(file)
     board = leaderboard(results, "one", "NDCG@10")
     tested = board.board
     assert tested is not None
-    found = tied_groups(list(board.by_ranker), lambda a, b: tested.winner(a, b) > 0 and tested.significant(a, b))
-    first = found[0]
-    words = shown.locator("#groups-words").inner_text()
+    result = tied_groups(list(board.by_ranker), lambda a, b: tested.winner(a, b) > 0 and tested.significant(a, b))
+    first = result[0]
+    words = page.locator("#groups-words").inner_text()
     if first[1] == len(board.by_ranker):
         assert words.startswith("No pair of rankers differs significantly")
     else:
@@ -163,21 +163,21 @@ def test_places_that_cannot_be_told_apart(seen: Seen, file: Path, results: Resul
 
 
 def test_every_pair_with_p_and_effect(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
-    shown.click("#pairs-box > summary")
-    shown.wait_for_selector("#pairs svg")  # a folded part says in an event of its own that it was opened
+    page = seen.open(file)
+    page.click("#pairs-box > summary")
+    page.wait_for_selector("#pairs svg")  # a folded part says in an event of its own that it was opened
     board = leaderboard(results, "one", "NDCG@10")
     assert board.board is not None
     pair = board.board.tests.pair("ranksvm", "best-feature")
-    tip = shown.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').get_attribute("data-tip")
+    tip = page.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').get_attribute("data-tip")
     effect = pair.effect if pair.a == "ranksvm" else -pair.effect
     assert f"effect {effect:.2f}" in tip
     p = pair.p_adjusted
     assert ("p < 0.0001" if p < 1e-4 else f"p {p:.4f}" if p < 0.01 else f"p {p:.3f}") in tip
-    shown.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').click()
-    assert "ranksvm against best-feature" in shown.locator("#pair-card").inner_text()
-    assert shown.locator("#first").input_value() == "ranksvm"
-    assert "pairs=open" in shown.url
+    page.locator('#pairs [data-row="ranksvm"][data-column="best-feature"]').click()
+    assert "ranksvm against best-feature" in page.locator("#pair-card").inner_text()
+    assert page.locator("#first").input_value() == "ranksvm"
+    assert "pairs=open" in page.url
 
 
 def test_a_pair_that_nothing_separates_has_p_1(seen: Seen, tmp_path: Path) -> None:
@@ -188,116 +188,116 @@ def test_a_pair_that_nothing_separates_has_p_1(seen: Seen, tmp_path: Path) -> No
     level = [pair for pair in compared.first.tests.pairs if pair.p_adjusted >= 0.9995]
     assert level
     (tmp_path / "noise.html").write_text(compare_page([compared], "noise", []), encoding="utf-8")
-    shown = seen.open(tmp_path / "noise.html", "#pairs=open")
-    shown.wait_for_selector("#pairs svg")
-    words = shown.locator("#pairs .cell-words").all_text_contents()
+    page = seen.open(tmp_path / "noise.html", "#pairs=open")
+    page.wait_for_selector("#pairs svg")
+    words = page.locator("#pairs .cell-words").all_text_contents()
     assert words.count("1") == 2 * len(level)
     assert ".000" not in words
 
 
 def test_names_of_points_do_not_cover_points(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    touching = shown.evaluate(
+    page = seen.open(file)
+    touching = page.evaluate(
         """[...document.querySelectorAll("#time text.name")].flatMap(t => { const a = t.getBBox();
              return [...document.querySelectorAll("#time circle")].filter(c => { const b = c.getBBox();
                return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })
                .map(() => t.textContent); })"""
     )
-    assert shown.locator("#time text.name").count() == len(RANKERS)
+    assert page.locator("#time text.name").count() == len(RANKERS)
     assert touching == []
 
 
 def test_a_reconciliation_follows_its_tool(seen: Seen, pages: dict[str, Path]) -> None:
-    found = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
-    shown = seen.open(pages["reconcile"])
-    most = max(found.values(), key=lambda r: abs(r.difference))
-    assert shown.locator("#tool").input_value() == most.target.name
-    assert shown.locator("#tool option[value=official]").count() == 0
+    reconciliation = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
+    page = seen.open(pages["reconcile"])
+    most = max(reconciliation.values(), key=lambda r: abs(r.difference))
+    assert page.locator("#tool").input_value() == most.target.name
+    assert page.locator("#tool option[value=official]").count() == 0
     for tool in ("gdeval", "letor4"):
-        shown.click(f'#tool-chips [data-tool="{tool}"]')
-        assert shown.locator("#tool").input_value() == tool
-        assert shown.locator("#finding").inner_text() == next(
-            r.sentence() for r in found.values() if r.target.name == tool
+        page.click(f'#tool-chips [data-tool="{tool}"]')
+        assert page.locator("#tool").input_value() == tool
+        assert page.locator("#finding").inner_text() == next(
+            r.sentence() for r in reconciliation.values() if r.target.name == tool
         )
-    assert shown.locator('nav a[href="#tools"]').is_visible()
+    assert page.locator('nav a[href="#tools"]').is_visible()
 
 
 def test_a_reconciliation_says_what_a_tool_does_not_give(seen: Seen, tmp_path: Path) -> None:
     """CatBoost's ERR takes labels for probabilities."""
-    asked = {"NDCG@10": ["letor4", "catboost"], "ERR@10": ["letor4"]}
-    found = [
-        r for m, tools in asked.items() for r in pippin.reconcile(DATA, SYSTEMS["lm"], m, "official", tools).values()
+    queries = {"NDCG@10": ["letor4", "catboost"], "ERR@10": ["letor4"]}
+    reconciliation = [
+        r for m, tools in queries.items() for r in pippin.reconcile(DATA, SYSTEMS["lm"], m, "official", tools).values()
     ]
-    (tmp_path / "two.html").write_text(reconcile_page(found, []), encoding="utf-8")
-    shown = seen.open(tmp_path / "two.html", "#tool=catboost&measure=ERR@10")
-    assert shown.locator("#finding").inner_text() == "catboost does not define ERR@10 on these data."
+    (tmp_path / "two.html").write_text(reconcile_page(reconciliation, []), encoding="utf-8")
+    page = seen.open(tmp_path / "two.html", "#tool=catboost&measure=ERR@10")
+    assert page.locator("#finding").inner_text() == "catboost does not define ERR@10 on these data."
 
 
 def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file)
-    shown.click('#tool-chips [data-tool="yahoo"]')
-    ranker = shown.locator("#explained").input_value()
+    page = seen.open(file)
+    page.click('#tool-chips [data-tool="yahoo"]')
+    ranker = page.locator("#explained").input_value()
     before, after = (leaderboard(results, "one", "NDCG@10", t).by_ranker[ranker].mean for t in ("official", "yahoo"))
-    words = shown.locator("#waterfall-words").inner_text()
+    words = page.locator("#waterfall-words").inner_text()
     assert f"{before:.4f} under official, {after:.4f} under yahoo" in words
     shares = [
-        float(text.split()[-1].replace("−", "-")) for text in shown.locator("#carriers .chips button").all_inner_texts()
+        float(text.split()[-1].replace("−", "-")) for text in page.locator("#carriers .chips button").all_inner_texts()
     ]
     assert sum(shares) == pytest.approx(after - before, abs=2e-4)
-    shown.locator("#carriers .open-query").first.click()
-    assert "query=one%2F" in shown.url
+    page.locator("#carriers .open-query").first.click()
+    assert "query=one%2F" in page.url
 
 
 def test_two_lists_side_by_side(seen: Seen, file: Path, results: Results) -> None:
-    shown = seen.open(file, "#a=ranksvm&b=regression")
-    shown.locator("#query-table [data-show]").first.click()
-    shown.wait_for_selector("#query-detail .doc")
-    query = shown.locator("#query-table tr.chosen th").inner_text()
+    page = seen.open(file, "#a=ranksvm&b=regression")
+    page.locator("#query-table [data-show]").first.click()
+    page.wait_for_selector("#query-detail .doc")
+    query = page.locator("#query-table tr.chosen th").inner_text()
     cells = {c.key[2]: c for c in results.cells if c.key[0] == "one" and query in set(c.scores()["query"].to_pylist())}
     rows = pl.DataFrame(cells["ranksvm"].scores()).filter(pl.col("query") == query)
     order = np.argsort(-rows["score"].to_numpy(), kind="stable")[:10]
     labels = [str(rows["label"][int(i)]) for i in order]
-    lists = shown.locator("#query-detail .lists ol")
+    lists = page.locator("#query-detail .lists ol")
     assert [text.split()[0] for text in lists.nth(0).locator(".label").all_inner_texts()] == labels
-    assert shown.locator("#query-detail .between path").count() > 0
-    assert "Why" in shown.locator("#query-detail").inner_text()
-    address = shown.url
+    assert page.locator("#query-detail .between path").count() > 0
+    assert "Why" in page.locator("#query-detail").inner_text()
+    address = page.url
     assert "query=one" in address
     again = seen.open(file, "#" + address.partition("#")[2])
     again.wait_for_selector("#query-detail .doc")
 
 
 def test_queries_are_searched_and_sorted(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    shown.click('[data-qsort="query"]')
-    ids = shown.locator("#query-table tbody th").all_inner_texts()
+    page = seen.open(file)
+    page.click('[data-qsort="query"]')
+    ids = page.locator("#query-table tbody th").all_inner_texts()
     assert ids == sorted(
         ids, key=lambda text: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
     )
-    shown.fill("#query-filter", ids[3])
-    assert ids[3] in shown.locator("#query-table tbody th").all_inner_texts()
-    shown.fill("#query-filter", "nobody asks this")
-    assert "No query matches" in shown.locator("#query-table").inner_text()
+    page.fill("#query-filter", ids[3])
+    assert ids[3] in page.locator("#query-table tbody th").all_inner_texts()
+    page.fill("#query-filter", "nobody asks this")
+    assert "No query matches" in page.locator("#query-table").inner_text()
 
 
 def test_nothing_moves_when_a_figure_is_drawn_late(seen: Seen, file: Path) -> None:
     """A table that slides away under the pointer loses the click."""
     seen.page.add_init_script("window.requestIdleCallback = () => 0")
-    shown = seen.open(file, draw=False)
-    assert shown.locator("#query-figure svg").count() == 0
+    page = seen.open(file, draw=False)
+    assert page.locator("#query-figure svg").count() == 0
     below = "(t => t('query-table') - t('query-figure'))(id => document.getElementById(id).getBoundingClientRect().top)"
-    before = shown.evaluate(below)
-    draw_figures(shown)
-    assert shown.locator("#query-figure svg").count() == 1
-    assert shown.evaluate(below) == pytest.approx(before, abs=1)
+    before = page.evaluate(below)
+    draw_figures(page)
+    assert page.locator("#query-figure svg").count() == 1
+    assert page.evaluate(below) == pytest.approx(before, abs=1)
 
 
 @pytest.mark.parametrize("form", ["CSV", "LaTeX"])
 def test_the_table_is_handed_out(seen: Seen, file: Path, results: Results, form: str) -> None:
-    shown = seen.open(file)
-    shown.click("#leaderboard .save > summary")
-    with shown.expect_download() as caught:
-        shown.locator("#leaderboard .save button", has_text=re.compile(f"^{form}$")).first.click()
+    page = seen.open(file)
+    page.click("#leaderboard .save > summary")
+    with page.expect_download() as caught:
+        page.locator("#leaderboard .save button", has_text=re.compile(f"^{form}$")).first.click()
     text = Path(caught.value.path()).read_text(encoding="utf-8")
     best = leaderboard(results, "one", "NDCG@10").standings[0]
     assert best.ranker in text
@@ -307,10 +307,10 @@ def test_the_table_is_handed_out(seen: Seen, file: Path, results: Results, form:
 
 @pytest.mark.parametrize(("form", "start"), [("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"series,column,y")])
 def test_figures_are_handed_out(seen: Seen, file: Path, form: str, start: bytes) -> None:
-    shown = seen.open(file)
-    figure = shown.locator("figure", has=shown.locator("#across"))
+    page = seen.open(file)
+    figure = page.locator("figure", has=page.locator("#across"))
     figure.locator(".save > summary").click()
-    with shown.expect_download() as caught:
+    with page.expect_download() as caught:
         figure.locator(".save button", has_text=re.compile(f"^{form}$")).click()
     content = Path(caught.value.path()).read_bytes()
     assert content.startswith(start)
@@ -318,10 +318,10 @@ def test_figures_are_handed_out(seen: Seen, file: Path, form: str, start: bytes)
 
 
 def test_a_shared_figure_has_its_title_and_caption(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    figure = shown.locator("figure", has=shown.locator("#time"))
+    page = seen.open(file)
+    figure = page.locator("figure", has=page.locator("#time"))
     figure.locator(".save > summary").click()
-    with shown.expect_download() as caught:
+    with page.expect_download() as caught:
         figure.locator(".save button", has_text=re.compile("^SVG$")).click()
     text = Path(caught.value.path()).read_text(encoding="utf-8")
     assert ">Time against quality</text>" in text
@@ -330,72 +330,70 @@ def test_a_shared_figure_has_its_title_and_caption(seen: Seen, file: Path) -> No
 
 
 def test_all_figures_are_drawn_without_scrolling(seen: Seen, file: Path) -> None:
-    shown = seen.open(file, draw=False)
-    shown.wait_for_function(
+    page = seen.open(file, draw=False)
+    page.wait_for_function(
         "[...document.querySelectorAll('.figure')].every(f => !f.checkVisibility() || f.querySelector('svg, .empty'))"
     )
 
 
 def test_a_phone_shows_whole_intervals(seen: Seen, file: Path) -> None:
     seen.page.set_viewport_size({"width": 390, "height": 844})
-    shown = seen.open(file)
-    bounds = shown.locator("#board small.narrow")
+    page = seen.open(file)
+    bounds = page.locator("#board small.narrow")
     assert bounds.count() == len(RANKERS)
     boxes = [bounds.nth(i).bounding_box() for i in range(len(RANKERS))]
     assert all(box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
 
 
 def test_columns_that_say_nothing_are_not_there(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    assert "Rank vs official" not in shown.locator("#board thead").inner_text()
-    assert shown.locator("#board thead th.bar svg text").count() == 3
+    page = seen.open(file)
+    assert "Rank vs official" not in page.locator("#board thead").inner_text()
+    assert page.locator("#board thead th.bar svg text").count() == 3
 
 
 def test_places_from_first_to_last_are_labelled_at_both_ends(seen: Seen, file: Path) -> None:
-    shown = seen.open(file)
-    names = (
-        shown.locator("#across text.name").all_inner_texts() or shown.locator("#across text.name").all_text_contents()
-    )
+    page = seen.open(file)
+    names = page.locator("#across text.name").all_inner_texts() or page.locator("#across text.name").all_text_contents()
     assert len(names) == 2 * len(RANKERS)
-    shown.check("input[name=across][value=number]", force=True)
-    assert shown.locator("#across text.name").count() == len(RANKERS)
-    assert "across=number" in shown.url
+    page.check("input[name=across][value=number]", force=True)
+    assert page.locator("#across text.name").count() == len(RANKERS)
+    assert "across=number" in page.url
 
 
 def test_a_comparison_shows_its_numbers(seen: Seen, pages: dict[str, Path]) -> None:
-    shown = seen.open(pages["compare"])
+    page = seen.open(pages["compare"])
     compared = pippin.compare(DATA, SYSTEMS, "MAP", ["official", "letor4", "yahoo"])
-    shown.check("input[name=family][value=MAP]", force=True)
-    shown.select_option("#tool", "letor4")
+    page.check("input[name=family][value=MAP]", force=True)
+    page.select_option("#tool", "letor4")
     board = next(b for b in compared.boards if b.name == "letor4")
     assert seen.column("ranker") == board.order()
     assert seen.column("mean") == [f"{board.means[s]:.4f}" for s in board.order()]
 
 
 def test_it_prints_on_few_sheets(seen: Seen, file: Path, tmp_path: Path) -> None:
-    shown = seen.open(file)
-    shown.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+    page = seen.open(file)
+    page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
     score_tables = re.findall(rb"/Type\s*/Page\b(?!s)", (tmp_path / "page.pdf").read_bytes())
     assert 1 <= len(score_tables) <= 8
 
 
 def test_notebooks_show_the_pieces(seen: Seen, results: Results, tmp_path: Path) -> None:
-    shown = [results.leaderboard(data="one"), pippin.evaluate(DATA, SYSTEMS["bm25"], ["NDCG@10"], "letor4"),
+    items = [results.leaderboard(data="one"), pippin.evaluate(DATA, SYSTEMS["bm25"], ["NDCG@10"], "letor4"),
              pippin.reconcile(DATA, SYSTEMS["bm25"], target="letor4"), pippin.compare(DATA, SYSTEMS)]  # fmt: skip
-    body = "".join(result._repr_html_() for result in shown)
+    body = "".join(result._repr_html_() for result in items)
     notebook = f"<!doctype html><title>x</title><body data-ready=yes>{body}"
     (tmp_path / "notebook.html").write_text(notebook, encoding="utf-8")
-    found = seen.open(tmp_path / "notebook.html")
-    assert found.locator(".piece").count() == len(shown)
-    assert found.locator(".piece svg.chart").count() >= len(shown)
-    assert "<dense>" in found.locator(".piece").last.inner_text()
+    actual = seen.open(tmp_path / "notebook.html")
+    assert actual.locator(".piece").count() == len(items)
+    assert actual.locator(".piece svg.chart").count() >= len(items)
+    assert "<dense>" in actual.locator(".piece").last.inner_text()
     assert seen.said == []
 
 
 def test_the_page_of_a_study(seen: Seen, pages: dict[str, Path]) -> None:
-    shown = seen.open(pages["study"])
-    found = study(made(), "D")
-    assert shown.locator("h1").inner_text() == "Do published conclusions hold on D?"
-    words = shown.locator("main").inner_text()
-    assert all(conclusion.statement in words for conclusion in found.conclusions)
-    assert shown.locator("svg.chart").count() >= len(found.rankers)
+    page = seen.open(pages["study"])
+    result = study(made(), "D")
+    assert page.locator("h1").inner_text() == "Do published conclusions hold on D?"
+    words = page.locator("main").inner_text()
+    assert all(conclusion.statement in words for conclusion in result.conclusions)
+    assert page.locator("svg.chart").count() >= len(result.rankers)

@@ -73,16 +73,16 @@ RESULTS = results()
 
 
 def kinds(cls: type) -> set[type]:
-    found = {cls}.union(*map(kinds, cls.__subclasses__()))
-    return {kind for kind in found if kind.__module__.startswith("pippin.")}
+    result = {cls}.union(*map(kinds, cls.__subclasses__()))
+    return {kind for kind in result if kind.__module__.startswith("pippin.")}
 
 
 def test_every_kind_of_result_is_shown_and_tried_here() -> None:
     for module in pkgutil.walk_packages(pippin.__path__, "pippin."):
         if module.name.split(".")[1] in ("evaluation", "benchmarks", "collections"):
             importlib.import_module(module.name)
-    shown = {kind.__name__ for kind in kinds(Displayable) - {Displayable, Plottable, ResultsByTool}}
-    assert shown == set(RENDERERS) - {"Tool"} == set(RESULTS)  # a tool is looked up, and no result
+    names = {kind.__name__ for kind in kinds(Displayable) - {Displayable, Plottable, ResultsByTool}}
+    assert names == set(RENDERERS) - {"Tool"} == set(RESULTS)  # a tool is looked up, and no result
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS))
@@ -111,9 +111,9 @@ def test_pictures(name: str, tmp_path: Path) -> None:
         figure = result.plot(kind)
         assert isinstance(figure, Figure)
         json.dumps(figure.spec, allow_nan=False)
-        shown = figure._repr_mimebundle_()
-        assert shown[MIME] == figure.spec
-        assert shown["image/svg+xml"].startswith("<svg")
+        bundle = figure._repr_mimebundle_()
+        assert bundle[MIME] == figure.spec
+        assert bundle["image/svg+xml"].startswith("<svg")
         for ending in ("svg", "png", "pdf", "html", "json"):
             figure.save(tmp_path / f"{kind}.{ending}")
             assert (tmp_path / f"{kind}.{ending}").stat().st_size > 200
@@ -123,15 +123,15 @@ def test_pictures(name: str, tmp_path: Path) -> None:
 
 def test_a_tool_that_cannot_say_is_named_with_the_reason() -> None:
     labels, scores, qid = [5, 0, 1], [3.0, 2.0, 1.0], [1, 1, 1]
-    found = evaluate(labels, scores, "ERR", "all", qid=qid)
-    assert "label 5 is above ERR's top grade 4" in found.left_out["gdeval"]
-    assert "gdeval" not in found
-    assert "gdeval is left out: label 5 is above" in repr(found)
-    assert "gdeval is left out" in found._repr_html_()
+    evaluation = evaluate(labels, scores, "ERR", "all", qid=qid)
+    assert "label 5 is above ERR's top grade 4" in evaluation.left_out["gdeval"]
+    assert "gdeval" not in evaluation
+    assert "gdeval is left out: label 5 is above" in repr(evaluation)
+    assert "gdeval is left out" in evaluation._repr_html_()
     with pytest.raises(ConventionError, match="label 5 is above"):
         evaluate(labels, scores, "ERR", ["xgboost", "gdeval"], qid=qid)
     with pytest.raises(UnknownName, match="no tool of this result is called 'gdeval'"):
-        found["gdeval"]
+        evaluation["gdeval"]
 
 
 def test_what_one_looks_up_shows_itself_in_a_line_and_in_a_notebook_in_full() -> None:
@@ -147,6 +147,6 @@ def test_what_one_looks_up_shows_itself_in_a_line_and_in_a_notebook_in_full() ->
     assert eval(repr(tool.convention), {"Convention": pippin.Convention}) == tool.convention
     assert repr(pippin.measures["NDCG"]).startswith("MeasureDefinition('NDCG': discounted gain")
     good, bad = {"a": 2, "b": 1}, {"a": 1, "b": 2}
-    judged = {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}}
-    compared = pippin.compare(judged, {"x": {"q": bad, "p": bad}, "y": {"q": good, "p": bad}}, "RR", "official")
+    qrels = {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}}
+    compared = pippin.compare(qrels, {"x": {"q": bad, "p": bad}, "y": {"q": good, "p": bad}}, "RR", "official")
     assert repr(compared.first) == "Board('official', RR: y 0.7500, x 0.5000)"

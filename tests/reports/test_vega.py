@@ -34,9 +34,9 @@ def test_a_source_tree_without_vl_convert_says_what_to_type(tmp_path: Path, monk
 def test_the_build_writes_the_script_that_a_source_tree_makes(tmp_path: Path) -> None:
     """As CMake runs it: by path, without Pippin at hand."""
     pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
-    made = tmp_path / "vega.js"
-    subprocess.run([sys.executable, "-P", str(Path(vega.__file__)), str(made)], check=True, cwd=tmp_path)
-    text = made.read_text(encoding="utf-8")
+    path = tmp_path / "vega.js"
+    subprocess.run([sys.executable, "-P", str(Path(vega.__file__)), str(path)], check=True, cwd=tmp_path)
+    text = path.read_text(encoding="utf-8")
     assert text == vega.bundle()
     assert text.startswith("/* Vega ")
     assert "window.vegaEmbed" in text

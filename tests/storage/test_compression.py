@@ -82,12 +82,12 @@ def test_a_bomb_is_stopped(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_command_takes_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "d.txt").write_text("1 qid:1 1:1 1000000:2\n" + "0 qid:1 1:1\n" * 99)
     (tmp_path / "s.txt").write_text("1\n2\n")
-    asked = ["eval", str(tmp_path / "d.txt"), str(tmp_path / "s.txt")]
-    assert main(asked) == 2
+    arguments = ["eval", str(tmp_path / "d.txt"), str(tmp_path / "s.txt")]
+    assert main(arguments) == 2
     assert (
         "100 documents × 1,000,000 features take 762.9 MiB, but a file of 1.2 KiB may take" in capsys.readouterr().err
     )
     (tmp_path / "d.txt").write_text("1 qid:1 1:1 1000:2\n0 qid:1 1:1\n")
-    assert main([*asked, "--max-bytes", "1K"]) == 2
-    assert main([*asked, "--max-bytes", "1M"]) == 0
-    assert main([*asked, "--max-bytes", "much"]) == 2
+    assert main([*arguments, "--max-bytes", "1K"]) == 2
+    assert main([*arguments, "--max-bytes", "1M"]) == 0
+    assert main([*arguments, "--max-bytes", "much"]) == 2

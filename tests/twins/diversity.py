@@ -20,11 +20,11 @@ def _subtopics(query: Query) -> int:
 
 
 def _gains(query: Query, labels: list[Label], alpha: float) -> list[float]:
-    seen: list[int] = []
+    calls: list[int] = []
     results = []
     for label in labels:
-        results.append(sum((1 - alpha) ** seen.count(i) for i in _served(query, label)))
-        seen += _served(query, label)
+        results.append(sum((1 - alpha) ** calls.count(i) for i in _served(query, label)))
+        calls += _served(query, label)
     return results
 
 
@@ -103,5 +103,5 @@ def map_ia(query: Query, alpha: float = 0.5, beta: float = 0.5) -> float:
 
 @twin("strec", A)
 def strec(query: Query, alpha: float = 0.5, beta: float = 0.5) -> float:
-    seen = set().union(*(_served(query, label) for label in query.ranked[: query.depth]))
-    return len(seen) / _subtopics(query) if _subtopics(query) else 0.0
+    visited = set().union(*(_served(query, label) for label in query.ranked[: query.depth]))
+    return len(visited) / _subtopics(query) if _subtopics(query) else 0.0

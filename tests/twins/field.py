@@ -152,9 +152,9 @@ def stops(query: Query) -> list[float]:
 @twin("RBP", {"p": 0.5}, {"p": 1.0}, {"p": 0.0})
 def rbp(query: Query, p: float = 0.8) -> float:
     """Rank-biased precision; a relevant document counts as 1, or as its label."""
-    counted = [r for r in query.relevant_ranks if r <= query.depth]
-    worth = [query.ranked[r - 1] or 0 if query.convention.rbp_gain == "label" else 1 for r in counted]
-    return (1 - p) * sum(w * p ** (r - 1) for w, r in zip(worth, counted, strict=True))
+    counts = [r for r in query.relevant_ranks if r <= query.depth]
+    worth = [query.ranked[r - 1] or 0 if query.convention.rbp_gain == "label" else 1 for r in counts]
+    return (1 - p) * sum(w * p ** (r - 1) for w, r in zip(worth, counts, strict=True))
 
 
 @twin("Bpref")

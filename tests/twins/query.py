@@ -170,12 +170,12 @@ def value(
         return math.nan
     if convention.query_selection == "relevant-or-lost" and not query.all_relevant and query.n:
         return math.nan
-    found: Any = TWINS[kind].define(query, **parameters)
-    if math.isnan(found):
-        found = math.nan if convention.empty is None else convention.empty
-    if convention.zero_values == "drop" and _held(found, convention) == 0:
+    result: Any = TWINS[kind].define(query, **parameters)
+    if math.isnan(result):
+        result = math.nan if convention.empty is None else convention.empty
+    if convention.zero_values == "drop" and _held(result, convention) == 0:
         return math.nan
-    return _held(found, convention)
+    return _held(result, convention)
 
 
 def _held(found: float, convention: Convention) -> float:

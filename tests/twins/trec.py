@@ -68,9 +68,9 @@ def utility(
     query: Query, a: float = 1.0, b: float = -1.0, c: float = 0.0, d: float = 0.0, collection: float = 0.0
 ) -> float:
     """Documents found, retrieved in vain, missed, and rightly left alone, each with its worth."""
-    found, missed = query.found_relevant, query.all_relevant - query.found_relevant
-    in_vain = query.n - found
-    return a * found + b * in_vain + c * missed + d * (int(collection) - found - in_vain - missed)
+    result, missed = query.found_relevant, query.all_relevant - query.found_relevant
+    in_vain = query.n - result
+    return a * result + b * in_vain + c * missed + d * (int(collection) - result - in_vain - missed)
 
 
 @twin("binG")
@@ -134,9 +134,9 @@ def inferred_ap(query: Query) -> float:
     total = 0.0
     for rank in query.relevant_ranks:
         above = query.ranked[: rank - 1]
-        hits, judged = query.hits(rank - 1), sum(label is not None and label >= 0 for label in above)
+        hits, qrels = query.hits(rank - 1), sum(label is not None and label >= 0 for label in above)
         pooled = sum(label is not None for label in above)
-        total += (1 + pooled * (hits + 1e-5) / (judged + 2e-5)) / rank if above else 1.0
+        total += (1 + pooled * (hits + 1e-5) / (qrels + 2e-5)) / rank if above else 1.0
     return over(total, query.all_relevant)
 
 

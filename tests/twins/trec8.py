@@ -70,8 +70,8 @@ def twin8(name: str, *tried: dict[str, float]) -> Callable[[Callable[..., float]
 
     def register(define: Callable[..., float]) -> Callable[..., float]:
         def settled(query: Query, **parameters: float) -> float:
-            found = define(List(query), **parameters) if query.n else 0.0
-            return 0.0 if math.isnan(found) else found
+            result = define(List(query), **parameters) if query.n else 0.0
+            return 0.0 if math.isnan(result) else result
 
         twin(name, *tried)(settled)
         return define
@@ -199,8 +199,8 @@ def recall_at_nonrelevant(query: List) -> float:
     others = [r for r in query.upwards if r not in query.relevant_ranks and r - query.hits(r) < MOST]
     sum_ = total(query.recall(r) for r in others)
     if query.missed < MOST and query.found_relevant:
-        rest = F(MOST - query.missed) * F(query.recall(query.n))
-        sum_ = float(F(sum_) + rest)
+        remaining = F(MOST - query.missed) * F(query.recall(query.n))
+        sum_ = float(F(sum_) + remaining)
     return divided(sum_, MOST)
 
 

@@ -24,12 +24,12 @@ def _expected(query: Query, goes_on: Callable[[list[float]], list[float]], depth
 
 
 def _of(what: str, gains: list[float], goes_on: Callable[[list[float]], list[float]]) -> float:
-    reached, total, utility, all_utility, all_cost, found = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    reached, total, utility, all_utility, all_cost, result = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for r, (gain, chance) in enumerate(zip(gains, goes_on(gains), strict=True), 1):
-        found += gain
+        result += gain
         total += reached
         utility += reached * gain
-        all_utility += reached * (1 - chance) * found
+        all_utility += reached * (1 - chance) * result
         all_cost += reached * (1 - chance) * r
         reached *= chance
     return {"EU": utility / total, "ETU": all_utility, "EC": 1.0, "ETC": all_cost, "ED": total}[what]
@@ -37,10 +37,10 @@ def _of(what: str, gains: list[float], goes_on: Callable[[list[float]], list[flo
 
 def _each(chance: Chance) -> Callable[[list[float]], list[float]]:
     def goes_on(gains: list[float]) -> list[float]:
-        found, chances = 0.0, []
+        result, chances = 0.0, []
         for r, gain in enumerate(gains, 1):
-            found += gain
-            chances.append(chance(r, gain, found))
+            result += gain
+            chances.append(chance(r, gain, result))
         return chances
 
     return goes_on
@@ -52,7 +52,7 @@ def _last(query: Query) -> int:
 
 @twin("INST", {"T": 2.0})
 def inst(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, found: ((r + 2 * T - 1 - found) / (r + 2 * T - found)) ** 2))
+    return _expected(query, _each(lambda r, g, result: ((r + 2 * T - 1 - result) / (r + 2 * T - result)) ** 2))
 
 
 def _insq(r: int, T: float) -> float:
@@ -61,52 +61,52 @@ def _insq(r: int, T: float) -> float:
 
 @twin("INSQ", {"T": 2.0})
 def insq(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, found: _insq(r, T)))
+    return _expected(query, _each(lambda r, g, result: _insq(r, T)))
 
 
 @twin("BPM", {"T": 2.0})
 def bpm(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, found: float(found < T and r < _last(query))))
+    return _expected(query, _each(lambda r, g, result: float(result < T and r < _last(query))))
 
 
 @twin("NERR8")
 def nerr8(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, found: (1 - g) * (r < _last(query))))
+    return _expected(query, _each(lambda r, g, result: (1 - g) * (r < _last(query))))
 
 
 @twin("NERR9")
 def nerr9(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, found: (1 - g) * r / (r + 1) * (r < _last(query))))
+    return _expected(query, _each(lambda r, g, result: (1 - g) * r / (r + 1) * (r < _last(query))))
 
 
 @twin("NERR10", {"phi": 0.5})
 def nerr10(query: Query, phi: float = 0.9) -> float:
-    return _expected(query, _each(lambda r, g, found: (1 - g) * phi))
+    return _expected(query, _each(lambda r, g, result: (1 - g) * phi))
 
 
 @twin("NERR11", {"T": 2.0})
 def nerr11(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, found: (1 - g) * _insq(r, T)))
+    return _expected(query, _each(lambda r, g, result: (1 - g) * _insq(r, T)))
 
 
 @twin("sDCG")
 def scaled_dcg(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, found: math.log2(r + 1) / math.log2(r + 2) * (r < _last(query))))
+    return _expected(query, _each(lambda r, g, result: math.log2(r + 1) / math.log2(r + 2) * (r < _last(query))))
 
 
 @twin("CWL_P")
 def precision(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, found: float(r < _last(query))))
+    return _expected(query, _each(lambda r, g, result: float(r < _last(query))))
 
 
 @twin("CWL_RBP", {"p": 0.5})
 def rbp(query: Query, p: float = 0.8) -> float:
-    return _expected(query, _each(lambda r, g, found: p))
+    return _expected(query, _each(lambda r, g, result: p))
 
 
 @twin("CWL_RR")
 def rr(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, found: float(found == 0)))
+    return _expected(query, _each(lambda r, g, result: float(result == 0)))
 
 
 @twin("CWL_AP")

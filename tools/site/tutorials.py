@@ -124,13 +124,13 @@ def _part(cell: Cell, picture: str) -> str:
         language = "python" if cell.file.endswith(".py") else "text"
         return f'```{language} title="{cell.file}"\n{cell.source}\n```'
     if cell.ran:
-        said = "\n".join(f"$ {command}\n{printed.rstrip()}".rstrip() for command, printed in cell.ran)
-        return f"```console\n{said}\n```"
+        text = "\n".join(f"$ {command}\n{printed.rstrip()}".rstrip() for command, printed in cell.ran)
+        return f"```console\n{text}\n```"
     part = f"```python\n{cell.source}\n```"
     if _SVG in cell.shown:
         return f"{part}\n\n![{cell.title}]({picture})"
-    said = "\n".join(map(_folded, (cell.printed + cell.shown.get("text/plain", "")).rstrip().split("\n")))
-    return f"{part}\n\n```text\n{said}\n```" if said.strip() else part
+    text = "\n".join(map(_folded, (cell.printed + cell.shown.get("text/plain", "")).rstrip().split("\n")))
+    return f"{part}\n\n```text\n{text}\n```" if text.strip() else part
 
 
 def _folded(line: str) -> str:

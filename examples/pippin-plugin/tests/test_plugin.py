@@ -77,10 +77,10 @@ def test_the_reader_reads_mail(tmp_path: Path) -> None:
 def test_the_feature_weighs_rare_words(tmp_path: Path) -> None:
     collection = read_collection(mail(tmp_path))
     index = build_index(collection, tmp_path / "index")
-    found = index.candidates(collection.queries[0], np.arange(3), np.zeros(3, np.int32))
+    result = index.candidates(collection.queries[0], np.arange(3), np.zeros(3, np.int32))
     apple, plum = np.log(3 / 2), np.log(3 / 1)
-    assert extract(found, "idf_coverage@body")[:, 0] == pytest.approx([apple / (apple + plum), 1.0, 0.0])
-    assert np.isnan(extract(found, "idf_coverage@subject")).all()  # no subject has a word of the query
+    assert extract(result, "idf_coverage@body")[:, 0] == pytest.approx([apple / (apple + plum), 1.0, 0.0])
+    assert np.isnan(extract(result, "idf_coverage@subject")).all()  # no subject has a word of the query
 
 
 def test_the_drop_in_prints_the_mean_reciprocal_rank(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Client:
                  "query_string": query.encode(), "scheme": self.scheme, "server": ("boards.test", 80),
                  "client": (self.client, 1), "http_version": "1.1",
                  "headers": raw_headers}  # fmt: skip
-        sent: list[Any] = []
+        submitted: list[Any] = []
 
         async def receive() -> Any:
             if not parts:
@@ -66,24 +66,24 @@ class Client:
             return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts) or unfinished}
 
         async def send(message: Any) -> None:
-            sent.append(message)
+            submitted.append(message)
 
         async def run() -> None:
             try:
                 await self.app(scope, receive, send)
             except Exception:
-                if not sent:
+                if not submitted:
                     raise
 
         with ThreadPoolExecutor(1) as pool:  # the browser tests have a loop in this thread
             pool.submit(lambda: asyncio.run(run())).result()
-        raw = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
+        raw = [(name.decode(), value.decode()) for name, value in submitted[0]["headers"]]
         cookies = [value for name, value in raw if name == "set-cookie"]
         for cookie in cookies:
             for name, morsel in SimpleCookie(cookie).items():
                 self.cookies[name] = morsel.value
-        body = b"".join(message.get("body", b"") for message in sent[1:])
-        return Response(sent[0]["status"], dict(raw), body, cookies)
+        body = b"".join(message.get("body", b"") for message in submitted[1:])
+        return Response(submitted[0]["status"], dict(raw), body, cookies)
 
     def get(self, path: str, **headers: str) -> Response:
         return self.request("GET", path, headers=headers)

@@ -86,16 +86,17 @@ def test_internal_errors_have_headers_and_reveal_nothing(
 
 
 def test_responses_contain_no_labels_and_no_exact_values(web: Client) -> None:
-    sent = web.submit("Ann", web.good_scores(1.0)).json["id"]
+    submitted = web.submit("Ann", web.good_scores(1.0)).json["id"]
     web.submit("Ann", b"1\n2\n")
     web.site.score()
-    scores = load_scores(web.site.site, "cup", sent)
+    scores = load_scores(web.site.site, "cup", submitted)
     mine = web.bearer("Ann")
     web.log_in("Ann")
     texts = [web.get(path, **mine).text for path in (
         "/boards/cup", "/boards/cup/log.jsonl", "/boards/cup/export.json", "/boards/cup/submit",
-        "/boards/cup/files/test.txt", f"/submissions/{sent}", "/api/v1/boards/cup",
-        f"/api/v1/submissions/{sent}", f"/api/v1/submissions/{sent}/receipt", "/api/v1/boards/cup/submissions",
+        "/boards/cup/files/test.txt", f"/submissions/{submitted}", "/api/v1/boards/cup",
+        f"/api/v1/submissions/{submitted}", f"/api/v1/submissions/{submitted}/receipt",
+        "/api/v1/boards/cup/submissions",
     )]  # fmt: skip
     secrets = [*scores.means.values(), *(v for values in scores.values.values() for v in values.tolist() if 0 < v < 1)]
     text = "\n".join(texts)
@@ -106,16 +107,16 @@ def test_responses_contain_no_labels_and_no_exact_values(web: Client) -> None:
 
 
 def test_submissions_are_private(web: Client) -> None:
-    sent = web.submit("Ann", b"1\n").json["id"]
+    submitted = web.submit("Ann", b"1\n").json["id"]
     eve = web.new_client()
     eve.log_in("Eve")
-    assert eve.get(f"/submissions/{sent}").status == 404
-    for path in (f"/api/v1/submissions/{sent}", f"/api/v1/submissions/{sent}/file"):
+    assert eve.get(f"/submissions/{submitted}").status == 404
+    for path in (f"/api/v1/submissions/{submitted}", f"/api/v1/submissions/{submitted}/file"):
         assert eve.get(path, **eve.bearer("Eve")).status == 404
     assert eve.get("/api/v1/boards/cup/submissions", **eve.bearer("Eve")).json == []
     web.site.score()
     assert "ends after 1 scores" not in eve.get("/boards/cup/log.jsonl").text
-    assert web.get(f"/api/v1/submissions/{sent}", **web.bearer("Ann")).json["error"].startswith("s.txt:1: ")
+    assert web.get(f"/api/v1/submissions/{submitted}", **web.bearer("Ann")).json["error"].startswith("s.txt:1: ")
 
 
 @pytest.mark.parametrize("path", ["/boards/cup/files/../board.json", "/boards/cup/files/..%2f..%2fhidden%2fkey.bin",
@@ -145,9 +146,9 @@ def test_a_decompression_bomb_is_rejected(web: Client) -> None:
 
     bomb = gzip.compress(b"0\n" * 30_000_000, 9)
     assert len(bomb) < 200_000
-    sent = web.submit("Ann", bomb).json["id"]
+    submitted = web.submit("Ann", bomb).json["id"]
     web.site.score()
-    record = web.get(f"/api/v1/submissions/{sent}", **web.bearer("Ann")).json
+    record = web.get(f"/api/v1/submissions/{submitted}", **web.bearer("Ann")).json
     assert record["state"] == "rejected"
     assert "unpacks to more than" in record["error"]
 

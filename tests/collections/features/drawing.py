@@ -23,10 +23,10 @@ def draw_candidates(
 ) -> Candidates:
     """A query of these words with random documents; tokens are words of the query now and then."""
     draw = np.random.default_rng(seed)
-    drawn = {field: _stream(draw, documents, words, tokens) for field in fields}
+    sample = {field: _stream(draw, documents, words, tokens) for field in fields}
     ids = tuple(f"d{i}" for i in range(documents))
     graded = draw.integers(0, labels, documents).astype(np.int32)
-    return Candidates(Query("1", " ".join(words)), tuple(words), ids, graded, drawn)
+    return Candidates(Query("1", " ".join(words)), tuple(words), ids, graded, sample)
 
 
 def _stream(draw: np.random.Generator, documents: int, words: Sequence[str], tokens: int) -> FieldStatistics:

@@ -32,8 +32,8 @@ def test_a_text_is_an_identity(text: str, canonical: str) -> None:
 
 
 def test_several_features_stand_between_commas_or_blanks() -> None:
-    found = parse_features("bm25(k1=0.9, b=0.4)@title, tf@body\nlength@body")
-    assert [str(bound) for bound in found] == ["bm25(k1=0.9,b=0.4)@title", "tf@body", "length@body"]
+    result = parse_features("bm25(k1=0.9, b=0.4)@title, tf@body\nlength@body")
+    assert [str(bound) for bound in result] == ["bm25(k1=0.9,b=0.4)@title", "tf@body", "length@body"]
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_the_sets_have_their_published_sizes_and_orders() -> None:
 
 @pytest.mark.parametrize("name", list(FEATURES))
 def test_every_feature_says_what_it_is(name: str) -> None:
-    kept = FEATURES[name]
-    assert kept.formula
-    assert kept.source
-    assert kept.compute.__doc__
+    items = FEATURES[name]
+    assert items.formula
+    assert items.source
+    assert items.compute.__doc__
 
 
 def test_a_feature_gives_a_value_per_candidate() -> None:

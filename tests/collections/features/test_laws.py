@@ -12,7 +12,7 @@ from tests.collections.features.drawing import draw_candidates
 from pippin.collections.features import FEATURES, BoundFeature, base, extract, extract_many
 from pippin.collections.index.statistics import Candidates, FieldStatistics, Positions
 
-NAMES = [kept.name for kept in FEATURES.values() if kept.needs_field]
+NAMES = [items.name for items in FEATURES.values() if items.needs_field]
 WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
 
 
@@ -20,18 +20,18 @@ def taken(candidates: Candidates, rows: list[int]) -> Candidates:
     """These candidates, in this order."""
     fields = {name: taken_field(field, rows) for name, field in candidates.fields.items()}
     ids = tuple(candidates.document_ids)
-    chosen = tuple(ids[i] for i in rows)
-    return replace(candidates, document_ids=chosen, labels=candidates.labels[rows], fields=fields)
+    selected = tuple(ids[i] for i in rows)
+    return replace(candidates, document_ids=selected, labels=candidates.labels[rows], fields=fields)
 
 
 def taken_field(field: FieldStatistics, rows: list[int]) -> FieldStatistics:
     def positions() -> Positions:
         assert field.positions is not None
-        found = field.positions()
-        pieces = [np.arange(found.offsets[i], found.offsets[i + 1]) for i in rows]
+        result = field.positions()
+        pieces = [np.arange(result.offsets[i], result.offsets[i + 1]) for i in rows]
         entries = np.concatenate([np.zeros(0, np.int64), *pieces])
         offsets = np.concatenate(([0], np.cumsum([len(piece) for piece in pieces]))).astype(np.int64)
-        return Positions(offsets, found.position[entries], found.word[entries])
+        return Positions(offsets, result.position[entries], result.word[entries])
 
     return replace(
         field,
@@ -58,11 +58,11 @@ def test_one_number_per_candidate_the_same_every_time(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_depends_on_no_other_candidate(name: str) -> None:
     candidates = draw_candidates(40, WORDS)
-    whole = values(name, candidates)
+    full = values(name, candidates)
     order = np.random.default_rng(1).permutation(40).tolist()
-    assert values(name, taken(candidates, order)).tobytes() == whole[order].tobytes()
+    assert values(name, taken(candidates, order)).tobytes() == full[order].tobytes()
     for row in range(5):
-        assert values(name, taken(candidates, [row])).tobytes() == whole[[row]].tobytes()
+        assert values(name, taken(candidates, [row])).tobytes() == full[[row]].tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,17 +108,17 @@ def test_a_feature_of_the_query_is_the_same_for_all(name: str) -> None:
 
 def queries_of_all_kinds() -> list[Candidates]:
     """Queries of one to six words, some said twice, some unknown to the collection, with few or no documents."""
-    drawn = []
+    samples = []
     for seed in range(24):
         words = [*"abcdef"[: 1 + seed % 5], *("a" if seed % 4 == 0 else "")]
         candidates = draw_candidates(seed % 7, words, seed=seed)
         known = np.array([word != "b" or seed % 3 > 0 for word in words], np.float64)
         fields = {
-            name: replace(one, df=one.df * known, cf=one.cf * known, tf=one.tf * known[:, None])
-            for name, one in candidates.fields.items()
+            name: replace(item, df=item.df * known, cf=item.cf * known, tf=item.tf * known[:, None])
+            for name, item in candidates.fields.items()
         }
-        drawn.append(replace(candidates, fields=fields))
-    return drawn
+        samples.append(replace(candidates, fields=fields))
+    return samples
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,8 +132,12 @@ def test_many_queries_at_once_give_the_bits_of_each_by_itself(name: str, monkeyp
 
 
 def test_queries_of_different_collections_are_not_mixed() -> None:
-    one = draw_candidates(5, ("a", "b"))
-    other = replace(one, fields={name: replace(of, total=10**8, documents=10**6) for name, of in one.fields.items()})
-    tables = extract_many([one, other, one], "ohsumed")
-    assert [table.tobytes() for table in tables] == [extract(query, "ohsumed").tobytes() for query in (one, other, one)]
+    first = draw_candidates(5, ("a", "b"))
+    other = replace(
+        first, fields={name: replace(of, total=10**8, documents=10**6) for name, of in first.fields.items()}
+    )
+    tables = extract_many([first, other, first], "ohsumed")
+    assert [table.tobytes() for table in tables] == [
+        extract(query, "ohsumed").tobytes() for query in (first, other, first)
+    ]
     assert tables[0].tobytes() != tables[1].tobytes()

@@ -18,15 +18,15 @@ WORDS = ("a", "b", "c", "a")
 def by_definition(places: dict[int, list[int]], query: list[int], window: int = 8) -> list[float]:
     """min and mean distance, smallest window, ordered and unordered bigrams of one document."""
     pairs = [min(abs(p - q) for p, q in product(places[a], places[b])) for a, b in combinations(places, 2)]
-    every = sorted(p for found in places.values() for p in found)
+    every = sorted(p for value in places.values() for p in value)
     spans = [
         last - first + 1
         for first, last in product(every, every)
-        if first <= last and all(any(first <= p <= last for p in found) for found in places.values())
+        if first <= last and all(any(first <= p <= last for p in value) for value in places.values())
     ]
     follow = set(pairwise(query))
     either = follow | {(b, a) for a, b in follow}
-    tokens = sorted((p, word) for word, found in places.items() for p in found)
+    tokens = sorted((p, word) for word, value in places.items() for p in value)
     ordered = sum((a, b) in follow and q == p + 1 for (p, a), (q, b) in product(tokens, tokens))
     near = sum((a, b) in either and q - p < window for (p, a), (q, b) in combinations(tokens, 2))
     nothing = math.nan
@@ -39,11 +39,11 @@ def test_all_five_are_what_they_say(seed: int) -> None:
     candidates = draw_candidates(60, WORDS, ("whole",), seed=seed, tokens=40)
     positions = candidates.fields["whole"].positions
     assert positions is not None
-    found = positions()
+    result = positions()
     expected = []
-    for first, last in pairwise(found.offsets.tolist()):
+    for first, last in pairwise(result.offsets.tolist()):
         places: dict[int, list[int]] = {}
-        for place, word in zip(found.position[first:last].tolist(), found.word[first:last].tolist(), strict=True):
+        for place, word in zip(result.position[first:last].tolist(), result.word[first:last].tolist(), strict=True):
             places.setdefault(word, []).append(place)
         expected.append(by_definition(places, [0, 1, 2, 0]))
     np.testing.assert_allclose(extract(candidates, "proximity"), np.array(expected))
@@ -63,11 +63,11 @@ def test_positions_are_what_they_say(seed: int) -> None:
     candidates = draw_candidates(40, WORDS, ("whole",), seed=seed, tokens=30)
     field = candidates.fields["whole"]
     assert field.positions is not None
-    found = field.positions()
+    positions = field.positions()
     idf = [math.log(field.documents / df) if df else 0.0 for df in field.df[candidates.distinct]]
     expected = []
-    for document, (first, last) in enumerate(pairwise(found.offsets.tolist())):
-        tokens = [*zip(found.position[first:last].tolist(), found.word[first:last].tolist(), strict=True)]
+    for document, (first, last) in enumerate(pairwise(positions.offsets.tolist())):
+        tokens = [*zip(positions.position[first:last].tolist(), positions.word[first:last].tolist(), strict=True)]
         gathered = [0.0] * len(idf)
         for (p, a), (q, b) in pairwise(tokens):
             if a != b:

@@ -53,9 +53,9 @@ def test_the_published_values_of_ohsumed(
     query_tf = tuple(words.split())
     fields = dict.fromkeys(("title", "abstract", "whole"), counts)
     candidates = Candidates(Query("q", words), query_tf, ("d",), np.zeros(1, np.int32), fields)
-    found = round_as_printed(extract(candidates, "ohsumed"))[0]
-    assert [f"{value:.6f}" for value in found[:15]] == printed.split()
-    assert (found[:15] == found[15:30]).all()
+    result = round_as_printed(extract(candidates, "ohsumed"))[0]
+    assert [f"{value:.6f}" for value in result[:15]] == printed.split()
+    assert (result[:15] == result[15:30]).all()
 
 
 # The golden micro-collection: title, body, url and the texts of the links that point here.
@@ -133,8 +133,8 @@ def test_the_worked_example(pages: Candidates, feature: str, expected: tuple[flo
 
 
 def test_a_word_of_more_than_half_of_the_documents_keeps_its_sign(pages: Candidates) -> None:
-    whole = pages.fields["whole"]
-    common = FieldStatistics(6, 60, 10.0, floats(5, 3), floats(8, 8), whole.tf, whole.length, whole.unique)
+    full = pages.fields["whole"]
+    common = FieldStatistics(6, 60, 10.0, floats(5, 3), floats(8, 8), full.tf, full.length, full.unique)
     values = extract(Candidates(pages.query, WORDS, pages.document_ids, pages.labels, {"whole": common}), "bm25@whole")
     assert values[1, 0] < 0
     assert values[2, 0] < 0
@@ -166,6 +166,6 @@ def test_features_of_the_query_alone_are_worked_by_hand() -> None:
     candidates = replace(drawn, fields={"whole": replace(drawn.fields["whole"], documents=100, df=df, cf=cf)})
     rare = [math.log(10), math.log(2), 0.0]
     mean = sum(rare) / 3
-    expected = [3, math.log(10), mean, math.sqrt(sum((one - mean) ** 2 for one in rare) / 3),
+    expected = [3, math.log(10), mean, math.sqrt(sum((item - mean) ** 2 for item in rare) / 3),
                 max((1 + math.log(20)) * math.log(11), (1 + math.log(50)) * math.log(3))]  # fmt: skip
     np.testing.assert_allclose(extract(candidates, "query"), [expected, expected])

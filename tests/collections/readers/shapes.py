@@ -248,15 +248,17 @@ COLLECTIONS: dict[str, Files] = {
         "documents.json": json.dumps({"results": RECORDS, "total": 2}), "queries.tsv": TOPICS, "qrels.txt": QRELS,
     },
     "algolia": {
-        "records.json": json.dumps([{"objectID": one["id"], "text": one["text"]} for one in RECORDS]),
+        "records.json": json.dumps([{"objectID": record["id"], "text": record["text"]} for record in RECORDS]),
         "queries.tsv": TOPICS, "qrels.txt": QRELS,
     },
     "vespa": {
-        "feed.json": json.dumps([{"put": f"id:x:y::{one['id']}", "fields": {"text": one["text"]}} for one in RECORDS]),
+        "feed.json": json.dumps(
+            [{"put": f"id:x:y::{record['id']}", "fields": {"text": record["text"]}} for record in RECORDS]
+        ),
         "queries.tsv": TOPICS, "qrels.txt": QRELS,
     },
     "mongodb": {
-        "articles.json": lines(*({"_id": {"$oid": one["id"]}, "text": one["text"]} for one in RECORDS)),
+        "articles.json": lines(*({"_id": {"$oid": record["id"]}, "text": record["text"]} for record in RECORDS)),
         "queries.tsv": TOPICS, "qrels.txt": QRELS,
     },
     "pandas by columns": {

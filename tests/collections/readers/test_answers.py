@@ -56,9 +56,9 @@ def test_of_several_scales_the_finest_is_taken_and_of_several_texts_the_titles(t
         put(tmp_path, f"{split}.3-2-1.qrel", f"{first}\t0\ta\t3\n{first}\t0\tb\t1\n")
     put(tmp_path, "raw/nfdump.txt", "1\thttp://a\tapples\tall about apples\n")
     collection = read_collection(tmp_path)
-    judged = collection.qrels
-    assert judged is not None
-    assert (judged.query_ids, judged.labels.tolist()) == (("1",), [3, 1])
+    qrels = collection.qrels
+    assert qrels is not None
+    assert (qrels.query_ids, qrels.labels.tolist()) == (("1",), [3, 1])
     assert [query.text for query in collection.queries] == ["apples"]
     assert [document.id for document in collection] == ["a", "b"]
     assert list(collection.diagnostics) == [
@@ -121,8 +121,8 @@ def test_judgements_of_other_documents_are_told_with_ids_of_both_sides(
     put(tmp_path, "docs.jsonl", lines(*({"id": name, "text": "apples"} for name in ids)))
     put(tmp_path, "queries.tsv", TOPICS)
     put(tmp_path, "qrels.txt", QRELS)
-    said = explain(tmp_path)
-    assert f"no judged document is in the collection: judged a, b, documents {', '.join(ids)}{hint}" in said
+    explanation = explain(tmp_path)
+    assert f"no judged document is in the collection: judged a, b, documents {', '.join(ids)}{hint}" in explanation
 
 
 @pytest.mark.parametrize(

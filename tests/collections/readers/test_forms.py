@@ -134,16 +134,16 @@ def test_topics_of_every_form(name: str, text: str, tmp_path: Path) -> None:
     ],
 )
 def test_judgements_of_every_form(name: str, text: str, tmp_path: Path) -> None:
-    judged = read_qrels(put(tmp_path, name, text))
-    assert (judged.query_ids, list(judged.document_ids), judged.labels.tolist()) == (("1",), ["a", "b"], [2, 0])
+    qrels = read_qrels(put(tmp_path, name, text))
+    assert (qrels.query_ids, list(qrels.document_ids), qrels.labels.tolist()) == (("1",), ["a", "b"], [2, 0])
 
 
 def test_a_judgement_without_a_label(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"qrels\.jsonl:1: no label"):
         read_qrels(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a", "weight": 3})))
     diagnostics = Diagnostics()
-    judged = read_qrels(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})), diagnostics)
-    assert judged.labels.tolist() == [1]
+    qrels = read_qrels(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})), diagnostics)
+    assert qrels.labels.tolist() == [1]
     assert list(diagnostics) == ["judgements have no labels: every document that is listed is relevant, 1"]
 
 
@@ -152,13 +152,13 @@ def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
     put(tmp_path, "queries.tsv", "q1\tapples\nq2\tpears\n")
     put(tmp_path, "qrels.tsv", "q1\ta\t1\n")
     put(tmp_path, "notes.bin", "x")
-    said = explain(tmp_path)
+    explanation = explain(tmp_path)
     for sentence in (
         "format jsonl", "fields text", "queries.tsv: 2", "q1: apples", "qrels.tsv: 1 of 1 queries, labels 1",
         "1 queries have no judgement", "not indexed: year (int)", "documents: docs.jsonl",
         "other files: notes.bin", "next: pippin build",
     ):  # fmt: skip
-        assert sentence in said
+        assert sentence in explanation
     put(tmp_path, "topics.tsv", "q1\tplums\n")
     assert "  error: " in explain(tmp_path)
     assert "several files may hold the queries" in explain(tmp_path)

@@ -48,8 +48,8 @@ def test_the_file_alone_packed_and_streams_chosen(tmp_path: Path) -> None:
 
 
 def test_a_pair_at_one_end_is_taken_as_written_and_counts_are_no_references(tmp_path: Path) -> None:
-    one = put(tmp_path, "one.all", ".I 1\n.T\na\n.X\n2 5 1\n.I 2\n.T\nb\n")
-    assert [document.links for document in read_collection(one)] == [(Link("2", "a"),), ()]
+    first = put(tmp_path, "one.all", ".I 1\n.T\na\n.X\n2 5 1\n.I 2\n.T\nb\n")
+    assert [document.links for document in read_collection(first)] == [(Link("2", "a"),), ()]
     cisi = put(tmp_path / "cisi", "cisi.all", ".I 1\n.T\na\n.X\n2 5 1\n2 1 1\n.I 2\n.T\nb\n.X\n1 5 2\n")
     assert [document.links for document in read_collection(cisi)] == [(), ()]
 
@@ -143,10 +143,10 @@ def test_cranfield(shared: Path) -> None:
     assert [document.id for document in documents] == [str(i) for i in range(1, 1400 + 1)]
     assert [query.id for query in collection.queries] == [str(i) for i in range(1, 225 + 1)]
     assert collection.queries[2].text.startswith("what problems of heat conduction in composite slabs")
-    judged = labels(collection.qrels)
-    assert list(judged) == [str(i) for i in range(1, 225 + 1)]
-    assert judged["1"]["184"] == 5 - 2
-    grades = [grade for query in judged.values() for grade in query.values()]
+    qrels = labels(collection.qrels)
+    assert list(qrels) == [str(i) for i in range(1, 225 + 1)]
+    assert qrels["1"]["184"] == 5 - 2
+    grades = [grade for query in qrels.values() for grade in query.values()]
     assert [grades.count(g) for g in (4, 3, 2, 1, 0)] == [128, 387, 734, 363, 225]
     assert [d.id for d in documents if not d.fields["abstract"]] == ["471", "995"]
 
@@ -160,5 +160,5 @@ def test_cacm(shared: Path) -> None:
     assert all(int(link.target) < int(document.id) for document in documents for link in document.links)
     assert documents[-1].links == (Link("1396", "An On-Line Program for Non-Numerical Algebra"),)
     assert sum(not document.fields["abstract"] for document in documents) == 3204 - 1587
-    judged = labels(collection.qrels)
-    assert (len(judged), sum(map(len, judged.values()))) == (64 - 12, 796)
+    qrels = labels(collection.qrels)
+    assert (len(qrels), sum(map(len, qrels.values()))) == (64 - 12, 796)

@@ -39,11 +39,11 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
     said = {plain(document.id): document.fields for document in collection}
     assert {name: "apples" in " ".join(fields.values()) for name, fields in said.items()} == {"a": True, "b": False}
     assert [(query.id, query.text) for query in collection.queries] == [("1", "apples"), ("2", "pears")]
-    judged = collection.qrels
-    assert judged is not None
-    names = list(map(plain, judged.document_ids))
-    found = dict(zip(zip(judged.query_ids, names, strict=True), judged.labels.tolist(), strict=True))
-    assert found == (dict.fromkeys(JUDGED, 1) if name == "judged in lists" else JUDGED)
+    qrels = collection.qrels
+    assert qrels is not None
+    names = list(map(plain, qrels.document_ids))
+    results = dict(zip(zip(qrels.query_ids, names, strict=True), qrels.labels.tolist(), strict=True))
+    assert results == (dict.fromkeys(JUDGED, 1) if name == "judged in lists" else JUDGED)
     assert "next: pippin build" in explain(tmp_path)
 
 
@@ -57,8 +57,8 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
 )
 def test_judgements_may_have_a_column_for_each_query_or_document(table: str, tmp_path: Path) -> None:
     diagnostics = Diagnostics()
-    judged = read_qrels(put(tmp_path, "qrels.csv" if "," in table else "qrels.tsv", table), diagnostics)
-    pairs = zip(judged.query_ids, judged.document_ids, judged.labels.tolist(), strict=True)
+    qrels = read_qrels(put(tmp_path, "qrels.csv" if "," in table else "qrels.tsv", table), diagnostics)
+    pairs = zip(qrels.query_ids, qrels.document_ids, qrels.labels.tolist(), strict=True)
     assert {(query, document): label for query, document, label in pairs} == JUDGED
     assert diagnostics[0].partition(" ")[2].startswith("has a column for each ")
 
@@ -94,9 +94,9 @@ def test_mail_with_headers_that_no_parser_takes_is_read(name: str, charset: str,
     [("passage_{}", "doc_{}"), ("paper{}.2", "paper{}.1"), ("A{}", "{}")],
 )
 def test_ids_of_other_things_are_not_matched(theirs: str, ours: str) -> None:
-    judged = Qrels.from_dict({"q": {theirs.format(n): 1 for n in range(1, 6)}})
-    found = align_document_ids(judged, [ours.format(n) for n in range(1, 9)])
-    assert (found is None) == (theirs != "A{}")
+    qrels = Qrels.from_dict({"q": {theirs.format(n): 1 for n in range(1, 6)}})
+    results = align_document_ids(qrels, [ours.format(n) for n in range(1, 9)])
+    assert (results is None) == (theirs != "A{}")
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_documents_whose_ids_are_written_otherwise_are_matched_and_told(
     note = f"documents are matched without {what}: judgements of {theirs.format(1)} are of {ours.format(1)}"
     assert note in explain(tmp_path / "in")
     assert main(["build", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "-q"]) == 0
-    said = capsys.readouterr().out
-    assert note in said
-    assert "including 5 of 5 relevant ones" in said
+    output = capsys.readouterr().out
+    assert note in output
+    assert "including 5 of 5 relevant ones" in output
 
 
 def test_a_table_of_everything_says_each_document_once(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_blanks_in_ids_are_written_in_one_way(tmp_path: Path) -> None:
 def test_labels_become_grades(labels: tuple[str, ...], expected: list[int], note: str, tmp_path: Path) -> None:
     rows = "".join(f"1,d{number},{label}\n" for number, label in enumerate(labels))
     diagnostics = Diagnostics()
-    judged = read_qrels(put(tmp_path, "qrels.csv", "query_id,doc_id,label\n" + rows), diagnostics)
-    assert judged.labels.tolist() == expected
+    qrels = read_qrels(put(tmp_path, "qrels.csv", "query_id,doc_id,label\n" + rows), diagnostics)
+    assert qrels.labels.tolist() == expected
     assert list(diagnostics) == ([note] if note else [])
 
 
@@ -241,9 +241,9 @@ def test_files_are_judged_by_their_names(tmp_path: Path) -> None:
     for name in ("a.txt", "deep/b.txt", "one/c.txt", "two/c.txt"):
         put(tmp_path, name, "apples")
     put(tmp_path, "qrels.tsv", "q\ta.txt\t1\nq\tb\t1\nq\tc.txt\t1\n")
-    judged = read_collection(tmp_path).qrels
-    assert judged is not None
-    assert list(judged.document_ids) == ["a.txt", "deep/b.txt", "c.txt"]
+    qrels = read_collection(tmp_path).qrels
+    assert qrels is not None
+    assert list(qrels.document_ids) == ["a.txt", "deep/b.txt", "c.txt"]
 
 
 def test_xml_that_ends_too_early(tmp_path: Path) -> None:
@@ -276,6 +276,6 @@ def test_what_is_listed_is_relevant(name: str, tmp_path: Path) -> None:
     assert ["apples" in " ".join(document.fields.values()) for document in collection] == [True, False]
     assert [query.id for query in collection.queries] == ["1", "2"]
     assert ["apples" in query.text for query in collection.queries] == [True, False]
-    judged = collection.qrels
-    assert judged is not None
-    assert (judged.query_ids, list(judged.document_ids), judged.labels.tolist()) == (("1", "2"), ["a", "b"], [1, 1])
+    qrels = collection.qrels
+    assert qrels is not None
+    assert (qrels.query_ids, list(qrels.document_ids), qrels.labels.tolist()) == (("1", "2"), ["a", "b"], [1, 1])

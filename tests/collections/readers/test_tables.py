@@ -332,8 +332,8 @@ def test_a_folder_looks_like_one_format(tmp_path: Path, name: str, data: str | b
 
 def test_the_table_of_formats_is_complete() -> None:
     table = (readers.__doc__ or "").splitlines()
-    named = [line.split("|")[1].strip() for line in table if line.startswith("| ")]
-    assert sorted(named) == sorted([*READERS, "format"])
+    names = [line.split("|")[1].strip() for line in table if line.startswith("| ")]
+    assert sorted(names) == sorted([*READERS, "format"])
 
 
 def test_what_is_no_collection(tmp_path: Path) -> None:

@@ -82,10 +82,10 @@ def test_bad_bundles(tmp_path: Path, data: bytes, sentence: str, line: int | Non
 
 def test_long_bundles_are_cut_right_at_the_seams_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path, "00", PAGES)
-    whole = list(read_collection(path))
+    full = list(read_collection(path))
     for size in (1, 2, 7, 64):
         monkeypatch.setattr("pippin.collections.readers.files.CHUNK", size)
-        assert list(read_collection(path)) == whole
+        assert list(read_collection(path)) == full
 
 
 def archive() -> list[bytes]:
@@ -157,9 +157,9 @@ def test_brotli(tmp_path: Path) -> None:
 
 def test_a_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
     parts = [response("http://a.org/", b"<p>one"), response("http://a.org/b", b"<p>two")]
-    whole, first = b"".join(parts), len(parts[0])
-    for end in range(1, len(whole)):
-        path = put(tmp_path, "cut.warc", whole[:end])
+    full, first = b"".join(parts), len(parts[0])
+    for end in range(1, len(full)):
+        path = put(tmp_path, "cut.warc", full[:end])
         if end == first:
             continue  # nobody can see that a whole record is missing
         with pytest.raises(DataError, match=r"cut\.warc: .*(truncated|damaged)"):
@@ -168,9 +168,9 @@ def test_a_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
 
 def test_a_packed_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
     parts = [gzip.compress(response("http://a.org/", b"<p>one")), gzip.compress(response("http://a.org/b", b"<p>two"))]
-    whole, first = b"".join(parts), len(parts[0])
-    for end in range(3, len(whole)):
-        path = put(tmp_path, "cut.warc.gz", whole[:end])
+    full, first = b"".join(parts), len(parts[0])
+    for end in range(3, len(full)):
+        path = put(tmp_path, "cut.warc.gz", full[:end])
         if end == first:
             continue
         with pytest.raises(DataError, match=r"cut\.warc\.gz: .*(truncated|damaged|empty)"):
@@ -230,13 +230,13 @@ def test_records_that_a_parser_would_pass_over(tmp_path: Path, old: bytes, new: 
 
 
 def test_the_walk_does_not_depend_on_how_much_is_read_at_once(tmp_path: Path) -> None:
-    whole = b"".join(archive())
+    full = b"".join(archive())
     for size in (1, 3, 50, 1 << 20):
-        walk = _RecordWalk(io.BytesIO(whole))
+        walk = _RecordWalk(io.BytesIO(full))
         while walk.read(size):
             pass
         assert (walk.records, walk.is_complete, walk.damage) == (9, True, "")
-        cut = _RecordWalk(io.BytesIO(whole.replace(b"WARC/1.0", b"WARD/1.0", 5).replace(b"WARD", b"WARC", 4)))
+        cut = _RecordWalk(io.BytesIO(full.replace(b"WARC/1.0", b"WARD/1.0", 5).replace(b"WARD", b"WARC", 4)))
         while cut.read(size):
             pass
         assert cut.damage == f"no record begins at byte {len(b''.join(archive()[:4])):,}, where the one before it ends"

@@ -116,8 +116,8 @@ def liblinear(program: str, folder: Path) -> None:
     labels, train = read(folder / "train.txt")
     _, test = read(folder / "test.txt")
     for kind, (settings, classes) in LIBLINEAR.items():
-        wanted = labels if classes is None else [classes[0] if label > 1 else classes[1] for label in labels]
-        model = tools.train(wanted, train, f"{settings} -q")
+        expected = labels if classes is None else [classes[0] if label > 1 else classes[1] for label in labels]
+        model = tools.train(expected, train, f"{settings} -q")
         file = str(folder / f"liblinear-{kind}.model")
         tools.save_model(file, model)
         again = tools.load_model(file)
@@ -125,9 +125,9 @@ def liblinear(program: str, folder: Path) -> None:
         for row in test:
             beyond = {again.get_nr_feature() + 1: again.bias} if again.bias >= 0 else {}
             nodes, _ = library.gen_feature_nodearray({**row, **beyond})
-            found = (ctypes.c_double * 2)()
-            library.liblinear.predict_values(again, nodes, found)
-            scores.append(found[0])
+            result = (ctypes.c_double * 2)()
+            library.liblinear.predict_values(again, nodes, result)
+            scores.append(result[0])
         (folder / f"liblinear-{kind}.scores").write_text("".join(f"{score!r}\n" for score in scores))
 
 

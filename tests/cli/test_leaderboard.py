@@ -7,13 +7,18 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pippin.benchmarks import runner
+from pippin.benchmarks.plan import Experiment
+from pippin.benchmarks.studies.training_conventions import RANKERS
 from pippin.cli.main import main
 from pippin.data.letor import write_letor
 from pippin.data.synthetic import make_dataset
+from pippin.errors import DataError
 
 ARGUMENTS = ["--ranker", "adarank,best-feature", "--convention", "ranklib,yahoo", "--quick", "--quiet", "--jobs", "2"]
 
@@ -74,3 +79,15 @@ def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert words in capsys.readouterr().err
     assert main(["study", "conventions", "toy.txt", "--convention", "yaho"]) == 2
     assert "did you mean yahoo" in capsys.readouterr().err
+
+
+def test_the_study_of_conventions_trains_the_algorithms_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Experiment] = []
+
+    def stop(plan: Experiment, *_: Any, **__: Any) -> None:
+        plans.append(plan)
+        raise DataError("not computed in this test")
+
+    monkeypatch.setattr(runner, "run", stop)
+    assert main(["study", "conventions", "mine"]) == 2
+    assert plans[0].rankers == RANKERS

@@ -41,9 +41,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
                       "sample": 1000},
     "learning-curve": {"ranker": ["ranksvm", "lambdamart"], "sizes": None, "measure": ["NDCG@10"], "seeds": 3,
                        "folds": 5, "sample": 1000},
-    "conventions": {"ranker": ["adarank", "lambdamart", "coordinate-ascent", "ranknet"],
-                    "convention": ["official", "ranklib", "yahoo", "letor4"], "tool": ["classic"], "seeds": 1,
-                    "memory": None, "draw": None},
+    "conventions": {"ranker": None, "convention": ["official", "ranklib", "yahoo", "letor4"], "tool": ["classic"],
+                    "seeds": 1, "memory": None, "draw": None},
     "research": {"only": (), "sample": 100, "dense": None},
 }  # fmt: skip
 DEFAULT_COLLECTION = "stdlib"  # the collection that research uses if no data are named

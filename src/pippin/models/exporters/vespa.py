@@ -7,12 +7,13 @@ therefore one float32 higher than in LightGBM's own files.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pippin.errors import DataError
+from pippin.errors import DataError, PippinWarning
 from pippin.models.exporters.base import KINDS, Exporter, ExportRequest, Files, Option, register, to_json
 from pippin.models.exporters.elasticsearch import plugin_tree
 from pippin.models.importers import read_model
@@ -77,7 +78,9 @@ def read_back(base: Path, request: ExportRequest) -> Model:
         trees = replace(read_model(base.read_bytes(), base, "lightgbm_json")[1], scoring=model.scoring)
     else:
         rules = replace(model.scoring, operator="<=")  # the importer has moved the thresholds
-        trees = replace(read_model(base.read_bytes(), base, "elasticsearch")[1], scoring=rules)
+        with warnings.catch_warnings():  # the file is a dump of a model without a base score
+            warnings.simplefilter("ignore", PippinWarning)
+            trees = replace(read_model(base.read_bytes(), base, "elasticsearch")[1], scoring=rules)
     return map_features(trees.rename_features([names[name] for name in trees.names]), model.names)
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import importlib
 import os
 import struct
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from pippin.errors import DataError, PippinError, UnknownName
+from pippin.errors import DataError, PippinError, PippinWarning, UnknownName
 from pippin.models.model import Model
 
 # The module of each format, in the order of detection: formats with an unambiguous first line come first.
 _MODULES = {
-    "lightgbm": "lightgbm", "xgboost": "xgboost", "ranklib": "ranklib", "quickrank": "xml_ensembles",
-    "jforests": "xml_ensembles", "svmrank": "svm", "liblinear": "svm", "pmml": "pmml", "catboost": "catboost",
-    "solr": "solr", "elasticsearch": "elasticsearch", "lightgbm_json": "lightgbm", "onnx": "onnx",
+    "lightgbm": "lightgbm", "catboost_cbm": "catboost", "xgboost": "xgboost", "ranklib": "ranklib",
+    "quickrank": "xml_ensembles", "jforests": "xml_ensembles", "svmrank": "svm", "liblinear": "svm", "pmml": "pmml",
+    "catboost": "catboost", "solr": "solr", "elasticsearch": "elasticsearch", "lightgbm_json": "lightgbm",
+    "onnx": "onnx",
 }  # fmt: skip
 FORMATS = tuple(_MODULES)
 _MALFORMED = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, struct.error,
@@ -68,6 +70,28 @@ def validate_features(model: Model) -> Model:
     if model.used_features() and max(model.used_features()) >= len(names):
         raise ValueError("the model uses an unknown feature")
     return model
+
+
+def require_known(fields: Collection[str], known: Collection[str], place: str) -> None:
+    """Raise ValueError if a field is not understood: it might change scores.
+
+    >>> require_known(["split", "gain"], ["split"], "a tree")
+    Traceback (most recent call last):
+    ValueError: unknown field 'gain' in a tree
+    """
+    unknown = sorted(set(fields) - set(known))
+    if unknown:
+        raise ValueError(f"unknown field {unknown[0]!r} in {place}")
+
+
+def warn_of_raw_scores(transformed: str) -> None:
+    """Warn that the library's `predict` returns a transformation of the model's scores."""
+    warnings.warn(
+        f"scores are those before the output transformation: predict() of the library returns {transformed}; "
+        "the order of documents is the same",
+        PippinWarning,
+        stacklevel=2,
+    )
 
 
 def default_feature_names(count: int, names: Sequence[str] = ()) -> tuple[str, ...]:

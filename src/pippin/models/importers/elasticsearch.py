@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
+import warnings
 import zlib
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pippin.models.importers import Importer
+from pippin.errors import PippinWarning
+from pippin.models.importers import Importer, require_known
 from pippin.models.importers.ranklib import read as read_ranklib
 from pippin.models.model import (
     FLOAT32,
@@ -31,6 +33,13 @@ from pippin.models.model import (
 from pippin.models.tree_builder import Split, build_tree, less_to_less_equal, to_float32
 
 _NATIVE = ScoringRules("float32", "float32", "float64", "float64")
+_NODE = {
+    "nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "gain", "cover", "children", "leaf",
+}  # fmt: skip
+_NATIVE_NODE = {
+    "node_index", "decision_type", "threshold", "split_feature", "split_gain", "left_child", "right_child",
+    "default_left", "leaf_value", "number_samples",
+}  # fmt: skip
 _MAX_DEFINITION = 1 << 30  # bytes of an unpacked definition
 _MAX_RATIO = 200  # unpacked to packed size of a definition
 
@@ -88,7 +97,19 @@ def _plugin_model(kind: str, definition: Any) -> Model:
 
 
 def _plugin_trees(body: Any) -> TreeEnsemble:
-    """Return trees whose nodes name features; the plugin's monotone transformation of the sum is left out."""
+    """Return trees whose nodes name features; the plugin's monotone transformation of the sum is left out.
+
+    The file of XGBoost's `dump_model` has neither the base score nor the weights of DART nor classes.
+    """
+    if isinstance(body, dict):
+        require_known(body, {"objective", "splits", "missing_as_zero"}, "the model")
+    else:
+        warnings.warn(
+            "scores are the plain sum of the trees, as in the plugins: a dump of XGBoost has no base score, no weights "
+            "of DART and no classes; read the file of save_model for the scores of XGBoost",
+            PippinWarning,
+            stacklevel=2,
+        )
     is_zero = isinstance(body, dict) and body.get("missing_as_zero")
     names: dict[str, int] = {}
     trees = tuple(_plugin_tree(tree, names) for tree in (body if isinstance(body, list) else body["splits"]))
@@ -97,6 +118,7 @@ def _plugin_trees(body: Any) -> TreeEnsemble:
 
 def _plugin_tree(root: Any, names: dict[str, int]) -> Tree:
     def read_node(node: Any) -> Split | float:
+        require_known(node, _NODE, "a node")
         if "leaf" in node:
             return to_float32(parse_float(node["leaf"]))
         children = {parse_index(child["nodeid"]): child for child in node["children"]}
@@ -121,8 +143,13 @@ def _native_trees(body: Any) -> TreeEnsemble:
         if not unpacker.eof:
             raise ValueError("the compressed definition is truncated or too large")
         body = json.loads(text)
-    ensemble = body.get("definition", body)["trained_model"]
+    definition = body.get("definition", body)
+    if definition.get("preprocessors"):
+        raise ValueError("preprocessors are not supported")
+    ensemble = definition["trained_model"]
     ensemble = ensemble["ensemble"] if "ensemble" in ensemble else {**ensemble["tree"], "trained_models": [ensemble]}
+    if ensemble.get("target_type", "regression") != "regression":
+        raise ValueError("only regressions are supported")
     names = tuple(map(str, ensemble["feature_names"]))
     trees = [_native_tree(model["tree"], names) for model in ensemble["trained_models"]]
     weights = ensemble.get("aggregate_output", {"weighted_sum": {}})["weighted_sum"].get("weights")
@@ -137,6 +164,7 @@ def _native_tree(tree: Any, names: tuple[str, ...]) -> Tree:
 
     def read_node(number: int) -> Split | float:
         node = nodes[number]
+        require_known(node, _NATIVE_NODE, "a node")
         if "leaf_value" in node:
             value = node["leaf_value"]
             return parse_float(value[0] if isinstance(value, list) else value)

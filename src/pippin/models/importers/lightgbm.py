@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pippin.models.importers import Importer, default_feature_names
+from pippin.models.importers import Importer, default_feature_names, require_known, warn_of_raw_scores
 from pippin.models.model import ZERO_THRESHOLD, Tree, TreeEnsemble, make_tree, parse_float, parse_index
 from pippin.models.tree_builder import Split, build_tree
 
@@ -18,6 +18,35 @@ _COLUMNS = ("split_feature", "threshold", "decision_type", "left_child", "right_
 _MAX_LEAVES = 1 << 20  # leaves of a tree
 _CATEGORICAL_SPLIT = "categorical splits are not supported"
 _LINEAR_TREE = "linear trees are not supported"
+_HEADER = {
+    "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",
+    "feature_infos", "tree_sizes", "monotone_constraints",
+}  # fmt: skip
+_TREE = {
+    *_COLUMNS, "num_leaves", "num_cat", "is_linear", "shrinkage", "split_gain", "leaf_value", "leaf_weight",
+    "leaf_count", "internal_value", "internal_weight", "internal_count", "cat_boundaries", "cat_threshold",
+    "leaf_const", "num_features", "leaf_features", "leaf_coeff",
+}  # fmt: skip
+_JSON_HEADER = {
+    "name", "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective",
+    "average_output", "feature_names", "monotone_constraints", "feature_infos", "tree_info", "feature_importances",
+    "pandas_categorical",
+}  # fmt: skip
+_JSON_TREE = {"tree_index", "num_leaves", "num_cat", "shrinkage", "tree_structure"}
+_JSON_NODE = {
+    "split_index", "split_feature", "split_gain", "threshold", "decision_type", "default_left", "missing_type",
+    "internal_value", "internal_weight", "internal_count", "left_child", "right_child",
+}  # fmt: skip
+_JSON_LEAF = {"leaf_index", "leaf_value", "leaf_weight", "leaf_count"}
+# What `predict` returns by the first word of the objective; None if it is the score itself.
+_OBJECTIVES = {
+    **dict.fromkeys(
+        ("lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom")
+    ),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "their exponential"),
+    **dict.fromkeys(("binary", "cross_entropy"), "their sigmoid"),
+    "cross_entropy_lambda": "log(1 + exp(score))",
+}
 
 
 def matches(content: bytes) -> bool:
@@ -34,7 +63,8 @@ def read_text(text: str, names: tuple[str, ...] | None = None) -> TreeEnsemble:
     """Read a model text, with its own feature names or other ones; ValueError if it is malformed."""
     head, separator, trees_text = text.partition("\nTree=")
     header = _parse_lines(head)
-    _require_one_output(header)
+    _check_header(header)
+    require_known(header, _HEADER, "the header")
     count = int(header["max_feature_idx"]) + 1
     file_names = tuple(header["feature_names"].split(" "))
     if len(file_names) != count:
@@ -46,9 +76,16 @@ def read_text(text: str, names: tuple[str, ...] | None = None) -> TreeEnsemble:
     return _ensemble(names or _feature_names(file_names), trees, "average_output" in head.split("\n"))
 
 
-def _require_one_output(header: dict[str, Any]) -> None:
+def _check_header(header: dict[str, Any]) -> None:
+    """Raise ValueError for several outputs or an unknown objective; warn if `predict` transforms the score."""
     if any(parse_index(header.get(key, 1)) != 1 for key in ("num_class", "num_tree_per_iteration")):
         raise ValueError("models with several outputs are not supported")
+    name, *options = str(header.get("objective", "custom")).split()
+    if name not in _OBJECTIVES:
+        raise ValueError(f"the objective {name} is not supported")
+    transformed = "their square, with their sign" if "sqrt" in options else _OBJECTIVES[name]
+    if transformed is not None:
+        warn_of_raw_scores(transformed)
 
 
 def _feature_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,6 +105,7 @@ def _parse_lines(block: str) -> dict[str, str]:
 
 def _read_tree(lines: dict[str, str]) -> Tree:
     """Read one tree; a missing value of a feature without missing values in training is compared as 0."""
+    require_known(lines, _TREE, "a tree")
     if int(lines.get("num_cat", "0")):
         raise ValueError(_CATEGORICAL_SPLIT)
     if int(lines.get("is_linear", "0")):
@@ -120,7 +158,10 @@ def matches_json(content: bytes) -> bool:
 def read_json(content: bytes) -> TreeEnsemble:
     """Read the JSON of `dump_model`."""
     body = json.loads(content)
-    _require_one_output(body)
+    require_known(body, _JSON_HEADER, "the model")
+    _check_header(body)
+    for record in body["tree_info"]:
+        require_known(record, _JSON_TREE, "a tree")
     trees = tuple(build_tree(record["tree_structure"], _read_json_node) for record in body["tree_info"])
     return _ensemble(_feature_names(tuple(map(str, body["feature_names"]))), trees, bool(body.get("average_output")))
 
@@ -129,7 +170,9 @@ def _read_json_node(node: Any) -> Split | float:
     if "leaf_coeff" in node:
         raise ValueError(_LINEAR_TREE)
     if "leaf_value" in node:
+        require_known(node, _JSON_LEAF, "a leaf")
         return parse_float(node["leaf_value"])
+    require_known(node, _JSON_NODE, "a node")
     if node["decision_type"] != "<=":
         raise ValueError(_CATEGORICAL_SPLIT)
     if node.get("missing_type") == "Zero":

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from pippin.models.importers import Importer
+from pippin.models.importers import Importer, require_known
 from pippin.models.model import LinearModel, Model, Tree, TreeEnsemble, parse_float
 from pippin.models.tree_builder import Element, Split, build_tree, less_to_less_equal, parse_xml
 
+_ELEMENTS = {
+    "PMML", "Header", "Application", "Annotation", "Timestamp", "Extension", "DataDictionary", "DataField", "Interval",
+    "MiningModel", "MiningSchema", "MiningField", "Output", "OutputField", "Segmentation", "Segment", "True",
+    "TreeModel", "Node", "SimplePredicate", "ScoreDistribution", "RegressionModel", "RegressionTable",
+    "NumericPredictor",
+}  # fmt: skip
 _LEFT_OPERATORS = ("lessOrEqual", "lessThan")
 
 
@@ -22,11 +28,17 @@ def matches(content: bytes) -> bool:
 def read(content: bytes) -> Model:
     """Read a document."""
     root = parse_xml(re.sub(rb'\sxmlns(:\w+)?="[^"]*"', b"", content[:1000]) + content[1000:])
+    require_known({element.tag for element in root.iter()}, _ELEMENTS, "the document")
+    if any(field.get("missingValueReplacement") for field in root.iter("MiningField")):
+        raise ValueError("replacements of missing values are not supported")
     targets = {field.get("name") for field in root.iter("MiningField")
                if field.get("usageType") in ("target", "predicted")}  # fmt: skip
     names = tuple(str(field.get("name")) for field in root.iter("DataField") if str(field.get("name")) not in targets)
     table = root.find(".//RegressionTable")
     if table is not None:
+        regressions, tables = list(root.iter("RegressionModel")), list(root.iter("RegressionTable"))
+        if len(tables) > 1 or any(part.get("normalizationMethod", "none") != "none" for part in regressions):
+            raise ValueError("only one regression without normalisation is supported")
         return _read_regression(table, names)
     if root.find("MiningModel") is not None:
         segmentation = root.find("MiningModel/Segmentation")

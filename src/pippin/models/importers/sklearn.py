@@ -1,17 +1,19 @@
-"""Read scikit-learn estimators by their public attributes: linear models, trees, forests, boosting, MLPs, and scalers.
+"""Read scikit-learn estimators: linear models, trees, forests, both kinds of gradient boosting, MLPs, and scalers.
 
-Trees compare float32 features with float64 thresholds, `x <= t` goes left; everything else is float64.
+Trees compare float32 features with float64 thresholds, `x <= t` goes left; everything else is float64. Histogram-based
+gradient boosting compares float64 features; its trees are not public, so their fields are checked.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pippin.errors import DataError
-from pippin.models.importers import default_feature_names, validate_features
+from pippin.models.importers import default_feature_names, require_known, validate_features, warn_of_raw_scores
 from pippin.models.model import (
     Layer,
     LinearModel,
@@ -24,11 +26,20 @@ from pippin.models.model import (
     make_network,
     make_tree,
 )
+from pippin.models.scoring import score_reference
 
 _TREE_RULES = ScoringRules("float32", "float64", "float64", "float64")
 _ACTIVATIONS = {"identity": "identity", "tanh": "tanh", "relu": "relu", "logistic": "sigmoid"}
 # Estimators that average the predictions of trees over all features; others, such as AdaBoost, weight or select them.
 _FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor")
+_HISTOGRAM_BOOSTING = ("HistGradientBoostingRegressor", "HistGradientBoostingClassifier")
+_NODE = (
+    "value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right", "gain", "depth", "is_leaf",
+    "bin_threshold", "is_categorical", "bitset_idx",
+)  # fmt: skip
+_N_DOCUMENTS = 8  # random documents that a model and its estimator score
+_TOLERANCE = 1e-6  # products of matrices are summed in another order
+_CATEGORICAL = "categorical splits are not supported"
 _ONE_OUTPUT = "estimators with several outputs are not supported"
 
 
@@ -48,7 +59,28 @@ def from_estimator(estimator: Any, features: tuple[str, ...] = ()) -> Model:
         raise DataError(f"cannot read a {type(last).__name__} by its public attributes: {error}") from None
     for scaler in reversed(scalers):
         model = _add_scaler(model, scaler)
+    _compare_with_estimator(model, estimator)
     return validate_features(model.rename_features(default_feature_names(len(model.names), names)))
+
+
+def _compare_with_estimator(model: Model, estimator: Any) -> None:
+    """Raise DataError unless the model scores random documents as the estimator does; warn if it is a classifier."""
+    kind = type(estimator).__name__
+    is_classifier = hasattr(estimator, "classes_")
+    if is_classifier and not hasattr(estimator, "decision_function"):
+        raise DataError(f"a {kind} has no decision function")
+    documents = np.random.default_rng(0).normal(size=(_N_DOCUMENTS, len(model.names))) * [
+        [10.0**i] for i in range(-4, 4)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about columns without names
+        expected = np.asarray((estimator.decision_function if is_classifier else estimator.predict)(documents))
+    if not np.allclose(
+        score_reference(model, documents), expected.reshape(len(documents), -1).T, _TOLERANCE, _TOLERANCE
+    ):
+        raise DataError(f"a {kind} is not supported: predict() computes more than its trees or weights")
+    if is_classifier:
+        warn_of_raw_scores("classes")
 
 
 def _add_scaler(model: Model, scaler: Any) -> Model:
@@ -90,7 +122,31 @@ def _read_estimator(estimator: Any) -> Model:
     if kind in _FORESTS:
         trees = tuple(_read_tree(member.tree_) for member in estimator.estimators_)
         return TreeEnsemble(names, (trees,), divisor=float(len(trees)), scoring=_TREE_RULES)
+    if kind in _HISTOGRAM_BOOSTING:
+        return _read_histogram_boosting(estimator, names)
     raise ValueError("only linear models, trees, forests, gradient boosting and MLPs are supported")
+
+
+def _read_histogram_boosting(estimator: Any, names: tuple[str, ...]) -> TreeEnsemble:
+    if estimator.n_trees_per_iteration_ != 1:
+        raise ValueError(_ONE_OUTPUT)
+    if estimator._preprocessor is not None:
+        raise ValueError(_CATEGORICAL)
+    trees = tuple(_read_histogram_tree(predictors[0].nodes) for predictors in estimator._predictors)
+    return TreeEnsemble(names, (trees,), start=float(np.asarray(estimator._baseline_prediction).reshape(())))
+
+
+def _read_histogram_tree(nodes: Any) -> Tree:
+    require_known(nodes.dtype.names, _NODE, "a tree")
+    if nodes["is_categorical"].any():
+        raise ValueError(_CATEGORICAL)
+    is_node = nodes["is_leaf"] == 0
+    number = np.where(is_node, np.cumsum(is_node) - 1, -np.cumsum(~is_node))  # leaves are numbered −1 − c
+    inner = nodes[is_node]
+    return make_tree(
+        inner["feature_idx"], inner["num_threshold"], number[inner["left"]], number[inner["right"]],
+        inner["missing_go_to_left"], nodes["value"][~is_node],
+    )  # fmt: skip
 
 
 def _boosting_start(init: Any) -> float:

@@ -1,5 +1,7 @@
 """Read XGBoost's models, JSON or UBJ: float32, `x < t` goes left, the sum begins with the base score.
 
+A DART model multiplies the value of each tree by the tree's weight. A linear model skips missing values.
+
 UBJ is Universal Binary JSON: a type before every value, and packed arrays of one type.
 """
 
@@ -8,16 +10,40 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pippin.models.importers import Importer, default_feature_names
-from pippin.models.model import FLOAT32, Tree, TreeEnsemble, parse_float, parse_index
+from pippin.models.importers import Importer, default_feature_names, require_known, warn_of_raw_scores
+from pippin.models.model import (
+    FLOAT32,
+    FLOAT32_ZERO,
+    LinearModel,
+    Model,
+    Tree,
+    TreeEnsemble,
+    make_linear,
+    parse_float,
+    parse_index,
+)
 from pippin.models.tree_builder import Split, build_tree, less_to_less_equal, to_float32
 
-_IDENTITY = ("rank:", "reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror", "binary:logitraw")
+_IDENTITY = (
+    "rank:", "reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror",
+    "reg:quantileerror", "binary:logitraw",
+)  # fmt: skip
 _LOGISTIC = ("binary:logistic", "reg:logistic")
+_EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
+_LEARNER = {"attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective"}
+_PARAMETERS = {"base_score", "boost_from_average", "num_class", "num_feature", "num_target"}
+_BOOSTERS = {"gbtree": {"name", "model"}, "dart": {"name", "gbtree", "weight_drop"}, "gblinear": {"name", "model"}}
+_TREES = {"gbtree_model_param", "trees", "tree_info", "iteration_indptr", "cats"}
+_TREE = {
+    "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left", "id",
+    "left_children", "loss_changes", "parents", "right_children", "split_conditions", "split_indices", "split_type",
+    "sum_hessian", "tree_param", "leaf_weights",
+}  # fmt: skip
 _UBJ_NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8"}
 _UBJ_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _MAX_UBJ_DEPTH = 64
@@ -32,38 +58,66 @@ def matches(content: bytes) -> bool:
     return is_ubj or (b'"learner"' in content and b'"gradient_booster"' in content)
 
 
-def read(content: bytes) -> TreeEnsemble:
+def read(content: bytes) -> Model:
     """Read a model."""
     learner = (json.loads(content) if b'"learner"' in content else parse_ubj(content))["learner"]
-    params, booster = learner["learner_model_param"], learner["gradient_booster"]
-    if booster["name"] != "gbtree":
-        raise ValueError(f"the booster {booster['name']} is not supported; only gbtree is")
+    require_known(learner, _LEARNER, "the learner")
+    params, booster, objective = learner["learner_model_param"], learner["gradient_booster"], learner["objective"]
+    require_known(params, _PARAMETERS, "the parameters")
+    kind = str(booster["name"])
+    if kind not in _BOOSTERS:
+        raise ValueError(f"the booster {kind} is not supported")
+    require_known(booster, _BOOSTERS[kind], "the booster")
     if parse_index(params.get("num_class", 0)) > 1 or parse_index(params.get("num_target", 1)) > 1:
         raise ValueError("models with several outputs are not supported")
     count = parse_index(params["num_feature"], 1 << 20)
-    start = _base_margin(str(params["base_score"]), str(learner["objective"]["name"]))
-    trees = tuple(_read_tree(tree) for tree in booster["model"]["trees"])
+    start = _base_margin(str(params["base_score"]), str(objective["name"]))
+    names = default_feature_names(count, learner.get("feature_names") or ())
+    if kind == "gblinear":
+        return _read_linear(names, booster["model"], start)
+    body = (booster["gbtree"] if kind == "dart" else booster)["model"]
+    require_known(body, _TREES, "the trees")
+    if any(body.get("tree_info", ())):
+        raise ValueError("models with several outputs are not supported")
+    trees = tuple(_read_tree(tree) for tree in body["trees"])
+    if kind == "dart":
+        factors = np.array([parse_float(factor) for factor in booster["weight_drop"]], np.float32)
+        pairs = zip(trees, factors, strict=True)
+        trees = tuple(replace(tree, value=(tree.value.astype(np.float32) * f).astype(np.float64)) for tree, f in pairs)
     attributes = learner.get("attributes", {})
     if "scikit_learn" in attributes and "best_iteration" in attributes:  # XGBModel.predict uses no later trees
-        per_iteration = parse_index(booster["model"]["gbtree_model_param"].get("num_parallel_tree", 1))
+        per_iteration = parse_index(body["gbtree_model_param"].get("num_parallel_tree", 1))
         trees = trees[: (parse_index(attributes["best_iteration"]) + 1) * per_iteration]
-    names = default_feature_names(count, learner.get("feature_names") or ())
     return TreeEnsemble(names, (trees,), start=start, scoring=FLOAT32)
 
 
+def _read_linear(names: tuple[str, ...], body: Any, start: float) -> LinearModel:
+    """Return a linear model, whose weights end with the bias; the sum begins with bias and base score."""
+    require_known(body, {"weights", "boosted_rounds", "param"}, "the linear model")
+    *weights, bias = (to_float32(parse_float(weight)) for weight in body["weights"])
+    if len(weights) != len(names):
+        raise ValueError(f"{len(weights)} weights for {len(names)} features")
+    return make_linear(names, list(enumerate(weights)), FLOAT32_ZERO, to_float32(start + bias))
+
+
 def _base_margin(text: str, objective: str) -> float:
-    """Return the base score as the start of the sum."""
+    """Return the base score as the start of the sum; warn if `predict` transforms the sum."""
     base = np.float32(text.strip("[] "))
     if not np.isfinite(base):
         raise ValueError("the base score is not a finite number")
     if objective.startswith(_IDENTITY):
         return float(base)
     if objective in _LOGISTIC and 0 < base < 1:
+        warn_of_raw_scores("their sigmoid")
         return to_float32(-math.log(float(np.float32(1) / base - np.float32(1))))
+    if objective in _EXPONENTIAL and base > 0:
+        warn_of_raw_scores("their exponential")
+        return to_float32(math.log(float(base)))
     raise ValueError(f"the objective {objective} is not supported")
 
 
 def _read_tree(tree: Any) -> Tree:
+    require_known(tree, _TREE, "a tree")
     left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     conditions, features = tree["split_conditions"], tree["split_indices"]
     if any(tree.get("split_type", ())) or len(tree.get("categories", ())):

@@ -206,6 +206,9 @@ MADE: Mapping[str, Callable[[], Folds]] = {
     "heavy": lambda: make_folds(heavy(21)),
     "heavy-normalised": lambda: make_folds(heavy(22, normalised=True)),
     "heavy-null": lambda: make_folds(heavy(23, 600, nulls=True)),
+    "few-long": lambda: make_folds(heavy(31, 100, 30, sizes=(1000, 1300), normalised=True)),
+    "many-short": lambda: make_folds(heavy(32, 8000, 30, sizes=(4, 16), normalised=True)),
+    "many-features": lambda: make_folds(heavy(33, 300, 400, sizes=(20, 60), normalised=True)),
     "letor-like": lambda: make_folds(letor_like(11)),
 }
 

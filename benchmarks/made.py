@@ -21,11 +21,20 @@ I64 = NDArray[np.int64]
 
 
 def heavy(
-    seed: int, queries: int = 1500, features: int = 60, *, normalised: bool = False, nulls: bool = False
+    seed: int,
+    queries: int = 1500,
+    features: int = 60,
+    *,
+    sizes: tuple[int, int] = (20, 120),
+    normalised: bool = False,
+    nulls: bool = False,
 ) -> Dataset:
-    """Queries of 20 to 120 documents, labels 0 to 4, six in ten 0; `nulls`: a fifth of every fourth feature is NULL."""
+    """Return queries of so many documents, labels 0 to 4, six in ten 0.
+
+    With `nulls` a fifth of every fourth feature is NULL.
+    """
     generator = np.random.default_rng(seed)
-    offsets, query = _queries(generator.integers(20, 121, queries))
+    offsets, query = _queries(generator.integers(sizes[0], sizes[1] + 1, queries))
     latent = generator.standard_normal((len(query), 6)) + 0.7 * generator.standard_normal((queries, 6))[query]
     labels = _ruled(generator, latent, queries, query)
     columns = [_seen(generator, latent, kind % 5) for kind in range(features - 15)]

@@ -14,6 +14,7 @@ from pippin.rankers.base import register
 from pippin.rankers.listnet import top_one_probabilities
 from pippin.rankers.networks import F64, Cost, NetworkRanker
 from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.training_data import MAX_PAIRS, describe_sample, sample_documents
 
 
 @register("approxndcg")
@@ -40,6 +41,16 @@ class ApproxNDCG(NetworkRanker):
         "official", "gain and discount of the objective, and convention of the measure"
     )
 
+    max_pairs: int | None = parameter(
+        MAX_PAIRS, "pairs of documents to learn from; larger data are sampled, equally by query and label. None: all"
+    )
+
+    def _select_queries(self, data: Dataset) -> Dataset:
+        informative = super()._select_queries(data)
+        sample = sample_documents(informative, self.max_pairs)
+        self.reasons_ = describe_sample(informative, sample)
+        return sample
+
     def _cost(self, data: Dataset, part: int) -> Cost:
         ruling = resolve("NDCG", self.convention)[1]
         gains, scales = gains_and_scales(data, ruling)
@@ -55,7 +66,7 @@ class ApproxNDCG(NetworkRanker):
     def _check(self) -> None:
         super()._check()
         above_zero(self, "alpha")
-        at_least(self, warmup_rounds=0)
+        at_least(self, warmup_rounds=0, max_pairs=1)
 
 
 def gains_and_scales(data: Dataset, convention: Convention) -> tuple[F64, F64]:

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.dataset import Dataset
 from pippin.kernels import optimisers as kernel
 from pippin.kernels.optimisers import Stump
 from pippin.rankers.base import register
-from pippin.rankers.parameters import one_of, parameter
+from pippin.rankers.parameters import at_least, one_of, parameter
 from pippin.rankers.stumps import StumpRanker, WeakRanker
+from pippin.rankers.training_data import MAX_PAIRS, describe_sample, sample_documents
 
 F64 = NDArray[np.float64]
 U8 = NDArray[np.uint8]
@@ -47,9 +49,19 @@ class FRank(StumpRanker):
         40, "rounds without improvement on the validation set before training stops; None: never"
     )
 
+    max_pairs: int | None = parameter(
+        MAX_PAIRS, "pairs of documents to learn from; larger data are sampled, equally by query and label. None: all"
+    )
+
     def _check(self) -> None:
         super()._check()
+        at_least(self, max_pairs=1)
         one_of(self, stump_selection=("gradient", "loss"), alpha_method=("paper", "newton", "exact"))
+
+    def _fit(self, train: Dataset, valid: Dataset | None) -> None:
+        sample = sample_documents(train, self.max_pairs)
+        self.reasons_ = describe_sample(train, sample)
+        super()._fit(sample, valid)
 
     def _loss(self, scores: F64) -> float:
         self._last, self._potential = kernel.fidelity(self._paired.levels, scores)

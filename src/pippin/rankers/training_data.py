@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from pippin.clicks.logs import ClickLog
 from pippin.clicks.propensity import Preferences, Propensities, preferences
 from pippin.clicks.propensity import propensities as estimate
 from pippin.data.buffers import Buffer
-from pippin.data.dataset import Dataset, offsets_from_groups, rows_of_queries
+from pippin.data.dataset import Dataset, offsets_from_groups, offsets_from_sizes, rows_of_queries
 from pippin.data.letor import iter_text, read_letor
 from pippin.errors import DataError
 from pippin.storage.compression import decompress
@@ -323,6 +324,56 @@ def weighted_mean(values: F64, weights: F64) -> float:
     is_number = ~np.isnan(values)
     total = float(weights[is_number].sum())
     return float(values[is_number] @ weights[is_number]) / total if total > 0 else np.nan
+
+
+MAX_PAIRS = 2_000_000  # of documents that algorithms with a cost per pair use; LETOR's sets have fewer
+
+
+def sample_documents(data: Dataset, max_pairs: int | None, *, by_label: bool = True) -> Dataset:
+    """Return every query with at most c random documents of each label, so that its documents form few pairs.
+
+    c is the largest number for which the queries have at most `max_pairs` pairs of documents in total. A query keeps
+    all documents of a rare label, and the frequent ones lose documents, about which others say much the same. Without
+    `by_label`, c is a number of documents, whatever their labels.
+
+    >>> data = Dataset.from_arrays(np.arange(6.0)[:, None], [0, 0, 0, 1, 0, 1], qid=[1, 1, 1, 1, 2, 2])
+    >>> sample_documents(data, 4).labels.tolist(), sample_documents(data, 2, by_label=False).offsets.tolist()
+    ([0, 0, 1, 0, 1], [0, 2, 4])
+    """
+    query = data.qid()
+    labels = data.labels.astype(np.int64) if by_label else np.zeros(len(data), np.int64)
+    groups, group, sizes = np.unique(np.stack((query, labels)), axis=1, return_inverse=True, return_counts=True)
+
+    def pairs(limit: int) -> int:
+        counts = np.bincount(groups[0], np.minimum(sizes, limit))
+        return int((counts * (counts - 1) / 2).sum())
+
+    largest = int(sizes.max(initial=1))
+    if max_pairs is None or pairs(largest) <= max_pairs:
+        return data
+    limit = max(1, bisect_right(range(largest), max_pairs, key=pairs) - 1)
+    group = group.ravel()
+    order = np.lexsort((np.random.default_rng(_SEED).permutation(len(data)), group))
+    position = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = np.sort(order[position < limit])
+    start = init_score(data)
+    return make_training_set(
+        replace(
+            data, features=data.features[rows], labels=data.labels[rows], comments=None, lines=None,
+            offsets=offsets_from_sizes(np.bincount(query[rows], minlength=data.queries)),
+            document_ids=None if data.document_ids is None else data.document_ids.take(rows),
+        ),
+        query_weights=query_weights(data), init_score=None if start is None else start[rows],
+    )  # fmt: skip
+
+
+def describe_sample(data: Dataset, sample: Dataset) -> str:
+    """Return a note about training on a sample of the documents; "" if it has all of them."""
+    return (
+        ""
+        if len(sample) == len(data)
+        else f"learned from {len(sample):,} of {len(data):,} documents, to limit the pairs (max_pairs)"
+    )
 
 
 SAMPLE_SIZE = 1000  # maximum number of documents that a model file keeps of the training set

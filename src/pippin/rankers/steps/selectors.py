@@ -19,7 +19,7 @@ from pippin.kernels.checksum import xxh3
 from pippin.kernels.losses import Pairs, grade_labels
 from pippin.rankers.base import Ranker
 from pippin.rankers.explaining import permutation_importance
-from pippin.rankers.linear import center_features, drop_constant_queries, feature_scales
+from pippin.rankers.linear import center_features, drop_constant_queries, feature_scales, one_blas_thread
 from pippin.rankers.parameters import above_zero, at_least, parameter
 from pippin.rankers.steps.base import (
     Selector,
@@ -29,6 +29,7 @@ from pippin.rankers.steps.base import (
     scaled_importance,
     select_features,
 )
+from pippin.rankers.training_data import MAX_PAIRS, sample_documents
 
 F64 = NDArray[np.float64]
 _BLOCK_PAIRS = 1 << 15  # document pairs compared at once; counts stay exact in float32
@@ -54,16 +55,20 @@ def varies(data: Dataset) -> NDArray[np.bool_]:
 def similarity(data: Dataset, signs: F64) -> F64:
     """Return the mean share of pairs that two features put in the same order, [feature, feature].
 
+    Queries with many documents are sampled (`sample_documents`).
+
     >>> data = Dataset(np.array([[1.0, 5.0], [2.0, 7.0], [3.0, 6.0]]), np.zeros(3, np.int32), np.array([0, 3]), ("q",))
     >>> similarity(data, np.array([1.0, 1.0])).round(4).tolist(), similarity(data, np.array([1.0, -1.0]))[0, 1].round(4)
     ([[1.0, 0.6667], [0.6667, 1.0]], np.float64(0.3333))
     """
+    data = sample_documents(data, MAX_PAIRS, by_label=False)
     table = np.ascontiguousarray(data.features, np.float64)
     key = (xxh3(table.tobytes()), xxh3(data.offsets.tobytes()), tuple(signs.tolist()))
     if key not in _CACHE:
         while len(_CACHE) >= _CACHE_SIZE:
             del _CACHE[next(iter(_CACHE))]
-        _CACHE[key] = _similarity(table * signs, data.offsets)
+        with one_blas_thread():
+            _CACHE[key] = _similarity(table * signs, data.offsets)
     return _CACHE[key]
 
 

@@ -395,7 +395,7 @@ def test_judgements_without_a_document_are_an_error() -> None:
 
 def test_tools_that_refuse_labels_are_left_out_of_what_is_fixed() -> None:
     data = dataset([[5, 5], [0, 1]])
-    findings = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measure=["ERR@2"])
+    findings = audit(data, np.array([1.0, 1.0, 2.0, 2.0]), measure=["ERR(err_max_grade=4)@2"])
     assert "tied" in findings  # without a range: ERR refuses label 5 in every order
     assert not any(name.startswith("ERR") for name, _ in findings["tied"].parts)
     fixed = audit(data, measure=["ERR@2"])["constant_labels"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,11 +96,15 @@ def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Pat
         evaluate_stream(*letor, MEASURES, EVERY)
 
 
-def test_what_asks_for_all_the_data_is_refused(letor: tuple[Path, Path]) -> None:
-    share: list[Request] = [(TOOLS["official"], {"gain": "share"})]
-    with pytest.raises(ConventionError, match="needs the largest label of the data"):
-        evaluate_stream(*letor, ["NDCG@3"], share, size=900)
-    assert evaluate_stream(*letor, ["P@3"], share, size=900)[0].mean == evaluate(*letor, ["P@3"]).mean
+@pytest.mark.parametrize("form", ["letor", "trec"])
+def test_the_largest_label_is_that_of_all_parts(form: str, request: pytest.FixtureRequest) -> None:
+    files: tuple[Path, Path] = request.getfixturevalue(form)
+    axes: dict[str, Any] = {"gain": "share", "empty": 1.0}
+    streamed = evaluate_stream(*files, ["ERR", "NDCG@3"], [(TOOLS["official"], axes)], size=900)[0]
+    at_once = evaluate(*files, ["ERR", "NDCG@3"], **axes)
+    assert streamed.per_query == at_once.per_query
+    largest = 4 if form == "letor" else 2
+    assert [c.max_label for c in streamed.columns] == [c.max_label for c in at_once.columns] == [largest, largest]
 
 
 def test_a_catalogue_of_all_documents_is_refused_before_anything_is_read() -> None:

@@ -147,7 +147,7 @@ def test_worked_examples() -> None:
     assert result["P@1"] == [pytest.approx(1 / 3)]
     assert result["Success@2"] == [pytest.approx(2 / 3)]
     assert result["DCG"] == [pytest.approx((1 + 1 / math.log2(3) + 1 / 2) / 3)]
-    assert result["ERR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3 / 16)]
+    assert result["ERR"] == [pytest.approx((1 + 1 / 2 + 1 / 3) / 3 / 2)]
     assert result["RBP(p=0.5)"] == [pytest.approx(0.5 * (1 + 0.5 + 0.25) / 3)]
     assert result["Bpref"] == [pytest.approx((1 + 0 + 0) / 3)]
 

@@ -16,7 +16,7 @@ from pippin.evaluation.evaluation import evaluate_tool
 from pippin.evaluation.measures import MEASURE_DEFINITIONS
 from pippin.evaluation.tools import TOOLS, Tool
 from pippin.kernels.strings import StringColumn
-from pippin.reports.evaluation import evaluation_table, per_query_table
+from pippin.reports.evaluation import evaluation_record, evaluation_table, per_query_table, table
 
 LOG3 = math.log2(3)
 
@@ -139,6 +139,8 @@ def test_err_by_hand() -> None:
 
 
 def test_the_top_grade_of_err() -> None:
+    assert score("official", "ERR", [2, 1, 0]) == 0.78125  # (2^2 - 1) / 2^2 + (1 / 2) (1 / 4) (1 / 4)
+    assert score("official", "ERR(err_max_grade=4)", [2]) == 3 / 2**4
     assert score("yahoo", "ERR", [2]) == 3 / 2**4
     assert score("rankeval", "ERR", [2]) == 3 / 2**2  # the query's own top
     assert score("catboost", "ERR", [0, 1]) == 1 / 2  # the label is the probability
@@ -290,3 +292,14 @@ def test_what_is_not_a_measure_of_a_tool_is_starred_in_both_tables() -> None:
         assert f"bpref{star}\n" in per_query_table([evaluation])
         assert (note in per_query_table([evaluation])) == bool(star)
         assert "*" not in per_query_table([evaluation], "csv")
+
+
+def test_the_output_names_the_top_grade_of_err() -> None:
+    data, scores = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    evaluations = evaluate(data, scores, ["ERR", "NDCG"], ["official", "gdeval", "rankeval"])
+    (note,) = (note for note in table([*evaluations.values()]).notes if note.startswith("top grade"))
+    assert note == (
+        "top grade of ERR: 2, the largest label of the data (official); 4, fixed (gdeval); "
+        "the query's largest label (rankeval)"
+    )
+    assert evaluation_record(evaluations["official"])["max_label"] == {"ERR": 2}

@@ -135,6 +135,8 @@ def err(query: Query) -> float:
 def stops(query: Query) -> list[float]:
     """The chance of a user to stop at each document."""
     top = query.convention.err_max_grade
+    if top == "data":
+        top = max(query.top, *(label or 0 for label in query.ranked), 0)
     if top == "query":
         top = max([0, *query.judged])
     persistence, chances = 1.0, []

@@ -262,10 +262,10 @@ class Convention(OptionsRecord):
         ("up", "nearest"),
     )
     err_max_grade: int | str = axis(
-        4,
+        "data",
         "ERR's top grade",
-        "ERR's top grade: fixed, the query's own, or labels are probabilities, or gains are probabilities",
-        ("query", "probability", "gain"),
+        "ERR's top grade: the largest label of the data or of the query, fixed, or labels or gains are probabilities",
+        ("data", "query", "probability", "gain"),
         Integer(),
     )
     cwl_quantity: str = axis(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -41,6 +41,7 @@ class MeasureResult(FrozenRecord, eq=False):
     mean: float
     weights: Values | None = None  # of the queries in the mean; None: all 1
     summation_order: NDArray[np.int64] | None = None  # of the queries in the mean; None: as listed
+    max_label: int | None = None  # largest label of the data, if the measure depends on it
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
@@ -291,8 +292,10 @@ class RankingCache:
         qrels: Dataset | Qrels,
         run: NDArray[np.float64] | Run | LazyRun | RankedRun,
         allow_infinite: bool = False,
+        max_label: int | None = None,
     ) -> None:
         self.qrels, self.allow_infinite = qrels, allow_infinite
+        self.max_label = max_label  # largest label of the data of which these are a part
         self._source = run
         self._rankings: dict[tuple[Any, ...], Ranking] = {}
         self._sort_cache = SortCache()
@@ -336,6 +339,8 @@ class RankingCache:
                 self._sorted[sort_key] = sort_lists(
                     self.qrels, run, convention, allow_infinite=self.allow_infinite, shared=self._sort_cache
                 )
+                if self.max_label is not None:
+                    self._sorted[sort_key] = replace(self._sorted[sort_key], max_label=self.max_label)
             self._rankings[key] = apply_convention(self._sorted[sort_key], convention)
         return self._rankings[key]
 
@@ -379,9 +384,17 @@ def evaluate_rankings(
         mean = rounded_mean(mean_of(ranking, measure, convention, averaged), convention)
         weights = weights_of(ranking, measure, convention)
         order = summation_order(ranking, convention)
-        columns.append(MeasureResult(text, measure, convention, ranking.query_ids, values, mean, weights, order))
+        top = max(ranking.max_label or 0, ranking.largest_label) if depends_on_max_label(measure, convention) else None
+        columns.append(MeasureResult(text, measure, convention, ranking.query_ids, values, mean, weights, order, top))
     first = rankings.for_convention(columns[0].convention)
     return Evaluation(tool, dict(overrides), name, tuple(columns), count_queries(first, columns))
+
+
+def depends_on_max_label(measure: Measure, convention: Convention) -> bool:
+    """Return whether a measure depends on the largest label of the data, besides the labels of each query."""
+    kind = MEASURE_DEFINITIONS[measure.kind]
+    by_gain = convention.gain == "share" and kind.depends_on("gain")
+    return by_gain or (convention.err_max_grade == "data" and kind.depends_on("err_max_grade"))
 
 
 def count_queries(ranking: Ranking, columns: Sequence[MeasureResult]) -> dict[str, int]:

@@ -96,6 +96,7 @@ class SortCache:
             pool = kernel.sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
             first = Ranking(
                 data.query_ids, ranked, data.offsets, tied, pool, data.offsets, expected=False,
+                max_label=int(data.labels.max(initial=0)),
                 score=lambda: _descending(scores, np.diff(data.offsets)),
                 catalogue=lambda: len(data) if data.document_ids is None else _count_distinct(data.document_ids),
             )  # fmt: skip

@@ -36,6 +36,7 @@ from pippin.evaluation.evaluation import (
     Evaluation,
     MeasureResult,
     RankingCache,
+    depends_on_max_label,
     evaluate_rankings,
     mean_of_values,
     rounded_mean,
@@ -61,6 +62,13 @@ def needs_all_queries(measures: Sequence[str], request: Request) -> bool:
 
 def _has_global_rule(convention: Convention) -> bool:
     return convention.ties.endswith("-of-all") or convention.averaging == "batch"
+
+
+def needs_max_label(measures: Sequence[str], request: Request) -> bool:
+    """Return whether a request needs the largest label of the data."""
+    tool, overrides = request
+    parsed = [tool.measure(text) for text in measures]
+    return any(depends_on_max_label(measure, tool.convention_for(measure, **overrides)) for measure in parsed)
 
 
 def evaluate_part(
@@ -98,15 +106,15 @@ def _join_columns(parts: Sequence[MeasureResult], order: Mapping[str, int] | Non
         raise ConventionError(NEEDS_ALL_QUERIES)
     if first.convention.averaging.startswith("judged"):
         raise ConventionError("averaging=judged needs all judged queries and cannot be evaluated in parts")
-    depends_on_gain = MEASURE_DEFINITIONS[first.measure.kind].depends_on("gain")
-    if first.convention.gain == "share" and depends_on_gain and len(parts) > 1:
-        raise ConventionError("gain=share needs the largest label of the data and cannot be evaluated in parts")
     each = [part.weights for part in parts if part.weights is not None]
     weights = np.concatenate(each)[rows] if each else None
     mean = rounded_mean(
         mean_of_values(first.measure, first.convention, *_in_summation_order(parts, values, weights)), first.convention
     )
-    return MeasureResult(first.requested_name, first.measure, first.convention, tuple(ids), values, mean, weights)
+    return MeasureResult(
+        first.requested_name, first.measure, first.convention, tuple(ids), values, mean, weights,
+        max_label=first.max_label,
+    )  # fmt: skip
 
 
 def _in_summation_order(
@@ -139,8 +147,11 @@ def evaluate_stream(
     places = LineOffsets()
     qrels_format, run_format = _detect_format(qrels), _detect_format(run)
     order: dict[str, int] | None = None
+    labels_first = any(needs_max_label(measures, request) for request in requests)
     if qrels_format in ("letor", "partitions") and run_format == "scores":
-        parts: Iterator[RankingCache] = _iter_scored(qrels, run, places, size)
+        parts: Iterator[RankingCache] = _iter_scored(
+            qrels, run, places, size, _max_label(qrels, size) if labels_first else None
+        )
     elif qrels_format == "qrels" and run_format == "run":
         judgements = parse_qrels(qrels)
         order = {query: i for i, query in enumerate(judgements.query_ids)}
@@ -175,12 +186,21 @@ def _detect_format(path: str | os.PathLike[str]) -> str:
 
 
 def _iter_scored(
-    qrels: str | os.PathLike[str], run: str | os.PathLike[str], places: LineOffsets, size: int
+    qrels: str | os.PathLike[str], run: str | os.PathLike[str], places: LineOffsets, size: int, max_label: int | None
 ) -> Iterator[RankingCache]:
     scores = ScoreReader(run, places, size)
     for data in _datasets(qrels, places, size):
-        yield RankingCache(data, scores.take(len(data)))
+        yield RankingCache(data, scores.take(len(data)), max_label=max_label)
     scores.end()
+
+
+def _max_label(qrels: str | os.PathLike[str], size: int) -> int:
+    """Return the largest label of the data, which takes a pass over the file."""
+    if is_partitions(qrels):
+        return max(0, open_partitions(qrels).labels[1])
+    places = LineOffsets()
+    with places.relocate_errors():
+        return max((int(data.labels.max(initial=0)) for data in iter_letor_chunks(qrels, places, size)), default=0)
 
 
 def _datasets(qrels: str | os.PathLike[str], places: LineOffsets, size: int) -> Iterable[Dataset]:
@@ -198,15 +218,16 @@ def _iter_run(
     Unjudged queries are appended to `order`.
     """
     missing = np.ones(len(qrels.query_ids), np.bool_)
+    max_label = int(qrels.labels.max(initial=0))
     for run in chunks:
         rows = [order.setdefault(query, len(order)) for query in run.query_ids]
         common = np.array(sorted(row for row in rows if row < len(missing)), np.int64)
         missing[common] = False
-        yield (RankingCache if len(common) else _UnjudgedQueries)(_select(qrels, common), run)
+        yield (RankingCache if len(common) else _UnjudgedQueries)(_select(qrels, common), run, max_label=max_label)
     if missing.all():
         raise no_common_query_error(qrels, name, list(order)[len(missing) :])
     if missing.any():
-        yield _MissingQueries(_select(qrels, np.flatnonzero(missing)))
+        yield _MissingQueries(_select(qrels, np.flatnonzero(missing)), max_label)
 
 
 class _UnjudgedQueries(RankingCache):
@@ -222,9 +243,9 @@ class _UnjudgedQueries(RankingCache):
 class _MissingQueries(RankingCache):
     """Judged queries that are missing from the run, with empty lists; they count under some conventions."""
 
-    def __init__(self, qrels: Qrels) -> None:
+    def __init__(self, qrels: Qrels, max_label: int) -> None:
         offsets = np.zeros(len(qrels.query_ids) + 1, np.int64)
-        super().__init__(qrels, Run(qrels.query_ids, offsets, StringColumn.of(()), np.empty(0)))
+        super().__init__(qrels, Run(qrels.query_ids, offsets, StringColumn.of(()), np.empty(0)), False, max_label)
 
     def for_convention(self, convention: Convention) -> Ranking:
         """Return the ranking under a convention."""
@@ -316,4 +337,5 @@ def _evaluate_partition(
     folder: str, measures: Sequence[str], requests: Sequence[Request], name: str, part: Partition
 ) -> list[Evaluation]:
     partitions = open_partitions(folder)
-    return evaluate_part(RankingCache(partitions.read(part), partitions.read_scores(part)), measures, requests, name)
+    rankings = RankingCache(partitions.read(part), partitions.read_scores(part), max_label=max(0, partitions.labels[1]))
+    return evaluate_part(rankings, measures, requests, name)

@@ -134,6 +134,8 @@ def queries_of(
     `extra_relevant` adds that many documents per query that no run has.
     """
     convention = unrounded(convention, judged)
+    if convention.err_max_grade == "data":
+        convention = convention.replace(err_max_grade=max(max_label, int(judged.labels.max(initial=0))))
     if convention.self_retrieval == "drop":
         runs, convention = [drop_query_document(run) for run in runs], convention.replace(self_retrieval="keep")
     rankings = [rank(judged, run, convention) for run in runs]

@@ -190,7 +190,10 @@ def _native_measure(
     form, parameter = _NATIVE_MEASURES[measure.kind]
     pool = sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
     tied = np.zeros(len(labels), np.uint8)
-    ranking = Ranking(data.query_ids, labels, data.offsets, tied, pool, data.offsets, expected=False)
+    ranking = Ranking(
+        data.query_ids, labels, data.offsets, tied, pool, data.offsets, expected=False,
+        max_label=int(data.labels.max(initial=0)),
+    )  # fmt: skip
     if form == "err":
         ruling = err_rules(ranking, convention, measure)
     else:

@@ -45,6 +45,7 @@ def table(evaluations: Sequence[Evaluation], format: str = "table") -> Table:
         rows.append(row)
     headers = [*(["run"] if several else []), "tool", *measures]
     notes = _notes(evaluations)
+    notes += _top_grades(evaluations)
     if extended:
         notes.append(_EXTENSION)
     if evaluations[0].ties is not None:
@@ -94,7 +95,7 @@ def per_query_table(evaluations: Sequence[Evaluation], format: str = "table") ->
     ]
     if format != "csv":
         rows.append(["all", *(format_number(column.mean, _digits(column, format)) for column, _ in columns)])
-    notes = _notes(evaluations)
+    notes = [*_notes(evaluations), *_top_grades(evaluations)]
     if any(header.endswith("*") for header in headers):
         notes.append(_EXTENSION)
     return Table(headers, rows, notes=notes).render(format)
@@ -134,6 +135,30 @@ def _notes(evaluations: Sequence[Evaluation]) -> list[str]:
     ]  # fmt: skip
 
 
+def _top_grades(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return a note per measure that depends on the axis `err_max_grade`: the top grade under each tool."""
+    notes = []
+    for i, first in enumerate(evaluations[0].columns):
+        if not MEASURE_DEFINITIONS[first.measure.kind].depends_on("err_max_grade"):
+            continue
+        tools: dict[str, dict[str, None]] = {}
+        for evaluation in evaluations:
+            column = evaluation.columns[i]
+            grade = column.convention.err_max_grade
+            text = {
+                "data": f"{column.max_label}, the largest label of the data", "query": "the query's largest label",
+                "probability": "none, labels are probabilities", "gain": "none, gains are probabilities",
+            }.get(str(grade), f"{grade}, fixed")  # fmt: skip
+            tools.setdefault(text, {})[evaluation.tool.name] = None
+        names = {
+            text: f" ({', '.join(names) if len(names) <= _MAX_DESCRIBED else f'{len(names)} tools'})"
+            for text, names in tools.items()
+        }
+        texts = "; ".join(f"{text}{names[text] if len(tools) > 1 else ''}" for text in tools)
+        notes.append(f"top grade of {first.requested_name}: {texts}")
+    return notes
+
+
 def _under(evaluation: Evaluation) -> str:
     """Return the tool, its title and version, and the changed axes."""
     tool, changed = evaluation.tool, changes_text(evaluation.overrides)
@@ -166,6 +191,9 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "mean": {c.requested_name: _json(c.mean) for c in evaluation.columns},
         "per_query": {measure: _all_json(values) for measure, values in evaluation.per_query.items()},
     }
+    max_labels = {c.requested_name: c.max_label for c in evaluation.columns if c.max_label is not None}
+    if max_labels:
+        record["max_label"] = max_labels
     if evaluation.ties is not None:
         bounds = evaluation.ties.items()
         record["ties_range"] = {measure: [_json(worst), _json(best)] for measure, (worst, best) in bounds}

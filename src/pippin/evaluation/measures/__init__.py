@@ -315,6 +315,8 @@ def err_rules(ranking: Ranking, convention: Convention, measure: Measure, parame
         gains, top = np.arange(max(largest, 0) + 1, dtype=np.float64), 1.0
     elif convention.err_max_grade == "query":
         gains, top = exponential_gains(largest), 0.0
+    elif convention.err_max_grade == "data":
+        gains, top = exponential_gains(largest), 2.0 ** max(largest, ranking.max_label or 0)
     else:
         if largest > int(convention.err_max_grade):
             raise ConventionError(

@@ -16,8 +16,9 @@ from pippin.evaluation.tools import (
 )
 
 OFFICIAL = Convention()
-_LIST = OFFICIAL.replace(ideal_source="list", query_selection="both", ties="input", ap_denominator="list")
-_TREC = OFFICIAL.replace(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
+_FIXED = OFFICIAL.replace(err_max_grade=4)  # of MSLR's and Yahoo's labels
+_LIST = _FIXED.replace(ideal_source="list", query_selection="both", ties="input", ap_denominator="list")
+_TREC = _FIXED.replace(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
 _LETOR4 = _LIST.replace(discount="letor", short_lists="zero", max_valid_label=2)
 _TREC_PRINTS = (
     "NDCG",
@@ -128,7 +129,7 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "ranx", "ranx", "0.3.21", "github.com/AmenRa/ranx",
-    OFFICIAL.replace(gain="label", query_selection="judged", ties="input", rbp_gain="label"),
+    _FIXED.replace(gain="label", query_selection="judged", ties="input", rbp_gain="label"),
     ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "RBP", "Bpref", "F1", "Success", "Hits"),
     ("ties in lists of 16 or more documents come in an arbitrary order", "ndcg_burges is NDCG with gain 2^label - 1",
      "rbp weighs a document by its label; rbp.95 is p = 0.95", "bpref is NaN without a judged non-relevant document"),

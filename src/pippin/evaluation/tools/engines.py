@@ -5,7 +5,7 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.tools import Tool, Variant, kinds, register
 
-HITS = Convention(ties="input", precision_denominator="list")
+HITS = Convention(ties="input", precision_denominator="list", err_max_grade=4)
 
 register(Tool(
     "elasticsearch", "Elasticsearch _rank_eval", "9 (main)", "modules/rank-eval",

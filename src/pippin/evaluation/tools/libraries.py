@@ -5,7 +5,7 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.tools import Tool, Variant, kinds, register
 
-LIST = Convention(ideal_source="list", query_selection="both", ties="input", ap_denominator="list")
+LIST = Convention(ideal_source="list", query_selection="both", ties="input", ap_denominator="list", err_max_grade=4)
 SINGLE = LIST.replace(score_precision="float32", value_rounding="float32", precision_denominator="list")
 
 register(Tool(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.tools import Tool, Variant, kinds, register
 
-BINARY = Convention(gain="binary", ties="input", query_selection="both", printed_digits=6)
+BINARY = Convention(gain="binary", ties="input", query_selection="both", err_max_grade=4, printed_digits=6)
 USERS = BINARY.replace(empty=None)
 
 register(Tool(

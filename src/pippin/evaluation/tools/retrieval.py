@@ -5,8 +5,9 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.tools import Tool, Variant, kinds, register
 
-TREC = Convention(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
-BINARY = Convention(gain="binary", ties="input")
+_FIXED = Convention(err_max_grade=4)
+TREC = _FIXED.replace(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
+BINARY = _FIXED.replace(gain="binary", ties="input")
 
 _PYTREC = ("NDCG", "AP", "Recall", "P", "Success", "RR")
 _MTEB = (
@@ -102,9 +103,8 @@ register(Tool(
 _TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "topk"}
 register(Tool(
     "torchmetrics", "torchmetrics (retrieval)", "1.9.0", "torchmetrics/functional/retrieval",
-    Convention(gain="label", negative_labels="label", pool_source="list", ideal_source="list", query_selection="both",
-    score_precision="float32",
-    value_rounding="float32", averaging="or-zero"),
+    _FIXED.replace(gain="label", negative_labels="label", pool_source="list", ideal_source="list",
+                   query_selection="both", score_precision="float32", value_rounding="float32", averaging="or-zero"),
     ("NDCG", "AP", "RR", "P", "Recall", "Success", "FallOut", "Rprec", "AUC"),
     ("a document with a score of 0 or less is never relevant in MAP, MRR, Precision and Recall",
      "labels below 0 enter NDCG as they are, which leaves 0 to 1", "MAP divides by the hits above the cutoff",

@@ -15,9 +15,9 @@ from tests.engines.solr_client import SolrClient
 import pippin
 from pippin.cli.main import main
 from pippin.collections.collection import Query
+from pippin.collections.engine_features import make_templates
 from pippin.collections.sources import open_collection
 from pippin.engines import Solr
-from pippin.engines.feature_templates import make_templates
 from pippin.errors import DataError
 
 PAGE = ROOT / "docs" / "solr.md"

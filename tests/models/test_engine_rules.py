@@ -15,10 +15,10 @@ from tests.models.kinds import documents, train_ranker
 
 import pippin
 from pippin.cli.main import main
+from pippin.collections.engine_features import make_templates
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
 from pippin.data.normalisation import detect_version, to_query_level_norm
-from pippin.engines.feature_templates import make_templates
 from pippin.errors import ConventionError, DataError, RequirementNotMet
 from pippin.models.exporters.base import EXPORTERS
 from pippin.models.model import LinearModel, TreeEnsemble, make_tree

@@ -10,8 +10,8 @@ import pytest
 from tests.models.kinds import documents, train_ranker
 
 from pippin.cli.main import main
+from pippin.collections.engine_features import ENGINES, make_templates
 from pippin.collections.features import parse_features
-from pippin.engines.feature_templates import ENGINES, make_templates
 from pippin.errors import DataError, UnknownName
 from pippin.rankers.export import export
 
@@ -35,11 +35,11 @@ def test_unknown_engine() -> None:
 
 
 def test_command_lists_unsupported_features(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "bm25@title hub", "--to", "solr", "-o", str(tmp_path / "mapping.json")]) == 0
+    assert main(["engine", "features", "bm25@title hub", "--for", "solr", "-o", str(tmp_path / "mapping.json")]) == 0
     assert "solr cannot compute hub: it depends on links" in capsys.readouterr().err
     mapping = json.loads((tmp_path / "mapping.json").read_text())
     assert mapping["bm25@title"]["params"] == {"q": "{!dismax qf=title}${text}", "defaultValue": "NaN"}
-    assert main(["features", "--to", "solr"]) == 2
+    assert main(["engine", "features", "--for", "solr"]) == 2
 
 
 def export_with_mapping(target: str, engine: str, folder: Path, kind: str = "lambdamart") -> dict[str, Any]:

@@ -50,6 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "the query's minimum (letor), or always the minimum (default: %(default)s)")  # fmt: skip
     add("--no-meta", action="store_true", help="do not write the meta-information files, which are large")
     add("--similarity", action="store_true", help="write the similarities of each query's documents")
+    add("--for", dest="engine", metavar="ENGINE", help="keep only features that elasticsearch, opensearch, solr or "
+        "vespa can compute, as raw values; mapping.json tells how")  # fmt: skip
     add_options(parser, "dense")
     add_analysis(parser)
     add_option(parser, "memory", "a larger index is merged on disk", default="128M")
@@ -74,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
             sample=options.sample, folds=options.folds, seed=options.seed, query_field=options.query_field,
             unjudged=options.unjudged, drop_uninformative=options.drop_uninformative, min_rule=options.min_rule,
             stem=options.stem, stop=options.stop, words=options.words, meta=not options.no_meta,
-            similarity=options.similarity, dense=options.dense, memory=options.memory, jobs=jobs,
-            resume=options.resume, executor=executor, verbose=not options.quiet, **reading,
+            similarity=options.similarity, dense=options.dense, engine=options.engine, memory=options.memory,
+            jobs=jobs,            resume=options.resume, executor=executor, verbose=not options.quiet, **reading,
         )  # fmt: skip
     print_message(built.summary())
     return 0

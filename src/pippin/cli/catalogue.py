@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pippin
-from pippin.cli.options import Command, add_option, add_output_options
-from pippin.cli.output import print_message, write_result, write_text
+from pippin.cli.options import Command, add_output_options
+from pippin.cli.output import write_result
 from pippin.errors import DataError
 from pippin.reports import catalogue
 from pippin.reports import models as report
@@ -64,25 +63,6 @@ def run_rankers(options: argparse.Namespace) -> int:
     return 0
 
 
-def configure_features(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `pippin features`."""
-    _configure("SET|FEATURE", "a feature set, or a feature")(parser)
-    add_option(parser, "to", "a mapping for this engine", metavar="es|solr|vespa")
-
-
-def run_features(options: argparse.Namespace) -> int:
-    """Print the list, one set or one feature; with --to, write a mapping for an engine."""
-    if options.to is None:
-        return _run(catalogue.features)(options)
-    if options.name is None:
-        raise DataError("no features: name a set or features that the engine computes")
-    templates = catalogue.engine_templates(options.name, options.to)
-    write_text(json.dumps(templates.mapping, indent=1, ensure_ascii=False), options.output, "json")
-    for feature, reason in templates.unsupported.items():
-        print_message(f"{options.to} cannot compute {feature}: {reason}", stderr=True)
-    return 0
-
-
 COMMANDS = {
     "tools": Command(
         """List the evaluation tools side by side, or describe one.
@@ -110,12 +90,10 @@ With --on, the features of a model are listed by how much rankings of these data
     "features": Command(
         """List the features and the published sets, show a set, or describe a feature.
 
-With --to, the command writes a mapping of features for `pippin export --mapping`: how Elasticsearch and OpenSearch
-(es), Solr or Vespa compute them, and what differs. Features that the engine cannot compute are reported with the
-reason.""",
-        ("pippin features", "pippin features ohsumed", "pippin features ohsumed --to es --out mapping.json"),
-        configure_features,
-        run_features,
+`pippin engine features` tells how search engines compute them.""",
+        ("pippin features", "pippin features ohsumed", "pippin features bm25"),
+        _configure("SET|FEATURE", "a feature set, or a feature"),
+        _run(catalogue.features),
     ),
     "datasets": Command(
         "List the published data sets and the formats of collections that Pippin recognises, or describe a data set.",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 import pippin
 from pippin.cli.models import add_requirement
 from pippin.cli.options import Command, add_option, parse_pairs, print_warning
-from pippin.cli.output import print_error, print_message, write_run
+from pippin.cli.output import print_error, print_message, write_run, write_text
 from pippin.cli.parser import Parser
+from pippin.collections.engine_features import make_templates
 from pippin.errors import RequirementNotMet
 
 _MAX_LISTED = 5
+_ABOUT_FEATURES = "write how a search engine computes features, and which it cannot compute"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +27,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         configure_action(action)
         action.add_argument("--id-field", default="id", metavar="FIELD", help="field of the document ids (default: id)")
         action.set_defaults(run_action=run_action)
+    features = actions.add_parser("features", help=_ABOUT_FEATURES)
+    features.description = f"{_ABOUT_FEATURES[0].upper()}{_ABOUT_FEATURES[1:]}."
+    _configure_features(features)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the action and return the exit status."""
+    if options.action == "features":
+        return _write_features(options)
     with pippin.engines.Solr(options.url, id_field=options.id_field) as engine:
         status: int = options.run_action(engine, options)
     return status
@@ -40,7 +48,7 @@ def _add_url(parser: argparse.ArgumentParser) -> None:
 
 def _add_mapping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mapping", metavar="FILE", required=True, help="JSON file with the engine's definitions of "
-                        "the features; `pippin features SET --to solr` writes one")  # fmt: skip
+                        "the features; `pippin engine features` writes one")  # fmt: skip
 
 
 def _add_search(parser: argparse.ArgumentParser, depth: int, help: str) -> None:
@@ -48,6 +56,26 @@ def _add_search(parser: argparse.ArgumentParser, depth: int, help: str) -> None:
     parser.add_argument("--depth", type=int, default=depth, metavar="N", help=f"{help} (default: {depth})")
     parser.add_argument("--parameter", metavar="NAME=VALUE", action="append", default=[], help="request parameter of "
                         "the first phase, such as defType=edismax or \"qf=title body\" (repeatable)")  # fmt: skip
+
+
+def _configure_features(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("features", metavar="SET|FEATURE", help="feature sets and features, such as \"bm25@title "
+                        "length@body value@price age@published\"")  # fmt: skip
+    parser.add_argument("--for", dest="engine", required=True, metavar="ENGINE", help="elasticsearch, opensearch, solr "
+                        "or vespa")  # fmt: skip
+    parser.add_argument("--function", metavar="NAME=EXPRESSION", action="append", default=[], help="a further feature "
+                        "in the engine's own language: a function query of Solr, a Painless expression, or a ranking "
+                        "expression of Vespa (repeatable)")  # fmt: skip
+    add_option(parser, "out", metavar="FILE")
+
+
+def _write_features(options: argparse.Namespace) -> int:
+    functions = parse_pairs(options.function, "--function")
+    templates = make_templates(options.features, options.engine, functions)
+    write_text(json.dumps(templates.mapping, indent=1, ensure_ascii=False), options.output or "-", "json")
+    for feature, reason in templates.unsupported.items():
+        print_message(f"{templates.engine} cannot compute {feature}: {reason}", stderr=True)
+    return 0
 
 
 def _configure_log(parser: argparse.ArgumentParser) -> None:
@@ -164,16 +192,15 @@ ACTIONS = {
 
 COMMANDS = {
     "engine": Command(
-        """Log features from a running Solr, deploy a model there, run queries, and verify the scores.
+        """Define features of a search engine, log them from Solr, deploy a model, run queries, and verify the scores.
 
 Train on the engine's own feature values (`engine log`): a model trained on values that another program computed scores
 differently in the engine.""",
         (
+            'pippin engine features "bm25@title length@body value@price" --for solr --out mapping.json',
             "pippin engine log http://localhost:8983/solr/products --mapping mapping.json --queries topics.tsv "
             "--qrels qrels.txt --out train.txt",
             "pippin engine deploy model.json http://localhost:8983/solr/products --mapping mapping.json",
-            "pippin engine verify model.json http://localhost:8983/solr/products --mapping mapping.json "
-            "--queries topics.tsv",
         ),
         configure,
         run,

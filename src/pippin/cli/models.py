@@ -21,7 +21,7 @@ def configure_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", metavar="DATA", help="labelled data for the certificate (default: 1,000 documents "
                         "of the training set)")  # fmt: skip
     parser.add_argument("--mapping", metavar="FILE", help="JSON file with the engine's names and definitions of the "
-                        "features; `pippin features --to ENGINE` writes one")  # fmt: skip
+                        "features; `pippin engine features` writes one")  # fmt: skip
     parser.add_argument("--name", metavar="NAME", help="name of the model in the engine (default: after FILE)")
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the target")
     add_requirement(parser)

@@ -22,6 +22,7 @@ import numpy as np
 from pippin._version import __version__
 from pippin.collections.collection import Collection, Document, Query
 from pippin.collections.document_stream import DocumentDigest
+from pippin.collections.engine_features import Templates, make_templates
 from pippin.collections.features import FEATURES, SETS, BoundFeature, check_fields, sets_of
 from pippin.collections.index.embeddings import VECTORS, Embeddings, Encoder, embed, load_encoder, text_fields
 from pippin.collections.index.index import Index, build_index, make_analyzer, open_index
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FORMAT = built_format()
 CARD = "README.md"
+MAPPING = "mapping.json"  # how the engine of `--for` computes the features
 TEMPORARY = (NOTES, "plan.json", "documents.txt", "parts", ".lock")  # files that only the build itself needs
 BATCH_QUERIES = 64  # queries whose features are stored together during a build
 
@@ -103,7 +105,9 @@ def build_dataset(
     recipe = recipe or BuildOptions(sampling=default_sampling(collection))
     if recipe.query_field is not None:
         recipe = replace(recipe, query_field=field_name(recipe.query_field))
-    features = choose_features(recipe.features, collection, dense=recipe.dense is not None)
+    features = choose_features(recipe.features, collection, dense=recipe.dense is not None, engine=recipe.engine)
+    templates = None if recipe.engine is None else make_templates(features, recipe.engine)
+    features = features if templates is None else _select_supported(features, templates)
     collection = with_extracted_title(collection, features)
     _check(collection, features, recipe.query_field)
     needs_links = any(bound.field is None and bound.text not in DENSE for bound in features)
@@ -139,6 +143,7 @@ def build_dataset(
         manifest |= {"plugins": plugins} if plugins else {}
         manifest |= {"matched": matched} if matched else {}
         manifest |= {} if dense is None else {"dense": dense.about()}
+        manifest |= {} if templates is None else _write_mapping(templates, job.features, work)
         card = data_card(manifest, {t: (null[t], v["Feature-min"]) for t, v in data.items()}, job.features)
         (work / CARD).write_text(card, encoding="utf-8")
         sampled_ids = {name for versions in null.values() for name in versions.document_ids or ()}
@@ -146,6 +151,20 @@ def build_dataset(
         if links is not None:
             write_link_files(links, work)
         return _move(work, target, manifest)
+
+
+def _select_supported(features: Sequence[BoundFeature], templates: Templates) -> tuple[BoundFeature, ...]:
+    supported = tuple(bound for bound in features if bound.text in templates.mapping)
+    if not supported:
+        raise DataError(f"{templates.engine} cannot compute any of the features: {', '.join(map(str, features))}")
+    return supported
+
+
+def _write_mapping(templates: Templates, features: Sequence[BoundFeature], work: Path) -> dict[str, Any]:
+    """Write how the engine computes the features; return the reasons for the others for the manifest."""
+    mapping = {bound.text: {**templates.mapping[bound.text], "number": i} for i, bound in enumerate(features, 1)}
+    (work / MAPPING).write_text(json.dumps(mapping, indent=1, ensure_ascii=False), encoding="utf-8")
+    return {"unsupported": templates.unsupported}
 
 
 def default_sampling(collection: Collection) -> SamplingMethod:
@@ -179,7 +198,7 @@ def match_judged_documents(collection: Collection, index: Index) -> tuple[Collec
 
 
 def _check(collection: Collection, features: Sequence[BoundFeature], query_field: str | None) -> None:
-    check_fields(features, collection.all_fields)
+    check_fields(features, collection.all_fields, collection.numeric_fields)
     if not collection.queries:
         raise DataError(f"the collection {collection.name} has no queries; name them with --queries FILE")
     if collection.qrels is None:
@@ -213,7 +232,7 @@ def identity(collection: Collection, recipe: BuildOptions) -> str:
 def _plugins(collection: Collection, recipe: BuildOptions) -> dict[str, str]:
     """Return the code digests of features, feature sets and the reader that come from plugins."""
     entries: list[tuple[Registry[Any], str]] = [
-        (FEATURES, bound.feature.name) for bound in choose_features(recipe.features, collection)
+        (FEATURES, bound.feature.name) for bound in choose_features(recipe.features, collection, engine=recipe.engine)
     ]
     entries += [(SETS, name) for name in sets_of(recipe.features)]
     entries += [(READERS, collection.reader)] if collection.reader else []
@@ -373,8 +392,10 @@ class _Job:
         write_store(data, folder / "binary.pippin")
         zero = [bound.text for bound in self.features if bound.feature.fill == "zero"]
         versions = make_versions(data, rule=recipe.min_rule, zero=zero)
-        with progress(len(versions) if verbose else 0, f"writing {task}".rstrip()) as bar:
-            for name, version in versions.items():
+        # An engine computes raw values only.
+        written = versions if recipe.engine is None else {"Feature-null": versions["Feature-null"]}
+        with progress(len(written) if verbose else 0, f"writing {task}".rstrip()) as bar:
+            for name, version in written.items():
                 self._write_version(make_folds(version, recipe.folds, seed=recipe.seed), folder / name, name)
                 if verbose:
                     bar.step(name)
@@ -491,13 +512,13 @@ class Built(Displayable):
         """The names of the query sets; a single query set has the name ``""``."""
         return tuple(self.manifest["tasks"])
 
-    def folds(self, version: str = "QueryLevelNorm", task: str | None = None) -> Folds:
+    def folds(self, version: str | None = None, task: str | None = None) -> Folds:
         """Return the folds of a version: "Feature-null", "Feature-min" or "QueryLevelNorm".
 
         Parameters
         ----------
-        version : str, default "QueryLevelNorm"
-            The version of the features.
+        version : str, optional
+            The version of the features; by default QueryLevelNorm, or Feature-null if the data are for an engine.
         task : str, optional
             The query set, if there are several.
 
@@ -513,8 +534,10 @@ class Built(Displayable):
         from pippin.data.fold_files import read_folds
         from pippin.data.normalisation import LETOR_VERSIONS
 
-        if version not in LETOR_VERSIONS:
-            raise UnknownName("version", version, LETOR_VERSIONS)
+        versions = ["Feature-null"] if "engine" in self.manifest["recipe"] else [*LETOR_VERSIONS]
+        version = version or versions[-1]
+        if version not in versions:
+            raise UnknownName("version", version, versions)
         has_tasks = len(self.tasks) > 1
         if has_tasks and task not in self.tasks:
             raise UnknownName("task of this data set", str(task), self.tasks)
@@ -559,6 +582,7 @@ def build(
     meta: bool = True,
     similarity: bool = False,
     dense: Encoder | str | os.PathLike[str] | None = None,
+    engine: str | None = None,
     memory: int | str = "128M",
     jobs: int = 1,
     resume: bool = False,
@@ -582,7 +606,8 @@ def build(
     repeated : {"refuse", "first"}
         What to do if two documents have the same id: raise an error, or keep the first.
     features : str, default "auto"
-        A feature set or features, see ``pippin.features``; ``"auto"`` chooses those that fit the collection.
+        A feature set or features, see ``pippin.features``; ``"auto"`` chooses those that fit the collection, with
+        `engine` all that the engine can compute.
     sampling : {"top", "judged", "both"}, optional
         Documents to rank per query: the best by BM25, the judged ones, or both. By default ``"top"`` if unjudged
         documents count as not relevant in this collection, else ``"judged"``.
@@ -612,6 +637,9 @@ def build(
     dense : Encoder or path, optional
         An encoder, or the folder of a sentence-transformers model (extra ``dense``): adds the features of the set
         ``dense``, and the `sample` nearest documents by vectors to the candidates.
+    engine : {"elasticsearch", "opensearch", "solr", "vespa"}, optional
+        Keep only features that this engine can compute, write their raw values only (Feature-null), and how the engine
+        computes them (``mapping.json``).
     memory : int or str, default "128M"
         Memory for the index while it is built; a larger index is merged on disk.
     jobs : int, default 1
@@ -656,6 +684,7 @@ def build(
         features=features, sampling=sampling or default_sampling(collection), sample=sample, folds=folds, seed=seed,
         query_field=query_field, unjudged=unjudged, drop_uninformative=drop_uninformative, min_rule=min_rule,
         analysis=analysis or make_analyzer(stem, stop, words), meta=meta, similarity=similarity, dense=dense,
+        engine=engine,
     )  # fmt: skip
     manifest = build_dataset(
         collection, folder, options, memory=memory, resume=resume, verbose=verbose, executor=executor

@@ -87,12 +87,15 @@ class Document:
         The address of the document, if it has one.
     links : tuple of Link
         References to other documents.
+    numbers : mapping of str to float
+        Values of numeric fields; a date is its days since 1970-01-01. A field without value may be missing.
     """
 
     id: str
     fields: Mapping[str, str]
     url: str = ""
     links: tuple[Link, ...] = ()
+    numbers: Mapping[str, float] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class Collection:
         The name of the format.
     unjudged : {"nonrelevant", "unknown"}
         How to treat documents without a label: as not relevant (LETOR's .GOV) or as unknown (OHSUMED).
+    numeric_fields : mapping of str to str
+        The kind of each numeric field: "number" or "date".
 
     Examples
     --------
@@ -174,6 +179,7 @@ class Collection:
     diagnostics: Sequence[str] = ()
     reader: str = ""
     unjudged: Literal["nonrelevant", "unknown"] = "nonrelevant"
+    numeric_fields: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Document]:
         return self.iter_documents()

@@ -61,7 +61,8 @@ def drop_exact_duplicates(collection: Collection) -> Collection:
     def documents() -> Iterator[Document]:
         digests: dict[str, int] = {}
         for document in collection:
-            digest = hash((document.url, document.links, *sorted(document.fields.items())))
+            numbers = sorted(document.numbers.items())
+            digest = hash((document.url, document.links, *sorted(document.fields.items()), *numbers))
             if digests.get(document.id) != digest:
                 digests.setdefault(document.id, digest)
                 yield document
@@ -81,7 +82,9 @@ class DocumentDigest:
         for document in self.collection:
             links = [part for link in document.links for part in (link.target, link.text)]
             fields = [part for pair in document.fields.items() for part in pair]
-            content = "\x1f".join([document.id, document.url, *fields, "\x1e", *links, "\x1d"])
+            numbers = [part for name, value in document.numbers.items() for part in (name, repr(value))]
+            numbers = ["\x1e", *numbers] if numbers else []
+            content = "\x1f".join([document.id, document.url, *fields, "\x1e", *links, *numbers, "\x1d"])
             digest.update(content.encode("utf-8", "surrogatepass"))
             yield document
         self.digest = digest.hexdigest()
@@ -123,7 +126,7 @@ class _DocumentCache:
 
 def _pack(document: Document) -> bytes:
     links = [[link.target, link.text] for link in document.links]
-    text = json.dumps([document.id, dict(document.fields), document.url, links])
+    text = json.dumps([document.id, dict(document.fields), document.url, links, dict(document.numbers)])
     data = zlib.compress(text.encode(), 1)
     return len(data).to_bytes(8, "little") + data
 
@@ -136,6 +139,6 @@ def _read_packed(file: BinaryIO) -> Iterator[Document]:
         size = int.from_bytes(file.read(8), "little")
         if not size:
             return
-        document_id, fields, url, links = json.loads(zlib.decompress(file.read(size)))
+        document_id, fields, url, links, numbers = json.loads(zlib.decompress(file.read(size)))
         offset += 8 + size
-        yield Document(document_id, fields, url, tuple(Link(target, text) for target, text in links))
+        yield Document(document_id, fields, url, tuple(Link(target, text) for target, text in links), numbers)

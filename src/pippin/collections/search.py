@@ -202,7 +202,7 @@ def search(
         k1, b = _bm25_parameters(model)
         ranked = index.search_many(words, top, field=field, k1=k1, b=b)
     else:
-        check_fields([feature], index.fields)
+        check_fields([feature], index.fields, index.numeric_fields)
         with ThreadPoolExecutor(threads()) as pool:
             ranked = list(pool.map(partial(_rank_by_feature, index, feature, top), parsed, words))
     numbers, scores = tuple(numbers for numbers, _ in ranked), tuple(scores for _, scores in ranked)
@@ -320,7 +320,7 @@ class SearchResults:
         dense: Embeddings | None = None,
     ) -> dict[str, Dataset]:  # fmt: skip
         bound = parse_features(features)
-        check_fields(bound, self.index.fields)
+        check_fields(bound, self.index.fields, self.index.numeric_fields)
         matched = self._matched()
         tables = [
             table

@@ -168,7 +168,7 @@ class Solr:
         model : Ranker or path
             A trained ranker, or its file.
         mapping : path or dict
-            How the engine computes the features; ``pippin features SET --to solr`` writes such a file.
+            How the engine computes the features; ``pippin engine features`` writes such a file.
         name : str, default "pippin"
             Name of the model and of its feature store. An existing model of this name is replaced.
         check : Dataset, path or DataFrame, optional
@@ -194,7 +194,7 @@ class Solr:
             store = Path(f"{out}{FEATURES}")
             if not store.exists():
                 raise DataError(
-                    "the mapping does not define features for Solr; write one with `pippin features --to solr`"
+                    "the mapping does not define features for Solr; write one with `pippin engine features`"
                 )
             features = json.loads(store.read_bytes())
             self._replace_store(name, features)

@@ -73,7 +73,7 @@ def export(
     >>> certificate.reordered_queries, certificate.largest_difference < 1e-12
     ([], True)
     """
-    exporter = EXPORTERS["elasticsearch-ltr" if to == "es" else to]  # `es` as in `pippin features --to`
+    exporter = EXPORTERS["elasticsearch-ltr" if to == "es" else to]  # `es` as in `pippin engine features --for`
     ranker = load(model) if isinstance(model, str | os.PathLike) else model
     if not hasattr(ranker, "to_model"):
         raise DataError(f"{type(ranker).__name__} cannot be exported: it has no method to_model()")

@@ -15,7 +15,6 @@ from pippin.evaluation.tools import GROUPS, TOOLS, Tool, is_single_tool, resolve
 
 if TYPE_CHECKING:
     from pippin.data.published import PublishedDataset
-    from pippin.engines.feature_templates import Templates
 
 Record = dict[str, Any]
 _CLASSES = {"Q": "the query alone", "D": "the document alone", "Q-D": "query and document"}
@@ -316,13 +315,6 @@ def _feature_record(text: str) -> Record:
         "sets": [s.name for s in SETS.values()
                  if any(t.partition("@")[0].partition("(")[0] == feature.name for t in s.texts)],
     }  # fmt: skip
-
-
-def engine_templates(features: str, engine: str) -> Templates:
-    """Return how an engine computes features."""
-    from pippin.engines.feature_templates import make_templates
-
-    return make_templates(features, engine)
 
 
 def datasets(name: str | None) -> Entry:

@@ -155,7 +155,7 @@ def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
     explanation = explain(tmp_path)
     for sentence in (
         "format jsonl", "fields text", "queries.tsv: 2", "q1: apples", "qrels.tsv: 1 of 1 queries, labels 1",
-        "1 queries have no judgement", "not indexed: year (int)", "documents: docs.jsonl",
+        "1 queries have no judgement", "numeric fields: year (number)", "documents: docs.jsonl",
         "other files: notes.bin", "next: pippin build",
     ):  # fmt: skip
         assert sentence in explanation

@@ -21,7 +21,10 @@ ROWS: list[dict[str, Any]] = [
     {"id": "d1", "title": "Apples", "text": "A pippin", "year": 1887},
     {"id": 2, "title": None, "text": "Pears"},
 ]
-EXPECTED = [Document("d1", {"title": "Apples", "text": "A pippin"}), Document("2", {"text": "Pears"})]
+EXPECTED = [
+    Document("d1", {"title": "Apples", "text": "A pippin"}, numbers={"year": 1887.0}),
+    Document("2", {"text": "Pears"}),
+]
 
 
 def jsonl(rows: list[dict[str, Any]]) -> str:
@@ -167,7 +170,7 @@ def test_parquet(tmp_path: Path) -> None:
     rows = [{**row, "id": str(row["id"]), "links": [{"url": "u", "text": "t"}]} for row in ROWS]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "fruit.parquet")
     documents = list(read_collection(tmp_path / "fruit.parquet"))
-    assert documents == [Document(d.id, d.fields, links=(Link("u", "t"),)) for d in EXPECTED]
+    assert documents == [Document(d.id, d.fields, "", (Link("u", "t"),), d.numbers) for d in EXPECTED]
     parquet.write_table(pyarrow.table({"id": ["a", None], "text": ["t", "t"]}), tmp_path / "bad.parquet")
     with pytest.raises(DataError, match=r"bad.parquet:2: there is no id"):
         list(read_collection(tmp_path / "bad.parquet"))
@@ -216,7 +219,7 @@ def test_lists_of_texts_are_joined_and_what_is_not_indexed_is_named(tmp_path: Pa
     collection = read_collection(put(tmp_path, "papers.jsonl", jsonl(rows)))
     assert collection.fields == ("title", "abstract")
     assert [document.fields["abstract"] for document in collection] == ["s1 s2"]
-    assert list(collection.diagnostics) == ["not indexed: year (int)"]
+    assert list(collection.diagnostics) == ["numeric fields: year (number)"]
 
 
 def test_documents_alone_need_no_answer_about_queries(tmp_path: Path) -> None:
@@ -295,7 +298,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put(tmp_path, "queries.tsv", "7\tof something else\n")
     collection = read_collection("irds:fruit/small", query_field="description")
     assert (collection.name, collection.fields) == ("fruit/small", ("title", "text"))
-    assert list(collection) == [Document("d1", {"title": "Apples", "text": "A pippin"})]
+    assert list(collection) == [Document("d1", {"title": "Apples", "text": "A pippin"}, numbers={"size": 5.0})]
     assert [(query.id, query.text) for query in collection.queries] == [("1", "red apples")]
     assert collection.qrels is not None
     assert collection.qrels.labels.tolist() == [-1]

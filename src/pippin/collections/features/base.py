@@ -21,7 +21,15 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pippin.collections.index.statistics import Batch, Candidates, FieldStatistics, Floats, Queries, batches
+from pippin.collections.index.statistics import (
+    Batch,
+    Candidates,
+    FieldStatistics,
+    Floats,
+    NumericField,
+    Queries,
+    batches,
+)
 from pippin.display.registry_view import RegistryView
 from pippin.errors import ConventionError, PluginError, UnknownName
 from pippin.kernels import threads
@@ -47,6 +55,7 @@ class Feature:
     limits: Mapping[str, str]  # "[0, 1]" for numbers, "null | value" for words
     compute: Callable[..., Floats] = dataclass_field(repr=False)
     batched: bool = False  # whether `compute` also accepts a batch of queries
+    numeric: bool = False  # whether the field is numeric instead of text
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,13 @@ class BoundFeature:
 
     def values(self, candidates: Candidates) -> Floats:
         """Return one value per candidate, NaN for missing values."""
-        if self.field is not None and self.field not in candidates.fields:
-            raise _missing_field_error(self.text, self.field, candidates.fields)
-        return self.of(candidates, None if self.field is None else candidates.fields[self.field])
+        if self.field is None:
+            return self.of(candidates, None)
+        check_fields([self], candidates.fields, candidates.numeric_fields)
+        fields = candidates.numeric_fields if self.feature.numeric else candidates.fields
+        return self.of(candidates, fields[self.field])
 
-    def of(self, queries: Queries, field: FieldStatistics | None) -> Floats:
+    def of(self, queries: Queries, field: FieldStatistics | NumericField | None) -> Floats:
         """Return one value per candidate, from the statistics of the feature's field."""
         # lambda is a keyword of Python, so functions name that parameter lambda_.
         arguments = {"lambda_" if key == "lambda" else key: value for key, value in self.parameters}
@@ -131,11 +142,12 @@ def feature(
     fill: Literal["min", "zero"] = "min",
     limits: Mapping[str, str] | None = None,
     batched: bool = False,
+    numeric: bool = False,
 ) -> Callable[[Compute], Compute]:
     """Register a formula as a feature.
 
-    A second positional argument of the function is the statistics of the field. With `batched` the function also
-    accepts a `Batch`, in which values per word or query must pass through `broadcast`.
+    A second positional argument of the function is the statistics of the field, with `numeric` a `NumericField`. With
+    `batched` the function also accepts a `Batch`, in which values per word or query must pass through `broadcast`.
     """
 
     def register(compute: Compute) -> Compute:
@@ -144,7 +156,9 @@ def feature(
         needs_field = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature) > 1
         own_limits = {key: limit for key, limit in (limits or {}).items() if key in defaults}
         shape = needs_field, defaults, own_limits
-        FEATURES.register(name, Feature(name, kind, formula, source, missing_when, fill, *shape, compute, batched))
+        FEATURES.register(
+            name, Feature(name, kind, formula, source, missing_when, fill, *shape, compute, batched, numeric)
+        )
         return compute
 
     return register
@@ -161,7 +175,7 @@ def extract_many(
     """Return the features of each query's candidates, computed on all threads, with the bits of `extract`."""
     bound = parse_features(features)
     for candidates in queries:
-        check_fields(bound, candidates.fields)
+        check_fields(bound, candidates.fields, candidates.numeric_fields)
     fields = dict.fromkeys(bound.field for bound in bound if bound.feature.batched and bound.field is not None)
     tables: list[Floats] = [np.empty((0, 0))] * len(queries)
 
@@ -191,17 +205,17 @@ def _extract(batch: Batch, bound_features: Sequence[BoundFeature]) -> list[Float
     return [np.ascontiguousarray(columns[:, start:end].T) for _, start, end in spans]
 
 
-def check_fields(features: Iterable[BoundFeature], fields: Iterable[str]) -> None:
+def check_fields(features: Iterable[BoundFeature], fields: Iterable[str], numeric_fields: Iterable[str] = ()) -> None:
     """Raise `ConventionError` unless the collection has the fields of all features."""
-    names = tuple(fields)
+    of_kind = {False: tuple(fields), True: tuple(numeric_fields)}
     for bound in features:
+        names = of_kind[bound.feature.numeric]
         if bound.field is not None and bound.field not in names:
-            raise _missing_field_error(bound.text, bound.field, names)
-
-
-def _missing_field_error(text: str, field: str, fields: Iterable[str]) -> ConventionError:
-    names = ", ".join(fields) or "none"
-    return ConventionError(f"{text} needs the field {field!r}, which the collection does not have; its fields: {names}")
+            kind = "numeric field" if bound.feature.numeric else "field"
+            raise ConventionError(
+                f"{bound.text} needs the {kind} {bound.field!r}, which the collection does not have; its {kind}s: "
+                f"{', '.join(names) or 'none'}"
+            )
 
 
 def parse_features(features: str | Iterable[BoundFeature | str]) -> tuple[BoundFeature, ...]:

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collections.collection import Collection, Document, Query, resolve_field
-from pippin.collections.index.statistics import K1, B, Candidates, FieldStatistics, Positions, Vectors
+from pippin.collections.index.statistics import (
+    K1,
+    B,
+    Candidates,
+    FieldStatistics,
+    NumericField,
+    Positions,
+    Vectors,
+)
 from pippin.collections.index.storage import FORMAT, Arrays, StoredTexts
 from pippin.collections.index.writer import write_index
 from pippin.collections.text.analysis import STOP_WORDS, Analyzer
@@ -92,6 +100,7 @@ class Index:
         self.descriptions: Mapping[str, str] = {
             field: str(record["description"]) for field, record in manifest["streams"].items()
         }
+        self.numeric_fields: Mapping[str, str] = manifest.get("numeric_fields", {})
         self._arrays = arrays
         self._number = {field: number for number, field in enumerate(self.fields)}
         self._opened: dict[str, kernel.Stream] = {}
@@ -103,6 +112,7 @@ class Index:
         """Raise unless every array exists and has the length that the manifest states; reads no array."""
         size = {name: len(self._arrays.column(name)) for name in self.manifest["files"]}
         of_documents = ["ids.lengths", "ids.ranks", "urls.lengths"]
+        of_documents += [f"numbers.{number}" for number in range(len(self.numeric_fields))]
         for number, (field, record) in enumerate(self.manifest["streams"].items()):
             of_documents += [f"{number}.lengths", f"{number}.uniques"]
             if record["union"] is None:
@@ -228,6 +238,16 @@ class Index:
         """Return the number of distinct terms of the field in every document."""
         return self._arrays.as_type(self._file(field, "uniques"), np.uint32)
 
+    def numbers_of(self, field: str) -> Floats:
+        """Return the value of a numeric field in every document, NaN where it is missing."""
+        if field not in self.numeric_fields:
+            raise UnknownName("numeric field", field, self.numeric_fields)
+        return self._arrays.as_type(f"numbers.{list(self.numeric_fields).index(field)}", np.float64)
+
+    def _numeric_field(self, field: str, values: Floats) -> NumericField:
+        largest = float(np.fmax.reduce(self.numbers_of(field)))
+        return NumericField(self.numeric_fields[field], values, largest)
+
     def total_terms(self, field: str) -> int:
         """Return the number of tokens of the field over all documents."""
         return int(self.manifest["streams"][self.resolve_field(field)]["total"])
@@ -349,9 +369,13 @@ class Index:
             field: self._counts(field, native[s], terms, rows, counts[s][np.ix_(rows, original)], numbers)
             for s, field in enumerate(self.fields)
         }
+        numeric_fields = {
+            field: self._numeric_field(field, self.numbers_of(field)[numbers]) for field in self.numeric_fields
+        }
         return Candidates(
-            query, query_terms, self.ids.take(numbers), np.asarray(labels, np.int32), fields, numbers, self, web, dense
-        )
+            query, query_terms, self.ids.take(numbers), np.asarray(labels, np.int32), fields, numbers, self, web, dense,
+            numeric_fields,
+        )  # fmt: skip
 
     def unindexed_candidates(self, query: Query, documents: Sequence[Document]) -> Candidates:
         """Return the term statistics of a query in documents outside the index; df, cf and mean lengths are its own."""
@@ -360,7 +384,8 @@ class Index:
         rows = np.array([distinct[word] for word in query_terms], np.int64)
         terms_of: list[dict[str, list[str]]] = []
         for document in documents:
-            if unknown := document.fields.keys() - set(self.fields):
+            known = {*self.fields, *self.numeric_fields}
+            if unknown := (document.fields.keys() - set(self.fields)) | (document.numbers.keys() - known):
                 raise DataError(f"document {document.id} has the field {min(unknown)!r}, {self.name} does not")
             terms_of.append({field: self.analyse(document.fields.get(field, "")) for field in self.fields})
         fields = {}
@@ -381,8 +406,13 @@ class Index:
                 unique=np.array([len(count) for count in counts], np.float64),
                 positions=partial(_positions_in, texts, distinct),
             )
+        numeric_fields = {
+            field: self._numeric_field(field, np.array([d.numbers.get(field, np.nan) for d in documents], np.float64))
+            for field in self.numeric_fields
+        }
         ids = StringColumn.of(document.id for document in documents)
-        return Candidates(query, query_terms, ids, np.zeros(len(documents), np.int32), fields)
+        labels = np.zeros(len(documents), np.int32)
+        return Candidates(query, query_terms, ids, labels, fields, numeric_fields=numeric_fields)
 
     def _counts(
         self, field: str, native: kernel.Stream, terms: U32, rows: Ints, tf: Floats, numbers: Ints

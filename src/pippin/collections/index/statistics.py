@@ -103,6 +103,15 @@ class FieldStatistics:
 
 
 @dataclass(frozen=True, eq=False)
+class NumericField:
+    """The values of a numeric field in the candidates."""
+
+    kind: str  # "number" or "date"
+    values: Floats  # [n], NaN for missing values
+    largest: float  # of the whole collection, NaN if all are missing
+
+
+@dataclass(frozen=True, eq=False)
 class Positions:
     """The positions (from 0) of distinct query words in the candidates: entries sorted by candidate and position."""
 
@@ -124,6 +133,7 @@ class Candidates:
     index: IndexReader | None = None  # None if the statistics come from meta-information
     web: Any = None  # links, sitemap and ranks of the collection, if any
     dense: Vectors | None = None  # vectors of the documents, if any
+    numeric_fields: Mapping[str, NumericField] = dataclass_field(default_factory=dict)
     cache: dict[Any, Any] = dataclass_field(init=False, default_factory=dict, repr=False)  # shared by features
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ letters per distinct word), the ids (about 20 bytes and their letters per docume
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -121,6 +122,7 @@ class _Build:
     def add(self, batch: list[Document]) -> None:
         """Count the words of a batch, write tokens and lengths, and write a run if the counts need too much memory."""
         self._add_names(batch)
+        self._add_numbers(batch)
         prepare = self.analysis.prepare
         texts = []
         for document in batch:
@@ -161,6 +163,12 @@ class _Build:
             raise DataError(f"document number {self.documents + ids.index('') + 1:,} has no id")
         self.files.append("urls.bytes", np.frombuffer(b"".join(urls), np.uint8))
         self.scratch.append("urls.lengths", np.array([len(url) for url in urls], np.uint32))
+
+    def _add_numbers(self, batch: list[Document]) -> None:
+        """Write the values of the numeric fields, NaN for missing ones."""
+        for i, field in enumerate(self.collection.numeric_fields):
+            values = [document.numbers.get(field, math.nan) for document in batch]
+            self.files.append(f"numbers.{i}", np.array(values, np.float64))
 
     def _write_documents(self) -> None:
         """Write tokens, lengths and uniques of the latest batch."""
@@ -207,9 +215,11 @@ class _Build:
         ranks = np.empty_like(ids.order)
         ranks[ids.order] = np.arange(len(ranks), dtype=ranks.dtype)
         self.files.write("ids.ranks", ranks)
+        numeric_fields = self.collection.numeric_fields
         return {
             "name": self.collection.name, "documents": self.documents, "terms": len(terms.starts),
             "documents_cut": self.indexer.cut, "analysis": self.analysis.record(), "streams": fields,
+            **({"numeric_fields": dict(numeric_fields)} if numeric_fields else {}),
         }  # fmt: skip
 
     def _finish_fields(self, terms: int) -> dict[str, dict[str, Any]]:

@@ -101,11 +101,16 @@ def data_card(
 
 def _overview(manifest: Mapping[str, Any]) -> str:
     collection, recipe = manifest["collection"], manifest["recipe"]
+    versions = (
+        "Versions: Feature-null (NULL: no value), Feature-min (NULL filled), QueryLevelNorm (each feature between 0 "
+        "and 1 within its query)"
+    )
+    if "engine" in recipe:
+        versions = f"Version: Feature-null (raw values that {recipe['engine']} can compute; NULL: no value)"
     return (
         f"{collection['documents']:,} documents, {collection['queries']:,} queries. "
         f"Sampled: {recipe['sampling_description']}. "
-        f"Versions: Feature-null (NULL: no value), Feature-min (NULL filled), QueryLevelNorm (each feature between 0 "
-        f"and 1 within its query); {recipe['folds']} folds, each three parts for training, one for validation, one for "
+        f"{versions}; {recipe['folds']} folds, each three parts for training, one for validation, one for "
         "testing."
     )
 
@@ -188,6 +193,10 @@ def summarize(manifest: Mapping[str, Any], folder: str) -> str:
     lines = [f"{collection['name']}: {collection['documents']:,} documents, {len(manifest['features'])} features, in "
              f"{folder}"]  # fmt: skip
     lines += [f"  {manifest['matched']}"] if "matched" in manifest else []
+    if manifest.get("unsupported"):
+        engine, example = manifest["recipe"]["engine"], next(iter(manifest["unsupported"]))
+        lines.append(f"  features that {engine} cannot compute: {len(manifest['unsupported'])}, such "
+                     f"as {example} (all in dataset.json)")  # fmt: skip
     for task, record in manifest["tasks"].items():
         counts = record["sampling"]
         sentence = (f"{record['queries']:,} queries, {record['documents']:,} documents to rank, including "

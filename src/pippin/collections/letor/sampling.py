@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.collections.collection import Collection, Query
+from pippin.collections.engine_features import text_features
 from pippin.collections.features import SETS, BoundFeature, extract_many, parse_features
 from pippin.collections.index.embeddings import Embeddings, Encoder, load_encoder
 from pippin.collections.index.index import Index, open_index
@@ -64,10 +65,12 @@ class BuildOptions:
     meta: bool = True
     similarity: bool = False
     dense: Encoder | str | os.PathLike[str] | None = None  # the manifest has its digest
+    engine: str | None = None  # whose features are kept, as raw values
 
     def record(self) -> dict[str, Any]:
         """Return the options as JSON values."""
-        record = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "dense"}
+        omitted = {"dense"} if self.engine else {"dense", "engine"}
+        record = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in omitted}
         record |= {"analysis": self.analysis.record()}
         record |= {"sampling_description": f"{SAMPLING_METHODS[self.sampling]} (N = {self.sample})"}
         if self.dense is not None and self.sampling != "judged":
@@ -75,26 +78,31 @@ class BuildOptions:
         return record
 
 
-def choose_features(text: str, collection: Collection, *, dense: bool = False) -> tuple[BoundFeature, ...]:
+def choose_features(
+    text: str, collection: Collection, *, dense: bool = False, engine: str | None = None
+) -> tuple[BoundFeature, ...]:
     """Parse the features of a build.
 
-    "auto", perhaps followed by more features, stands for those that fit the collection. With `dense`, the features of
-    the set "dense" are appended unless the text has them.
+    "auto", perhaps followed by more features, stands for those that fit the collection, or that the engine can compute.
+    With `dense`, the features of the set "dense" are appended unless the text has them.
     """
     first, *more = re.split(r"[\s,]+", text.strip(), maxsplit=1)
     appended = [bound for text_of_more in more for bound in parse_features(text_of_more)]
-    requested = [*_default_features(collection), *appended] if first == "auto" else parse_features(text)
+    requested = [*_default_features(collection, engine), *appended] if first == "auto" else parse_features(text)
     resolved = tuple(replace(b, field=collection.resolve_field(b.field)) if b.field else b for b in requested)
     present = {bound.text for bound in resolved}
     return parse_features([*resolved, *(name for name in DENSE if dense and name not in present)])
 
 
-def _default_features(collection: Collection) -> tuple[BoundFeature, ...]:
-    """Return the features of “Gov” for web pages, else OHSUMED's fifteen on every field."""
+def _default_features(collection: Collection, engine: str | None) -> tuple[BoundFeature, ...]:
+    """Return the features of “Gov” for web pages, else OHSUMED's fifteen on every field and the numeric fields."""
+    numeric = [f"{'age' if kind == 'date' else 'value'}@{name}" for name, kind in collection.numeric_fields.items()]
+    if engine is not None:  # which has no combined fields
+        return parse_features([*(f"{name}@{f}" for f in collection.fields for name in text_features(engine)), *numeric])
     if {"body", "anchor", "title", "url"} <= set(collection.fields):
         return parse_features("gov")
     fifteen = [bound.text.partition("@")[0] for bound in parse_features("ohsumed") if bound.field == "title"]
-    return parse_features([f"{name}@{field}" for field in collection.all_fields for name in fifteen])
+    return parse_features([*(f"{name}@{field}" for field in collection.all_fields for name in fifteen), *numeric])
 
 
 def encoder_of(recipe: BuildOptions, features: Sequence[BoundFeature], *, distributed: bool) -> Encoder | None:

@@ -314,6 +314,7 @@ def make_collection(
     diagnostics: Sequence[str] = (),
     files: Sequence[Path] = (),
     topics: Topics | None = None,
+    numeric_fields: Mapping[str, str] | None = None,
 ) -> Collection:
     """Make the collection that a reader returns.
 
@@ -337,6 +338,8 @@ def make_collection(
         The files of the documents.
     topics : Topics, optional
         Queries and qrels, if they are already known; by default they are searched for.
+    numeric_fields : mapping of str to str, optional
+        The kind of each numeric field: "number" or "date".
 
     Returns
     -------
@@ -359,4 +362,5 @@ def make_collection(
         document_files=tuple(files),
         diagnostics=Diagnostics(diagnostics, topics.diagnostics),
         unjudged=unjudged,
+        numeric_fields=numeric_fields or {},
     )

@@ -7,8 +7,8 @@ parts of one table: files named documents, docs, corpus or collection, or in a f
 The id is a field of a usual name, else the first field whose name ends in id and that is never empty; `url` is the
 address of the document, `links` are its links, and every other field with texts, or lists of texts, is a field of the
 collection. The first records decide which fields those are; a text field that appears only later is an error, so that
-no text is lost silently. A message names fields of other types; in formats that have only texts (CSV, TSV, XML),
-columns without words (numbers, dates) are treated like them.
+no text is lost silently. Fields whose values are numbers, booleans or dates are the numeric fields of the collection,
+in formats that have only texts (CSV, TSV, XML) too. A message names fields of other types.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from functools import partial
 from itertools import islice
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pippin.collections.collection import ANCHOR, Collection, Document, Link
 from pippin.collections.document_stream import drop_exact_duplicates
@@ -76,6 +80,11 @@ SAMPLE_SIZE = 1000  # records that decide the fields
 MAX_FIELDS_WITHOUT_HINT = 6
 FALLBACK_ID_FIELDS = ("index", "unnamed_0", URL, "path", "file", "filename")
 TARGET_FIELDS = (URL, "href", "target", "id")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+IDENTIFIER = re.compile(r"(^|_)(id|ids|key|no)$")  # names of numbers that are not quantities
+SECONDS_PER_DAY = 86400
+NumericKind = Literal["number", "date"]
 WORD = re.compile(r"(?<!\S)[\"'(]*[^\W\d_]")  # begins with a letter, unlike numbers and dates
 HTML = re.compile(r"\s*<(p|div|h[1-6]|ul|ol|pre|table|blockquote|html|body|!doctype html)\b[^>]*>", re.IGNORECASE)
 
@@ -207,6 +216,8 @@ class ColumnMapping:
     fields: Mapping[str, str]  # field of the collection → field of the records
     known: frozenset[str] | None  # fields that may have texts; None: any
     html: frozenset[str] = frozenset()  # fields of the collection that contain HTML
+    # Numeric field of the collection → field of the records and its kind.
+    numbers: Mapping[str, tuple[str, NumericKind]] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -242,6 +253,7 @@ def collection_from_records(
         diagnostics=[*messages, *html, *_describe_fields(request, sample, mapping)],
         files=files,
         topics=topics,
+        numeric_fields={field: kind for field, (_, kind) in mapping.numbers.items()},
     )
 
 
@@ -260,14 +272,73 @@ def _map_columns(
     if ANCHOR not in texts and any(record.get(LINKS) for record in records):
         texts.append(ANCHOR)
     available = (*map(to_field_name, columns), ANCHOR)
+    numbers = _find_numeric_fields(records, columns, source.all_text)
     fields = request.select_fields(available, tuple(map(to_field_name, texts)))
+    if request.fields:
+        numbers = {field: numbers[field] for field in fields if field in numbers}
+        fields = tuple(field for field in fields if field not in numbers or numbers[field][0] in with_text)
     if not fields:
         raise source.error("the first documents have no field of text", sample[0][0])
     names = {to_field_name(name): name for name in columns}
     mapping = {field: names.get(field, field) for field in fields}
     known = None if request.fields or source.all_text else frozenset((*texts, URL, LINKS))
     html = frozenset(field for field, name in mapping.items() if _is_html(records, name))
-    return ColumnMapping(id_names, mapping, known, html)
+    return ColumnMapping(id_names, mapping, known, html, numbers)
+
+
+def _find_numeric_fields(
+    records: list[Mapping[str, Any]], columns: Sequence[str], all_text: bool
+) -> dict[str, tuple[str, NumericKind]]:
+    """Return the fields whose values are all numbers or all dates, by their names in the collection."""
+    found: dict[str, tuple[str, NumericKind]] = {}
+    for name in columns:
+        if normalize_name(name) in (URL, LINKS, "") or IDENTIFIER.search(normalize_name(name)):
+            continue
+        values = [value for record in records if not is_empty(value := record.get(name))]
+        kinds = {numeric_kind(value, all_text) for value in values}
+        if len(kinds) == 1 and (kind := kinds.pop()) is not None:
+            found.setdefault(to_field_name(name), (name, kind))
+    return found
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a field has no value."""
+    return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
+
+
+def numeric_kind(value: Any, parse_text: bool = True) -> NumericKind | None:
+    """Return whether a value is a number or a date; texts that are numbers count only with `parse_text`.
+
+    >>> [numeric_kind(value) for value in (3, True, "2.50", "2024-05-01", "2024-05-01T12:00:00Z", "a", "2024-99-99")]
+    ['number', 'number', 'number', 'date', 'date', None, None]
+    """
+    if isinstance(value, datetime | date):
+        return "date"
+    if isinstance(value, bool | int | float | Decimal):
+        return "number"
+    text = value.strip() if isinstance(value, str) else ""
+    if DATE.fullmatch(text):
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return "date"
+    return "number" if parse_text and NUMBER.fullmatch(text) else None
+
+
+def to_number(value: Any) -> float:
+    """Return a number, or the days from 1970-01-01 to a date; dates without time zone are in UTC.
+
+    >>> to_number("2.50"), to_number(False), to_number("1970-01-02T12:00:00Z")
+    (2.5, 0.0, 1.5)
+    """
+    if isinstance(value, str) and numeric_kind(value) == "date":
+        value = datetime.fromisoformat(value.strip())
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() / SECONDS_PER_DAY
+    return float(value)
 
 
 def _needs_flattening(request: ReadRequest, records: list[Mapping[str, Any]]) -> bool:
@@ -377,7 +448,7 @@ def _describe_fields(request: ReadRequest, sample: list[Row], mapping: ColumnMap
     """Yield messages about fields that are not indexed, an unusual id field, and many fields without sentences."""
     kinds: dict[str, str] = {}
     nested: dict[str, None] = {}  # text fields of objects and lists
-    is_read = (*mapping.fields.values(), URL, LINKS)
+    is_read = (*mapping.fields.values(), *(name for name, _ in mapping.numbers.values()), URL, LINKS)
     for _, record in sample:
         for name, value in record.items():
             normalized = normalize_name(name)
@@ -394,6 +465,8 @@ def _describe_fields(request: ReadRequest, sample: list[Row], mapping: ColumnMap
         fields = ",".join([*mapping.fields, *map(to_field_name, nested)])
         hint = f"; --fields {fields} adds their texts" if nested else ""
         yield "not indexed: " + ", ".join(f"{name} ({kind})" for name, kind in kinds.items()) + hint
+    if mapping.numbers:
+        yield "numeric fields: " + ", ".join(f"{field} ({kind})" for field, (_, kind) in mapping.numbers.items())
     if mapping.id_names[0] not in (*ID_FIELDS, *MORE_ID_FIELDS):
         yield f"document ids are the values of {mapping.id_names[0]}"
     if request.fields or len(mapping.fields) <= MAX_FIELDS_WITHOUT_HINT:
@@ -431,7 +504,28 @@ def _documents(source: RecordSource, mapping: ColumnMapping) -> Iterator[Documen
         if document_id is None:
             raise source.error(describe_missing_id(mapping.id_names), location)
         links = record.get(LINKS)
-        yield Document(document_id, texts, url, _links(source, links, location) if links else ())
+        numbers = _numbers(source, mapping, record, location)
+        yield Document(document_id, texts, url, _links(source, links, location) if links else (), numbers)
+
+
+def _numbers(
+    source: RecordSource, mapping: ColumnMapping, record: Mapping[str, Any], location: Any
+) -> dict[str, float]:
+    """Return the values of the numeric fields; those that are not finite are missing."""
+    numbers = {}
+    for field, (name, kind) in mapping.numbers.items():
+        value = record.get(name)
+        if is_empty(value):
+            continue
+        if numeric_kind(value, source.all_text) != kind:
+            fields = ",".join(mapping.fields)
+            raise source.error(
+                f"the field {name!r} was a {kind} so far, not {value!r}; --fields {fields} leaves it out", location
+            )
+        number = to_number(value)
+        if isfinite(number):
+            numbers[field] = number
+    return numbers
 
 
 def without_scheme(url: str) -> str:

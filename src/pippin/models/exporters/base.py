@@ -10,8 +10,8 @@ A mapping is a JSON file that names an engine's features and how it computes the
      "length@body": "body_length"}
 
 A string is the name in the engine. Other keys (`template` and `params` for Elasticsearch and OpenSearch, `class` and
-`params` for Solr, `expression` for Vespa) are written to the feature set beside the model. `pippin features --to
-ENGINE` writes a mapping for the features that an engine can compute.
+`params` for Solr, `expression` for Vespa) are written to the feature set beside the model. `pippin engine
+features` writes a mapping for the features that an engine can compute.
 """
 
 from __future__ import annotations

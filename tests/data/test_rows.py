@@ -68,3 +68,12 @@ def test_notebooks_show_the_first_rows() -> None:
     assert html.count("<tr>") == 1 + 10
     assert "<td>d1</td>" in Qrels.from_dict({"q": {"d1": 1}})._repr_html_()
     assert Run.from_dict({"q": {"d1": 1.5}}).to_pandas()["score"].tolist() == [1.5]
+
+
+def test_compare_takes_rows_in_any_order() -> None:
+    labels, qid = np.array([1, 0, 1, 0, 1, 0]), np.array([1, 1, 2, 2, 3, 3])
+    systems = {"good": np.array([2, 1, 2, 1, 2, 1.0]), "bad": np.array([1, 2, 1, 2, 2, 1.0])}
+    order = np.array([3, 0, 5, 2, 1, 4])
+    expected = pippin.compare(labels, systems, "RR", "official", qid=qid)
+    shuffled = {name: scores[order] for name, scores in systems.items()}
+    assert pippin.compare(labels[order], shuffled, "RR", "official", qid=qid[order]).first.means == expected.first.means

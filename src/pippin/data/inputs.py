@@ -6,9 +6,10 @@ Everything after these functions works with `Dataset`, `Qrels`, `Run` and arrays
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, cast, overload
+from typing import Any, Protocol, TypeGuard, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,18 @@ from pippin.data.dataset import Dataset, grouped_order
 from pippin.data.qrels import Qrels, Run
 from pippin.data.read import detect_text_format, format_of_path, read_data
 from pippin.data.streaming import LazyRun, LineOffsets, is_large, iter_text_chunks
-from pippin.errors import DataError
+from pippin.errors import DataError, PippinError
 
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
 _ORDER = "; pass the judged file first, then the scores or run"
 _DETECT_BYTES = 1 << 16  # bytes at the start of a file that show its format
+
+
+class Predictor(Protocol):
+    """A fitted model of Pippin, scikit-learn, LightGBM, XGBoost, CatBoost or another library."""
+
+    def predict(self, X: Any, /) -> Any:
+        """Return a score per row."""
 
 
 def coerce_judgements(
@@ -92,8 +100,15 @@ def coerce_scores(
 ) -> NDArray[np.float64] | Run | LazyRun:
     """Return a run, or one score per document of a `Dataset`.
 
-    With `lazy` a large run for qrels stays in its file and is ranked while it is parsed (`LazyRun`).
+    A model scores the documents of a `Dataset`. With `lazy` a large run for qrels stays in its file and is ranked while
+    it is parsed (`LazyRun`).
     """
+    if is_predictor(x):
+        if not isinstance(judged, Dataset) or not judged.feature_names:
+            raise DataError(
+                f"{judged.name} has no features that a {type(x).__name__} could score: pass a LETOR data set"
+            )
+        return predict_scores(x, judged)
     if lazy and isinstance(judged, Qrels) and not merge_queries and _is_large_run(x):
         return LazyRun(x, allow_infinite=allow_infinite)
     scores = _coerce_scores(x, judged, merge_queries, allow_infinite)
@@ -141,14 +156,98 @@ def _coerce_scores(
     return scores.ravel()
 
 
+def is_predictor(x: Any) -> TypeGuard[Predictor]:
+    """Return whether this is a model, as an object."""
+    return callable(getattr(x, "predict", None)) and not isinstance(x, type)
+
+
+def predict_scores(model: Predictor, data: Any) -> NDArray[np.float64]:
+    """Return the scores that a model of any library gives to the rows of a `Dataset` or a table.
+
+    The features of a `Dataset` are matched by name if it has all names of the model; otherwise their number must be
+    that of the model. The score of a classifier of two classes is its decision function or the probability of the
+    second class, because classes are ties.
+    """
+    kind = type(model).__name__
+    if hasattr(model, "to_model"):  # a ranker of Pippin
+        return np.asarray(model.predict(data), np.float64)
+    table = _model_table(model, data) if isinstance(data, Dataset) else data
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*valid feature names.*", UserWarning)
+        try:
+            result = np.asarray(_score_function(model)(table), np.float64)
+        except PippinError:
+            raise
+        except Exception as error:  # of the library, whose exceptions have no common type
+            raise DataError(f"{kind} cannot score these documents: {error}") from error
+    if result.ndim == 2 and result.shape[1] == 2 and hasattr(model, "classes_"):
+        result = result[:, 1]
+    result = result.reshape(-1) if result.ndim == 2 and result.shape[1] == 1 else result
+    if result.shape != (len(table),):
+        raise DataError(f"{kind} has several outputs, here of shape {result.shape}: a ranking needs one score per row")
+    if not np.isfinite(result).all():
+        raise DataError(f"{kind} computes scores that are not finite")
+    return result
+
+
+def _score_function(model: Any) -> Any:
+    """Return the function that scores a table with a model."""
+    if type(model).__module__.startswith("xgboost") and type(model).__name__ == "Booster":
+        return model.inplace_predict
+    n_classes = len(getattr(model, "classes_", ()))  # none in CatBoost's regressors and rankers
+    if not n_classes:
+        return model.predict
+    if n_classes != 2:
+        raise DataError(f"{type(model).__name__} has {n_classes} classes: rank with a regressor or a ranker")
+    function = getattr(model, "decision_function", None) or getattr(model, "predict_proba", None)
+    if function is None:
+        raise DataError(f"{type(model).__name__} has neither a decision function nor probabilities to rank by")
+    return function
+
+
+def _model_table(model: Any, data: Dataset) -> NDArray[Any]:
+    """Return the features of a model, in its order."""
+    names = _names_of_features(model)
+    if names and set(names) <= set(data.feature_names):
+        if names == data.feature_names:
+            return data.features
+        position = {name: i for i, name in enumerate(data.feature_names)}
+        return data.features[:, [position[name] for name in names]]
+    if names and len(names) != len(data.feature_names):
+        raise DataError(
+            f"{data.name} has {len(data.feature_names)} features; {type(model).__name__} needs {len(names)}"
+        )
+    return data.features
+
+
+def _names_of_features(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's features; empty if it does not say them."""
+    for attribute in ("feature_names_in_", "feature_name_", "feature_names_", "feature_names", "feature_name"):
+        try:
+            names = getattr(model, attribute, None)
+        except Exception:  # XGBoost raises its own where a model has no names
+            continue
+        names = names() if callable(names) else names
+        if isinstance(names, (list, tuple, np.ndarray)) and len(names):
+            return tuple(map(str, names))
+    return ()
+
+
+def _holds_models(x: Any) -> bool:
+    values = x.values() if isinstance(x, Mapping) else x if isinstance(x, Sequence) and not isinstance(x, str) else [x]
+    return len(values) > 0 and all(map(is_predictor, values))
+
+
 def align_rows(
     judgements: Any, scores: Any, qid: Any, y: str | None = None, score: str | None = None
 ) -> tuple[Any, Any, Any]:
     """Return labels, scores and query ids per row, with the rows of every query contiguous.
 
     `judgements` is an array of labels and `qid` one of query ids; or `judgements` is a frame, and `y`, `score` and
-    `qid` name its columns. Other arguments are returned unchanged.
+    `qid` name its columns. Models come before or after the data. Other arguments are returned unchanged.
     """
+    if scores is not None and _holds_models(judgements):
+        judgements, scores = scores, judgements
     if y is not None or score is not None or isinstance(qid, str):
         from pippin.data.frames import read_rows
 

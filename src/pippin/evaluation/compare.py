@@ -16,7 +16,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, overload
 
-from pippin.data.inputs import coerce_judgements, coerce_scores
+from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores
 from pippin.data.matrix import read_matrix
 from pippin.display import Plottable, rows_to_columns
 from pippin.display.terminal import progress
@@ -217,7 +217,8 @@ def compare(
         Qrels; or, without `systems`, a dict system → query → value, a `ValueTable`, or a file (CSV, Parquet)
         with a column per system and a row per query.
     systems : dict or list, optional
-        Scores or run of each system by name, or a list; files are named after their file names.
+        Scores, run or model of each system by name, or a list; files are named after their file names. Models have a
+        method `predict` (Pippin, scikit-learn, LightGBM, XGBoost, CatBoost) and may come before the data.
     measure : str or list, default "NDCG@10"
         One measure, or a list, which gives a list of comparisons.
     tool : str, Tool or list, default "classic"
@@ -263,6 +264,7 @@ def compare(
         return _compare_values(qrels, plan, verbose)
     measures, tools = texts_of(measure), resolve_tools(tool)
     check_measures(measures, tools)
+    qrels, systems, qid = align_rows(qrels, systems, qid)
     data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
     rankings = {
         name: RankingCache(data, coerce_scores(scored, data, merge_queries=merge_queries))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from pippin.data.dataset import Dataset
-from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, may_hold_scores
+from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores
 from pippin.data.qrels import Qrels, Run
 from pippin.data.streaming import LazyRun
 from pippin.errors import ConventionError, DataError, PippinError, PippinWarning
@@ -97,7 +97,7 @@ def _holds_systems(qrels: Any, run: Any) -> bool:
         return False
     # Beside a list of expected documents, a list of strings is one retrieved list, not a list of files.
     systems = (os.PathLike, Run) if isinstance(qrels, (list, tuple)) else (str, os.PathLike, Run)
-    return all(isinstance(value, systems) for value in values)
+    return all(isinstance(value, systems) or is_predictor(value) for value in values)
 
 
 def _sorts_once(measures: Sequence[str], tools: Sequence[Tool], axes: Mapping[str, Any], ties_range: bool) -> bool:
@@ -146,9 +146,9 @@ def evaluate(
         ranx, records of ir_measures and ir_datasets, lists of expected ids by query (LlamaIndex, Haystack), requests
         of `_rank_eval`, and frames of users, items and ratings.
     run : Run, array of scores, dict, frame, path, or a list or dict of these, optional
-        A run, or one score per row of `qrels`, of shape (n_documents,). Also accepted: `Run` of ranx, lists in rank
-        order, and answers of `_rank_eval`. A list of files or runs, or a dict of them by name, evaluates several
-        systems. Without it, `qrels` must hold the scores, too.
+        A run, a model with a method `predict`, or one score per row of `qrels`, of shape (n_documents,). Also accepted:
+        `Run` of ranx, lists in rank order, and answers of `_rank_eval`. A list of files, runs or models, or a dict of
+        them by name, evaluates several systems. Without it, `qrels` must hold the scores, too.
     measure : str, Measure or list, default "NDCG@10"
         Measures in any notation (see :data:`pippin.measures`), or measures of ir_measures.
     tool : str, Tool or list, default "official"

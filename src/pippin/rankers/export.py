@@ -9,7 +9,7 @@ from typing import Any
 from pippin.errors import DataError
 from pippin.models.export import ExportResult, export_model
 from pippin.models.exporters.base import EXPORTERS
-from pippin.rankers.models import align_features, load
+from pippin.rankers.models import align_features, as_ranker
 from pippin.rankers.training import as_dataset
 
 _NO_SAMPLE = "the model file holds no documents of its training set; give labelled data with --check DATA"
@@ -31,8 +31,8 @@ def export(
 
     Parameters
     ----------
-    model : Ranker or path
-        A trained ranker, or its file; files of other libraries are read too.
+    model : Ranker, path, or fitted model of another library
+        A trained ranker, or its file; files and objects of LightGBM, XGBoost, CatBoost and scikit-learn are read too.
     to : str
         The target, such as "solr"; `pippin export` lists all targets.
     out : path
@@ -74,11 +74,12 @@ def export(
     ([], True)
     """
     exporter = EXPORTERS["elasticsearch-ltr" if to == "es" else to]  # `es` as in `pippin engine features --for`
-    ranker = load(model) if isinstance(model, str | os.PathLike) else model
+    documents = None if check is None else as_dataset(check)
+    ranker = as_ranker(model, () if documents is None else documents.feature_names)
     if not hasattr(ranker, "to_model"):
         raise DataError(f"{type(ranker).__name__} cannot be exported: it has no method to_model()")
     trained = ranker.to_model()
-    data = ranker.sample_ if check is None else align_features(ranker, as_dataset(check))
+    data = ranker.sample_ if documents is None else align_features(ranker, documents)
     if data is None:
         raise DataError(_NO_SAMPLE)
     scores = ranker.predict(data)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -28,7 +29,7 @@ from pippin.data.dataset import Dataset
 from pippin.data.normalisation import LETOR_VERSIONS
 from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import Convention
-from pippin.models.importers import detect_format, read_model
+from pippin.models.importers import default_feature_names, detect_format, read_model
 from pippin.models.model import (
     LinearModel,
     Model,
@@ -253,6 +254,22 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     return read_foreign_model(content, path)
 
 
+def as_ranker(model: Any, feature_names: Sequence[str] = ()) -> Ranker:
+    """Return the ranker of a model's file, or of an object of Pippin or of another library.
+
+    An object without names of features takes `feature_names` if their number fits.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return load(model)
+    if isinstance(model, Ranker) or hasattr(model, "to_model"):
+        return model  # type: ignore[no-any-return]
+    imported = ImportedModel.from_estimator(model)
+    width = len(imported.feature_names_)
+    if len(feature_names) == width and imported.feature_names_ == default_feature_names(width):
+        return ImportedModel.of(imported.model_.rename_features(feature_names), imported.origin_)
+    return imported
+
+
 def is_pippin_model(path: str | os.PathLike[str]) -> bool:
     """Return whether a file begins as Pippin's models do."""
     return FORMAT.encode() in read_bytes(path, _HEAD)
@@ -444,6 +461,19 @@ def from_record(content: dict[str, Any], arrays: Arrays) -> Ranker:
     return model
 
 
+def _write_foreign_model(model: Any, library: str) -> tuple[str, bytes]:
+    """Return the format and the content of a file that a library writes of its model."""
+    if library == "lightgbm":
+        return "lightgbm", getattr(model, "booster_", model).model_to_string().encode()
+    missing = getattr(model, "missing", None)
+    if library == "xgboost" and missing is not None and not np.isnan(missing):
+        raise DataError(f"{type(model).__name__}(missing={missing}) is not supported: replace these values with NaN")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), **({"format": "json"} if library == "catboost" else {}))
+        return library, path.read_bytes()
+
+
 NAME = "imported"
 
 
@@ -473,10 +503,18 @@ class ImportedModel(Ranker):
 
     @classmethod
     def from_estimator(cls, estimator: Any, features: tuple[str, ...] = ()) -> Self:
-        """Return the ranker of a fitted scikit-learn estimator; `features` are the names of its features."""
+        """Return the ranker of a fitted model of scikit-learn, LightGBM, XGBoost or CatBoost.
+
+        `features` are the names of its features, by default its own.
+        """
         from pippin.models.importers.sklearn import from_estimator
 
-        return cls.of(from_estimator(estimator, tuple(features)), f"scikit-learn {type(estimator).__name__}")
+        library = type(estimator).__module__.partition(".")[0]
+        if library not in ("lightgbm", "xgboost", "catboost"):
+            return cls.of(from_estimator(estimator, tuple(features)), f"scikit-learn {type(estimator).__name__}")
+        format, content = _write_foreign_model(estimator, library)
+        model = read_foreign_model(content, type(estimator).__name__, format).model_
+        return cls.of(model.rename_features(features) if features else model, f"{library} {type(estimator).__name__}")
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         if self.file is None:

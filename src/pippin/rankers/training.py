@@ -20,7 +20,7 @@ from pippin.clicks.logs import read as read_log
 from pippin.data.buffers import WEIGHT, read_weights
 from pippin.data.dataset import Dataset
 from pippin.data.digest import digest as dataset_digest
-from pippin.data.inputs import coerce_judgements, coerce_scores
+from pippin.data.inputs import Predictor, coerce_judgements, coerce_scores, is_predictor, predict_scores
 from pippin.data.letor import write_scores
 from pippin.data.qrels import Run, write_run
 from pippin.display.terminal import ProgressBar
@@ -395,7 +395,7 @@ def document_scores(source: str | os.PathLike[str], data: Dataset) -> NDArray[np
 
 
 def rank(
-    model: Ranker | str | os.PathLike[str],
+    model: Predictor | str | os.PathLike[str],
     data: Any,
     relations: Any = None,
     *,
@@ -407,8 +407,10 @@ def rank(
 
     Parameters
     ----------
-    model : Ranker or path
-        A trained ranker, or the file of one.
+    model : Ranker, path, or fitted model of another library
+        A trained ranker, its file, or an object with a method `predict`, such as LGBMRanker, XGBRanker, CatBoostRanker,
+        or an estimator or pipeline of scikit-learn. A classifier of two classes ranks by its decision function or by
+        the probability of the second class.
     data : Dataset, path, data frame or array of shape (documents, features)
         Features are matched by name, except in an array.
     relations : Relations or path, optional
@@ -444,7 +446,15 @@ def rank(
             raise DataError("scores of partitions are written to a folder: pass out (-o FOLDER/)")
         executor.score(model, data, os.fspath(out))
         return np.empty(0)
-    ranker = model if isinstance(model, Ranker) else load(model)
+    ranker = load(model) if isinstance(model, (str, os.PathLike)) else model
+    if not isinstance(ranker, Ranker):
+        if not is_predictor(ranker) or relations is not None:
+            raise DataError(f"{type(model).__name__} is not a ranker{'' if relations is None else ' with relations'}")
+        table = data if isinstance(data, (np.ndarray, list)) else as_dataset(data, missing_value)
+        scores = predict_scores(ranker, table)
+        if out is not None:
+            _write_scores(table, scores, out, type(ranker).__name__)
+        return scores
     is_array = isinstance(data, (np.ndarray, list))
     documents = data if is_array else align_features(ranker, as_dataset(data, missing_value))
     if relations is not None:

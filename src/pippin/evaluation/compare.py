@@ -182,17 +182,17 @@ class Comparison(Plottable):
 
 @overload
 def compare(
-    qrels: Any, systems: Mapping[str, Any] | Sequence[Any] | None, measure: list[str],
+    qrels: Any, systems: Any, measure: list[str],
     tool: str | Tool | ToolSelection = ..., **settings: Any,
 ) -> list[Comparison]: ...  # fmt: skip
 @overload
 def compare(
-    qrels: Any, systems: Mapping[str, Any] | Sequence[Any] | None = ..., measure: Any = ...,
+    qrels: Any, systems: Any = ..., measure: Any = ...,
     tool: str | Tool | ToolSelection = ..., **settings: Any,
 ) -> Comparison: ...  # fmt: skip
 def compare(
     qrels: Any,
-    systems: Mapping[str, Any] | Sequence[Any] | None = None,
+    systems: Any = None,
     measure: Any = "NDCG@10",
     tool: str | Tool | ToolSelection = "classic",
     *,

@@ -116,7 +116,7 @@ def test_what_is_no_single_score_is_an_error() -> None:
     with pytest.raises(DataError, match="Ridge cannot score these documents: This Ridge instance is not fitted yet"):
         pippin.rank(Ridge(), DATA)
     with pytest.raises(DataError, match="is not a ranker"):
-        pippin.rank(KMeans, DATA)  # type: ignore[arg-type]
+        pippin.rank(KMeans, DATA)
     with pytest.raises(DataError, match="judgements has no features that a Ridge could score"):
         pippin.evaluate({"q1": {"d1": 1}}, Ridge().fit(X, Y))
 

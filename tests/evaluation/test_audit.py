@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from pippin.data.dataset import Dataset
+from pippin.data.letor import read_letor
 from pippin.data.qrels import Qrels, Run
 from pippin.data.quality import AuditedFile
 from pippin.display.tables import render_all
 from pippin.errors import DataError
 from pippin.evaluation.audit import audit
 from pippin.evaluation.audit.base import AXIS_BEHAVIOUR, SEVERITIES, Effect, Finding
-from pippin.evaluation.audit.scores import condense
+from pippin.evaluation.audit.scores import JudgedOnly
 from pippin.evaluation.convention import AXES, Convention
+from pippin.evaluation.evaluate import evaluate
 from pippin.evaluation.rank import rank
 from pippin.evaluation.tools import TOOLS, tools_in_group
 from pippin.kernels.measures import UNJUDGED
@@ -242,8 +244,12 @@ def test_relevant_documents_not_retrieved_and_who_forgets_them() -> None:
 def test_queries_missing_on_either_side() -> None:
     findings = audit(QRELS, RUN, measure=["RR"])
     assert (findings["missing"].examples, findings["surplus"].examples) == (("q3",), ("q9",))
-    both, qrels = (1 / 2 + 1) / 2, (1 / 2 + 1) / 3
-    assert effect(findings["missing"], "RR", "trec_eval9").amount == pytest.approx(both - qrels)
+    both, judged = (1 / 2 + 1) / 2, (1 / 2 + 1) / 3
+    assert findings.tool == "trec_eval9"  # the default for qrels
+    assert effect(findings["missing"], "RR", "trec_eval9").amount == 0
+    assert effect(findings["missing"], "RR", "ir_measures").amount == pytest.approx(judged - both)
+    findings = audit(QRELS, RUN, measure=["RR"], tool="official")
+    assert effect(findings["missing"], "RR", "trec_eval9").amount == pytest.approx(both - judged)
     assert effect(findings["missing"], "RR", "ir_measures").amount == 0
 
 
@@ -252,12 +258,108 @@ def test_a_run_without_a_common_query_is_refused() -> None:
         audit(QRELS, Run.from_dict({"q7": {"a": 1.0}}))
 
 
-def test_condense_keeps_ties_across_a_removed_document() -> None:
+def test_severity_and_order_follow_the_measured_effect() -> None:
+    # Label 1 halves P@2 under mslr; one tie in many queries hardly moves it.
+    queries = [[1, 0]] * 2000
+    scores = np.tile([2.0, 1.0], 2000)
+    scores[1] = 2.0
+    findings = audit(dataset(queries), scores, measure=["P@1", "AP"])
+    weak, tied = findings["weak_labels"], findings["tied"]
+    assert weak.largest_effect is not None
+    assert weak.severity == "warning"
+    assert weak.largest_effect.amount == pytest.approx(-1, abs=1e-3)
+    assert tied.largest_effect is not None
+    assert tied.severity == "info"
+    assert abs(tied.largest_effect.amount or 0) == pytest.approx(1 / 2 / 2000)
+    keys = [f.key for f in findings.findings]
+    assert keys.index("weak_labels") < keys.index("tied")
+    amounts = [
+        abs(f.largest_effect.amount or 0) for f in findings.findings if f.severity == "warning" and f.largest_effect
+    ]
+    assert amounts == sorted(amounts, reverse=True)
+    assert findings.to_dict()["effect"][0] == amounts[0] * np.sign(weak.largest_effect.amount or 0)
+    assert audit_record(findings)["findings"][0]["effect"] == weak.largest_effect.amount
+    assert "AP changes by up to" in audit_text(findings) or "P@1 changes by up to" in audit_text(findings)
+
+
+@pytest.mark.parametrize("name", ["MQ2008/S5.txt", "OHSUMED/QueryLevelNorm/S1.txt"])
+def test_no_measured_effect_is_below_a_smaller_one(shared: Path, name: str) -> None:
+    data = read_letor(shared / "data" / name)
+    for scores in (None, np.ascontiguousarray(data.features[:, 20])):
+        for severity in ("warning", "info"):
+            findings = [f for f in audit(data, scores).findings if f.severity == severity]
+            sizes = [abs(f.largest_effect.amount or 0) for f in findings if f.largest_effect]
+            assert sizes == sorted(sizes, reverse=True)
+            assert all((size >= 0.001) == (severity == "warning") for size in sizes)
+
+
+def limited() -> tuple[Qrels, Run]:
+    """Seed 004: relevant documents plus irrelevant ones, and [3, 3, 3] where four documents have label 3."""
+    qrels = {
+        "plain": {"a": 3, "b": 3, "x": 0},
+        "extra": {"a": 3, "b": 3, "x": 0, "y": 0},
+        "missing": {"a": 3, "b": 3, "c": 3, "d": 3},
+        "nothing": {"a": 1},
+    }
+    run = {
+        "plain": {"a": 3.0, "b": 2.0},
+        "extra": {"a": 5.0, "b": 4.0, "x": 3.0, "y": 2.0, "z": 1.0},
+        "missing": {"a": 3.0, "b": 2.0, "c": 1.0},
+        "nothing": {"x": 1.0},
+    }
+    return Qrels.from_dict(qrels), Run.from_dict(run)
+
+
+def test_the_two_limitations_of_ndcg_name_the_queries() -> None:
+    qrels, run = limited()
+    findings = audit(qrels, run, measure=["NDCG@3", "AP"])
+    assert findings["ndcg_extra"].queries == ("extra",)
+    assert dict(findings["ndcg_extra"].parts)["precision of these lists"] == pytest.approx(2 / 3)
+    assert dict(findings["ndcg_extra"].parts)["precision without the ignored documents"] == 1
+    assert (findings["ndcg_missing"].queries, findings["ndcg_missing"].total) == (("missing",), 2)
+    assert dict(findings["ndcg_missing"].parts)["Recall of these queries"] == pytest.approx(3 / 4)
+    assert effect(findings["ndcg_missing"], "NDCG@3", "trec_eval9").does == "ignores them in 1 of 2 queries"
+    deeper = audit(qrels, run, measure=["NDCG@10"])
+    assert deeper["ndcg_missing"].queries == ()  # with ten places, trec_eval sees the fourth document
+    # The ideal list of these tools has the retrieved documents only; LightGBM also counts 1 for an empty one.
+    assert effect(deeper["ndcg_missing"], "NDCG@10", "ranklib").does == "ignores them in 1 of 2 queries"
+    assert effect(deeper["ndcg_missing"], "NDCG@10", "lightgbm").does == "ignores them in 2 of 2 queries"
+    assert "ndcg_extra" not in audit(qrels, run, measure=["AP"])
+    assert "ndcg_missing" not in audit(dataset([[1, 0]]), np.array([1.0, 2.0]), measure=["NDCG@3"])
+    record = json.loads(json.dumps(audit_record(findings)))
+    assert {f["key"]: f["queries"] for f in record["findings"]}["ndcg_extra"] == ["extra"]
+
+
+def test_the_limitations_hold_by_intervention() -> None:
+    """NDCG stays the same if the named documents are removed, and changes elsewhere if relevant ones are judged."""
+    rng = np.random.default_rng(4)
+    names = [f"d{i}" for i in range(12)]
+    judged = {f"q{q}": {name: int(rng.integers(0, 3)) for name in names} for q in range(40)}
+    scored = {q: {name: float(rng.integers(0, 30)) for name in rng.choice(names, 6, False)} for q in judged}
+    findings = audit(judged, scored, measure=["NDCG@5"])
+    before = evaluate(judged, scored, "NDCG@5", "trec_eval9").per_query["NDCG@5"]
+    for query in findings["ndcg_extra"].queries:
+        order = sorted(scored[query], key=lambda name: (-scored[query][name], name))[:5]
+        last = min(scored[query][name] for name in order if judged[query][name] > 0)
+        cut = {name: score for name, score in scored[query].items() if score >= last}
+        assert len(cut) < len(scored[query])
+        after = evaluate({query: judged[query]}, {query: cut}, "NDCG@5", "trec_eval9").mean["NDCG@5"]
+        assert after == pytest.approx(before[query])
+    changed = set()
+    for query, labels in judged.items():
+        retrieved = {name: label for name, label in labels.items() if name in scored[query]}
+        after = evaluate({query: retrieved}, {query: scored[query]}, "NDCG@5", "trec_eval9").mean["NDCG@5"]
+        changed |= {query} if abs(after - before[query]) > 1e-12 else set()
+    assert 0 < len(findings["ndcg_missing"].queries) < 40
+    assert not changed & set(findings["ndcg_missing"].queries)
+
+
+def test_ties_stay_across_a_removed_document() -> None:
     qrels = Qrels.from_dict({"q": {"a": 1, "c": 0, "d": 0}, "r": {"a": 1}})
     run = Run.from_dict({"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, "r": {"b": 1.0, "a": 1.0}})
-    full = rank(qrels, run, Convention(ties="input"))
-    assert (full.labels == UNJUDGED).sum() == 2
-    short = condense(full)
+    whole = rank(qrels, run, Convention(ties="input"))
+    assert (whole.labels == UNJUDGED).sum() == 2
+    short = JudgedOnly(qrels, run).for_convention(Convention(ties="input"))
     assert short.labels.tolist() == [1, 0, 0, 1]
     assert short.offsets.tolist() == [0, 3, 4]
     assert short.tied.tolist() == [0, 1, 0, 0]
@@ -345,8 +447,6 @@ def test_real_data(shared: Path, name: str, queries: int, empty: int, short: int
 
 
 def test_nulls_of_ohsumed(shared: Path) -> None:
-    from pippin.data.letor import read_letor
-
     data = read_letor(shared / "data" / "OHSUMED" / "Feature-null" / "S1.txt")
     findings = audit(data)
     assert findings["nulls"].number == int(np.isnan(data.features).sum()) > 0
@@ -354,8 +454,6 @@ def test_nulls_of_ohsumed(shared: Path) -> None:
 
 
 def test_labels_of_mslr_are_beyond_letor(shared: Path) -> None:
-    from pippin.data.letor import read_letor
-
     files = sorted((shared / "data" / "mslr-5k").glob("*.txt"))
     data = read_letor(files[0])
     finding = audit(data)["high_labels"]

@@ -26,7 +26,15 @@ from pippin.evaluation.evaluation import (
 )
 from pippin.evaluation.measures.notation import parse, texts_of
 from pippin.evaluation.rank import order_key
-from pippin.evaluation.tools import Tool, ToolSelection, is_single_tool, names_only_groups, resolve_tools, run_tools
+from pippin.evaluation.tools import (
+    TOOLS,
+    Tool,
+    ToolSelection,
+    is_single_tool,
+    names_only_groups,
+    resolve_tools,
+    run_tools,
+)
 
 # Several systems: files or runs, by name or in a list.
 Systems = list[str] | list[Path] | list[Run] | Mapping[str, str | os.PathLike[str] | Run]
@@ -43,6 +51,11 @@ def check_measures(measures: Sequence[str], tools: Sequence[Tool] = ()) -> None:
                 wrong[str(error)] = None
     if wrong:
         raise ConventionError("; ".join(wrong))
+
+
+def default_tool(qrels: Dataset | Qrels) -> Tool:
+    """Return the tool of an evaluation that names none: trec_eval 9 for qrels, the definition for data sets."""
+    return TOOLS["trec_eval9" if isinstance(qrels, Qrels) else "official"]
 
 
 def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

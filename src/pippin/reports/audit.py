@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pippin.display.tables import Heading, Paragraph, Renderable, Table
 from pippin.display.terminal import current_terminal
-from pippin.evaluation.audit.base import Effect, Finding
+from pippin.evaluation.audit.base import NO_CHANGE, Effect, Finding
 from pippin.reports.html import CaptionedTable, Chart, Section, page
 
 if TYPE_CHECKING:
     from pippin.evaluation.audit import Audit
-    from pippin.evaluation.audit.base import Finding
 
 
 _INDENT = " " * 9  # the width of “warning”, and two
 _DEFAULT_WIDTH, _MAX_WIDTH, _MIN_WIDTH = 110, 120, 50
 _MAX_BARS = 16  # effects in the figure of the page
-_NO_CHANGE = 5e-7  # smaller effects are rounding errors
 
 
 def audit_text(audit: Audit) -> str:
@@ -27,7 +25,7 @@ def audit_text(audit: Audit) -> str:
     terminal = current_terminal()
     lines = _wrap(f"{audit.name}: {audit.about}", "")
     for finding in audit.findings:
-        sentence = _wrap(f"{finding.severity:<7}  {finding.sentence}", _INDENT)
+        sentence = _wrap(f"{finding.severity:<7}  {finding.sentence_with_effect}", _INDENT)
         style = {"error": "error", "warning": "warning"}.get(finding.severity, "heading")
         lines += ["", terminal.paint(sentence[0][:7], style) + sentence[0][7:], *sentence[1:]]
         lines += _effect_lines(finding.effects)
@@ -43,7 +41,7 @@ def audit_text(audit: Audit) -> str:
 
 def audit_summary(audit: Audit) -> str:
     """Return the audit in five sentences: the data, the verdict, the two worst findings, and how to see all."""
-    worst = [f"{finding.severity:<7}  {finding.sentence}" for finding in audit.findings[:2]]
+    worst = [f"{finding.severity:<7}  {finding.sentence_with_effect}" for finding in audit.findings[:2]]
     more = "--all prints all findings and what each tool does; -o audit.html writes a page."
     lines = [*_wrap(f"{audit.name}: {audit.about}", ""), *_wrap(verdict(audit), "")]
     lines += [line for finding in worst for line in _wrap(finding, _INDENT)]
@@ -89,7 +87,7 @@ def _effect_lines(effects: Sequence[Effect]) -> list[str]:
 def _amount(effect: Effect) -> str:
     if effect.amount is None:
         return ""
-    return "0" if abs(effect.amount) < _NO_CHANGE else f"{effect.amount:+.4f}".replace("-", "−")
+    return "0" if abs(effect.amount) < NO_CHANGE else f"{effect.amount:+.4f}".replace("-", "−")
 
 
 def counts_text(finding: Finding, limit: int = 12) -> str:
@@ -106,7 +104,7 @@ def closing(audit: Audit) -> str:
     """Return what the amounts mean, and which checks found nothing."""
     notes = []
     if any(effect.amount is not None for finding in audit.findings for effect in finding.effects):
-        notes.append(f"Amounts: the change of the mean against the choice of official, on {audit.basis}.")
+        notes.append(f"Amounts: the change of the mean against the choice of {audit.tool}, on {audit.basis}.")
     if audit.clean:
         notes.append(f"Checks that found nothing: {', '.join(audit.clean)}.")
     return " ".join(notes)
@@ -123,7 +121,8 @@ def _wrap(text: str, indent: str) -> list[str]:
 def findings_table(audit: Audit) -> Table:
     """Return a row per finding."""
     rows = [
-        [f.severity, f.key, f.sentence, counts_text(f), "; ".join(f.examples), f.recommendation] for f in audit.findings
+        [f.severity, f.key, f.sentence_with_effect, counts_text(f), "; ".join(f.examples), f.recommendation]
+        for f in audit.findings
     ]
     return Table(["severity", "finding", "description", "counts", "examples", "advice"], rows, text_columns=6)
 
@@ -154,13 +153,14 @@ def audit_csv(audit: Audit) -> str:
 def audit_record(audit: Audit) -> dict[str, Any]:
     """Return the audit as a JSON record."""
     return {
-        "name": audit.name, "about": audit.about, "basis": audit.basis,
+        "name": audit.name, "about": audit.about, "basis": audit.basis, "tool": audit.tool,
         "findings": [
-            {"key": f.key, "severity": f.severity, "number": f.number, "total": f.total, "share": f.share,
+            {"key": f.key, "severity": f.severity, "effect": f.largest_effect.amount if f.largest_effect else None,
+             "number": f.number, "total": f.total, "share": f.share,
              "sentence": f.sentence, "parts": dict(f.parts),
              "effects": [{"measure": e.measure, "tools": list(e.tools), "does": e.does, "amount": e.amount}
                          for e in f.effects],
-             "recommendation": f.recommendation, "examples": list(f.examples)}
+             "recommendation": f.recommendation, "examples": list(f.examples), "queries": list(f.queries)}
             for f in audit.findings
         ],
         "clean": list(audit.clean),
@@ -173,7 +173,7 @@ def audit_page(audit: Audit, facts: Sequence[str] = ()) -> str:
     figure = _effects(audit.findings)
     sections = [Section("Findings", [closing(audit)], findings=records, id="findings")]
     if figure is not None:
-        caption = "The largest change of each measure by a finding, against the choice of official."
+        caption = f"The largest change of each measure by a finding, against the choice of {audit.tool}."
         sections.append(Section("Effects on measures", [caption], [figure], id="effects"))
     tables = [CaptionedTable(findings_table(audit), "All findings", "all-findings")]
     tables += [CaptionedTable(effects_table(f), f.sentence, f"effects-{f.key}") for f in audit.findings if f.effects]
@@ -185,8 +185,10 @@ def audit_page(audit: Audit, facts: Sequence[str] = ()) -> str:
 def _page_record(finding: Finding) -> dict[str, Any]:
     effects = [[e.measure, "" if e.amount is None else f"{e.amount:+.4f}".replace("-", "−"), e.does,
                 ", ".join(e.tools)] for e in finding.effects]  # fmt: skip
-    return {"severity": finding.severity, "sentence": finding.sentence, "recommendation": finding.recommendation,
-            "parts": counts_text(finding), "examples": "; ".join(finding.examples), "effects": effects}  # fmt: skip
+    return {
+        "severity": finding.severity, "sentence": finding.sentence_with_effect, "parts": counts_text(finding),
+        "recommendation": finding.recommendation, "examples": "; ".join(finding.examples), "effects": effects,
+    }  # fmt: skip
 
 
 def _effects(findings: Sequence[Finding]) -> Chart | None:
@@ -195,7 +197,11 @@ def _effects(findings: Sequence[Finding]) -> Chart | None:
     for finding in findings:
         for effect in finding.effects:
             key = finding.key.replace("_", " "), effect.measure
-            if effect.amount is not None and abs(effect.amount) > abs(largest.get(key, (_NO_CHANGE, ()))[0]):
+            if (
+                effect.amount is not None
+                and effect.is_change
+                and abs(effect.amount) > abs(largest.get(key, (NO_CHANGE, ()))[0])
+            ):
                 largest[key] = effect.amount, effect.tools
     order = sorted(largest, key=lambda key: -abs(largest[key][0]))[:_MAX_BARS]
     if not order:

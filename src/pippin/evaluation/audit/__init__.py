@@ -20,13 +20,16 @@ from pippin.data.read import detect_text_format
 from pippin.display import Displayable, rows_to_columns
 from pippin.errors import DataError
 from pippin.evaluation.audit import features, pairs, queries, scores
-from pippin.evaluation.audit.base import CHECKS, SEVERITIES, AuditInput, Check, Finding
-from pippin.evaluation.evaluate import check_measures
+from pippin.evaluation.audit.base import CHECKS, SEVERITIES, AuditInput, Check, Finding, rate
+from pippin.evaluation.evaluate import check_measures, default_tool
 from pippin.evaluation.measures.notation import parse, texts_of
+from pippin.evaluation.tools import TOOLS, Tool
 
 MEASURES = ("NDCG@10", "AP", "P@10")
 CUTOFFS = (1, 3, 5, 10, 20)
-COLUMNS = ("finding", "severity", "number", "total", "share", "sentence", "measure", "tools", "does", "amount")
+COLUMNS = (
+    "finding", "severity", "effect", "number", "total", "share", "sentence", "measure", "tools", "does", "amount"
+)  # fmt: skip
 ORDER = [module.__name__ for module in (pairs, queries, features, scores)]  # of checks in a report
 
 
@@ -40,8 +43,10 @@ class Audit(Displayable):
         The data set and its size in words.
     basis : str
         The ranking on which the amounts of the effects were computed.
+    tool : str
+        The tool to whose choices the amounts are differences.
     findings : tuple of Finding
-        Most severe first.
+        Most severe first; of the same severity, the largest effect on a measure first.
     clean : tuple of str
         Titles of the checks that found nothing.
     """
@@ -49,6 +54,7 @@ class Audit(Displayable):
     name: str
     about: str
     basis: str
+    tool: str
     findings: tuple[Finding, ...]
     clean: tuple[str, ...]
 
@@ -66,7 +72,8 @@ class Audit(Displayable):
         """Return a row per finding and effect; a finding without an effect has one row."""
         rows: list[tuple[Any, ...]] = []
         for f in self.findings:
-            facts = (f.key, f.severity, f.number, f.total, f.share, f.sentence)
+            effect = f.largest_effect
+            facts = (f.key, f.severity, effect.amount if effect else None, f.number, f.total, f.share, f.sentence)
             rows += [(*facts, e.measure, " ".join(e.tools), e.does, e.amount) for e in f.effects]
             if not f.effects:
                 rows.append((*facts, None, None, None, None))
@@ -84,6 +91,7 @@ def audit(
     merge_queries: bool = False,
     layout: Layout | None = None,
     second_run: Any = None,
+    tool: str | Tool | None = None,
 ) -> Audit:
     """Check whether a data set is fit for a comparison.
 
@@ -103,6 +111,9 @@ def audit(
         Queries of each file, if the caller has read the files already.
     second_run : run, optional
         Also check whether unjudged documents could reverse the order of the two runs.
+    tool : str or Tool, optional
+        The tool to whose choices the amounts are differences; by default ``"trec_eval9"`` for qrels and
+        ``"official"`` for data sets.
 
     Returns
     -------
@@ -125,10 +136,11 @@ def audit(
         qrels, layout = read_for_audit(paths, merge_queries=merge_queries)
     data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
     scored = None if run is None else coerce_scores(run, data, merge_queries=merge_queries)
-    other = None if second_run is None else coerce_scores(second_run, data, merge_queries=merge_queries)
-    if other is not None and not (isinstance(scored, Run) and isinstance(other, Run)):
-        raise DataError("second_run needs two runs: scores of a data set have no unjudged documents")
-    audited = AuditInput(data, scored, tuple(map(parse, texts)), tuple(sorted(set(cutoffs))), layout, other)
+    second = None if second_run is None else coerce_scores(second_run, data, merge_queries=merge_queries)
+    if second is not None and not (isinstance(scored, Run) and isinstance(second, Run)):
+        raise DataError("second_run needs two runs: all documents of a data set are judged")
+    base = default_tool(data) if tool is None else TOOLS[tool] if isinstance(tool, str) else tool
+    audited = AuditInput(data, scored, tuple(map(parse, texts)), tuple(sorted(set(cutoffs))), layout, second, base)
     findings: list[Finding] = []
     clean: list[str] = []
     for check in sorted(CHECKS.values(), key=_place):
@@ -137,10 +149,15 @@ def audit(
             if finding is None:
                 clean.append(check.title)
             else:
-                findings.append(finding)
-    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+                findings.append(rate(finding))
     basis = "a perfect ranking" if scored is None else "the scores given"
-    return Audit(data.name, _about(audited), basis, tuple(findings), tuple(clean))
+    return Audit(data.name, _about(audited), basis, base.name, tuple(sorted(findings, key=_rank)), tuple(clean))
+
+
+def _rank(finding: Finding) -> tuple[int, bool, float]:
+    """Return the sort key of a finding: severity, then the size of its effect."""
+    effect = finding.largest_effect
+    return SEVERITIES.index(finding.severity), effect is None, -abs(effect.amount or 0) if effect else 0.0
 
 
 def _split_files(files: list[str], scored: Any) -> tuple[list[str], Any]:
@@ -162,10 +179,10 @@ def _place(check: Check) -> int:
 
 def _about(audited: AuditInput) -> str:
     """Return the size of the data in words."""
-    facts = [f"{audited.queries:,} queries", f"{len(audited.judged.labels):,} judged documents"]
-    if isinstance(audited.judged, Dataset):
-        facts[1] = f"{len(audited.judged.labels):,} documents"
-        facts.append(f"{audited.judged.features.shape[1]} features")
+    facts = [f"{audited.queries:,} queries", f"{len(audited.qrels.labels):,} judged documents"]
+    if isinstance(audited.qrels, Dataset):
+        facts[1] = f"{len(audited.qrels.labels):,} documents"
+        facts.append(f"{audited.qrels.features.shape[1]} features")
     if audited.layout is not None:
         facts.append(f"{len(audited.layout)} folds" if "" not in audited.layout else f"{len(audited.layout[''])} files")
     run = audited.run

@@ -1,46 +1,48 @@
-"""Checks of two runs side by side: could documents that nobody judged turn their order round?"""
+"""Checks of two runs: whether unjudged documents could reverse their order."""
 
 from __future__ import annotations
 
 from pippin.errors import ConventionError
-from pippin.evaluation.audit.base import AuditInput, Finding, check, some
+from pippin.evaluation.audit.base import AuditInput, Finding, check, first_names
 from pippin.evaluation.bounds import Bounds, bounds
 from pippin.evaluation.measures import Measure
 
 
 def _is_pair(audited: AuditInput) -> bool:
-    return audited.run is not None and audited.other is not None
+    return audited.run is not None and audited.second_run is not None
 
 
-def _bounded(audited: AuditInput, measure: Measure) -> Bounds | None:
-    """The bounds of the difference over unjudged documents above the cutoff; None where they are not known."""
+def _compute_bounds(audited: AuditInput, measure: Measure) -> Bounds | None:
+    """Return the bounds of the difference over unjudged documents above the cutoff; None if they are unknown."""
     try:
-        # As in every other check, documents with equal scores stand as they came.
+        # As in every other check, documents with equal scores are in the order of the file.
         return bounds(
-            audited.judged, audited.run, audited.other, measure=measure, depth=measure.cutoff, ties="input"
+            audited.qrels, audited.run, audited.second_run, measure=measure, depth=measure.cutoff, ties="input"
         )  # fmt: skip
     except ConventionError:
         return None
 
 
-@check("undecided", "unjudged documents that could turn two runs round", _is_pair)
-def undecided(audited: AuditInput) -> Finding | None:
-    """Measures under which the sign of the difference hangs on documents that nobody judged."""
-    known = [found for measure in audited.measures if (found := _bounded(audited, measure)) is not None]
-    hanging = [
-        found for found in known if found.low < 0 < found.high or (found.value != 0 and found.low * found.high == 0)
-    ]
-    if not hanging:
+def _is_undecided(result: Bounds) -> bool:
+    return result.low < 0 < result.high or (result.value != 0 and result.low * result.high == 0)
+
+
+@check("undecided", "unjudged documents that could reverse the order of two runs", _is_pair)
+def check_undecided(audited: AuditInput) -> Finding | None:
+    """Count measures under which unjudged documents decide the sign of the difference."""
+    results = [result for measure in audited.measures if (result := _compute_bounds(audited, measure)) is not None]
+    undecided = [result for result in results if _is_undecided(result)]
+    if not undecided:
         return None
-    spans = ", ".join(f"{found.measure} ({found.low:+.4f} to {found.high:+.4f})" for found in hanging)
-    first, second = hanging[0].names
+    spans = ", ".join(f"{result.measure} ({result.low:+.4f} to {result.high:+.4f})" for result in undecided)
+    first, second = undecided[0].names
     return Finding(
-        "undecided", "warning", len(hanging), len(known),
-        f"documents that nobody judged could turn {first} and {second} round under {len(hanging)} of {len(known)} "
-        f"measures, or make them equal: {spans}",
-        recommendation="judge first what `pippin bounds --judge-next` lists, such as these documents, or say of the "
-        "pair that it is not decided",
-        examples=some([f"{one.query} {one.document}" for one in hanging[0].judge_next(5)]),
-        parts=tuple((f"{found.measure}, {end}", value) for found in hanging
-                    for end, value in (("least", found.low), ("greatest", found.high))),
+        "undecided", "warning", len(undecided), len(results),
+        f"unjudged documents could reverse the order of {first} and {second}, or make them equal, under "
+        f"{len(undecided)} of {len(results)} measures: {spans}",
+        recommendation="judge first what `pippin bounds --judge-next` lists, such as these documents, or report that "
+        "the pair is undecided",
+        examples=first_names([f"{pair.query} {pair.document}" for pair in undecided[0].judge_next(5)]),
+        parts=tuple((f"{result.measure}, {end}", value) for result in undecided
+                    for end, value in (("least", result.low), ("greatest", result.high))),
     )  # fmt: skip

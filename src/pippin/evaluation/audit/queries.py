@@ -1,4 +1,4 @@
-"""Checks of queries and labels: what tools disagree about before any system has been scored."""
+"""Checks of queries and labels: what tools disagree about for every system."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from pippin.evaluation.audit.base import (
     Effect,
     Finding,
     check,
-    depends,
+    count_of,
+    depends_on,
+    first_names,
     largest_cutoff,
-    moving,
-    of,
-    printing,
-    some,
-    verb,
+    tools_with,
 )
 
 
@@ -32,8 +30,8 @@ def _has_folds(audited: AuditInput) -> bool:
 
 
 @check("leak", "queries that are in more than one part", _has_folds)
-def leak(audited: AuditInput) -> Finding | None:
-    """Queries shared between the training, validation and test part of one fold."""
+def check_leaks(audited: AuditInput) -> Finding | None:
+    """Count queries shared between the training, validation and test part of one fold."""
     layout = audited.layout or {}
     shared: dict[str, None] = {}
     parts: list[tuple[str, float]] = []
@@ -48,15 +46,15 @@ def leak(audited: AuditInput) -> Finding | None:
     where = "; ".join(f"{place} share {int(count):,}" for place, count in parts[:5])
     return Finding(
         "leak", "error", len(shared), total,
-        f"{of(len(shared), total, 'queries')} {verb(len(shared), 'are', 'is')} in more than one part: {where}",
-        recommendation="take them out of all but one part: a model that has seen its test queries cannot be compared",
-        examples=some(list(shared)), parts=tuple(parts),
+        f"{count_of(len(shared), total, 'queries', 'are')} in more than one part: {where}",
+        recommendation="remove them from all but one part: a model trained on its test queries cannot be compared",
+        examples=first_names(list(shared)), parts=tuple(parts),
     )  # fmt: skip
 
 
 @check("rotation", "folds that are not a rotation", lambda s: len(s.layout or {}) > 1)
-def rotation(audited: AuditInput) -> Finding | None:
-    """Folds that are not LETOR's: fold i tests on one part, validates on fold i−1's, and trains on all the others.
+def check_rotation(audited: AuditInput) -> Finding | None:
+    """Find folds that differ from LETOR's: fold i validates on the test part of fold i − 1 and trains on the others.
 
     For five parts this is Table 4 of Qin et al. 2010: fold i trains on S_i, S_i+1, S_i+2, validates on S_i+3 and
     tests on S_i+4.
@@ -88,7 +86,7 @@ def rotation(audited: AuditInput) -> Finding | None:
         f"the {len(folds)} folds are not a rotation: {'; '.join(wrong[:5])}{'; …' if len(wrong) > 5 else ''}",
         recommendation="LETOR (Qin et al. 2010, Table 4): fold i trains on S_i, S_i+1, S_i+2, validates on S_i+3 and "
         "tests on S_i+4, so that every query is tested once; otherwise means over folds are not means over queries",
-        examples=some(sorted(odd)),
+        examples=first_names(sorted(odd)),
     )  # fmt: skip
 
 
@@ -98,21 +96,21 @@ def _part(layout: Layout, fold: str, name: str) -> frozenset[str]:
 
 
 @check("feature_numbers", "parts with different numbers of features", _has_folds)
-def feature_numbers(audited: AuditInput) -> Finding | None:
-    """Parts that have fewer features than others: a model trained on one fails on, or misreads, the other."""
+def check_feature_numbers(audited: AuditInput) -> Finding | None:
+    """Find parts with fewer features than others: a model trained on one part cannot rank another."""
     widths = {f"{fold} {name}".lstrip(): part.features for fold, files in (audited.layout or {}).items()
               for name, part in files.items()}  # fmt: skip
     most = max(widths.values(), default=0)
     narrow = [place for place, width in widths.items() if width < most]
     if not narrow:
         return None
-    shown = ", ".join(f"{place} {widths[place]}" for place in narrow[:5])
+    sizes = ", ".join(f"{place} {widths[place]}" for place in narrow[:5])
     return Finding(
         "feature_numbers", "warning", len(narrow), len(widths),
-        f"{of(len(narrow), len(widths), 'parts')} {verb(len(narrow), 'have', 'has')} fewer than {most} features: "
-        f"{shown}{', …' if len(narrow) > 5 else ''}",
-        recommendation=f"read all parts with {most} features; what a sparse file leaves out is 0",
-        examples=some(narrow), parts=tuple((place, width) for place, width in widths.items()),
+        f"{count_of(len(narrow), len(widths), 'parts', 'have')} fewer than {most} features: "
+        f"{sizes}{', …' if len(narrow) > 5 else ''}",
+        recommendation=f"read all parts with {most} features; features that a sparse file omits are 0",
+        examples=first_names(narrow), parts=tuple((place, width) for place, width in widths.items()),
     )  # fmt: skip
 
 
@@ -120,201 +118,202 @@ _PAPER = "Busa-Fekete et al. 2012"
 
 
 @check("labels", "labels")
-def labels(audited: AuditInput) -> Finding | None:
-    """How often each label occurs, and which tools take the label itself for the gain."""
-    values, counts = np.unique(audited.judged.labels, return_counts=True)
-    total = len(audited.judged.labels)
+def check_labels(audited: AuditInput) -> Finding | None:
+    """Count labels, and compare the gains that tools use for them."""
+    values, counts = np.unique(audited.qrels.labels, return_counts=True)
+    total = len(audited.qrels.labels)
     if not total:
         return Finding("labels", "error", 0, 0, "no document is judged")
     relevant = int(counts[values >= 1].sum())
-    graded = audited.scored is not None and values[-1] > 1
+    graded = audited.scores is not None and values[-1] > 1
     return Finding(
-        "labels", "info", relevant, total, f"{of(relevant, total, 'documents')} have a label of 1 or more",
-        moving(audited.effects.of_axis("gain")) if graded else (),
+        "labels", "info", relevant, total,
+        f"{count_of(relevant, total, 'documents', 'have')} a label of 1 or more"
+        f"{', and labels are graded' if graded else ''}",
+        audited.effects.by_axis("gain") if graded else (),
         parts=tuple((f"label {v}", int(c)) for v, c in zip(values, counts, strict=True)),
     )  # fmt: skip
 
 
 @check("empty", "queries without a relevant document")
-def empty(audited: AuditInput) -> Finding | None:
-    """Queries without a relevant document: tools count 0, 1, or leave them out."""
-    flags = count_per_query(audited.judged.labels >= 1, audited.judged.offsets) == 0
+def check_empty(audited: AuditInput) -> Finding | None:
+    """Count queries without a relevant document: tools count 0, 1, or leave them out."""
+    flags = count_per_query(audited.qrels.labels >= 1, audited.qrels.offsets) == 0
     number = int(flags.sum())
     if not number:
         return None
     return Finding(
         "empty", "error" if number == audited.queries else "warning", number, audited.queries,
-        f"{of(number, audited.queries, 'queries')} {verb(number, 'have', 'has')} no relevant document",
-        moving(audited.effects.of_axis("empty")),
-        f"{_PAPER}, §6: a benchmark should be free of such queries, for nothing can be learned from them; a tool that "
-        "counts 1 does no harm in training, but final results are to be given by the definition (official: 0)",
-        some(audited.names(flags)),
+        f"{count_of(number, audited.queries, 'queries', 'have')} no relevant document",
+        audited.effects.by_axis("empty"),
+        f"{_PAPER}, §6: remove such queries from a benchmark, because no model can learn from them; report final "
+        "results by the definition (official: 0)",
+        first_names(audited.names(flags)),
     )  # fmt: skip
 
 
 @check("short", "lists shorter than the cutoff")
-def short(audited: AuditInput) -> Finding | None:
-    """Lists of fewer than k documents: some tools count 0 for NDCG@k or P@k."""
+def check_short(audited: AuditInput) -> Finding | None:
+    """Count lists of fewer than k documents: some tools count 0 for NDCG@k or P@k."""
     sizes, names = _sizes(audited)
     cutoff = largest_cutoff(audited.measures)
     flags = sizes < cutoff
     number = int(flags.sum())
     if not number:
         return None
-    kind = "judged documents" if isinstance(audited.judged, Qrels) and audited.run is None else "documents"
-    effects = audited.effects.of_axis("short_lists") + audited.effects.of_axis("precision_denominator")
+    kind = "judged documents" if isinstance(audited.qrels, Qrels) and audited.run is None else "documents"
+    effects = audited.effects.by_axis("short_lists") + audited.effects.by_axis("precision_denominator")
     return Finding(
         "short", "warning", number, len(sizes),
-        f"{of(number, len(sizes), 'queries')} {verb(number, 'have', 'has')} fewer than {cutoff} {kind}",
-        moving(effects),
-        f"{_PAPER}, §6: avoid tools that give short queries 0; they favour systems that are good on long lists, and "
-        "such queries are lost for training",
-        some([names[q] for q in np.flatnonzero(flags)]),
+        f"{count_of(number, len(sizes), 'queries', 'have')} fewer than {cutoff} {kind}",
+        effects,
+        f"{_PAPER}, §6: avoid tools that count 0 for short lists; they favour systems that are good on long lists and "
+        "cannot learn from short ones",
+        first_names([names[q] for q in np.flatnonzero(flags)]),
         tuple((f"< {k}", int((sizes < k).sum())) for k in audited.cutoffs),
     )  # fmt: skip
 
 
 def _sizes(audited: AuditInput) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Documents by query (of the run, where there is one), and the queries' names."""
+    """Return the number of documents per query (of the run, if there is one) and the query ids."""
     if audited.run is not None:
         return audited.ranking.sizes(), audited.ranking.query_ids
-    return np.diff(audited.judged.offsets), audited.judged.query_ids
+    return np.diff(audited.qrels.offsets), audited.qrels.query_ids
 
 
 @check("single", "queries of one document")
-def single(audited: AuditInput) -> Finding | None:
-    """Queries of one document: there is nothing to rank."""
+def check_single(audited: AuditInput) -> Finding | None:
+    """Count queries with one document, which every system ranks alike."""
     sizes, names = _sizes(audited)
     number = int((sizes == 1).sum())
     if not number:
         return None
     return Finding(
         "single", "info", number, len(sizes),
-        f"{of(number, len(sizes), 'queries')} {verb(number, 'have', 'has')} a single document: every system ranks "
-        f"{verb(number, 'them', 'it')} alike",
-        examples=some([names[q] for q in np.flatnonzero(sizes == 1)]),
+        f"{count_of(number, len(sizes), 'queries', 'have')} a single document: every system ranks "
+        "it alike",
+        examples=first_names([names[q] for q in np.flatnonzero(sizes == 1)]),
     )  # fmt: skip
 
 
 @check("constant_labels", "queries whose documents all have one label")
-def constant_labels(audited: AuditInput) -> Finding | None:
-    """Queries with a relevant document whose labels are all equal: every ranking of them scores the same."""
-    judged = audited.judged
-    filled = np.diff(judged.offsets) > 0
+def check_constant_labels(audited: AuditInput) -> Finding | None:
+    """Count queries whose labels are all equal: every ranking of them has the same value."""
+    qrels = audited.qrels
+    filled = np.diff(qrels.offsets) > 0
     first = np.zeros(audited.queries, np.int32)
-    first[filled] = judged.labels[judged.offsets[:-1][filled]]
-    sizes = np.diff(judged.offsets)
-    same = count_per_query(judged.labels == np.repeat(first, sizes), judged.offsets) == sizes
+    first[filled] = qrels.labels[qrels.offsets[:-1][filled]]
+    sizes = np.diff(qrels.offsets)
+    same = count_per_query(qrels.labels == np.repeat(first, sizes), qrels.offsets) == sizes
     flags = filled & same & (first >= 1)
     number, without = int(flags.sum()), int((filled & same & (first < 1)).sum())
-    if not number and not without:
+    if not number:
         return None
     return Finding(
         "constant_labels", "info", number, audited.queries,
-        f"{of(number, audited.queries, 'queries')} {verb(number, 'have', 'has')} relevant documents only, all with the "
-        f"same label, so that no pair can be learned from ({without:,} more are all not relevant)",
-        _fixed(audited, flags) if audited.run is None else (),
-        examples=some(audited.names(flags)),
+        f"{count_of(number, audited.queries, 'queries', 'have')} only relevant documents with the same "
+        f"label, so that a model cannot learn from their pairs ({without:,} more have only irrelevant documents)",
+        _constant_parts(audited, flags) if audited.run is None else (),
+        examples=first_names(audited.names(flags)),
     )  # fmt: skip
 
 
-def _fixed(audited: AuditInput, flags: NDArray[np.bool_]) -> tuple[Effect, ...]:
-    """The part of each mean that these queries make up, which is the same for every system."""
+def _constant_parts(audited: AuditInput, flags: NDArray[np.bool_]) -> tuple[Effect, ...]:
+    """Return the part of each mean that comes from these queries, which is the same for every system."""
     effects: list[Effect] = []
     for measure in audited.measures:
         groups: dict[float, list[str]] = {}
-        for tool in printing(measure):
+        for tool in tools_with(measure):
             try:
                 _, values = audited.ceiling.values(
                     measure, tool.convention_for(measure).replace(query_selection="judged")
                 )
-            except ConventionError:  # told by the check of labels that a tool does not know
+            except ConventionError:  # reported by the check of labels that a tool does not know
                 continue
             part = np.nansum(values[flags]) / max(int((~np.isnan(values)).sum()), 1)
             groups.setdefault(round(float(part), 6), []).append(tool.name)
         effects += [
-            Effect(measure.text, tuple(names), "of every system's mean comes from them, whatever the ranking", part)
+            Effect(measure.text, tuple(names), "of every system's mean comes from them", part, is_change=False)
             for part, names in sorted(groups.items(), reverse=True)
         ]
     return tuple(effects)
 
 
 @check("high_labels", "labels that a tool does not know")
-def high_labels(audited: AuditInput) -> Finding | None:
-    """Labels above the highest that a tool knows: it counts them as 0, or refuses."""
-    known = _axis_values(audited, "max_valid_label")
-    refused = audited.effects.refused()
-    highest = int(audited.judged.labels.max(initial=0))
-    least = min((top for top in known if top is not None), default=highest)
-    number = int((audited.judged.labels > least).sum())
-    if not number and not refused:
+def check_high_labels(audited: AuditInput) -> Finding | None:
+    """Count labels above the highest that a tool knows: it counts them as 0, or refuses the data."""
+    limits = _axis_values(audited, "max_valid_label")
+    refusals = audited.effects.refusals()
+    highest = int(audited.qrels.labels.max(initial=0))
+    least = min((top for top in limits if top is not None), default=highest)
+    number = int((audited.qrels.labels > least).sum())
+    if not number and not refusals:
         return None
-    rows = np.flatnonzero(audited.judged.labels > least)
+    rows = np.flatnonzero(audited.qrels.labels > least)
     return Finding(
-        "high_labels", "warning", number, len(audited.judged.labels),
-        f"{of(number, len(audited.judged.labels), 'documents')} {verb(number, 'have', 'has')} a label above {least}, "
-        "which is all that some tools know" if number else "some tools refuse this data",
-        (*moving(audited.effects.of_axis("max_valid_label")), *refused),
-        examples=some([audited.document(int(row)) for row in rows[:5]]),
+        "high_labels", "warning", number, len(audited.qrels.labels),
+        f"{count_of(number, len(audited.qrels.labels), 'documents', 'have')} a label above {least}, "
+        "the highest label that some tools know" if number else "some tools refuse these data",
+        (*audited.effects.by_axis("max_valid_label"), *refusals),
+        examples=first_names([audited.document(int(row)) for row in rows[:5]]),
     )  # fmt: skip
 
 
 @check(
     "weak_labels",
-    "labels that only some tools take for relevant",
-    lambda audited: any(depends(measure, "relevance_threshold") for measure in audited.measures),
+    "labels that only some tools count as relevant",
+    lambda audited: any(depends_on(measure, "relevance_threshold") for measure in audited.measures),
 )
-def weak_labels(audited: AuditInput) -> Finding | None:
-    """Labels from 1 on that are below what a tool calls relevant."""
+def check_weak_labels(audited: AuditInput) -> Finding | None:
+    """Count labels of 1 or more that are below the relevance threshold of a tool."""
     highest = max(_axis_values(audited, "relevance_threshold"), default=1)
-    judged = audited.judged.labels
-    number = int(((judged >= 1) & (judged < highest)).sum())
+    labels = audited.qrels.labels
+    number = int(((labels >= 1) & (labels < highest)).sum())
     if not number:
         return None
     return Finding(
-        "weak_labels", "info", number, len(judged),
-        f"{of(number, len(judged), 'documents')} {verb(number, 'have', 'has')} a label from 1 to {highest - 1}, which "
-        "not every tool calls relevant" if highest > 2 else
-        f"{of(number, len(judged), 'documents')} {verb(number, 'have', 'has')} label 1, which not every tool calls "
-        "relevant",
-        moving(audited.effects.of_axis("relevance_threshold")),
+        "weak_labels", "info", number, len(labels),
+        f"{count_of(number, len(labels), 'documents', 'have')} "
+        f"{f'a label from 1 to {highest - 1}' if highest > 2 else 'label 1'}, which not every tool counts as relevant",
+        audited.effects.by_axis("relevance_threshold"),
     )  # fmt: skip
 
 
 def _axis_values(audited: AuditInput, axis: str) -> set[Any]:
-    """The values that tools have on an axis, for those measures asked for that the axis can change."""
+    """Return the choices of tools on an axis, for the measures that it can change."""
     return {
         getattr(tool.convention_for(measure), axis)
         for measure in audited.measures
-        if depends(measure, axis)
-        for tool in printing(measure)
+        if depends_on(measure, axis)
+        for tool in tools_with(measure)
     }
 
 
-@check("repeated", "documents that stand twice in a query", lambda s: s.judged.document_ids is not None)
-def repeated(audited: AuditInput) -> Finding | None:
-    """A document that is listed twice for one query."""
-    judged = audited.judged
-    if judged.document_ids is None:
+@check("repeated", "documents that are twice in a query", lambda audited: audited.qrels.document_ids is not None)
+def check_repeated(audited: AuditInput) -> Finding | None:
+    """Count documents that are listed twice for one query."""
+    qrels = audited.qrels
+    if qrels.document_ids is None:
         return None
-    rows = np.flatnonzero(repeated_documents(judged.document_ids, judged.offsets))
+    rows = np.flatnonzero(repeated_documents(qrels.document_ids, qrels.offsets))
     number = len(rows)
     if not number:
         return None
-    by_id = "looks judgements up by document id, so that only one of the labels can count"
-    by_row = "ranks the rows, so that the document is counted as often as it stands there"
+    by_id = "looks up judgements by document id, so that only one of the labels counts"
+    by_row = "ranks the rows, so that the document counts once per row"
     effects = []
     for measure in audited.measures:
         groups: dict[str, list[str]] = {}
-        for tool in printing(measure):
+        for tool in tools_with(measure):
             ideal = tool.convention_for(measure).ideal_source
             groups.setdefault(by_id if ideal == "judged" else by_row, []).append(tool.name)
         effects += [Effect(measure.text, tuple(names), does) for does, names in groups.items()]
     return Finding(
-        "repeated", "error", number, len(judged.labels),
-        f"{of(number, len(judged.labels), 'documents')} {verb(number, 'repeat', 'repeats')} a document of the same "
-        "query" if isinstance(judged, Dataset) else
-        f"{of(number, len(judged.labels), 'judgements')} {verb(number, 'are', 'is')} of a document judged before",
+        "repeated", "error", number, len(qrels.labels),
+        f"{count_of(number, len(qrels.labels), 'documents', 'repeat')} a document of the same "
+        "query" if isinstance(qrels, Dataset) else
+        f"{count_of(number, len(qrels.labels), 'judgements', 'repeat')} a document of the same "
+        "query",
         tuple(effects), "keep one row for each document of a query",
-        some([audited.document(int(row)) for row in rows[:5]]),
+        first_names([audited.document(int(row)) for row in rows[:5]]),
     )  # fmt: skip

@@ -22,9 +22,11 @@ class HandCell:
 
     key: Cell
     given: list[float]
+    queries: list[str] = field(default_factory=list)  # of the documents; all of one query unless they are named
 
     def scores(self) -> Table:
-        return make_table([(score,) for score in self.given], score=float)
+        queries = self.queries or ["q1"] * len(self.given)
+        return make_table(list(zip(queries, self.given, strict=True)), query=str, score=float)
 
 
 @dataclass
@@ -35,6 +37,7 @@ class HandGrid:
     failed: dict[Cell, str] = field(default_factory=dict)
     waiting: list[Cell] = field(default_factory=list)
     scored: dict[Cell, list[float]] = field(default_factory=dict)
+    documents: list[str] = field(default_factory=list)  # query of each document of `scored`
 
     def add(
         self, ranker: str, values: Mapping[str, float | None], *, data: str = "D", fold: str = "Fold1",
@@ -53,7 +56,7 @@ class HandGrid:
     @property
     def cells(self) -> list[HandCell]:
         """Cells with the scores that `scored` holds: one 0 unless it says otherwise."""
-        return [HandCell(key, self.scored.get(key, [0.0])) for key in self.held]
+        return [HandCell(key, self.scored.get(key, [0.0]), self.documents) for key in self.held]
 
     def means(self) -> Table:
         rows = []

@@ -17,12 +17,14 @@ from pippin.reports.paper import write_study_figures
 from pippin.reports.training_conventions import csv_table, parts, record, study_figures
 
 QUERIES, EMPTY, SHORT = 20, 5, 8  # of a fold: the first are empty, the last shorter than 8
-RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet")
+RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet", "ranksvm", "rankboost")
+# Query of each document: the last lists are shorter than the largest cutoff.
+DOCUMENTS = [f"q{i + 1}" for i in range(QUERIES) for _ in range(7 if i >= QUERIES - SHORT else 12)]
 
 
 def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple[str, ...] = ()) -> HandGrid:
     """Results in which training `ranker` under `convention` adds `effects[ranker, convention]` to every query."""
-    grid = HandGrid()
+    grid = HandGrid(documents=DOCUMENTS)
     draw = np.random.default_rng(1)
     base = {fold: 0.3 + 0.4 * draw.random(QUERIES) for fold in ("Fold1", "Fold2")}
     for fold, ranker in ((f, r) for f in base for r in RANKERS):
@@ -42,7 +44,7 @@ def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple
             grid.add(ranker, precision, fold=fold, convention=convention, measure="MAP")
             key = ("D", fold, ranker, convention, 1)
             # In AdaRank the value of empty queries matters, so its scores follow the convention.
-            grid.scored[key] = [1.0, float(len(convention)) if ranker == "adarank" else 2.0]
+            grid.scored[key] = [float(len(convention)) if ranker == "adarank" else 2.0] * len(DOCUMENTS)
     return grid
 
 
@@ -104,7 +106,7 @@ def test_yahoo_helps_adarank_or_not() -> None:
 def test_models_are_held_against_each_other_bit_by_bit() -> None:
     grid = made()
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
-    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, math.nextafter(2.0, 3.0)]
+    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [math.nextafter(2.0, 3.0)] * len(DOCUMENTS)
     result = conclusion(study(grid, "D"), "invariance")
     assert (result.holds, result.value) == ("no", (1 / 2 + 1) / 2)
 
@@ -112,7 +114,7 @@ def test_models_are_held_against_each_other_bit_by_bit() -> None:
 def test_without_ranklib_a_difference_may_come_from_ties() -> None:
     grid = made(conventions=("official", "yahoo", "letor4"))
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
-    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [1.0, 3.0]
+    grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [3.0] * len(DOCUMENTS)
     result = conclusion(study(grid, "D"), "invariance")
     assert result.holds == "unknown"
     assert "train under ranklib to separate the two causes" in result.explanation
@@ -122,7 +124,57 @@ def test_what_was_not_trained_is_unknown() -> None:
     result = study(made(conventions=("official", "ranklib")), "D")
     assert {c.name: c.holds for c in result.conclusions if c.holds == "unknown"} == {
         "training under letor4": "unknown", "training under yahoo": "unknown", "invariance": "unknown",
+        "best training": "unknown",
     }  # fmt: skip
+
+
+def test_yahoo_is_the_best_convention_to_train_under_unless_another_is_significantly_better() -> None:
+    better = {(r, "yahoo"): 0.05 for r in RANKERS}
+    result = conclusion(study(made(better), "D"), "best training")
+    assert (result.holds, len(result.evidence)) == ("yes", 3 * 3)  # rankers that evaluate the measure × conventions
+    expected = 0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES
+    assert result.value == pytest.approx(expected, rel=0.05)
+    assert result.low < expected < result.high
+    worse = conclusion(study(made({("lambdamart", "yahoo"): -0.05}), "D"), "best training")
+    assert worse.holds == "no"
+    assert (
+        "significantly worse in 3 (lambdamart, official; lambdamart, letor4; lambdamart, ranklib)" in worse.explanation
+    )
+
+
+def test_coordinate_ascent_is_best_under_all_some_or_no_tools() -> None:
+    ahead = {("coordinate-ascent", "official"): 0.2}
+    result = conclusion(study(made(ahead), "D"), "best ranker")
+    assert (result.holds, result.evidence[0].ranker) == ("yes", "rankboost")
+    assert 0 < result.low < result.value < result.high
+    assert conclusion(study(made(), "D"), "best ranker").holds == "no"  # rankboost is first
+    grid = made(ahead)
+    for fold in ("Fold1", "Fold2"):
+        values = grid.held["D", fold, "rankboost", "official", 1]["letor4", "NDCG@10"]
+        grid.held["D", fold, "rankboost", "official", 1]["letor4", "NDCG@10"] = dict.fromkeys(values, 0.9)
+    assert conclusion(study(grid, "D"), "best ranker").holds == "partly"
+
+
+def test_rankboost_on_short_lists_is_compared_with_the_other_two() -> None:
+    result = conclusion(study(made({("rankboost", "official"): 0.1}), "D"), "short lists")
+    assert result.holds == "yes"
+    assert result.explanation.startswith(f"{2 * SHORT} of {2 * QUERIES} queries have fewer than 10 documents.")
+    assert result.low < result.value < result.high
+    assert conclusion(study(made({("rankboost", "official"): -0.1}), "D"), "short lists").holds == "no"
+    groups = study(made(), "D").by_length
+    assert [(g.documents, g.queries) for g in groups] == [("1 to 9", 2 * SHORT), ("10 to 19", 2 * (QUERIES - SHORT))]
+
+
+def test_the_flips_that_empty_queries_cause_vanish_without_them() -> None:
+    grid = made()
+    for fold in ("Fold1", "Fold2"):  # a tool that gives an empty query 1 for one ranker alone turns pairs round
+        values = grid.held["D", fold, "adarank", "official", 1]["yahoo", "NDCG@10"]
+        values.update({f"q{i + 1}": 5.0 for i in range(EMPTY)})
+    result = study(grid, "D")
+    assert conclusion(result, "order").value == len(RANKERS) - 1
+    without = conclusion(result, "order without empty queries")
+    assert (without.holds, without.value) == ("yes", 0)
+    assert (without.low, without.high) == (0, 0)
 
 
 def test_curves_and_tools_that_nobody_can_tell_apart() -> None:
@@ -155,11 +207,12 @@ def test_refusals() -> None:
 def test_it_is_written_in_every_form() -> None:
     result = study(made(), "D")
     terminal, markdown = render_all(parts(result)), render_all(parts(result), "markdown")
-    assert "1  The bias of yahoo equals the share of empty queries exactly." in terminal
-    assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |" in markdown
+    assert "The bias of yahoo equals the share of empty queries exactly." in terminal
+    assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |  |" in markdown
     assert len(csv_table([result]).rows) == len(result.points)
     written = record(result)
-    names = ["bias", "collapse", "training under letor4", "training under yahoo", "invariance", "order"]
+    names = ["bias", "collapse", "training under letor4", "training under yahoo", "invariance", "best training",
+             "best ranker", "short lists", "order", "order without empty queries"]  # fmt: skip
     assert [c["name"] for c in written["conclusions"]] == names
     assert written["conclusions"][0]["p"] is None  # an identity is not tested
 

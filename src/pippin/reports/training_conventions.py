@@ -22,14 +22,27 @@ _MORE_COLOURS = ("#a56cc1", "#d9a441", "#3aa6a0", "#8c6d46")
 
 def conclusions_table(study: Study) -> Table:
     """Return a row per conclusion: the statement, whether it holds, its value and p."""
-    rows = [[str(i), c.statement, c.holds, _value(c), _p(c.p)] for i, c in enumerate(study.conclusions, 1)]
-    return Table(["", "conclusion", "holds", "value", "p"], rows, text_columns=3)
+    rows = [
+        [str(i), c.statement, c.holds, _value(c), _interval(c), _p(c.p)] for i, c in enumerate(study.conclusions, 1)
+    ]
+    return Table(["", "conclusion", "holds", "value", "95% interval", "p"], rows, text_columns=3)
+
+
+_DIFFERENCES = ("training under letor4", "training under yahoo", "best training", "best ranker", "short lists")
 
 
 def _value(c: Conclusion) -> str:
-    if c.name == "order":
-        return format_number(c.value, 0)
-    return format_signed(c.value) if c.name.startswith("training") else format_number(c.value, 4)
+    return _in_unit(c, c.value)
+
+
+def _in_unit(c: Conclusion, value: float) -> str:
+    if c.name.startswith("order"):
+        return format_number(value, 0)
+    return format_signed(value) if c.name in _DIFFERENCES else format_number(value, 4)
+
+
+def _interval(c: Conclusion) -> str:
+    return "" if math.isnan(c.low) else f"[{_in_unit(c, c.low)}, {_in_unit(c, c.high)}]"
 
 
 def _p(p: float) -> str:
@@ -41,6 +54,13 @@ def evidence_table(conclusion: Conclusion) -> Table:
     rows = [[e.ranker, format_signed(e.value), f"[{format_signed(e.low)}, {format_signed(e.high)}]", _p(e.p), e.note]
             for e in conclusion.evidence]  # fmt: skip
     return Table(["ranker", "difference", "95% interval", "p, corrected", ""], rows, trailing_text=1)
+
+
+def lengths_table(study: Study) -> Table:
+    """Return NDCG@10 by the definition: a row per ranker trained under the base, a column per group of list lengths."""
+    rows = [[ranker, *(format_number(g.means[ranker], 4) for g in study.by_length)]
+            for ranker in study.rankers if all(ranker in g.means for g in study.by_length)]  # fmt: skip
+    return Table(["ranker", *(f"{g.documents} documents ({g.queries} queries)" for g in study.by_length)], rows)
 
 
 def tools_table(study: Study) -> Table:
@@ -82,8 +102,10 @@ def parts(study: Study) -> list[Renderable]:
         *paragraphs,
     ]
     for c in study.conclusions:
-        if c.name.startswith("training") and c.evidence:
-            parts += [Heading(f"T{c.name[1:]}, by ranker", ""), evidence_table(c)]
+        if c.name in _DIFFERENCES and c.evidence:
+            parts += [Heading(f"{c.name.capitalize()}, by ranker", ""), evidence_table(c)]
+    if study.by_length:
+        parts += [Heading(f"NDCG@{LAST} by the length of the list", ""), lengths_table(study)]
     parts += [Heading(f"NDCG@{LAST} under every tool", ""), tools_table(study)]
     if study.rankers:
         best = study.rankers[0]
@@ -122,7 +144,7 @@ def record(study: Study) -> dict[str, Any]:
         "tools": list(study.tools), "alike": [list(g) for g in study.alike],
         "conclusions": [
             {"name": c.name, "statement": c.statement, "holds": c.holds, "value": _json(c.value), "meaning": c.meaning,
-             "p": _json(c.p), "explanation": c.explanation,
+             "low": _json(c.low), "high": _json(c.high), "p": _json(c.p), "explanation": c.explanation,
              "evidence": [{"ranker": e.ranker, "value": e.value, "p": _json(e.p), "note": e.note,
                            "low": _json(e.low), "high": _json(e.high)} for e in c.evidence]}
             for c in study.conclusions
@@ -132,6 +154,7 @@ def record(study: Study) -> dict[str, Any]:
              "error": _json(p.error)}
             for p in study.points
         ],
+        "lengths": [{"documents": g.documents, "queries": g.queries, "means": dict(g.means)} for g in study.by_length],
         "missing": [{"convention": c, "ranker": g.ranker, "fold": g.fold, "seed": g.seed, "reason": g.reason}
                     for c, g in study.gaps],
     }  # fmt: skip
@@ -248,9 +271,10 @@ def _behind(study: Study) -> list[Section]:
     name = study.data.replace(" ", "-")
     tables = [
         CaptionedTable(conclusions_table(study), f"Conclusions on {study.data}", f"conclusions-{name}"),
+        CaptionedTable(lengths_table(study), f"NDCG@{LAST} by the length of the list", f"lengths-{name}"),
         CaptionedTable(tools_table(study), f"NDCG@{LAST} under every tool", f"tools-{name}"),
         *(CaptionedTable(evidence_table(c), f"{c.name[0].upper()}{c.name[1:]}, by ranker", f"evidence-{name}-{i}")
-          for i, c in enumerate(study.conclusions) if c.name.startswith("training") and c.evidence),
+          for i, c in enumerate(study.conclusions) if c.name in _DIFFERENCES and c.evidence),
     ]  # fmt: skip
     training = [
         figure for figure in (_training(study, ranker) for ranker in study.rankers[:_MAX_FIGURES]) if figure.rows

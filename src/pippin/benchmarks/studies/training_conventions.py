@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -49,6 +50,7 @@ GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 LAST = 10  # the largest cutoff
 MEASURE = f"NDCG@{LAST}"  # the measure of training and of the conclusions
 CUTOFFS = tuple(range(1, LAST + 1))
+LENGTHS = (1, LAST, 20, 100)  # shortest list of each group of queries; the first group is shorter than the cutoff
 
 
 class StudyTables(ResultTables, Protocol):
@@ -71,6 +73,15 @@ class Point:
     error: float
 
 
+@dataclass(frozen=True)
+class LengthGroup:
+    """Queries with lists of similar length, and the mean of every ranker over them."""
+
+    documents: str  # per query, such as "1 to 9"
+    queries: int
+    means: Mapping[str, float]  # by ranker
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """The study of one data set."""
@@ -79,6 +90,7 @@ class Study:
     conventions: tuple[str, ...]  # training conventions; the others are compared with the first, the base
     tools: tuple[str, ...]  # evaluation tools
     boards: Mapping[str, Mapping[LeaderboardKey, Leaderboard]]  # by training convention
+    lengths: Mapping[str, int]  # number of documents by "fold/query"
     conclusions: tuple[Conclusion, ...]
 
     @property
@@ -107,6 +119,20 @@ class Study:
             for cutoff in CUTOFFS
             if ranker in (board := self.board(convention, tool, cutoff)).by_ranker
         )
+
+    @cached_property
+    def by_length(self) -> tuple[LengthGroup, ...]:
+        """NDCG@10 by the definition of the rankers trained under the base, for queries grouped by list length."""
+        board = self.boards[self.base][LeaderboardKey(self.data, "official", MEASURE)]
+        values = {ranker: board.by_query(ranker) for ranker in board.by_ranker}
+        groups = []
+        for low, high in zip(LENGTHS, (*LENGTHS[1:], math.inf), strict=True):
+            queries = [query for query, length in self.lengths.items() if low <= length < high]
+            if queries:
+                means = {r: math.fsum(of[q] for q in queries) / len(queries) for r, of in values.items()}
+                name = f"{low} or more" if high == math.inf else f"{low} to {high - 1:.0f}"
+                groups.append(LengthGroup(name, len(queries), means))
+        return tuple(groups)
 
     @cached_property
     def alike(self) -> tuple[tuple[str, ...], ...]:
@@ -246,8 +272,18 @@ def study(
     )  # fmt: skip
     if not complete:
         raise DataError(f"none of the requested tools computes NDCG on {data}")
-    draft = Study(data, conventions, complete, boards, ())
+    draft = Study(data, conventions, complete, boards, _list_lengths(data, tables.cells), ())
     return replace(draft, conclusions=conclusions(draft, tables.cells))
+
+
+def _list_lengths(data: str, cells: Sequence[Any]) -> dict[str, int]:
+    """Return the number of documents by "fold/query", from one cell per fold."""
+    by_fold = {cell.key[1]: cell for cell in cells if cell.key[0] == data}
+    return {
+        f"{fold}/{query}": length
+        for fold, cell in by_fold.items()
+        for query, length in Counter(cell.scores()["query"].to_pylist()).items()
+    }
 
 
 Verdict = Literal["yes", "partly", "no", "unknown"]
@@ -286,12 +322,16 @@ class Conclusion:
     p: float  # the largest p-value of the verdict; NaN for an identity
     explanation: str
     evidence: tuple[Evidence, ...] = ()
+    low: float = math.nan  # 95 % interval of the value over queries; NaN for an identity
+    high: float = math.nan
 
 
 def conclusions(study: Study, cells: Sequence[Any]) -> tuple[Conclusion, ...]:
     """Return all conclusions of a study."""
-    results = [conclude(study) for conclude in (bias, collapse, letor_training, yahoo_training)]
-    return (*results, invariance(study, cells), order(study))
+    return (
+        bias(study), collapse(study), letor_training(study), yahoo_training(study), invariance(study, cells),
+        best_training(study), best_ranker(study), short_lists(study), order(study), order_without_empty(study),
+    )  # fmt: skip
 
 
 def _boards(study: Study, tool: str, measure: str = MEASURE) -> dict[str, Leaderboard]:
@@ -303,6 +343,17 @@ def _test(ranker: str, value: float, a: Mapping[str, float], b: Mapping[str, flo
     """Test the difference of two columns by the paired t-test over queries; p is 1 for equal columns."""
     pair = compare_pair(ValueTable.from_systems({"a": a, "b": b}), "a", "b", "t", alpha=ALPHA)
     return Evidence(ranker, value, 1.0 if math.isnan(pair.p) else pair.p, note, pair.low, pair.high)
+
+
+def _mean_columns(columns: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of several columns, query by query."""
+    return {query: math.fsum(column[query] for column in columns) / len(columns) for query in columns[0]}
+
+
+def _interval(a: Sequence[Mapping[str, float]], b: Sequence[Mapping[str, float]]) -> tuple[float, float]:
+    """Return the 95 % t interval of the difference of the means of two groups of columns."""
+    evidence = _test("", math.nan, _mean_columns(a), _mean_columns(b), "")
+    return evidence.low, evidence.high
 
 
 def _correct(rows: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -385,8 +436,17 @@ def collapse(study: Study) -> Conclusion:
         f"definition's by {_span(rises)}. At {LAST} letor4 gives 0 to {_percent(zeroed)} of the queries, "
         "although something relevant was found."
     )
+    interval = _interval(*([last[tool].by_query(r) for r in last[tool].by_ranker] for tool in ("official", "letor4")))
     return Conclusion(
-        "collapse", statement, _share(falls), drop, meaning, max(e.p for e in evidence), explanation, evidence
+        "collapse",
+        statement,
+        _share(falls),
+        drop,
+        meaning,
+        max(e.p for e in evidence),
+        explanation,
+        evidence,
+        *interval,
     )
 
 
@@ -411,7 +471,11 @@ def letor_training(study: Study) -> Conclusion:
         f"{len(better)} significantly higher."
         f"{_controls(evidence)}"
     )
-    return Conclusion(name, statement, holds, value, meaning, max(e.p for e in measure_rankers), explanation, evidence)
+    boards = _boards(study, "official")
+    interval = _interval(*([boards[c].by_query(e.ranker) for e in measure_rankers] for c in ("letor4", study.base)))
+    return Conclusion(
+        name, statement, holds, value, meaning, max(e.p for e in measure_rankers), explanation, evidence, *interval
+    )
 
 
 def yahoo_training(study: Study) -> Conclusion:
@@ -428,7 +492,9 @@ def yahoo_training(study: Study) -> Conclusion:
     holds: Verdict = "yes" if adarank.value > 0 and adarank.p <= ALPHA else "no"
     sure = "significantly" if adarank.p <= ALPHA else "not significantly"
     explanation = f"AdaRank changes by {format_signed(adarank.value)}, {sure}.{_controls(evidence)}"
-    return Conclusion(name, statement, holds, adarank.value, meaning, adarank.p, explanation, evidence)
+    return Conclusion(
+        name, statement, holds, adarank.value, meaning, adarank.p, explanation, evidence, adarank.low, adarank.high
+    )
 
 
 def invariance(study: Study, cells: Sequence[Any]) -> Conclusion:
@@ -463,6 +529,88 @@ def invariance(study: Study, cells: Sequence[Any]) -> Conclusion:
     return Conclusion("invariance", statement, holds, value, meaning, math.nan, explanation, tuple(rows))
 
 
+def best_training(study: Study) -> Conclusion:
+    """Compare NDCG@10 by the definition after training under `yahoo` and under every other convention."""
+    name, statement = "best training", "Training under yahoo gives equal or better models than any other convention."
+    others = [c for c in study.conventions if c != "yahoo"]
+    meaning = f"NDCG@{LAST} by the definition, trained under yahoo − under the others, mean over rankers"
+    boards = _boards(study, "official")
+    rankers = [
+        r for r in study.rankers if r in MEASURE_RANKERS and all(r in board.by_ranker for board in boards.values())
+    ]
+    if "yahoo" not in study.conventions or not rankers:
+        return _unknown(name, statement, meaning, "No ranker was trained under yahoo and another tool.")
+    evidence = _correct([
+        replace(row, ranker=f"{row.ranker}, {other}")
+        for other in others for row in _compare_training(study, "yahoo", other, corrected=False)
+        if row.ranker in rankers
+    ])  # fmt: skip
+    worse = [e.ranker for e in evidence if e.value < 0 and e.p <= ALPHA]
+    better = [e.ranker for e in evidence if e.value > 0 and e.p <= ALPHA]
+    value = math.fsum(e.value for e in evidence) / len(evidence)
+    interval = _interval(
+        [boards["yahoo"].by_query(r) for r in rankers],
+        [boards[c].by_query(r) for c in others for r in rankers],
+    )
+    explanation = (
+        f"Of {len(evidence)} comparisons (ranker, other convention), yahoo is significantly better in {len(better)}"
+        f"{_in_brackets(better)} and significantly worse in {len(worse)}{_in_brackets(worse)}."
+    )
+    return Conclusion(
+        name, statement, "no" if worse else "yes", value, meaning, min(e.p for e in evidence), explanation, evidence,
+        *interval,
+    )  # fmt: skip
+
+
+def best_ranker(study: Study) -> Conclusion:
+    """Compare coordinate ascent with every other ranker, all trained under the base."""
+    name, statement = "best ranker", "Coordinate ascent is best, whichever tool evaluates."
+    board = _boards(study, "official")[study.base]
+    meaning = f"NDCG@{LAST} by the definition, coordinate ascent − the best other ranker"
+    others = [r for r in board.by_ranker if r != "coordinate-ascent"]
+    if "coordinate-ascent" not in board.by_ranker or not others:
+        return _unknown(name, statement, meaning, "Coordinate ascent and another ranker need all their cells.")
+    evidence = _compare_rankers(board, "coordinate-ascent", others)
+    first = [tool for tool in study.tools if study.board(study.base, tool, LAST).best == "coordinate-ascent"]
+    best = evidence[0]  # the others are in the order of their means
+    better = sum(e.value > 0 and e.p <= ALPHA for e in evidence)
+    worse = sum(e.value < 0 and e.p <= ALPHA for e in evidence)
+    explanation = (
+        f"{len(first)} of {len(study.tools)} tools put it first. By the definition it is significantly ahead of "
+        f"{better} of {len(evidence)} rankers and significantly behind {worse}; the best other is {best.ranker}."
+    )
+    holds: Verdict = "yes" if len(first) == len(study.tools) else "partly" if first else "no"
+    return Conclusion(name, statement, holds, best.value, meaning, best.p, explanation, evidence, best.low, best.high)
+
+
+def short_lists(study: Study) -> Conclusion:
+    """Compare RankBoost with RankSVM and LambdaMART on lists that are shorter than the cutoff."""
+    name, statement = "short lists", "RankBoost is ahead of RankSVM and LambdaMART on lists shorter than the cutoff."
+    board = _boards(study, "official")[study.base]
+    meaning = f"NDCG@{LAST} by the definition on such lists, RankBoost − the mean of the other two"
+    others = [r for r in board.by_ranker if r in ("ranksvm", "lambdamart")]
+    if "rankboost" not in board.by_ranker or len(others) < 2:
+        return _unknown(name, statement, meaning, "RankBoost, RankSVM and LambdaMART need all their cells.")
+    short = {query for query, length in study.lengths.items() if length < LAST}
+    if len(short) < 2:
+        return _unknown(name, statement, meaning, f"Fewer than two queries have less than {LAST} documents.")
+    evidence = _compare_rankers(board, "rankboost", others, short)
+    longer = _compare_rankers(board, "rankboost", others, set(study.lengths) - short)
+    columns = [{q: v for q, v in board.by_query(r).items() if q in short} for r in ("rankboost", *others)]
+    interval = _interval(columns[:1], columns[1:])
+    value = math.fsum(e.value for e in evidence) / len(evidence)
+    rest = "; ".join(f"{e.ranker} {format_signed(e.value)} (p {e.p:.2g})" for e in longer)
+    explanation = (
+        f"{len(short)} of {len(study.lengths)} queries have fewer than {LAST} documents. There RankBoost differs from "
+        f"{'; '.join(f'{e.ranker} by {format_signed(e.value)} (p {e.p:.2g})' for e in evidence)}; "
+        f"on the longer lists: {rest}. letor4 gives 0 to every short list, so it cannot see the difference."
+    )
+    holds = _share([e.value > 0 and e.p <= ALPHA for e in evidence])
+    return Conclusion(
+        name, statement, holds, value, meaning, max(e.p for e in evidence), explanation, evidence, *interval
+    )
+
+
 def order(study: Study) -> Conclusion:
     """Count the pairs of rankers, trained under the base, whose order depends on the tool."""
     statement = "Another evaluation tool may order the algorithms differently."
@@ -473,7 +621,58 @@ def order(study: Study) -> Conclusion:
     significant = sum(bool(verdict.significant) for verdict in comparison.flips)
     explanation = f"{comparison.sentence()} {significant} of the pairs that flip are significant under some tool."
     holds: Verdict = "yes" if significant else "partly" if comparison.flips else "no"
-    return Conclusion("order", statement, holds, float(len(comparison.flips)), meaning, math.nan, explanation)
+    _, low, high = _count_flips(study, list(study.lengths))
+    return Conclusion(
+        "order", statement, holds, float(len(comparison.flips)), meaning, math.nan, explanation, low=low, high=high
+    )
+
+
+def order_without_empty(study: Study) -> Conclusion:
+    """Count the pairs of rankers whose order depends on the tool once the empty queries are removed."""
+    name, statement = "order without empty queries", "Without empty queries the tools order the algorithms alike."
+    meaning = (
+        f"pairs of rankers whose order flips between tools, by NDCG@{LAST} on the queries with a relevant document"
+    )
+    precision = _boards(study, "official", "MAP")[study.base]
+    if len(precision.by_ranker) < 2:
+        return _unknown(name, statement, meaning, "Fewer than two rankers have all their cells.")
+    ranker = next(iter(precision.by_ranker))
+    relevant = [q for q, v in precision.by_query(ranker).items() if v > 0]
+    flips, low, high = _count_flips(study, relevant)
+    every, *_ = _count_flips(study, list(study.lengths))
+    explanation = (
+        f"{len(study.lengths) - len(relevant)} of {len(study.lengths)} queries are empty. With them {every:.0f} pairs "
+        f"flip, without them {flips:.0f}: what is left are ties, gains and lists shorter than the cutoff."
+    )
+    holds: Verdict = "no" if flips else "yes"
+    return Conclusion(name, statement, holds, flips, meaning, math.nan, explanation, low=low, high=high)
+
+
+_RESAMPLES = 1000  # bootstrap samples of the interval of a number of flips
+
+
+def _count_flips(study: Study, queries: Sequence[str]) -> tuple[float, float, float]:
+    """Return the number of pairs of rankers that two tools order differently, with its 95 % bootstrap interval."""
+    boards = [study.board(study.base, tool, LAST) for tool in study.tools]
+    rankers = [r for r in boards[0].by_ranker if all(r in board.by_ranker for board in boards)]
+    columns = [[board.by_query(r) for r in rankers] for board in boards]
+    values = np.array([[[column.get(q, math.nan) for q in queries] for column in tool] for tool in columns])
+    counted = ~np.isnan(values)
+    folds = np.array([query.partition("/")[0] for query in queries])
+    draw = np.random.default_rng(1)
+    totals = np.zeros((1 + _RESAMPLES, *values.shape[:2]))
+    for fold in np.unique(folds):  # means are taken over folds, so queries are drawn within a fold
+        n = int((folds == fold).sum())
+        weights = np.vstack([np.ones(n), draw.multinomial(n, np.full(n, 1 / n), _RESAMPLES)])
+        part = np.where(counted, values, 0)[..., folds == fold]
+        with np.errstate(invalid="ignore"):
+            totals += np.einsum("bq,trq->btr", weights, part) / np.einsum(
+                "bq,trq->btr", weights, counted[..., folds == fold]
+            )
+    differences = totals[..., :, np.newaxis] - totals[..., np.newaxis, :]
+    flips = ((differences > _EXACT).any(axis=1) & (differences < -_EXACT).any(axis=1)).sum(axis=(1, 2)) / 2
+    low, high = np.percentile(flips[1:], [2.5, 97.5])
+    return float(flips[0]), float(low), float(high)
 
 
 def _counterpart(study: Study) -> str:
@@ -488,7 +687,22 @@ def _scores(cell: Any) -> Any:
     return cell.scores()["score"].to_numpy()
 
 
-def _compare_training(study: Study, convention: str, against: str) -> tuple[Evidence, ...]:
+def _compare_rankers(
+    board: Leaderboard, ranker: str, others: Sequence[str], queries: Collection[str] | None = None
+) -> tuple[Evidence, ...]:
+    """Compare a ranker with others on some queries (default: all)."""
+    columns = {
+        r: {q: v for q, v in board.by_query(r).items() if queries is None or q in queries} for r in (ranker, *others)
+    }
+    means = {r: math.fsum(column.values()) / len(column) for r, column in columns.items()}
+    return _correct([_test(r, means[ranker] - means[r], columns[ranker], columns[r], "") for r in others])
+
+
+def _in_brackets(names: Sequence[str]) -> str:
+    return f" ({'; '.join(names)})" if names else ""
+
+
+def _compare_training(study: Study, convention: str, against: str, corrected: bool = True) -> tuple[Evidence, ...]:
     """Compare every ranker under two training conventions, evaluated by the definition."""
     boards = _boards(study, "official")
     rows = []
@@ -499,7 +713,7 @@ def _compare_training(study: Study, convention: str, against: str) -> tuple[Evid
             kinds = {"": MEASURE_RANKERS, "early stopping only": VALIDATION_RANKERS}
             note = next((note for note, rankers in kinds.items() if ranker in rankers), "control")
             rows.append(_test(ranker, means[0] - means[1], a, b, note))
-    return _correct(rows)
+    return _correct(rows) if corrected else tuple(rows)
 
 
 def _share(each: Sequence[bool]) -> Verdict:

@@ -51,7 +51,7 @@ dev: $(VENV)/.base
 
 # The tests that need PyTorch, in an environment of their own; elsewhere they are skipped.
 test-neural: .venv-neural/.installed
-	.venv-neural/bin/python -m pytest tests/collections/test_dense.py tests/rankers/test_beyond_scores.py \
+	.venv-neural/bin/python -m pytest tests/collections/test_dense.py tests/rankers/test_multivariate.py \
 		tests/rankers/test_networks.py
 
 .venv-neural/.installed: $(VENV)/.base $(SOURCES)

@@ -1,4 +1,4 @@
-"""Is evaluating as fast as it was at an earlier commit?
+"""Compare the speed of evaluation with an earlier commit.
 
     git worktree add ../earlier COMMIT      and build its native module in place, as CONTRIBUTING.md tells
     python benchmarks/against_commit.py ../earlier/src src [--rounds 7]

@@ -1,4 +1,4 @@
-"""MAP of BM25 over the whole document on Cranfield and CACM, beside bm25s with the same words.
+"""Compare MAP of BM25 on Cranfield and CACM with bm25s on the same tokens.
 
     python benchmarks/bm25_quality.py [FOLDER with cran and cacm]
 

@@ -1,4 +1,4 @@
-"""Boards under attack, under load, and under `kill -9`.
+"""Test boards under attack, under load and under `kill -9`.
 
     python benchmarks/boards.py attack     10,000 adaptive submissions against the Ladder, Blum & Hardt's, and none
     python benchmarks/boards.py load       200 submitters at once, and how pages answer meanwhile
@@ -150,7 +150,7 @@ def attack(submissions: int, queries: int) -> None:
 
 
 @contextmanager
-def served(folder: Path, store: str | None = None, jobs: int = 2) -> Iterator[tuple[str, int]]:
+def serve(folder: Path, store: str | None = None, jobs: int = 2) -> Iterator[tuple[str, int]]:
     """`pippin serve` of a folder; its address, and its process."""
     code = "import sys; from pippin.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-u", "-c", code, "serve", str(folder), "--port", "0", "--jobs", str(jobs)]
@@ -222,7 +222,7 @@ def load(submitters: int, each: int) -> None:
         submitted = files(folder, documents, sizes)
         tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
         accepted: list[str] = []
-        with served(folder / "boards") as (address, _):
+        with serve(folder / "boards") as (address, _):
             waits = _latencies(address, lambda: _send_all(address, tokens, submitted, accepted))
             left = wait_scored(site)
             result = states(site)
@@ -292,7 +292,7 @@ def kill(rounds: int, submitters: int) -> None:
         accepted: list[str] = []
         killed = {"web": 0, "scorer": 0}
         rng = np.random.default_rng(5)
-        with served(folder / "boards") as (address, process):
+        with serve(folder / "boards") as (address, process):
             for number in range(rounds):
                 worker = threading.Thread(target=_try_all, args=(address, tokens, submitted[0], accepted))
                 worker.start()
@@ -315,15 +315,15 @@ def kill(rounds: int, submitters: int) -> None:
 def kill_database(rounds: int, submitters: int) -> None:
     """The same where PostgreSQL is killed, and started again."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    from tests.boards.postgres import started
+    from tests.boards.postgres import start_cluster
 
     accepted: list[str] = []
-    with started(Path()) as cluster, tempfile.TemporaryDirectory() as place:
+    with start_cluster(Path()) as cluster, tempfile.TemporaryDirectory() as place:
         folder, address_of_store = Path(place), cluster.database()
         site = new_site(folder, address_of_store)
         submitted = files(folder, len(site.board("cup").test), [64_000])
         tokens = [make_account(site.store, f"account {n}")[1] for n in range(submitters)]
-        with served(folder / "boards", address_of_store) as (address, _):
+        with serve(folder / "boards", address_of_store) as (address, _):
             for number in range(rounds):
                 worker = threading.Thread(target=_try_all, args=(address, tokens, submitted[0], accepted))
                 worker.start()
@@ -375,7 +375,7 @@ def page(submissions: int) -> None:
             connection.execute(insert(ACCOUNTS), people)
             connection.execute(insert(SUBMISSIONS), rows)
         invite(site.store)
-        with served(folder / "boards") as (address, _):
+        with serve(folder / "boards") as (address, _):
             for path in ("/boards/cup", "/boards/cup?page=50", "/"):
                 times = []
                 for _ in range(15):

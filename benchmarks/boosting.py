@@ -1,4 +1,4 @@
-"""RankBoost, AdaRank, FRank and coordinate ascent: seconds of a whole fit beside RankLib's, and figures on five folds.
+"""Compare RankBoost, AdaRank, FRank and coordinate ascent with RankLib: training time and quality on five folds.
 
 python benchmarks/boosting.py FOLDS [--quality]   where FOLDS holds Fold1 … Fold5 with train.txt, vali.txt, test.txt
 

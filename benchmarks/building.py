@@ -1,4 +1,4 @@
-"""What does a build cost on one machine and on the workers of a cluster here? Seconds, processor seconds, bytes.
+"""Measure the cost of building a data set on one machine and on a local cluster: time, processor time and bytes.
 
 python benchmarks/building.py [documents] [--queries 200] [--workers 2 4]
 

@@ -1,4 +1,4 @@
-"""What does learning from clicks bring, and where does it fail? Propensities, rankers, peers and interleaving.
+"""Measure learning from clicks: propensities, rankers, peers and interleaving.
 
     python benchmarks/clicks.py MQ2008 [propensities] [learning] [peers] [interleaving] [--seeds 3] [--sessions 100]
         [--worlds cascade …] [--rankers ranksvm …]
@@ -75,7 +75,7 @@ def folds_of(place: Path) -> Iterator[Parts]:
         yield concatenate([left, right, three]), vali, test
 
 
-def learned(ranker: str, data: Dataset, vali: Dataset) -> Any:
+def train_ranker(ranker: str, data: Dataset, vali: Dataset) -> Any:
     """A model, chosen on the validation part."""
     if ranker == "lambdamart":
         return LambdaMART().fit(data, eval_set=vali)
@@ -177,14 +177,14 @@ def lines_of(world: str, ranker: str) -> list[str]:
 def true_labels(folds: Sequence[Parts], ranker: str) -> F64:
     """The values of what learned from labels."""
     return np.concatenate([
-        Objective(test, *MEASURE).values(learned(ranker, train, vali).predict(test)) for train, vali, test in folds
+        Objective(test, *MEASURE).values(train_ranker(ranker, train, vali).predict(test)) for train, vali, test in folds
     ])  # fmt: skip
 
 
 def _ours(ranker: str, line: str, eta: float) -> Callable[[Parts, ClickLog], F64]:
     def scores(parts: Parts, log: ClickLog) -> F64:
         train, vali, test = parts
-        result: F64 = learned(ranker, training_set(train, log, line, eta), vali).predict(test)
+        result: F64 = train_ranker(ranker, training_set(train, log, line, eta), vali).predict(test)
         return result
 
     return scores
@@ -214,7 +214,7 @@ def show_interleaving(folds: Sequence[Parts]) -> None:
     names = ("lambdamart", "ranksvm", "five queries")
     scores: dict[str, list[F64]] = {name: [] for name in names}
     for train, vali, test in folds:
-        made = (learned("lambdamart", train, vali), learned("ranksvm", train, vali), Clicks()._in_use(train))
+        made = (train_ranker("lambdamart", train, vali), train_ranker("ranksvm", train, vali), Clicks()._in_use(train))
         for name, model in zip(names, made, strict=True):
             scores[name].append(model.predict(test))
     full = concatenate([test for _, _, test in folds])

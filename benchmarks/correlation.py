@@ -1,4 +1,4 @@
-"""How fast are the rank correlations? Ratios to the O(n²) definition and to SciPy, taken in one run.
+"""Measure the speed of rank correlation relative to the O(n²) definition and to SciPy.
 
 python benchmarks/correlation.py [items]
 """

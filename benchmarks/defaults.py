@@ -1,4 +1,4 @@
-"""Which settings are the defaults? Judged on many data sets, and never by a label that a table of test figures shows.
+"""Choose default parameters on many data sets without using labels of test sets.
 
     python benchmarks/defaults.py judge NAME=DATA … --try "lambdamart" --try "lambdamart(num_leaves=31)" [--keep FILE]
     python benchmarks/defaults.py test NAME=DATA … [--try …] [--peers] [--keep FILE]
@@ -107,7 +107,7 @@ def scores(setting: str, turn: Turn) -> tuple[F64, float]:
 
 
 @dataclass
-class Kept:
+class StoredValues:
     """What was computed: by data set, turn and setting the values of the judged queries, and seconds."""
 
     file: Path | None = None
@@ -133,7 +133,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """Values [setting, query] of every data set, and seconds [set, setting] of one training."""
 
     settings: tuple[str, ...]
@@ -166,8 +166,8 @@ def ranks(means: F64) -> F64:
 
 
 def judge(
-    asked: Sequence[str], sets: Iterable[tuple[str, Sequence[Turn]]], kept: Kept, say: Callable[[str], None]
-) -> Judged:
+    asked: Sequence[str], sets: Iterable[tuple[str, Sequence[Turn]]], kept: StoredValues, say: Callable[[str], None]
+) -> Judgement:
     """Every setting on every turn of every set; one set is held at a time."""
     values, seconds = {}, []
     for data, todo in sets:
@@ -178,10 +178,10 @@ def judge(
             spent.append(float(np.mean([second for _, second in results])))
             say(f"{data:12} {setting:60} {table[-1].mean():.4f} {spent[-1]:8.2f} s")
         values[data], seconds = np.array(table), [*seconds, spent]
-    return Judged(tuple(asked), values, np.array(seconds))
+    return Judgement(tuple(asked), values, np.array(seconds))
 
 
-def table_of(judged: Judged) -> Table:
+def table_of(judged: Judgement) -> Table:
     """Settings × sets, mean ranks and differences from the first setting with intervals, seconds."""
     means, sample = judged.means(), judged.draws()
     mean_ranks, drawn_ranks = ranks(means).mean(axis=0), ranks(sample).mean(axis=1)
@@ -201,7 +201,7 @@ def table_of(judged: Judged) -> Table:
 
 
 MADE: Mapping[str, Callable[[], Folds]] = {
-    "synthetic": lambda: make_folds(_filled(make_dataset(400, 40, 20, 5))),
+    "synthetic": lambda: make_folds(_fill_missing(make_dataset(400, 40, 20, 5))),
     "mslr-like": lambda: make_folds(_mslr_like()),
     "heavy": lambda: make_folds(heavy(21)),
     "heavy-normalised": lambda: make_folds(heavy(22, normalised=True)),
@@ -213,7 +213,7 @@ MADE: Mapping[str, Callable[[], Folds]] = {
 }
 
 
-def _filled(data: Dataset) -> Dataset:
+def _fill_missing(data: Dataset) -> Dataset:
     """NULL as 0, which every ranker takes."""
     return replace(data, features=np.nan_to_num(data.features))
 
@@ -225,7 +225,7 @@ def _mslr_like() -> Dataset:
     return synthetic(150_000, 46)
 
 
-def opened(arguments: Sequence[str]) -> Iterator[tuple[str, Folds]]:
+def open_datasets(arguments: Sequence[str]) -> Iterator[tuple[str, Folds]]:
     """The data sets that were named, in their order."""
     for text in arguments:
         if text in MADE:
@@ -246,9 +246,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     settings = [*options.tried, *(PEERS if options.peers else ())]
     dealt = (lambda folds: turns(development(folds))) if options.mode == "judge" else tests
-    sets = ((name, dealt(folds)[: options.turns]) for name, folds in opened(options.data))
+    sets = ((name, dealt(folds)[: options.turns]) for name, folds in open_datasets(options.data))
     qrels = judge(
-        settings, sets, Kept(Path(options.keep) if options.keep else None), lambda line: print(line, flush=True)
+        settings, sets, StoredValues(Path(options.keep) if options.keep else None), lambda line: print(line, flush=True)
     )
     print(table_of(qrels).render("markdown"))
 

@@ -1,4 +1,4 @@
-"""Does a search find exactly what looking at every document finds? On real collections, all topics, several models.
+"""Check that search equals an exhaustive scan, on real collections with all topics and several models.
 
 python benchmarks/exactness.py [FOLDER…] [--top 10 1000]
 

@@ -1,4 +1,4 @@
-"""What does each engine's scoring change of a model? Every target's certificate on real data, a row each.
+"""Measure how much the arithmetic of each engine changes a model: one certificate per target on real data.
 
     python benchmarks/export_parity.py MQ2008 OHSUMED/QueryLevelNorm [--folds 5] [--only lambdamart ranksvm …]
 

@@ -1,4 +1,4 @@
-"""How often the title extracted from a page's looks is its title, on pages whose title is known.
+"""Measure how often the title extracted from the layout of a page equals its known title.
 
 python benchmarks/extracted_title.py [--each 200] FOLDER …
 
@@ -43,7 +43,7 @@ def is_right(found: str, title: str) -> bool:
     return False
 
 
-def generated(count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
+def generate_pages(count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
     """Pages without <title>, and their titles."""
     draw = random.Random(seed)
     styles = (
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--each", type=int, default=200)
     options = parser.parse_args()
-    show("generated", list(generated(1000)))
+    show("generated", list(generate_pages(1000)))
     every = [(folder, list(real(folder, options.each))) for folder in options.folders]
     right = total = 0
     for folder, pages in every:

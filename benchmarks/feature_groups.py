@@ -1,4 +1,4 @@
-"""What each group of features adds: LambdaMART on the embedded collection, with ever more of them, and without each.
+"""Measure the value of each feature group: LambdaMART with growing feature sets and without each group.
 
     pippin build stdlib -o FOLDER --sample 100 --no-meta
     python benchmarks/feature_groups.py FOLDER
@@ -30,7 +30,7 @@ GROUPS = {
 }
 
 
-def narrowed(data: Dataset, columns: list[int]) -> Dataset:
+def select_columns(data: Dataset, columns: list[int]) -> Dataset:
     names = tuple(data.feature_names[i] for i in columns)
     return replace(data, features=np.ascontiguousarray(data.features[:, columns]), feature_names=names, lines=None)
 
@@ -38,7 +38,7 @@ def narrowed(data: Dataset, columns: list[int]) -> Dataset:
 def quality(folder: Path, columns: list[int]) -> float:
     values = []
     for fold in read_folds(folder / "QueryLevelNorm"):
-        train, vali, test = (narrowed(part, columns) for part in (fold.train, fold.vali, fold.test))
+        train, vali, test = (select_columns(part, columns) for part in (fold.train, fold.vali, fold.test))
         model = ranker("lambdamart")().fit(train, eval_set=vali)
         values.append(Objective(test, "NDCG@10", "official").values(model.predict(test)))
     return float(np.nanmean(np.concatenate(values)))

@@ -1,4 +1,4 @@
-"""How fast are the features? Pairs of query and document a second, for whole sets, on one thread and on all.
+"""Measure the speed of feature extraction in query-document pairs per second, on one thread and on all.
 
 python benchmarks/features.py [queries] [--documents 1000]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.collections.features.drawing import draw_candidates
+from tests.collections.features.strategies import draw_candidates
 
 from pippin.collections.features import FEATURES, SETS, BoundFeature, extract_many, parse_features
 from pippin.collections.index.statistics import Candidates

@@ -1,4 +1,4 @@
-"""Do bounds contain the truth when judgements are hidden, and does judging what carries most shrink them fastest?
+"""Check that bounds contain the true value when judgements are hidden, and compare ways to choose new judgements.
 
     python benchmarks/holes.py [--trials 100000] [--figure FILE.svg]
 
@@ -27,7 +27,7 @@ Runs = list[dict[str, dict[str, float]]]
 Chooser = Callable[[Bounds, Labels, Runs, int], list[tuple[str, str]]]
 
 
-def hidden(rng: np.random.Generator, queries: int, retrieved: float) -> tuple[Labels, Labels, Runs]:
+def hide_judgements(rng: np.random.Generator, queries: int, retrieved: float) -> tuple[Labels, Labels, Runs]:
     """All judgements, those that are left, and two runs of unequal skill with a share of the documents."""
     truth: Labels = {}
     left: Labels = {}
@@ -46,14 +46,14 @@ def hidden(rng: np.random.Generator, queries: int, retrieved: float) -> tuple[La
     return truth, left, runs
 
 
-def contained(trials: int) -> None:
+def check_containment(trials: int) -> None:
     """How many of so many trials have the truth within their bounds, and how wide these are."""
     rng = np.random.default_rng(0)
     done = dict.fromkeys(MEASURES, 0)
     missed, outer, widths = dict(done), dict(done), dict.fromkeys(MEASURES, 0.0)
     shares = cycle((1.0, 0.7))
     while sum(done.values()) < trials:
-        truth, left, runs = hidden(rng, 200, next(shares))
+        truth, left, runs = hide_judgements(rng, 200, next(shares))
         for measure in MEASURES:
             first, second = (np.array(list(evaluate(truth, run, measure).per_query[measure].values())) for run in runs)
             for given, true in ((runs[:1], first), (runs, first - second)):
@@ -70,12 +70,12 @@ def contained(trials: int) -> None:
         print(f"{measure:8} {done[measure]:7} {missed[measure]:8} {outer[measure]:6} {width:11.4f}")
 
 
-def listed(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
+def choose_by_width(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
     """What carries most."""
     return [(item.query, item.document) for item in found.judge_next(count)]
 
 
-def pooled(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
+def choose_by_pooling(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
     """What stands highest in a run, all queries in turn."""
     ranked = {(q, i): list(run[q]) for i, run in enumerate(runs) for q in left}
     depths = range(max(map(len, ranked.values())))
@@ -83,14 +83,18 @@ def pooled(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[st
     return [pair for pair in dict.fromkeys(every) if pair[1] not in left[pair[0]]][:count]
 
 
-def by_lot(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
+def choose_at_random(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
     """Any."""
-    every = pooled(found, left, runs, 1 << 30)
+    every = choose_by_pooling(found, left, runs, 1 << 30)
     selected = np.random.default_rng(1).permutation(len(every))[:count]
     return [every[i] for i in selected]
 
 
-CHOOSERS: dict[str, Chooser] = {"what carries most": listed, "pooling": pooled, "by lot": by_lot}
+CHOOSERS: dict[str, Chooser] = {
+    "what carries most": choose_by_width,
+    "pooling": choose_by_pooling,
+    "by lot": choose_at_random,
+}
 
 
 def shrinking(pairs: int) -> list[dict[str, object]]:
@@ -99,7 +103,7 @@ def shrinking(pairs: int) -> list[dict[str, object]]:
     for name, choose in CHOOSERS.items():
         rng, widths = np.random.default_rng(2), np.zeros(len(JUDGED_ON))
         for _ in range(pairs):
-            truth, left, runs = hidden(rng, 25, 0.7)
+            truth, left, runs = hide_judgements(rng, 25, 0.7)
             for i, qrels in enumerate(JUDGED_ON):
                 result = bounds(left, *runs, measure="NDCG@10", max_label=3)
                 widths[i] += (result.high - result.low) / pairs
@@ -131,7 +135,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--figure")
     options = parser.parse_args()
-    contained(options.trials)
+    check_containment(options.trials)
     rows = shrinking(options.pairs)
     print(f"\n{'judged on':18}" + "".join(f"{j:9}" for j in JUDGED_ON))
     for name in CHOOSERS:

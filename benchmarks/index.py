@@ -1,4 +1,4 @@
-"""How fast does a collection become an index, how large is that, and how fast does it answer? Ratios, in one run.
+"""Measure indexing speed, index size and query speed relative to peers.
 
 python benchmarks/index.py [--documents 100000] [--queries 200] [--memory 128M] [--linear] [--only-pippin]
 

@@ -1,4 +1,4 @@
-"""What does verification cost? The hash against a peer's, and commands against themselves without it.
+"""Measure the cost of checksums: the hash against a peer's, and commands with and without verification.
 
     python benchmarks/integrity.py
 
@@ -51,7 +51,7 @@ def believe(*_: object) -> bool:
 
 
 @contextmanager
-def unverified() -> Iterator[None]:
+def skip_verification() -> Iterator[None]:
     """Believe every file."""
     with (
         mock.patch.object(Blocks, "_check_blocks", believe),
@@ -62,7 +62,7 @@ def unverified() -> Iterator[None]:
 
 def believing(work: Callable[[], Any]) -> Callable[[], Any]:
     def without() -> Any:
-        with unverified():
+        with skip_verification():
             return work()
 
     return without

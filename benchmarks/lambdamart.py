@@ -1,4 +1,4 @@
-"""How fast is LambdaMART with our λ kernel? Whole training beside LightGBM's built-in lambdarank, in one run.
+"""Compare the training speed of LambdaMART with LightGBM's built-in lambdarank.
 
 python benchmarks/lambdamart.py [--size DOCUMENTS] [--features N] [--trees N] [--leaves N] [--letor TRAIN VALI]
 python benchmarks/lambdamart.py --curves [--held DOCUMENTS] [--seed N] …

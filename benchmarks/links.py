@@ -1,4 +1,4 @@
-"""Links at web scale: PageRank per round against one pass over the links, memory, peers, and a query's link features.
+"""Measure link analysis at web scale: PageRank per round, memory, peers and link features of a query.
 
 python benchmarks/links.py [--pages 1000000] [--links 20000000] [--candidates 1000] [--peer-pages 100000] [--no-peers]
 

@@ -1,4 +1,4 @@
-"""Seconds of a whole fit of RankNet, LambdaRank, ListNet, ListMLE and ApproxNDCG beside RankLib's.
+"""Compare the training time of RankNet, LambdaRank, ListNet, ListMLE and ApproxNDCG with RankLib.
 
     python benchmarks/neural.py TRAIN VALIDATION TEST      (LETOR files; MQ2008 Fold1 for the figures of RankLib)
 

@@ -1,4 +1,4 @@
-"""How soon is a page there, and how long does a switch take? Asked of Chromium, on the page of a benchmark.
+"""Measure the load time of a benchmark page and the time of a switch in Chromium.
 
 python benchmarks/page_speed.py PAGE.html
 
@@ -30,7 +30,7 @@ CHOOSE = f"""async ([id, value]) => {{
   return performance.now() - start; }}"""
 
 
-def opened(page: Any, file: Path) -> tuple[float, float]:
+def measure_opening(page: Any, file: Path) -> tuple[float, float]:
     """Milliseconds to the first paint, and until everything answers."""
     page.goto("about:blank")
     page.goto(file.as_uri())
@@ -40,7 +40,7 @@ def opened(page: Any, file: Path) -> tuple[float, float]:
     return page.evaluate(f"{PAINTED}[0].startTime"), ready
 
 
-def switched(page: Any, session: Any, control: str, values: list[str]) -> list[tuple[float, float]]:
+def measure_switches(page: Any, session: Any, control: str, values: list[str]) -> list[tuple[float, float]]:
     """Milliseconds of the processor and of the clock for every value of a control."""
 
     def spent() -> float:
@@ -63,7 +63,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        times = [opened(page, file) for _ in range(5)]
+        times = [measure_opening(page, file) for _ in range(5)]
         for name, values in zip(("first paint", "ready"), zip(*times, strict=True), strict=True):
             print(f"{name}: best {min(values):.0f} ms, median {statistics.median(values):.0f} ms (clock)")
         session = page.context.new_cdp_session(page)
@@ -71,7 +71,7 @@ def main() -> None:
         families = page.evaluate("[...document.getElementsByName('family')].map(i => i.value)")
         for control in ("data", "tool", "family"):
             values = families if control == "family" else page.evaluate(CHOICES.format(control))
-            result = switched(page, session, control, values)
+            result = measure_switches(page, session, control, values)
             told = [f"median {statistics.median(v):.0f} ms, most {max(v):.0f} ms" for v in zip(*result, strict=True)]
             print(f"switch of {control} ({len(result)}): processor {told[0]}; clock {told[1]}")
         browser.close()

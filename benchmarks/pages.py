@@ -1,4 +1,4 @@
-"""How much does it save that pages are parsed once, and by several processes?
+"""Measure the time saved by parsing pages once and in several processes.
 
 python benchmarks/pages.py FOLDER [--jobs 2]
 

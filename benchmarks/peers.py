@@ -1,4 +1,4 @@
-"""Other libraries' rankers on a training and a validation set, with their own defaults: what ours have to stand beside.
+"""Train the rankers of other libraries with their defaults, for comparison.
 
 Each peer is a function (train, valid) → scorer of features. Trees are grown one by one up to the library's own number,
 and the number that is best on validation by NDCG@10 is kept, which can only help them.

@@ -1,4 +1,4 @@
-"""How often do the 95 % intervals of prediction-powered estimates contain the truth, and when do they not?
+"""Measure how often the 95 % intervals of prediction-powered estimates contain the true value.
 
     python benchmarks/powered.py
 
@@ -25,7 +25,7 @@ Sample = tuple[
 ]  # under people's labels, the model's for the same and for further queries; the truth
 
 
-def drawn(rng: np.random.Generator, noise: float, count: int) -> tuple[F64, F64]:
+def draw_values(rng: np.random.Generator, noise: float, count: int) -> tuple[F64, F64]:
     """Values under people's labels, and under those of a model."""
     y = rng.beta(2.0, 1.5, (DRAWS, count))
     return y, np.clip(0.15 + 0.8 * y + rng.normal(0, noise, y.shape), 0, 1)
@@ -34,7 +34,7 @@ def drawn(rng: np.random.Generator, noise: float, count: int) -> tuple[F64, F64]
 def mean_by_lot(noise: float) -> Sample:
     """One system, people's queries at random."""
     rng = np.random.default_rng(7)
-    (y, f), (_, more) = drawn(rng, noise, HUMAN), drawn(rng, noise, FURTHER)
+    (y, f), (_, more) = draw_values(rng, noise, HUMAN), draw_values(rng, noise, FURTHER)
     return y, f, more, MEAN
 
 
@@ -43,7 +43,7 @@ def difference_by_lot(noise: float) -> Sample:
     rng = np.random.default_rng(8)
     parts = []
     for count in (HUMAN, FURTHER):
-        (y1, f1), (y2, f2) = drawn(rng, noise, count), drawn(rng, noise, count)
+        (y1, f1), (y2, f2) = draw_values(rng, noise, count), draw_values(rng, noise, count)
         parts.append((0.9 * y1 - 0.8 * y2, f1 - f2))
     (y, f), (_, more) = parts
     return y, f, more, 0.1 * MEAN
@@ -70,7 +70,7 @@ def difference_of_easy() -> Sample:
     return *_easy(y, 0.6 * y + rng.normal(0, 0.1, y.shape)), 0.1 * MEAN
 
 
-def covered(sample: Sample, method: str) -> float:
+def measure_coverage(sample: Sample, method: str) -> float:
     """How often 95 % intervals contain the truth."""
     y, f, more, truth = sample
     value, error, _, freedom = ppi_rows(y, f, more, method)
@@ -86,7 +86,7 @@ def shares() -> Iterator[tuple[str, str, list[float]]]:
         ("mean", "the easy half", mean_of_easy()),
         ("difference", "the half that favours the first", difference_of_easy()),
     ):
-        yield what, how, [covered(sample, method) for method in METHODS]
+        yield what, how, [measure_coverage(sample, method) for method in METHODS]
 
 
 def main() -> None:

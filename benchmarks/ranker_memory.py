@@ -1,4 +1,4 @@
-"""How much memory does training take beyond the data set? Every ranker in a process of its own, on one synthetic set.
+"""Measure the memory that training needs in addition to the data set, one process per ranker.
 
 python benchmarks/ranker_memory.py [--documents N] [--features N] [--only NAME]
 

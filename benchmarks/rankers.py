@@ -1,4 +1,4 @@
-"""How good and how fast: every ranker, five folds, model selection by MAP on validation, as LETOR did.
+"""Measure quality and speed of every ranker on five folds with model selection by MAP on validation, as in LETOR.
 
     python benchmarks/rankers.py OHSUMED=FOLDER MQ2008=FOLDER [--rankers ranksvm,lambdamart] [--json results.json]
 
@@ -112,10 +112,10 @@ def run_peer(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
     scorers += [peer(objective, train, valid, *setting) for setting in SETTINGS[1:]]
     full = time.process_time() - start
     best = max(scorers, key=lambda scorer: judge.mean(scorer(valid.features)))
-    return judged(best(test.features), test, convention) | {"fit": once, "select": full}
+    return evaluate_scores(best(test.features), test, convention) | {"fit": once, "select": full}
 
 
-def judged(scores: NDArray[np.float64], test: Dataset, convention: str) -> dict[str, float]:
+def evaluate_scores(scores: NDArray[np.float64], test: Dataset, convention: str) -> dict[str, float]:
     row = {m: Objective(test, m, convention).mean(scores) for m in MEASURES}
     return row | {"official": Objective(test, "NDCG@10", "official").mean(scores)}
 
@@ -132,7 +132,7 @@ def run_fold(name: str, parts: tuple[Dataset, Dataset, Dataset], convention: str
     start = time.process_time()
     selection = select(cls(), train, valid, measure="MAP", convention=convention)
     full = time.process_time() - start
-    row = judged(selection.ranker.predict(test), test, convention)
+    row = evaluate_scores(selection.ranker.predict(test), test, convention)
     return row | {"fit": once, "select": full, "parameters": selection.parameters, "valid": selection.value}
 
 

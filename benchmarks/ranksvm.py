@@ -1,4 +1,4 @@
-"""How fast is Ranking SVM? CPU seconds beside liblinear-ranksvm's and dlib's, and the growth with the documents.
+"""Compare the speed of RankSVM with liblinear-ranksvm and dlib, and its growth with the number of documents.
 
 python benchmarks/ranksvm.py [FOLDS]      FOLDS: a folder with Fold1/train.txt, as LETOR 4's MQ2008 has it
 

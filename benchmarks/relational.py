@@ -1,4 +1,4 @@
-"""Does it help to spread scores along relations? Plain rankers against `Relational`, by similarity and by links.
+"""Measure the effect of propagating scores along relations: plain rankers against `Relational`.
 
     pippin build stdlib -o STDLIB --sample 100 --no-meta --similarity
     pippin build cacm -o CACM --sample 100 --no-meta --similarity --features "ohsumed inlinks outlinks"

@@ -1,4 +1,4 @@
-"""What does each step cost, and what would a large collection take? Processor seconds of one core, and the arithmetic.
+"""Measure the processor time of each step and extrapolate it to a large collection.
 
 python benchmarks/scale.py [--quick] [--text]
 
@@ -90,13 +90,13 @@ def of_text(documents: int, queries: int, folder: Path) -> dict[str, float]:
     selected = [text.replace("@title", "@text") for text in SETS["ohsumed"].texts if text.endswith("@title")]
     features = parse_features(", ".join(selected))
 
-    def extracted(source: Index) -> int:
+    def extract_features(source: Index) -> int:
         for first in range(0, len(asked), STRETCH):
             some = zip(asked[first : first + STRETCH], result[first : first + STRETCH], strict=True)
             extract_many([candidates_of(source, query, rows) for query, (rows, _) in some], features)
         return sum(len(rows) for rows, _ in result)
 
-    took, pairs = processor(lambda: extracted(index))
+    took, pairs = processor(lambda: extract_features(index))
     return {
         "index": built / words, "index_bytes": size / words, "search": searched / queries / documents,
         "feature": took / pairs / len(features),

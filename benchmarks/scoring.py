@@ -1,4 +1,4 @@
-"""How fast is a model of trees applied? Microseconds a document, beside the libraries that apply the same trees.
+"""Measure the scoring speed of tree models in microseconds per document, against other libraries with the same trees.
 
 python benchmarks/scoring.py [--trees 1000] [--leaves 31 64] [--features 136] [--documents 100000] [--rounds 3]
                              [--only lightgbm xgboost onnxruntime lleaves tl2cgen ydf]
@@ -136,7 +136,7 @@ PEERS = {
 }  # fmt: skip
 
 
-def timed(what: Callable[[], object], clock: Callable[[], float]) -> float:
+def measure_time(what: Callable[[], object], clock: Callable[[], float]) -> float:
     start = clock()
     what()
     return clock() - start
@@ -173,7 +173,7 @@ def measure(model: MART, data: Dataset, count: int, rounds: int, peers: list[str
         for _ in range(rounds):
             for engine in here:
                 score = engine.score
-                engine.seconds.append(timed(lambda score=score: score(table), time.process_time))
+                engine.seconds.append(measure_time(lambda score=score: score(table), time.process_time))
         print("| | µs a document | ratio | made ready in |\n|---|--:|--:|--:|")
         best = min(own.seconds)
         for engine in engines:
@@ -187,16 +187,16 @@ def measure(model: MART, data: Dataset, count: int, rounds: int, peers: list[str
 
 def others(path: Path, table: F64, rounds: int) -> None:
     """Loading, a single query, and two threads against one, by the clock."""
-    loading = min(timed(lambda: pippin.load(path), time.process_time) for _ in range(5))
+    loading = min(measure_time(lambda: pippin.load(path), time.process_time) for _ in range(5))
     loaded, query = pippin.load(path), np.ascontiguousarray(table[:100])
-    single = min(timed(lambda: loaded.predict(query), time.perf_counter) for _ in range(200))
+    single = min(measure_time(lambda: loaded.predict(query), time.perf_counter) for _ in range(200))
     wall: dict[str, list[float]] = {"1": [], "2": []}
     spent: dict[str, list[float]] = {"1": [], "2": []}
     for _ in range(5 * rounds):
         for threads, seconds in wall.items():
             os.environ["PIPPIN_THREADS"] = threads
             before = time.process_time()
-            seconds.append(timed(lambda: loaded.predict(table), time.perf_counter))
+            seconds.append(measure_time(lambda: loaded.predict(table), time.perf_counter))
             spent[threads].append(time.process_time() - before)
     os.environ["PIPPIN_THREADS"] = "1"
     print(f"\nloading {loading:.3f} s; a query of 100 documents {single * 1e3:.2f} ms from call to scores;")

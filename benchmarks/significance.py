@@ -1,4 +1,4 @@
-"""How much faster than vectorised NumPy and SciPy is the randomisation test of all pairs?
+"""Compare the speed of the randomisation test of all pairs with vectorised NumPy and SciPy.
 
     python benchmarks/significance.py [MATRIX.csv]
 

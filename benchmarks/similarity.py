@@ -1,4 +1,4 @@
-"""How fast is the similarity of features that GAS asks for? Beside SciPy's Kendall τ of each pair, in turns.
+"""Compare the speed of feature similarity for GAS with SciPy's Kendall τ.
 
     python benchmarks/similarity.py DATA [features]
 

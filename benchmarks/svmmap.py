@@ -1,4 +1,4 @@
-"""How fast is SVM-MAP? CPU seconds of a fit beside those of the original svm_map.
+"""Compare the training time of SVM-MAP with the original svm_map.
 
 python benchmarks/svmmap.py FOLDS NAME      FOLDS: a folder with Fold1/train.txt; NAME: MQ2008 or OHSUMED
 

@@ -1,4 +1,4 @@
-"""A run and its judgements of any size, with the shape of real ones.
+"""Generate a run and judgements of any size with realistic distributions.
 
 Ids are those of MS MARCO passages or of ClueWeb12 documents. Lists are sorted by score, but for one query in twenty,
 where a few lines are out of place, as after a fusion. Scores have four decimals, so that some are tied. About fifty

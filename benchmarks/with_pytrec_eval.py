@@ -1,4 +1,4 @@
-"""What a user of pytrec_eval writes: parse both files into dicts, evaluate, print the means.
+"""Evaluate two files with pytrec_eval the way its users do, for comparison.
 
 python benchmarks/with_pytrec_eval.py QRELS RUN
 """

@@ -1,4 +1,4 @@
-"""What a user of ranx writes: read both files, evaluate, print the means.
+"""Evaluate two files with ranx the way its users do, for comparison.
 
 python benchmarks/with_ranx.py QRELS RUN
 """

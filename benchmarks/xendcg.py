@@ -1,4 +1,4 @@
-"""Is our XE-NDCG LightGBM's rank_xendcg? One step from known scores, and figures on five folds over several seeds.
+"""Compare XE-NDCG with LightGBM's rank_xendcg: one step from fixed scores, and quality on five folds and several seeds.
 
 python benchmarks/xendcg.py [NAME=FOLDS …]   where FOLDS holds Fold1 … Fold5 with train.txt, vali.txt, test.txt
 

@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of Pippin do its tests run? Lines and branches, of the Python rooms and of the kernels in C++.
+"""Measure line and branch coverage of the Python packages and the C++ kernels.
 
     python -m tests.measure_coverage                     all tests, then docs/notes/coverage.md
     python -m tests.measure_coverage tests/evaluation    these tests, added to what was measured before
@@ -30,7 +30,7 @@ COMMAND = "make coverage"
 
 
 @dataclass
-class Counted:
+class CoverageCounts:
     """Lines and branches that there are and that were run, and the lines that were not."""
 
     lines: int = 0
@@ -38,7 +38,7 @@ class Counted:
     branches: int = 0
     branches_run: int = 0
 
-    def add(self, other: Counted) -> None:
+    def add(self, other: CoverageCounts) -> None:
         self.lines += other.lines
         self.lines_run += other.lines_run
         self.branches += other.branches
@@ -94,7 +94,7 @@ def run_tests(paths: Iterable[str]) -> int:
     return status
 
 
-def python_files() -> dict[str, tuple[Counted, list[int]]]:
+def python_files() -> dict[str, tuple[CoverageCounts, list[int]]]:
     """Each Python file of the package with what was run of it, and the lines that were not."""
     combined, record = DATA / "combined", DATA / "python.json"
     files = [str(path) for path in DATA.glob(".coverage*")]
@@ -104,14 +104,14 @@ def python_files() -> dict[str, tuple[Counted, list[int]]]:
     results = {}
     for name, file in json.loads(record.read_text())["files"].items():
         total = file["summary"]
-        counts = Counted(
+        counts = CoverageCounts(
             total["num_statements"], total["covered_lines"], total["num_branches"], total["covered_branches"]
         )
         results[str(Path(name).resolve().relative_to(SITE / "pippin"))] = (counts, file["missing_lines"])
     return results
 
 
-def native_files() -> dict[str, tuple[Counted, list[int]]]:
+def native_files() -> dict[str, tuple[CoverageCounts, list[int]]]:
     """Each file of the kernels with what was run of it, by Python's tests and by those in C++ together."""
     lines: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     branches: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
@@ -130,7 +130,7 @@ def native_files() -> dict[str, tuple[Counted, list[int]]]:
                     branches[name][line["line_number"], position] += branch["count"]
     return {
         name: (
-            Counted(len(counts), sum(map(bool, counts.values())), len(branches[name]),
+            CoverageCounts(len(counts), sum(map(bool, counts.values())), len(branches[name]),
                     sum(map(bool, branches[name].values()))),
             sorted(number for number, count in counts.items() if not count),
         )
@@ -154,9 +154,9 @@ def room_of(name: str) -> str:
     return "single modules" if len(parts) == 1 else f"`{parts[0]}/`"
 
 
-def table(files: Mapping[str, tuple[Counted, list[int]]]) -> list[str]:
+def table(files: Mapping[str, tuple[CoverageCounts, list[int]]]) -> list[str]:
     """A row per room and one for the whole of each language."""
-    rooms: dict[str, Counted] = defaultdict(Counted)
+    rooms: dict[str, CoverageCounts] = defaultdict(CoverageCounts)
     for name, (counts, _) in files.items():
         rooms[room_of(name)].add(counts)
         rooms["**Python**" if name.endswith(".py") else "**C++**"].add(counts)
@@ -165,7 +165,7 @@ def table(files: Mapping[str, tuple[Counted, list[int]]]) -> list[str]:
     return head + [rooms[room].row(room) for room in order if room != "kernels in C++"]
 
 
-def write_page(files: Mapping[str, tuple[Counted, list[int]]]) -> None:
+def write_page(files: Mapping[str, tuple[CoverageCounts, list[int]]]) -> None:
     """docs/notes/coverage.md."""
     text = [
         "# What the tests run",

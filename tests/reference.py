@@ -1,6 +1,6 @@
-"""Slow truths about order: every order of tied documents, rules for ties, repeated documents, in plain Python.
+"""Slow reference implementations of orders: permutations of ties, tie rules and duplicates.
 
-What each measure is by definition stands in `tests/twins`.
+What each measure is by definition stands in `tests/definitions`.
 """
 
 from __future__ import annotations

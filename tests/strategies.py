@@ -1,4 +1,4 @@
-"""What Hypothesis draws: queries with unjudged, unretrieved and tied documents, and conventions."""
+"""Hypothesis strategies for queries with unjudged, unretrieved and tied documents, and for conventions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.definitions.query import Label
+from tests.definitions.registry import TWINS, value
 from tests.reference import near
-from tests.twins.query import Label
-from tests.twins.shelf import TWINS, value
 
 from pippin.data.qrels import Qrels, Run
 from pippin.evaluation.axis import GainTable, Integer, UnitNumber
@@ -89,7 +89,7 @@ def conventions(kind: MeasureDefinition | None = None) -> st.SearchStrategy[Conv
     ).map(lambda drawn: Convention(**drawn))
 
 
-def judged_under(convention: Convention) -> int:
+def max_label_under(convention: Convention) -> int:
     """The largest label that may be drawn: ERR may take labels as probabilities."""
     return 1 if convention.err_max_grade == "probability" else 4
 
@@ -101,7 +101,7 @@ def cases(
     """Up to so many queries with labels that fit the convention; `tied` None: some with ties, some without."""
     convention = draw(conventions(kind))
     ties = st.booleans() if tied is None else st.just(tied)
-    query = ties.flatmap(lambda tied: queries(longest, tied, judged_under(convention)))
+    query = ties.flatmap(lambda tied: queries(longest, tied, max_label_under(convention)))
     return draw(st.lists(query, min_size=1, max_size=most)), convention
 
 
@@ -139,7 +139,7 @@ def rule_of(tool: Tool, text: str) -> tuple[Any, ...]:
 Asked = tuple[str, str, int | None, dict[str, float]]
 
 
-def asked_of(kind: MeasureDefinition) -> list[Asked]:
+def measure_variants(kind: MeasureDefinition) -> list[Asked]:
     """A kind as it may be asked for; its twin says which of its parameters are worth trying."""
     cutoffs: dict[str, tuple[int | None, ...]] = {"never": (None,), "required": (1, 3, 10)}
     asked = []
@@ -150,7 +150,7 @@ def asked_of(kind: MeasureDefinition) -> list[Asked]:
     return asked
 
 
-ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS for asked in asked_of(kind)]
+ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS for asked in measure_variants(kind)]
 
 
 def per_query(drawn: Sequence[Plottable], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""What runs without which package, and what is said where an extra is missing."""
+"""Optional dependencies: commands that need them and messages if they are missing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.example_files import furnish, make_things
 from tests.cli.test_examples import arguments, examples
-from tests.cli.workshop import furnish, make_things
 
 import pippin
 from pippin.cli.main import COMMANDS
@@ -120,7 +120,7 @@ def test_a_plain_install_runs_every_command_or_says_at_once_what_to_type(
     assert not begun, "something was begun"
 
 
-def test_what_asks_for_extras_is_still_there() -> None:
+def test_commands_that_need_extras_stay_listed() -> None:
     lines = [" ".join(arguments(line)) + " " for _, line in COMMAND_LINES]
     assert [start for start in ASKING if not any(line.startswith(f"{start} ") for line in lines)] == []
 
@@ -135,21 +135,21 @@ def test_a_network_is_trained_without_the_extras(files: tuple[str, str], tmp_pat
     assert done.returncode == 0, done.stderr
 
 
-def test_a_drawing_without_its_extra_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawing_without_its_extra_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingDependency, match=r"pip install 'pippin\[report\]'"):
         Figure({"mark": "bar"}).save(tmp_path / "figure.svg")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_pandas_frame_without_its_extra_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pandas_frame_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     evaluation = pippin.evaluate([1, 0], [0.2, 0.1], qid=[1, 1])
     with pytest.raises(MissingDependency, match=r"pip install 'pippin\[pandas\]'"):
         evaluation.to_pandas()
 
 
-def test_a_collection_without_its_extra_says_what_to_type(tmp_path: Path) -> None:
+def test_a_collection_without_its_extra_names_the_extra(tmp_path: Path) -> None:
     done = without(EXTRAS, "build", "irds:vaswani", "--out", str(tmp_path / "built"))
     assert done.returncode == 2
     assert "pip install 'pippin[datasets]'" in done.stderr

@@ -1,4 +1,4 @@
-"""Every error is a PippinError with one sentence, and the tree drawn in the docstring is the tree there is."""
+"""Every error is a PippinError with one sentence, and the docstring's tree is complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_drawn_tree_is_the_tree() -> None:
 
 
 @pytest.mark.parametrize("error", ALL, ids=lambda e: type(e).__name__)
-def test_every_error_is_one_sentence(error: PippinError) -> None:
+def test_every_error_is_reported(error: PippinError) -> None:
     assert isinstance(error, PippinError)
     assert str(error)
     assert "\n" not in str(error)
@@ -48,7 +48,7 @@ def test_unknown_names_get_a_hint_whatever_the_case() -> None:
     assert (error.kind, error.name) == ("tool", "x")
 
 
-def test_a_missing_extra_says_what_to_type() -> None:
+def test_a_missing_extra_names_the_extra() -> None:
     assert str(ALL[3]) == "a data frame needs pandas: pip install 'pippin[pandas]'"
 
 
@@ -60,5 +60,5 @@ def test_errors_come_back_from_another_process(error: PippinError) -> None:
     assert vars(back) == vars(error)
 
 
-def test_where_there_is_none_no_empty_list_is_shown() -> None:
+def test_empty_registries_show_no_list() -> None:
     assert str(UnknownName("board", "cup", ())) == "no board is called 'cup'; there is none yet"

@@ -1,4 +1,4 @@
-"""The golden outputs are kept whole; every recorded command, run again through the drop-ins and through `pippin eval`.
+"""Golden outputs: integrity, and all recorded commands through the emulators and `pippin eval`.
 
 The checker that stands beside the data sets starts a process per command; here its own functions run with the commands
 called in this process, which takes seconds instead of minutes. Nothing of the comparison is changed.

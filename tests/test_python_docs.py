@@ -1,4 +1,4 @@
-"""Every example of docs/python.md runs, top to bottom, and says what the page says."""
+"""The examples of docs/python.md run in order and print the documented output."""
 
 from __future__ import annotations
 

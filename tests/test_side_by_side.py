@@ -1,4 +1,4 @@
-"""The instrument of `make bench-peers`: equal results before times, turns, tables between markers, the exponent."""
+"""The harness of `make bench-peers`: equal results, turns, tables between markers and the growth exponent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def line_of(contest: ModuleType, *printed: str) -> object:
     return contest.Line("a", "trec", "work", lambda *_: None, (*programs, absent), 1, 1, {"1": 2.0}, turns=2)
 
 
-def test_contestants_take_turns_and_absent_ones_are_named(contest: ModuleType, tmp_path: Path) -> None:
+def test_contestants_take_turns_and_absent_ones_are_reported(contest: ModuleType, tmp_path: Path) -> None:
     pythons = contest.Interpreters(Path(sys.executable), Path(sys.executable))
     line = line_of(contest, "map all 0.5", "AP 0.5")
     ours, theirs, absent = contest.run(line, tmp_path, 1, pythons)
@@ -79,7 +79,7 @@ def test_the_exponent_is_the_slope_of_the_logarithms(contest: ModuleType) -> Non
     assert growth.draw(steps).count("<circle") == len(steps)
 
 
-def test_instructions_that_grow_are_told() -> None:
+def test_instructions_that_grow_are_reported() -> None:
     spec = importlib.util.spec_from_file_location("count", FOLDER.parent / "instructions" / "count.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""What the machine offers, also where it offers less than Linux does."""
+"""Properties of the machine on Linux and on other systems."""
 
 from __future__ import annotations
 

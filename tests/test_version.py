@@ -1,4 +1,4 @@
-"""The version is written once, in the package; what is built takes it from there."""
+"""The version is defined once, in the package."""
 
 from __future__ import annotations
 

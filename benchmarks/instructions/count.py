@@ -1,4 +1,4 @@
-"""Has a kernel become slower? Instructions of the main kernels on small inputs, which no noise of a machine disturbs.
+"""Count the instructions of the main kernels on small inputs to detect slowdowns independent of machine noise.
 
 python benchmarks/instructions/count.py [--accept]
 
@@ -51,7 +51,7 @@ def count(program: Path, kernel: str) -> int:
     return int(hits[1])
 
 
-def grown(counts: Mapping[str, int], accepted: Mapping[str, int]) -> list[str]:
+def find_regressions(counts: Mapping[str, int], accepted: Mapping[str, int]) -> list[str]:
     """The kernels that take more than they may, and those that nobody has accepted, in words.
 
     >>> grown({"a": 104, "b": 106, "c": 1}, {"a": 100, "b": 100})
@@ -84,7 +84,7 @@ def main() -> int:
     if by not in records:
         print(f"instructions: not compared, because none are accepted for {by} (--accept accepts them)")
         return 0
-    told = grown(counts, records[by])
+    told = find_regressions(counts, records[by])
     print(*told, sep="\n")
     return 1 if told else 0
 

@@ -1,4 +1,4 @@
-"""Pippin and its peers side by side: every line is one piece of work, done by all of them in one run.
+"""Compare Pippin with its peers: each line is one task that all of them do in the same run.
 
 python benchmarks/side_by_side [--only LINE]… [--long] [--without NAME]… [--turns N] [--quick] [--peers PYTHON]
                                [--limits] [--growth] [--docs] [--json FILE]
@@ -29,7 +29,7 @@ from growth import draw, exponent, grow
 from limits import limits, machine
 from lines import LINES
 from records import keep
-from tables import markdown, physical, plain, put
+from tables import markdown, physical, plain, replace_section
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "benchmarks/measured.json"
@@ -58,15 +58,17 @@ def document(records: dict[str, Any]) -> None:
     """Make the tables of the page from the records."""
     page = PAGE.read_text()
     for section in dict.fromkeys(line.section for line in LINES):
-        page = put(page, section, markdown([line for line in LINES if line.section == section], records))
+        page = replace_section(page, section, markdown([line for line in LINES if line.section == section], records))
     if "limits" in records:
-        page = put(page, "limits", physical(records["limits"]["rates"]))
+        page = replace_section(page, "limits", physical(records["limits"]["rates"]))
     if "growth" in records:
         steps = records["growth"]["steps"]
-        page = put(page, "growth", f"The exponent that fits from {100_000:,} rows on is {exponent(steps):.2f}.\n")
+        page = replace_section(
+            page, "growth", f"The exponent that fits from {100_000:,} rows on is {exponent(steps):.2f}.\n"
+        )
         FIGURE.write_text(draw(steps))
     record = ", ".join(f"{name} {version}" for name, version in records.get("versions", {}).items())
-    PAGE.write_text(put(page, "versions", f"{record}.\n"))
+    PAGE.write_text(replace_section(page, "versions", f"{record}.\n"))
 
 
 def options() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""One piece of work, done by us and by every peer in the same run: who does it, and how it is timed.
+"""Run one task with Pippin and with each peer, and time them.
 
 A contestant is a program, timed from its start to its end, or a function that a worker (`worker.py`) holds ready, so
 that imports and data are not timed. Contestants take turns, so that a noisy machine is noisy for all; the best of the

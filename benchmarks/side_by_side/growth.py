@@ -1,4 +1,4 @@
-"""How the cost grows with the work: seconds of the processor from a thousand rows on, and the exponent that fits.
+"""Measure how processor time grows with the number of rows, and fit the exponent.
 
 Each step is a run of TREC text of so many rows through `pippin.evaluate`, in one process that is warm, so that what a
 program does once is not in it. With t = a·n^b, b is the slope of the logarithms where the work outweighs the call.

@@ -1,4 +1,4 @@
-"""What the contestants work on, written once into a folder, so that all of them read the same bytes."""
+"""Write the inputs of all contestants into one folder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def trec(folder: Path, size: int) -> None:
 
 
 @once
-def packed(folder: Path, size: int) -> None:
+def compress_run(folder: Path, size: int) -> None:
     """The same run packed by gzip and by zstd."""
     trec(folder, size)
     with (folder / "bench.run").open("rb") as plain, gzip.open(folder / "bench.run.gz", "wb", 6) as out:

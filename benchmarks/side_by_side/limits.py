@@ -1,4 +1,4 @@
-"""The physical limits beside the figures: how fast this machine reads a file, copies memory and sorts keys at best."""
+"""Measure the limits of the machine: reading a file, copying memory and sorting keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines: which work is measured, by whom it is done, and what is to be reached."""
+"""Define the lines: task, contestants and target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def there(name: str, work: str, *needs: str, checked: bool = True) -> Contestant
 TREC_EVAL = Contestant("trec_eval", ("{TREC_EVAL}", *TREC_ASKED, *FILES), needs=("$TREC_EVAL",))
 
 
-def unpacked(program: str, ending: str) -> Contestant:
+def unpack_before(program: str, ending: str) -> Contestant:
     """trec_eval reads neither packed files nor a pipe, so that the run is unpacked beside it first."""
     script = (
         f"{program} {{folder}}/bench.run.{ending} > {{folder}}/unpacked && "
@@ -104,13 +104,13 @@ LINES = (
         10_000, 1_000, {"trec_eval": 20}, None, PRINTED,
     ),
     Line(
-        "gz", "trec", "the same run packed by gzip", inputs.packed,
-        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".gz", *ASKED), unpacked("zcat", "gz")),
+        "gz", "trec", "the same run packed by gzip", inputs.compress_run,
+        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".gz", *ASKED), unpack_before("zcat", "gz")),
         10_000, 1_000, {"zcat, then trec_eval": 5}, None, PRINTED, 3,
     ),
     Line(
-        "zstd", "trec", "the same run packed by zstd", inputs.packed,
-        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".zst", *ASKED), unpacked("zstd -dc", "zst")),
+        "zstd", "trec", "the same run packed by zstd", inputs.compress_run,
+        (pippin("pippin eval", "eval", FILES[0], FILES[1] + ".zst", *ASKED), unpack_before("zstd -dc", "zst")),
         10_000, 1_000, {"zstd -dc, then trec_eval": 5}, None, PRINTED, 3,
     ),
     Line(

@@ -1,4 +1,4 @@
-"""What Pippin does: each function reads its input and gives the work to be timed."""
+"""Tasks done with Pippin: each function reads its input and returns the work to be timed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def pagerank(folder: Path) -> Work:
     return lambda: ranks(graph, tolerance=1e-10).values
 
 
-def scored(folder: Path) -> Work:
+def score_trees(folder: Path) -> Work:
     model, table = pippin.load(folder / "trees.json"), np.load(folder / "documents.npy")
     return lambda: model.predict(table)
 
@@ -100,7 +100,7 @@ def _index(folder: Path) -> Any:
     return build_index(as_collection(texts), folder / "bench.index")
 
 
-def indexed(folder: Path) -> Work:
+def index_texts(folder: Path) -> Work:
     def work() -> float:
         _index(folder)
         return 0.0
@@ -108,7 +108,7 @@ def indexed(folder: Path) -> Work:
     return work
 
 
-def searched(folder: Path, best: int = 10) -> Work:
+def search_index(folder: Path, best: int = 10) -> Work:
     from index import K1, B
 
     index, queries = _index(folder), (folder / "queries.txt").read_text().splitlines()
@@ -119,7 +119,7 @@ def searched(folder: Path, best: int = 10) -> Work:
 
 
 def searched_thousand(folder: Path) -> Work:
-    return searched(folder, 1000)
+    return search_index(folder, 1000)
 
 
 def _part(folder: Path, n: int) -> Any:

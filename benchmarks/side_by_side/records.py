@@ -1,4 +1,4 @@
-"""Where measurements are kept: a record for each line, so that one can be measured without the others."""
+"""Store measurements, one record per line, so that each line can be measured separately."""
 
 from __future__ import annotations
 

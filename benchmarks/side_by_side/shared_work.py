@@ -1,4 +1,4 @@
-"""What Pippin and its peers must do alike: the points of a grid, and how a trained model is judged."""
+"""Settings that Pippin and its peers share: grid points and the evaluation of trained models."""
 
 from __future__ import annotations
 

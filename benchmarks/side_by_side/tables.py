@@ -1,4 +1,4 @@
-"""What was measured as tables: on the terminal, and between the markers of a page of the documentation."""
+"""Print measurements as tables on the terminal and between the markers of a documentation page."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def physical(found: Mapping[str, float]) -> str:
     return "\n".join(("| on one core | at best |", "|---|--:|", *rows)) + "\n"
 
 
-def put(page: str, name: str, text: str) -> str:
+def replace_section(page: str, name: str, text: str) -> str:
     """The page with this text between the markers of that name.
 
     >>> put("a\\n<!-- begin x -->\\nold\\n<!-- end x -->\\nb", "x", "new\\n")

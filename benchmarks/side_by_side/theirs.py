@@ -1,4 +1,4 @@
-"""What the peers do: each function reads the same input and gives the work to be timed. Nothing here knows Pippin."""
+"""Tasks done with peers: each function reads its input and returns the work to be timed, without importing Pippin."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def _part(folder: Path, n: int) -> Part:
     return arrays["features"], arrays["labels"], arrays["offsets"]
 
 
-def _judged(predict: Callable[[NDArray[np.float64]], Any], held: Part) -> Work:
+def _evaluate_model(predict: Callable[[NDArray[np.float64]], Any], held: Part) -> Work:
     """NDCG@10 of a model on what was held back."""
     return lambda: mean_ndcg(np.asarray(predict(held[0]), np.float64).ravel(), *held[1:])
 
@@ -295,7 +295,7 @@ def lambdamart_lightgbm(folder: Path, trees: int = 30, leaves: int = 63, **more:
 
     def work() -> Work:
         table = lightgbm.Dataset(features, labels, group=np.diff(offsets), params=parameters)
-        return _judged(lightgbm.train(parameters, table, trees).predict, valid_set)
+        return _evaluate_model(lightgbm.train(parameters, table, trees).predict, valid_set)
 
     return work
 
@@ -321,7 +321,7 @@ def lambdamart_xgboost(folder: Path) -> Work:
 
     def work() -> Work:
         table = xgboost.QuantileDMatrix(features, labels, group=np.diff(offsets))
-        return _judged(xgboost.train(parameters, table, 30).inplace_predict, valid_set)
+        return _evaluate_model(xgboost.train(parameters, table, 30).inplace_predict, valid_set)
 
     return work
 
@@ -337,7 +337,7 @@ def lambdamart_catboost(folder: Path) -> Work:
 
     def work() -> Work:
         table = catboost.Pool(features, labels, group_id=query)
-        return _judged(catboost.CatBoost(parameters).fit(table).predict, valid_set)
+        return _evaluate_model(catboost.CatBoost(parameters).fit(table).predict, valid_set)
 
     return work
 
@@ -361,7 +361,9 @@ def lambdamart_ydf(folder: Path) -> Work:
             validation_ratio=0.0, early_stopping="NONE", num_threads=CORES, discretize_numerical_columns=True,
         )  # fmt: skip
         model = learner.train({**_columns(features), "label": labels.astype(np.float32), "query": query})
-        return _judged(lambda table: model.predict({**_columns(table), "query": np.full(len(table), b"0")}), valid_set)
+        return _evaluate_model(
+            lambda table: model.predict({**_columns(table), "query": np.full(len(table), b"0")}), valid_set
+        )
 
     return work
 

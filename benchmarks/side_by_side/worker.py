@@ -1,4 +1,4 @@
-"""Holds one function of `ours` or `theirs` ready and does its work once for every line on standard input.
+"""Prepare one function of `ours` or `theirs` and run it once per line of standard input.
 
 python worker.py MODULE:FUNCTION FOLDER
 

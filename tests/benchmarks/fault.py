@@ -1,4 +1,4 @@
-"""Writes results and stores of folds, and is killed at every call that writes; started by `test_faults` with the shim.
+"""Write results and fold stores and die at a chosen write; started by `test_faults` with the fault-injection library.
 
 `python -m tests.benchmarks.fault FOLDER WORK` prints the count of moments, and what went wrong at which, for each
 kind of fault. Every attempt is a child of its own, forked when all modules are loaded.
@@ -32,7 +32,7 @@ shim: Any = ctypes.CDLL(None)
 
 
 @cache
-def planned() -> tuple[Experiment, tuple[Task, ...]]:
+def make_plan() -> tuple[Experiment, tuple[Task, ...]]:
     """Four cells, and their plan; made once, because their identity is that of all code."""
     experiment = Experiment(("d",), rankers=("best-feature", "regression"), tools=("official",), measures=("MAP",))
     return experiment, tuple(experiment.tasks(FOLDS))
@@ -40,7 +40,7 @@ def planned() -> tuple[Experiment, tuple[Task, ...]]:
 
 def write_results(folder: Path) -> str:
     """What a bench writes: its folder, what the data are, a plan, failures that are mended, and four cells."""
-    experiment, tasks = planned()
+    experiment, tasks = make_plan()
     results = Results.create(folder)
     with results.lock():
         parts = {part: {"queries": 1, "documents": 2, "relevant": 1} for part in ("train", "vali", "test")}
@@ -106,7 +106,7 @@ def child(work: Callable[[], Any]) -> tuple[int, Any]:
     return os.waitstatus_to_exitcode(status), json.loads(content) if content else ""
 
 
-def armed(work: Callable[[Path], str], folder: Path, at: int, how: int) -> Callable[[], Any]:
+def make_failing_task(work: Callable[[Path], str], folder: Path, at: int, how: int) -> Callable[[], Any]:
     def run() -> Any:
         shim.fault_arm(str(folder).encode(), ctypes.c_long(at), how)
         said = work(folder)
@@ -117,15 +117,15 @@ def armed(work: Callable[[Path], str], folder: Path, at: int, how: int) -> Calla
     return run
 
 
-def tried(name: str, how: str, root: Path) -> dict[str, Any]:
+def try_every_write(name: str, how: str, root: Path) -> dict[str, Any]:
     """Every moment in turn."""
     work, look = WORKS[name]
-    _, (expected, calls) = child(armed(work, root / f"quiet-{how}", -1, 0))
+    _, (expected, calls) = child(make_failing_task(work, root / f"quiet-{how}", -1, 0))
     wrong = []
     moments = range(0, len(calls), 1 if how == "kill" else 4)  # from when on a disk fails is less delicate
     for at in [call for call, tears in enumerate(calls) if tears] if how == "torn" else moments:
         folder = root / f"{how}-{at}"
-        status, said = child(armed(work, folder, at, HOWS[how]))
+        status, said = child(make_failing_task(work, folder, at, HOWS[how]))
         if how in ("kill", "torn"):
             ended = status == -signal.SIGKILL
         else:  # a sentence, or all was there already and nothing was lost
@@ -141,10 +141,10 @@ def tried(name: str, how: str, root: Path) -> dict[str, Any]:
 def main() -> None:
     root, name = Path(sys.argv[1]), sys.argv[2]
     root.mkdir()
-    planned()
+    make_plan()
     write_folds(make_folds(whole(15), 3), root / "text")
-    outcomes = {method: tried(name, method, root) for method in HOWS}
-    _, finished = child(armed(WORKS[name][0], root / "quiet-kill", 0, HOWS["read-only"]))
+    outcomes = {method: try_every_write(name, method, root) for method in HOWS}
+    _, finished = child(make_failing_task(WORKS[name][0], root / "quiet-kill", 0, HOWS["read-only"]))
     json.dump({"outcomes": outcomes, "finished": finished}, sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Results made by hand, with the tables that leaderboards and studies read."""
+"""Hand-made results with the tables that leaderboards and studies read."""
 
 from __future__ import annotations
 
@@ -83,6 +83,6 @@ class HandGrid:
         return [dict(zip(KEY, cell, strict=True)) for cell in (*self.failed, *self.waiting)]
 
 
-def numbered(values: Sequence[float | None], first: int = 1) -> dict[str, float | None]:
+def number_queries(values: Sequence[float | None], first: int = 1) -> dict[str, float | None]:
     """Queries q1, q2, … with these values."""
     return {f"q{i}": v for i, v in enumerate(values, first)}

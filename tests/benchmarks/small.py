@@ -1,4 +1,4 @@
-"""Small data sets in folds, and a way to run a bench within this process."""
+"""Small data sets in folds, and a bench that runs within the test process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def whole(queries: int = 30, *, seed: int = 1, null: bool = False) -> Dataset:
     return data if null else replace(data, features=np.nan_to_num(data.features))
 
 
-def made(data: Dataset, folds: int) -> list[Parts]:
+def split_into_folds(data: Dataset, folds: int) -> list[Parts]:
     """Folds of a data set."""
     return [Parts(*(fold[part] for part in PARTS)) for fold in make_folds(data, folds)]
 
@@ -40,7 +40,7 @@ def write_fold(folder: Path, train: Dataset, vali: Dataset, test: Dataset) -> No
 
 def write_folds(folder: Path, data: Dataset | None = None, folds: int = 5) -> Path:
     """Fold1 … below a folder."""
-    for i, parts in enumerate(made(whole() if data is None else data, folds)):
+    for i, parts in enumerate(split_into_folds(whole() if data is None else data, folds)):
         write_fold(folder / f"Fold{i + 1}", *parts)
     return folder
 

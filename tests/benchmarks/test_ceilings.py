@@ -1,4 +1,4 @@
-"""What a sample lost is told on the leaderboard, and MAP over all judged is what an evaluation over them gives."""
+"""Upper bounds of a sample on the leaderboard, and MAP over all judged documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cell: what of its making is kept, and what is not."""
+"""Computing and storing a single cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.small import made, whole
+from tests.benchmarks.small import split_into_folds, whole
 
 from pippin.benchmarks.cell import compute_cell
 from pippin.benchmarks.inputs import Parts
@@ -20,7 +20,7 @@ from pippin.rankers.best_feature import BestFeature
 
 @pytest.fixture(scope="module")
 def parts() -> Parts:
-    return made(whole(), 5)[0]
+    return split_into_folds(whole(), 5)[0]
 
 
 def task_of(parts: Parts, name: str = "best-feature") -> Task:
@@ -31,13 +31,13 @@ def task_of(parts: Parts, name: str = "best-feature") -> Task:
 def test_own_warnings_are_kept_and_those_of_libraries_are_not(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = BestFeature._fit
 
-    def warned(self: BestFeature, train: object, valid: object) -> None:
+    def fit_with_warning(self: BestFeature, train: object, valid: object) -> None:
         for category, file in ((UserWarning, best_feature.__file__), (DeprecationWarning, best_feature.__file__),
                                (UserWarning, str(Path("lib") / "library.py"))):  # fmt: skip
             warnings.warn_explicit(f"{category.__name__} {Path(file).name}", category, file, 1)
         fit(self, train, valid)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(BestFeature, "_fit", warned)
+    monkeypatch.setattr(BestFeature, "_fit", fit_with_warning)
     record = json.loads(compute_cell(task_of(parts), parts).files["cell.json"])
     assert record["warnings"] == ["UserWarning best_feature.py"]
 

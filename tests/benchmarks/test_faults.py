@@ -1,4 +1,4 @@
-"""Killed at every call that writes, or on a disk that fails from then on: the next run ends with the same bytes."""
+"""Crash safety: after a kill or disk error at any write, the next run gives the same bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str]]:
+def shim_environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str]]:
     """The environment in which a shim of this name comes before libc."""
 
     def environment(name: str) -> dict[str, str]:
@@ -43,9 +43,9 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(1200)  # minutes of work on a busy machine
-def test_every_moment_of_writing(made: Callable[[str], dict[str, str]], place: Path) -> None:
+def test_every_moment_of_writing(shim_environment: Callable[[str], dict[str, str]], place: Path) -> None:
     killed = 0
-    environment = made("fault")
+    environment = shim_environment("fault")
     for work in ("results", "store"):
         command = [sys.executable, "-m", "tests.benchmarks.fault", str(place / work), work]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -65,11 +65,11 @@ def test_every_moment_of_writing(made: Callable[[str], dict[str, str]], place: P
     assert killed >= 200
 
 
-def test_a_clock_that_jumps_changes_nothing(made: Callable[[str], dict[str, str]], tmp_path: Path) -> None:
+def test_a_clock_that_jumps_changes_nothing(shim_environment: Callable[[str], dict[str, str]], tmp_path: Path) -> None:
     folder = write_folds(tmp_path / "small", folds=3)
     options = ["--ranker", "best-feature,regression", "--tool", "official", "--jobs", "2"]
     command = [sys.executable, "-m", "pippin", "bench", str(folder), *options, "-o", str(tmp_path / "jumping")]
-    done = subprocess.run(command, env=made("clock"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=shim_environment("clock"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     jumping = Results.open(tmp_path / "jumping")
     quiet = bench(folder, tmp_path / "quiet", tools=("official",), quick=False)

@@ -1,4 +1,4 @@
-"""Models of other programs in a benchmark: scored as they are, on the same folds, under every tool."""
+"""Models of other programs in a benchmark, on the same folds and under every tool."""
 
 from __future__ import annotations
 

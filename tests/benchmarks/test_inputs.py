@@ -1,4 +1,4 @@
-"""DATA arguments: what is found, and what is refused."""
+"""DATA arguments: accepted inputs and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.benchmarks.small import made, whole, write_fold, write_folds
+from tests.benchmarks.small import split_into_folds, whole, write_fold, write_folds
 from tests.collections.test_build import orchard
 
 from pippin.benchmarks.data_checks import audit_folds, check_data, check_digests
@@ -21,13 +21,13 @@ from pippin.data.store import write_store
 from pippin.errors import DataError, PippinError
 
 
-def surveyed(path: Path, **options: bool) -> None:
+def check_inputs(path: Path, **options: bool) -> None:
     list(check_data(resolve_inputs([str(path)]), path.parent / "cache", **options))
 
 
 def test_folds_of_a_file_are_a_rotation() -> None:
     data = whole(23)
-    folds = made(data, 5)
+    folds = split_into_folds(data, 5)
     assert [fold.test.queries for fold in folds] == [4, 5, 5, 5, 4]  # 5 + 5 + 5 + 4 + 4, the last part tests first
     assert {query for fold in folds for query in fold.test.query_ids} == set(data.query_ids)
     for i, fold in enumerate(folds):
@@ -64,7 +64,7 @@ def test_data_sets_have_names(tmp_path: Path) -> None:
         resolve_inputs([str(tmp_path / "all.txt")] * 2)
 
 
-def test_what_is_not_there_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_missing_input_leaves_no_output(tmp_path: Path) -> None:
     nothing = str(tmp_path / "nothing")
     with pytest.raises(DataError, match="no such file, folder or collection"):
         resolve_inputs([nothing])
@@ -91,42 +91,42 @@ def test_fifths_that_share_a_query(tmp_path: Path) -> None:
     for i in range(5):
         write_letor(whole(4), tmp_path / f"S{i + 1}.txt")
     with pytest.raises(DataError, match="a query is in more than one of S1, S2 …"):
-        surveyed(tmp_path)
+        check_inputs(tmp_path)
 
 
 def test_judgements_are_no_data_to_learn_from(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("1 0 d1 1\n")
     with pytest.raises(DataError, match="expected features to learn from"):
-        surveyed(tmp_path / "qrels.txt")
+        check_inputs(tmp_path / "qrels.txt")
 
 
 def test_one_fold_is_refused_unless_allowed(tmp_path: Path) -> None:
-    write_fold(tmp_path / "one" / "Fold1", *made(whole(), 3)[0])
+    write_fold(tmp_path / "one" / "Fold1", *split_into_folds(whole(), 3)[0])
     with pytest.raises(DataError, match="one has one fold"):
-        surveyed(tmp_path / "one")
-    surveyed(tmp_path / "one", allow_one_fold=True)
+        check_inputs(tmp_path / "one")
+    check_inputs(tmp_path / "one", allow_one_fold=True)
 
 
 def test_nothing_relevant(tmp_path: Path) -> None:
     data = whole()
     write_folds(tmp_path / "none", replace(data, labels=np.zeros(len(data), np.int32)))
     with pytest.raises(DataError, match="no document of none is relevant"):
-        surveyed(tmp_path / "none")
+        check_inputs(tmp_path / "none")
 
 
 def test_folds_with_different_features(tmp_path: Path) -> None:
     data = whole()
     narrow = replace(data, features=data.features[:, :4].copy(), feature_names=())
-    folds = [made(data, 5)[0], *made(narrow, 5)[1:]]
+    folds = [split_into_folds(data, 5)[0], *split_into_folds(narrow, 5)[1:]]
     for i, parts in enumerate(folds):
         write_fold(tmp_path / "odd" / f"Fold{i + 1}", *parts)
     with pytest.raises(DataError, match="Fold1 and Fold2 of odd differ in the number of their features"):
-        surveyed(tmp_path / "odd")
+        check_inputs(tmp_path / "odd")
 
 
 def leaky(folder: Path, rename: str = "") -> Path:
     """Folds of which the first tests on a training query, perhaps under another name."""
-    first, *others = made(whole(), 5)
+    first, *others = split_into_folds(whole(), 5)
     stolen, test = first.train.select([0]), first.test
     leaked = Dataset(
         np.concatenate((stolen.features, test.features)), np.concatenate((stolen.labels, test.labels)),
@@ -146,8 +146,8 @@ def leaky(folder: Path, rename: str = "") -> Path:
 def test_a_leak_is_refused_unless_allowed(tmp_path: Path, rename: str, sentence: str) -> None:
     leaky(tmp_path / "leak", rename)
     with pytest.raises(DataError, match=sentence):
-        surveyed(tmp_path / "leak")
-    surveyed(tmp_path / "leak", allow_leak=True)
+        check_inputs(tmp_path / "leak")
+    check_inputs(tmp_path / "leak", allow_leak=True)
 
 
 def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_data_that_change_while_a_run_goes_on(tmp_path: Path) -> None:
     ((_, (fold, *_)),) = check_data([source], tmp_path / "cache")
     check_digests(fold.ref, fold.ref.read(), fold.digests)
     with pytest.raises(DataError, match="the train part of all Fold1 has changed"):
-        check_digests(fold.ref, made(whole(seed=2), 5)[0], fold.digests)
+        check_digests(fold.ref, split_into_folds(whole(seed=2), 5)[0], fold.digests)
 
 
 def test_the_audit_sees_every_query_once_and_the_rotation(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_store_is_made_once_and_again_where_it_is_damaged(tmp_path: Path, monk
     assert other != store
 
 
-def test_a_store_of_a_data_set_is_mapped_where_it_stands(tmp_path: Path) -> None:
+def test_store_is_memory_mapped_in_place(tmp_path: Path) -> None:
     write_store(whole(), tmp_path / "mine.pippin")
     (source,) = resolve_inputs([str(tmp_path / "mine.pippin")])
     assert (source.data, source.layout) == ("mine", "store")
@@ -201,7 +201,7 @@ def test_a_store_of_a_data_set_is_mapped_where_it_stands(tmp_path: Path) -> None
     assert parts.test.query_ids == folds["Fold2"].test.query_ids
 
 
-def test_where_the_store_is_not_to_be_seen_the_data_are_read(tmp_path: Path) -> None:
+def test_data_are_read_if_the_store_is_not_visible(tmp_path: Path) -> None:
     source = Input("small", "folder", str(write_folds(tmp_path / "small")))
     parts = FoldRef(source, "Fold1", str(tmp_path / "elsewhere")).read()
     assert digest(parts.test) == digest(source.read()["Fold1"].test)

@@ -1,11 +1,11 @@
-"""Means over folds and seeds, errors over queries, tests over pairs, and cells that are not there."""
+"""Leaderboards: means over folds and seeds, standard errors, tests over pairs and missing cells."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 from pippin.benchmarks.leaderboard import LeaderboardKey, agreement, leaderboard, leaderboards
 from pippin.benchmarks.standings import MissingCell, standard_error
@@ -18,7 +18,7 @@ def two_folds() -> HandGrid:
     for ranker, shift in (("good", 0.3), ("bad", 0.0)):
         for fold, values in (("Fold1", [0.0, 0.1, 0.2, 0.5]), ("Fold2", [0.4, 0.1])):
             noisy = [v + shift + 0.01 * i * (shift > 0) for i, v in enumerate(values)]
-            grid.add(ranker, numbered(noisy, 1 if fold == "Fold1" else 5), fold=fold)
+            grid.add(ranker, number_queries(noisy, 1 if fold == "Fold1" else 5), fold=fold)
     return grid
 
 
@@ -53,7 +53,7 @@ def test_errors_are_averaged_in_quadrature() -> None:
     assert standing.error == pytest.approx(expected)
     assert standing.high - standing.mean == pytest.approx(2.7764451051977987 * expected)  # t of 4 degrees at 97.5 %
     grid = two_folds()
-    grid.add("bad", numbered([0.4], 5), fold="Fold2")
+    grid.add("bad", number_queries([0.4], 5), fold="Fold2")
     assert math.isnan(leaderboard(grid, "D").by_ranker["bad"].error)  # one query has no spread
 
 
@@ -63,16 +63,16 @@ def test_a_clear_difference_is_marked_and_a_wobble_is_not() -> None:
     assert board.is_worse_than_best("bad")
     assert not board.is_worse_than_best("good")
     grid = HandGrid()
-    grid.add("a", numbered([0.1, 0.9, 0.3, 0.7]))
-    grid.add("b", numbered([0.8, 0.2, 0.8, 0.1]))
+    grid.add("a", number_queries([0.1, 0.9, 0.3, 0.7]))
+    grid.add("b", number_queries([0.8, 0.2, 0.8, 0.1]))
     assert not leaderboard(grid, "D").is_worse_than_best("b")
 
 
 def test_the_correction_is_over_all_pairs() -> None:
     grid = two_folds()
     for i in range(4):
-        grid.add(f"same{i}", numbered([0.1 * i, 0.2, 0.3, 0.4]), fold="Fold1")
-        grid.add(f"same{i}", numbered([0.4, 0.1 + 0.01 * i], 5), fold="Fold2")
+        grid.add(f"same{i}", number_queries([0.1 * i, 0.2, 0.3, 0.4]), fold="Fold1")
+        grid.add(f"same{i}", number_queries([0.4, 0.1 + 0.01 * i], 5), fold="Fold2")
 
     def p(correction: str) -> float:
         board = leaderboard(grid, "D", plan=compare.TestSettings(correction=correction)).board
@@ -84,9 +84,9 @@ def test_the_correction_is_over_all_pairs() -> None:
 
 def test_a_ranker_with_a_missing_fold_has_no_mean_and_says_why() -> None:
     grid = two_folds()
-    grid.add("half", numbered([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
+    grid.add("half", number_queries([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
     grid.fail("half", "out of memory", fold="Fold2")
-    grid.add("late", numbered([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
+    grid.add("late", number_queries([0.9, 0.9, 0.9, 0.9]), fold="Fold1")
     grid.waiting.append(("D", "Fold1", "next", "official", 1))
     board = leaderboard(grid, "D")
     assert [s.ranker for s in board.standings] == ["good", "bad"]
@@ -101,8 +101,8 @@ def test_a_ranker_with_a_missing_fold_has_no_mean_and_says_why() -> None:
 def test_a_fold_in_which_no_query_counts_is_a_gap() -> None:
     grid = HandGrid()
     for ranker in ("a", "b"):
-        grid.add(ranker, numbered([0.5, 0.25]), tool="gdeval")
-        grid.add(ranker, numbered([None, None], 3), fold="Fold2", tool="gdeval")
+        grid.add(ranker, number_queries([0.5, 0.25]), tool="gdeval")
+        grid.add(ranker, number_queries([None, None], 3), fold="Fold2", tool="gdeval")
     board = leaderboard(grid, "D", tool="gdeval")
     assert board.standings == ()
     assert {g.reason for g in board.gaps} == {"no query counts"}
@@ -118,12 +118,12 @@ def test_a_data_set_on_which_everything_failed_is_still_there() -> None:
     )
 
 
-def test_seeds_are_averaged_and_their_spread_told() -> None:
+def test_seeds_are_averaged_and_their_spread_reported() -> None:
     grid = two_folds()
-    grid.add("net", numbered([0.1, 0.2, 0.3, 0.4]), fold="Fold1", seed=1)
-    grid.add("net", numbered([0.1, 0.1], 5), fold="Fold2", seed=1)
-    grid.add("net", numbered([0.3, 0.4, 0.5, 0.6]), fold="Fold1", seed=2)
-    grid.add("net", numbered([0.1, 0.1], 5), fold="Fold2", seed=2)
+    grid.add("net", number_queries([0.1, 0.2, 0.3, 0.4]), fold="Fold1", seed=1)
+    grid.add("net", number_queries([0.1, 0.1], 5), fold="Fold2", seed=1)
+    grid.add("net", number_queries([0.3, 0.4, 0.5, 0.6]), fold="Fold1", seed=2)
+    grid.add("net", number_queries([0.1, 0.1], 5), fold="Fold2", seed=2)
     net = leaderboard(grid, "D").by_ranker["net"]
     assert net.mean == pytest.approx(((0.25 + 0.1) / 2 + (0.45 + 0.1) / 2) / 2)
     assert net.seeds == 2
@@ -133,10 +133,10 @@ def test_seeds_are_averaged_and_their_spread_told() -> None:
     assert "net" not in leaderboard(grid, "D").by_ranker
 
 
-def test_queries_that_do_not_count_are_left_out_and_said() -> None:
+def test_queries_that_do_not_count_are_left_out_and_reported() -> None:
     grid = HandGrid()
-    grid.add("a", numbered([0.5, None, 0.25, 0.75]), tool="gdeval")
-    grid.add("b", numbered([0.25, None, 0.25, 0.5]), tool="gdeval")
+    grid.add("a", number_queries([0.5, None, 0.25, 0.75]), tool="gdeval")
+    grid.add("b", number_queries([0.25, None, 0.25, 0.5]), tool="gdeval")
     board = leaderboard(grid, "D", tool="gdeval")
     assert board.by_ranker["a"].mean == 1.5 / 3
     assert board.board is not None
@@ -146,8 +146,8 @@ def test_queries_that_do_not_count_are_left_out_and_said() -> None:
 def test_another_tool_may_put_another_first() -> None:
     grid = HandGrid()
     for ranker, official, other in (("a", 0.9, 0.1), ("b", 0.5, 0.2), ("c", 0.1, 0.05)):
-        grid.add(ranker, numbered([official, official - 0.05, official - 0.02]))
-        grid.add(ranker, numbered([other, other, other + 0.01]), tool="letor4")
+        grid.add(ranker, number_queries([official, official - 0.05, official - 0.02]))
+        grid.add(ranker, number_queries([other, other, other + 0.01]), tool="letor4")
     boards = leaderboards(grid, tools=["official", "letor4"], measures=["NDCG@10"])
     agreement_table = agreement(boards.values())
     assert agreement_table is not None
@@ -160,31 +160,31 @@ def test_another_tool_may_put_another_first() -> None:
 
 def test_agreement_needs_two_rankers() -> None:
     grid = HandGrid()
-    grid.add("a", numbered([0.5, 0.25]))
+    grid.add("a", number_queries([0.5, 0.25]))
     assert agreement([leaderboard(grid, "D")]) is None
 
 
 def test_training_conventions_are_kept_apart() -> None:
     grid = two_folds()
     for ranker in ("good", "bad"):
-        grid.add(ranker, numbered([0.0, 0.25]), convention="letor4")
+        grid.add(ranker, number_queries([0.0, 0.25]), convention="letor4")
     assert leaderboard(grid, "D").by_ranker["bad"].mean > 0.2
     other = leaderboard(grid, "D", convention="letor4")
     assert (other.by_ranker["bad"].mean, other.folds) == (0.125, ("Fold1",))
 
 
-def test_a_ranker_that_looks_at_no_measure_stands_under_every_convention() -> None:
+def test_rankers_without_a_measure_appear_under_every_convention() -> None:
     grid = HandGrid()
     for convention in ("official", "letor4"):
-        grid.add("adarank", numbered([0.0, 0.25]), convention=convention)
+        grid.add("adarank", number_queries([0.0, 0.25]), convention=convention)
     for ranker in ("ranksvm", "lambdamart"):
-        grid.add(ranker, numbered([0.5, 0.25]))
+        grid.add(ranker, number_queries([0.5, 0.25]))
     board = leaderboard(grid, "D", convention="letor4")
     assert list(board.by_ranker) == ["ranksvm", "adarank"]
     assert board.gaps == (MissingCell("lambdamart", "Fold1", 1, "not trained under letor4"),)
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_missing_cells_are_reported() -> None:
     grid = two_folds()
     with pytest.raises(UnknownName, match="no data set is called 'd'; did you mean D"):
         leaderboard(grid, "d")
@@ -198,6 +198,6 @@ def test_what_is_not_there_is_said() -> None:
         leaderboard(HandGrid(), "D")
     grid = HandGrid()
     for convention in ("letor4", "yahoo"):
-        grid.add("a", numbered([0.5]), convention=convention)
+        grid.add("a", number_queries([0.5]), convention=convention)
     with pytest.raises(DataError, match="several training conventions; choose one of letor4, yahoo"):
         leaderboard(grid, "D")

@@ -1,4 +1,4 @@
-"""Paths of features and of queries, on a small data set within this process."""
+"""Learning curves over features and queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.benchmarks.small import here, write_folds
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 from pippin.benchmarks.store import Results
 from pippin.benchmarks.studies.baselines import compare_with_baseline
@@ -35,7 +35,7 @@ HOW: dict[str, Any] = {"executor": here, "verbose": False, "quick": True, "folds
 @pytest.fixture(scope="module")
 def folds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Labels follow the first two of six features."""
-    return write_folds(tmp_path_factory.mktemp("data") / "planted", planted(queries=24, size=8), 3)
+    return write_folds(tmp_path_factory.mktemp("data") / "planted", plant_sum(queries=24, size=8), 3)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_crossing_by_hand() -> None:
 
 
 @pytest.mark.parametrize("command", [["feature-curve"], ["learning-curve", "--seeds", "1"], ["conventions"]])
-def test_where_no_cell_is_there_the_reason_is_told(
+def test_missing_cells_are_reported_with_the_reason(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Features that are NULL, which a weighted sum cannot take."""

@@ -1,4 +1,4 @@
-"""Experiments: what they hold, what they refuse, and their cells."""
+"""Experiments: contents, errors and cells."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_settings_are_written_behind_a_ranker() -> None:
         Experiment(("d",), rankers=("mart(7)",))
 
 
-def test_what_is_fixed_is_not_tried() -> None:
+def test_fixed_parameters_are_not_searched() -> None:
     task = next(Experiment(("d",), rankers=("ranksvm",), parameters={"ranksvm": {"C": 1.0}}).tasks(FOLDS))
     assert (task.parameters, task.grid) == ({"C": 1.0}, {"pair_weighting": ["query", "pair"]})
 
@@ -130,7 +130,7 @@ def test_a_plan_file(tmp_path: Path) -> None:
         ('data = ["d"]\n[grids.ranksvm]\nC = 1', "the grid of ranksvm needs a list of values for C, found 1"),
     ],
 )
-def test_a_bad_plan_gets_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_bad_plan_is_reported(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(PippinError, match=sentence):
         read_plan(tmp_path / "plan.toml")

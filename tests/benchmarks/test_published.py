@@ -1,4 +1,4 @@
-"""Published values read, named and held against ours."""
+"""Published values: parsing, names and comparison with results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 from pippin.benchmarks.leaderboard import leaderboards
 from pippin.benchmarks.published import NAMES, match_published, ranker_of, read_published
@@ -19,7 +19,7 @@ def test_every_name_is_one_of_our_rankers() -> None:
     assert all(ranker_of(name) == name for name in set(NAMES.values()))
 
 
-def test_the_tables_of_letor_are_understood(shared: Path) -> None:
+def test_tables_of_letor_are_parsed(shared: Path) -> None:
     result = read_published(shared / "published" / "letor3_tables.csv")
     assert len(result) == 7 * 8 * 9
     assert {p.algorithm: p.ranker for p in result} == {
@@ -35,8 +35,8 @@ def test_ours_beside_theirs(tmp_path: Path) -> None:
         "Ohsumed,Ranking SVM,NDCG@10,0.4\nOhsumed,SortNet,NDCG@10,0.6\nTD2003,RankSVM,NDCG@10,0.3\n"
     )
     grid = HandGrid()
-    grid.add("ranksvm", numbered([0.25, 0.75]), data="OHSUMED")
-    grid.add("listnet", numbered([0.25, 0.5]), data="OHSUMED")
+    grid.add("ranksvm", number_queries([0.25, 0.75]), data="OHSUMED")
+    grid.add("listnet", number_queries([0.25, 0.5]), data="OHSUMED")
     result = match_published(leaderboards(grid, measures=["NDCG@10"]), read_published(file), "official")
     assert [(b.published.algorithm, b.published.value) for b in result] == [("Ranking SVM", 0.4), ("SortNet", 0.6)]
     assert result[0].difference == 0.5 - 0.4

@@ -1,4 +1,4 @@
-"""Directions of research as tables, what a page gets of them, and benchmarks that learn from other data sets."""
+"""Research directions as tables and pages, and benchmarks that learn from other data sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.benchmarks.small import here, write_folds
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 from pippin.benchmarks.inputs import open_source_folds
 from pippin.benchmarks.plan import Experiment
@@ -27,18 +27,18 @@ from pippin.reports import studies as report
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("data")
-    return tuple(str(write_folds(folder / name, planted(queries=15, size=6, seed=seed), 3))  # type: ignore[return-value]
+    return tuple(str(write_folds(folder / name, plant_sum(queries=15, size=6, seed=seed), 3))  # type: ignore[return-value]
                  for seed, name in enumerate(("one", "two")))  # fmt: skip
 
 
-def _tried(place: StudyContext) -> Iterator[object]:
+def _run_direction(place: StudyContext) -> Iterator[object]:
     chains = ["pca(2) > regression", "transfer(source_data=two) > regression"]
     yield place.compare(lambda data, names: [("regression", chains)] if data == names[0] else [])
     yield Table(["a"], [["1"]])
 
 
 def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, str], tmp_path: Path) -> None:
-    items = [(ResearchDirection("mine", "Mine", "Why?", _tried), list(_tried(  # type: ignore[arg-type]
+    items = [(ResearchDirection("mine", "Mine", "Why?", _run_direction), list(_run_direction(  # type: ignore[arg-type]
         StudyContext(two, tmp_path / "r", folds=3, run_options={"executor": here, "verbose": False}))))]  # fmt: skip
     text = "\n".join(part.render() for part in report.parts(items))  # type: ignore[arg-type]
     assert "transfer(source_data=two) > regression" in text
@@ -57,7 +57,7 @@ def test_a_direction_is_tables_for_people_programs_and_a_page(two: tuple[str, st
         report.fill_placeholders("nothing", items, "page.md")  # type: ignore[arg-type]
 
 
-def test_a_chain_that_failed_is_told_and_not_counted(two: tuple[str, str], tmp_path: Path) -> None:
+def test_a_chain_that_failed_is_reported_and_not_counted(two: tuple[str, str], tmp_path: Path) -> None:
     place = StudyContext(two[:1], tmp_path / "r", folds=3, run_options={"executor": here, "verbose": False})
     comparison = place.compare(lambda *_: [("regression", ["without(nothing) > regression", "pca(2) > regression"])])
     assert [(item.ranker, item.is_incomplete) for item in comparison] == [
@@ -76,9 +76,9 @@ def test_every_direction_of_the_page_has_its_place() -> None:
         assert f"<!-- end of {name} -->" in page
 
 
-def test_what_a_tournament_costs_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tournament_counts_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrieval, "_has_torch", lambda: False)
-    table = retrieval.tournament_costs(planted(queries=6, size=6), sizes=(4, 8), repeats=1)
+    table = retrieval.tournament_costs(plant_sum(queries=6, size=6), sizes=(4, 8), repeats=1)
     assert [row[0] for row in table.rows] == ["4", "8"]
     assert [row[2] for row in table.rows] == ["6", "28"]  # n(n − 1)/2
     assert all(int(row[4]) <= most for row, most in zip(table.rows, (5, 17), strict=True))  # n⌈log₂n⌉ − 2^⌈log₂n⌉ + 1
@@ -131,7 +131,7 @@ def test_a_cell_knows_the_data_that_it_borrowed_from(two: tuple[str, str], tmp_p
     assert {task.data for task in outcome.tasks} == {"one"}  # nothing learns from itself
     assert not outcome.failed
     record = json.loads((outcome.results.cells[0].path / "cell.json").read_text())
-    full = planted(queries=15, size=6, seed=1)
+    full = plant_sum(queries=15, size=6, seed=1)
     assert len(record["sources"]["two"]) == len(digest(full))
     other = str(write_folds(tmp_path / "two", replace(full, labels=full.labels[::-1].copy()), 3))
     again = run(replace(plan, data=(two[0], other)), tmp_path / "r2", executor=here, verbose=False)

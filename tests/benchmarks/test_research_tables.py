@@ -1,4 +1,4 @@
-"""The tables of research beside the same by hand: gaps, mixed tasks, diversity, clicks and other libraries."""
+"""Research tables against hand computation: gaps, mixed tasks, diversity, clicks and other libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.benchmarks.small import here, write_folds
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 from tests.rankers.test_query_dependent import two_tasks
 
 from pippin.benchmarks.inputs import Input, open_source_folds, resolve_inputs
@@ -34,7 +34,7 @@ from pippin.errors import DataError, MissingDependency
 from pippin.rankers.steps.clicks import Clicks
 
 
-def benched(data: tuple[str, ...], output: Path, rankers: tuple[str, ...]) -> Results:
+def run_bench(data: tuple[str, ...], output: Path, rankers: tuple[str, ...]) -> Results:
     plan = Experiment(data, rankers=rankers, tools=("official",), measures=("NDCG@10",), quick=True, folds=3)
     return run(plan, output, executor=here, verbose=False).results
 
@@ -81,12 +81,12 @@ def test_mixed_folds_are_those_of_the_tasks_together(tasks: list[Input], tmp_pat
     assert not list(tmp_path.glob("twice*"))
 
 
-def test_what_is_won_back_of_mixing(tasks: list[Input], tmp_path: Path) -> None:
+def test_recovered_share_of_the_mixing_loss(tasks: list[Input], tmp_path: Path) -> None:
     mixture = mix_tasks(tasks, tmp_path, "both")
     baseline, chains = "ranksvm", ("classes > ranksvm", "clusters(2) > ranksvm")
     data = tuple(f"{source.data}={source.path}" for source in (mixture, *tasks))
-    results = benched(data[:1], tmp_path / "r", (baseline, *chains))
-    results = benched(data[1:], tmp_path / "r", (baseline,))
+    results = run_bench(data[:1], tmp_path / "r", (baseline, *chains))
+    results = run_bench(data[1:], tmp_path / "r", (baseline,))
     table = share_recovered(results, mixture, tasks, baseline, [*chains, "not there"], "NDCG@10")
     assert [row[1] for row in table.rows] == ["ranksvm, each task alone", "ranksvm", *chains]
     low = leaderboard(results, "both", "NDCG@10", "official").by_query("ranksvm")
@@ -158,18 +158,18 @@ def test_the_embedded_collections_topics_are_diversified(tmp_path: Path) -> None
 
 
 @pytest.fixture(scope="module")
-def clicked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Input, Results]:
+def click_results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Input, Results]:
     folder = tmp_path_factory.mktemp("clicks")
-    data = write_folds(folder / "mine", planted(queries=24, size=8), 3)
+    data = write_folds(folder / "mine", plant_sum(queries=24, size=8), 3)
     rankers = ("clicks(naive) > lambdamart", "clicks(ips) > lambdamart", "lambdamart")
-    results = benched((f"mine={data}",), folder / "r", rankers)
+    results = run_bench((f"mine={data}",), folder / "r", rankers)
     return resolve_inputs([f"mine={data}"])[0], results
 
 
 def test_a_gap_is_between_naive_clicks_and_labels(
-    clicked: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch
+    click_results: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, results = clicked
+    source, results = click_results
     lines = [("clicks(naive) > lambdamart", ["clicks(ips) > lambdamart", "not there"], "lambdamart")]
     monkeypatch.setattr(clicks, "_ALPHA", -1.0)
     (row,) = clicks.gap_table(results, [source], lines, "NDCG@10").rows
@@ -186,9 +186,9 @@ def test_a_gap_is_between_naive_clicks_and_labels(
 
 
 def test_other_libraries_learn_from_the_same_clicks(
-    clicked: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch
+    click_results: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, results = clicked
+    source, results = click_results
     calls: list[tuple[int, bool]] = []
 
     def grow(X: Dataset, y: object, ranks: object, sizes: object, debiased: bool, least: int) -> clicks.Predict:
@@ -207,8 +207,8 @@ def test_other_libraries_learn_from_the_same_clicks(
 
 
 @pytest.mark.parametrize("debiased", [False, True])
-def test_trees_of_lightgbm_learn_what_is_clicked(debiased: bool) -> None:
-    data = planted(queries=40, size=8)
+def test_lightgbm_trees_learn_from_clicks(debiased: bool) -> None:
+    data = plant_sum(queries=40, size=8)
     log = Clicks(sessions=20, swap_rate=0.5).log(data)
     scores = clicks.select_trees(data, data, log, clicks.train_lightgbm, debiased, 2, "NDCG@10")(data)
     truth = np.asarray(data.features)[:, :2].sum(axis=1)
@@ -217,8 +217,8 @@ def test_trees_of_lightgbm_learn_what_is_clicked(debiased: bool) -> None:
     assert np.array_equal(scores, again)
 
 
-def test_errors_of_propensities_by_hand(clicked: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch) -> None:
-    source, _ = clicked
+def test_errors_of_propensities_by_hand(click_results: tuple[Input, Results], monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = click_results
     monkeypatch.setattr(clicks, "_SEEDS", 1)
     none, half = clicks.propensities_table([source], swaps=(0.0, 0.5)).rows
     assert none[3:7] == ["refused", "", "refused", ""]
@@ -233,10 +233,10 @@ def test_errors_of_propensities_by_hand(clicked: tuple[Input, Results], monkeypa
     "command",
     [["study", "research"], ["study", "feature-curve"], ["study", "learning-curve"], ["bench", "-r", "regression"]],
 )
-def test_without_a_validation_part_nothing_is_written(
+def test_without_a_validation_part_no_output_is_written(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = write_folds(tmp_path / "mine", planted(queries=15, size=6), 3)
+    folder = write_folds(tmp_path / "mine", plant_sum(queries=15, size=6), 3)
     for file in folder.glob("*/vali.txt"):
         file.unlink()
     assert main([*command, str(folder), "--out", str(tmp_path / "r")]) == 2
@@ -249,12 +249,10 @@ def test_without_a_validation_part_nothing_is_written(
     assert not (tmp_path / "r").exists()
 
 
-def test_what_is_not_installed_is_said_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extras_are_reported_before_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    folder = write_folds(tmp_path / "mine", planted(queries=15, size=6), 3)
+    folder = write_folds(tmp_path / "mine", plant_sum(queries=15, size=6), 3)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependency, match="torch"):
         research([str(folder)], tmp_path / "r", only=["beyond-scores"])
@@ -264,7 +262,7 @@ def test_what_is_not_installed_is_said_before_anything_is_written(
 
 
 def test_a_laboratory_knows_the_tasks_of_collections(tmp_path: Path) -> None:
-    folder = write_folds(tmp_path / "mine", planted(queries=15, size=6), 3)
+    folder = write_folds(tmp_path / "mine", plant_sum(queries=15, size=6), 3)
     place = StudyContext((f"mine={folder}",), tmp_path / "r", folds=3)
     assert place.tasks("auto") == {}
     assert list(place.topic_collections()) == []

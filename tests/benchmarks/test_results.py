@@ -1,4 +1,4 @@
-"""What a run leaves: the content of cells, the tables read from them, and that nothing is computed twice."""
+"""Results of a run: cell content, tables, and no repeated computation."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def look(results: Results) -> list[object]:
     ]
 
 
-def test_every_flipped_bit_is_told(copy: Results) -> None:
+def test_every_flipped_bit_is_detected(copy: Results) -> None:
     before = look(copy)
     cell = copy.cells[0].path
     digest = next((copy.path / "data").iterdir())
@@ -258,9 +258,7 @@ def test_addresses_do_not_lead_out_of_the_folder(copy: Results) -> None:
 @pytest.mark.parametrize(
     "name", [".new", ".lock", "cells", "data", "costs", "failures", "plan.json", "cells/x", ".new/x"]
 )
-def test_links_in_a_folder_of_a_stranger_are_not_followed(
-    copy: Results, folder: Path, tmp_path: Path, name: str
-) -> None:
+def test_symlinks_in_untrusted_folders_are_not_followed(copy: Results, folder: Path, tmp_path: Path, name: str) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis").write_text("years of work")
@@ -276,18 +274,18 @@ def test_links_in_a_folder_of_a_stranger_are_not_followed(
 
 
 def test_finished_results_on_a_disk_that_cannot_be_written(copy: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> int:
+    def raise_os_error(*_: object, **__: object) -> int:
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = look(copy)
-    monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "open", raise_os_error)
     with pytest.raises(DataError, match=r"cannot be written \(Read-only file system\)"), copy.lock():
         pass
     monkeypatch.undo()
     assert look(copy) == before
 
 
-def test_a_folder_of_other_things_is_no_results(tmp_path: Path) -> None:
+def test_unrelated_folder_is_not_a_results_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no folder of results: there is no results"):
         Results.open(tmp_path)
     (tmp_path / "letter.txt").write_text("dear")

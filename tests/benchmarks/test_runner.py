@@ -1,4 +1,4 @@
-"""Real workers: killed, crashing, too large, on a full disk; the results are the same bytes all the same."""
+"""Worker failures: killed, crashed or out of memory or disk, with identical results after a restart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks import counting, odd_rankers
+from tests.benchmarks import counting, failing_rankers
 from tests.benchmarks.small import bench, here, whole, write_folds
 
 import pippin
@@ -22,7 +22,7 @@ from pippin.cli.main import main
 from pippin.errors import DataError
 from pippin.system import parse_size
 
-ODD = odd_rankers.__name__
+ODD = failing_rankers.__name__
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(folder: Path, tmp_pat
                   tools=("official", "letor4"))  # fmt: skip
     cells, held = tmp_path / "r" / "cells", tmp_path / "held"
     held.touch()  # two cells wait for it, so that there is a middle
-    variables = {**environment, odd_rankers.HELD: str(held)}
+    variables = {**environment, failing_rankers.HELD: str(held)}
     process = subprocess.Popen(command(folder, tmp_path / "r"), env=variables, stderr=subprocess.DEVNULL)
     while not (cells.is_dir() and any(cells.iterdir())):
         assert process.poll() is None
@@ -111,10 +111,10 @@ def test_parameters_are_merged_with_those_of_a_plan(folder: Path, tmp_path: Path
 def test_an_interrupted_bench_says_how_to_go_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
+    def raise_interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pippin.benchmarks.bench.run", interrupted)
+    monkeypatch.setattr("pippin.benchmarks.bench.run", raise_interrupt)
     assert main(["bench", str(folder), "-r", "regression", "-o", "kept"]) == 130
     assert capsys.readouterr().err.splitlines() == [
         "pippin: finished cells are in kept; run the same command again to continue",
@@ -133,7 +133,7 @@ def test_an_interrupted_bench_says_how_to_go_on(
         (["nowhere", "--seeds", "0"], "seeds must not be empty"),
     ],
 )
-def test_bad_input_gets_one_sentence(
+def test_bad_input_is_reported(
     arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["bench", *arguments, "-o", str(tmp_path / "r")]) == 2

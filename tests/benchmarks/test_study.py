@@ -1,4 +1,4 @@
-"""The conclusions of Busa-Fekete et al. on results made so that they hold, or do not."""
+"""The conclusions of Busa-Fekete et al. on results that do or do not support them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 from pippin.benchmarks.studies.training_conventions import CUTOFFS, Conclusion, Study, plan_study, study
 from pippin.display.tables import render_all
@@ -22,7 +22,7 @@ RANKERS = ("adarank", "lambdamart", "coordinate-ascent", "ranknet", "ranksvm", "
 DOCUMENTS = [f"q{i + 1}" for i in range(QUERIES) for _ in range(7 if i >= QUERIES - SHORT else 12)]
 
 
-def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple[str, ...] = ()) -> HandGrid:
+def make_results(effects: dict[tuple[str, str], float] | None = None, conventions: tuple[str, ...] = ()) -> HandGrid:
     """Results in which training `ranker` under `convention` adds `effects[ranker, convention]` to every query."""
     grid = HandGrid(documents=DOCUMENTS)
     draw = np.random.default_rng(1)
@@ -38,9 +38,9 @@ def made(effects: dict[tuple[str, str], float] | None = None, conventions: tuple
                 results["yahoo"][:EMPTY] = 1
                 results["letor4"][-SHORT:] = 0 if k >= 8 else values[-SHORT:]
                 for tool, of in results.items():
-                    grid.add(ranker, numbered(of.tolist()), fold=fold, convention=convention, tool=tool,
+                    grid.add(ranker, number_queries(of.tolist()), fold=fold, convention=convention, tool=tool,
                              measure=f"NDCG@{k}")  # fmt: skip
-            precision = numbered([0.0] * EMPTY + [0.5] * (QUERIES - EMPTY))
+            precision = number_queries([0.0] * EMPTY + [0.5] * (QUERIES - EMPTY))
             grid.add(ranker, precision, fold=fold, convention=convention, measure="MAP")
             key = ("D", fold, ranker, convention, 1)
             # In AdaRank the value of empty queries matters, so its scores follow the convention.
@@ -53,23 +53,23 @@ def conclusion(found: Study, name: str) -> Conclusion:
 
 
 def test_the_bias_is_the_share_of_empty_queries() -> None:
-    result = conclusion(study(made(), "D"), "bias")
+    result = conclusion(study(make_results(), "D"), "bias")
     assert (result.holds, result.value) == ("yes", EMPTY / QUERIES)
     assert all(e.value == pytest.approx(EMPTY / QUERIES) for e in result.evidence)
 
 
 def test_one_query_with_another_bias_is_enough_to_deny_it() -> None:
-    grid = made()
+    grid = make_results()
     grid.held["D", "Fold2", "ranknet", "letor4", 1]["yahoo", "NDCG@3"]["q9"] = 0.9999
     assert conclusion(study(grid, "D"), "bias").holds == "no"
 
 
 def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
-    result = conclusion(study(made(), "D"), "collapse")
+    result = conclusion(study(make_results(), "D"), "collapse")
     assert result.holds == "yes"
     assert result.p < 0.001
     assert f"gives 0 to {100 * SHORT / QUERIES:.1f} % of the queries" in result.explanation
-    grid = made()
+    grid = make_results()
     for cell in grid.held.values():
         for k in CUTOFFS:
             cell["letor4", f"NDCG@{k}"] = dict(cell["official", f"NDCG@{k}"])
@@ -78,23 +78,23 @@ def test_letor4_collapses_where_lists_are_short_and_not_elsewhere() -> None:
 
 def test_training_under_letor4_hurts_all_some_or_none() -> None:
     hurt = {(r, "letor4"): -0.05 for r in RANKERS[:3]}
-    assert conclusion(study(made(hurt), "D"), "training under letor4").holds == "yes"
-    result = conclusion(study(made({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
+    assert conclusion(study(make_results(hurt), "D"), "training under letor4").holds == "yes"
+    result = conclusion(study(make_results({("adarank", "letor4"): -0.05}), "D"), "training under letor4")
     assert result.holds == "partly"
     by_ranker = {e.ranker: e for e in result.evidence}
     expected = -0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES  # on empty queries nothing can change
     assert by_ranker["adarank"].value == pytest.approx(expected, rel=0.05)
     assert by_ranker["adarank"].low < expected < by_ranker["adarank"].high < 0
     assert by_ranker["ranknet"].note == "control"
-    assert conclusion(study(made(), "D"), "training under letor4").holds == "no"
-    control = conclusion(study(made({("ranknet", "letor4"): -0.05}), "D"), "training under letor4")
+    assert conclusion(study(make_results(), "D"), "training under letor4").holds == "no"
+    control = conclusion(study(make_results({("ranknet", "letor4"): -0.05}), "D"), "training under letor4")
     assert control.holds == "no"  # a control says nothing about the rankers that look at the measure
 
 
 def test_yahoo_helps_adarank_or_not() -> None:
-    assert conclusion(study(made({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
-    assert conclusion(study(made({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"
-    grid = made()
+    assert conclusion(study(make_results({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
+    assert conclusion(study(make_results({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"
+    grid = make_results()
     for query, change in (("q8", 0.02), ("q9", -0.01)):  # higher, but no more than by chance
         values = grid.held["D", "Fold1", "adarank", "yahoo", 1]["official", "NDCG@10"]
         values[query] = (values[query] or 0) + change
@@ -104,7 +104,7 @@ def test_yahoo_helps_adarank_or_not() -> None:
 
 
 def test_models_are_held_against_each_other_bit_by_bit() -> None:
-    grid = made()
+    grid = make_results()
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
     grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [math.nextafter(2.0, 3.0)] * len(DOCUMENTS)
     result = conclusion(study(grid, "D"), "invariance")
@@ -112,7 +112,7 @@ def test_models_are_held_against_each_other_bit_by_bit() -> None:
 
 
 def test_without_ranklib_a_difference_may_come_from_ties() -> None:
-    grid = made(conventions=("official", "yahoo", "letor4"))
+    grid = make_results(conventions=("official", "yahoo", "letor4"))
     assert conclusion(study(grid, "D"), "invariance").holds == "yes"
     grid.scored["D", "Fold1", "lambdamart", "yahoo", 1] = [3.0] * len(DOCUMENTS)
     result = conclusion(study(grid, "D"), "invariance")
@@ -120,8 +120,8 @@ def test_without_ranklib_a_difference_may_come_from_ties() -> None:
     assert "train under ranklib to separate the two causes" in result.explanation
 
 
-def test_what_was_not_trained_is_unknown() -> None:
-    result = study(made(conventions=("official", "ranklib")), "D")
+def test_untrained_features_are_unknown() -> None:
+    result = study(make_results(conventions=("official", "ranklib")), "D")
     assert {c.name: c.holds for c in result.conclusions if c.holds == "unknown"} == {
         "training under letor4": "unknown", "training under yahoo": "unknown", "invariance": "unknown",
         "best training": "unknown",
@@ -130,12 +130,12 @@ def test_what_was_not_trained_is_unknown() -> None:
 
 def test_yahoo_is_the_best_convention_to_train_under_unless_another_is_significantly_better() -> None:
     better = {(r, "yahoo"): 0.05 for r in RANKERS}
-    result = conclusion(study(made(better), "D"), "best training")
+    result = conclusion(study(make_results(better), "D"), "best training")
     assert (result.holds, len(result.evidence)) == ("yes", 3 * 3)  # rankers that evaluate the measure × conventions
     expected = 0.05 * 1.05 * (QUERIES - EMPTY) / QUERIES
     assert result.value == pytest.approx(expected, rel=0.05)
     assert result.low < expected < result.high
-    worse = conclusion(study(made({("lambdamart", "yahoo"): -0.05}), "D"), "best training")
+    worse = conclusion(study(make_results({("lambdamart", "yahoo"): -0.05}), "D"), "best training")
     assert worse.holds == "no"
     assert (
         "significantly worse in 3 (lambdamart, official; lambdamart, letor4; lambdamart, ranklib)" in worse.explanation
@@ -144,11 +144,11 @@ def test_yahoo_is_the_best_convention_to_train_under_unless_another_is_significa
 
 def test_coordinate_ascent_is_best_under_all_some_or_no_tools() -> None:
     ahead = {("coordinate-ascent", "official"): 0.2}
-    result = conclusion(study(made(ahead), "D"), "best ranker")
+    result = conclusion(study(make_results(ahead), "D"), "best ranker")
     assert (result.holds, result.evidence[0].ranker) == ("yes", "rankboost")
     assert 0 < result.low < result.value < result.high
-    assert conclusion(study(made(), "D"), "best ranker").holds == "no"  # rankboost is first
-    grid = made(ahead)
+    assert conclusion(study(make_results(), "D"), "best ranker").holds == "no"  # rankboost is first
+    grid = make_results(ahead)
     for fold in ("Fold1", "Fold2"):
         values = grid.held["D", fold, "rankboost", "official", 1]["letor4", "NDCG@10"]
         grid.held["D", fold, "rankboost", "official", 1]["letor4", "NDCG@10"] = dict.fromkeys(values, 0.9)
@@ -156,17 +156,17 @@ def test_coordinate_ascent_is_best_under_all_some_or_no_tools() -> None:
 
 
 def test_rankboost_on_short_lists_is_compared_with_the_other_two() -> None:
-    result = conclusion(study(made({("rankboost", "official"): 0.1}), "D"), "short lists")
+    result = conclusion(study(make_results({("rankboost", "official"): 0.1}), "D"), "short lists")
     assert result.holds == "yes"
     assert result.explanation.startswith(f"{2 * SHORT} of {2 * QUERIES} queries have fewer than 10 documents.")
     assert result.low < result.value < result.high
-    assert conclusion(study(made({("rankboost", "official"): -0.1}), "D"), "short lists").holds == "no"
-    groups = study(made(), "D").by_length
+    assert conclusion(study(make_results({("rankboost", "official"): -0.1}), "D"), "short lists").holds == "no"
+    groups = study(make_results(), "D").by_length
     assert [(g.documents, g.queries) for g in groups] == [("1 to 9", 2 * SHORT), ("10 to 19", 2 * (QUERIES - SHORT))]
 
 
 def test_the_flips_that_empty_queries_cause_vanish_without_them() -> None:
-    grid = made()
+    grid = make_results()
     for fold in ("Fold1", "Fold2"):  # a tool that gives an empty query 1 for one ranker alone turns pairs round
         values = grid.held["D", fold, "adarank", "official", 1]["yahoo", "NDCG@10"]
         values.update({f"q{i + 1}": 5.0 for i in range(EMPTY)})
@@ -177,8 +177,8 @@ def test_the_flips_that_empty_queries_cause_vanish_without_them() -> None:
     assert (without.low, without.high) == (0, 0)
 
 
-def test_curves_and_tools_that_nobody_can_tell_apart() -> None:
-    result = study(made(), "D")
+def test_indistinguishable_curves_and_tools() -> None:
+    result = study(make_results(), "D")
     assert len(result.points) == len(RANKERS) * 4 * 4 * 10
     assert result.alike == (("official", "ranklib"), ("letor4",), ("yahoo",))
     point = next(p for p in result.points if (p.ranker, p.tool, p.cutoff) == ("adarank", "yahoo", 1))
@@ -186,8 +186,8 @@ def test_curves_and_tools_that_nobody_can_tell_apart() -> None:
         "adarank", "official", 1)) == pytest.approx(EMPTY / QUERIES)  # fmt: skip
 
 
-def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
-    grid = made()
+def test_a_missing_cell_leaves_a_gap_that_is_reported() -> None:
+    grid = make_results()
     del grid.held["D", "Fold2", "lambdamart", "letor4", 1]
     grid.fail("lambdamart", "out of memory", fold="Fold2", convention="letor4")
     result = study(grid, "D")
@@ -197,15 +197,15 @@ def test_a_missing_cell_leaves_a_gap_that_is_told() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(DataError, match="at least two training conventions, found 1"):
-        study(made(conventions=("official",)), "D")
+        study(make_results(conventions=("official",)), "D")
     with pytest.raises(UnknownName, match="training convention of the results is called 'mslr'"):
-        study(made(), "D", conventions=("official", "mslr"))
+        study(make_results(), "D", conventions=("official", "mslr"))
     with pytest.raises(UnknownName, match="no tool of the results is called 'gdeval'"):
-        study(made(), "D", tools=("gdeval",))
+        study(make_results(), "D", tools=("gdeval",))
 
 
 def test_it_is_written_in_every_form() -> None:
-    result = study(made(), "D")
+    result = study(make_results(), "D")
     terminal, markdown = render_all(parts(result)), render_all(parts(result), "markdown")
     assert "The bias of yahoo equals the share of empty queries exactly." in terminal
     assert "| 1 | The bias of yahoo equals the share of empty queries exactly. | yes | 0.2500 |  |  |" in markdown
@@ -218,7 +218,7 @@ def test_it_is_written_in_every_form() -> None:
 
 
 def test_the_figures_draw_every_curve() -> None:
-    result = study(made(), "D")
+    result = study(make_results(), "D")
     figures = study_figures(result)
     assert set(figures) == {"figure1", "figure2"}
     first = figures["figure1"]
@@ -229,7 +229,7 @@ def test_the_figures_draw_every_curve() -> None:
 
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    written = write_study_figures([study(made(), "D")], tmp_path / "figures")
+    written = write_study_figures([study(make_results(), "D")], tmp_path / "figures")
     assert [file.name for file in written] == ["D-figure1.svg", "D-figure1.png", "D-figure2.svg", "D-figure2.png"]
     assert written[0].read_text().count("<path") > 100
     assert written[1].read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""Tables of cells: what is written is what any reader of Parquet gets, and row operations keep the order of rows."""
+"""Parquet tables of cells: compatible with other readers, with stable row order."""
 
 from __future__ import annotations
 

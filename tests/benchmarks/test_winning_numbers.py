@@ -1,4 +1,4 @@
-"""Winning numbers, by hand and from the tables of LETOR 3.0."""
+"""Winning numbers against hand computation and the tables of LETOR 3.0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyarrow import Table
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 from pippin.benchmarks.leaderboard import WinCount, leaderboards, tool_means, winning_numbers
 from pippin.benchmarks.published import read_published
@@ -28,7 +28,7 @@ def test_the_order_of_summation_wins_nothing() -> None:
     assert [w.wins for w in table] == [0, 0]
 
 
-def test_what_is_missing_is_no_win_and_no_pair() -> None:
+def test_missing_values_are_not_compared() -> None:
     table = winning_numbers(frame(("D", "a", "MAP", 0.5), ("D", "b", "MAP", None), ("E", "a", "MAP", 0.5),
                                   ("E", "b", "MAP", 0.6)))  # fmt: skip
     assert table == [WinCount("MAP", "a", 0, 1), WinCount("MAP", "b", 1, 1)]
@@ -43,7 +43,7 @@ def test_from_leaderboards() -> None:
     grid = HandGrid()
     for data, values in (("D", (0.5, 0.4)), ("E", (0.1, 0.3)), ("F", (0.9, 0.2))):
         for ranker, value in zip(("a", "b"), values, strict=True):
-            grid.add(ranker, numbered([value, value / 2]), data=data)
+            grid.add(ranker, number_queries([value, value / 2]), data=data)
     boards = leaderboards(grid, measures=["NDCG@10"])
     assert winning_numbers(tool_means(boards, "official")) == [WinCount("NDCG@10", "a", 2, 3),
                                                              WinCount("NDCG@10", "b", 1, 3)]  # fmt: skip

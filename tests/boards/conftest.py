@@ -77,7 +77,7 @@ def make_site(folder: Path, address: str | None = None, **options: Any) -> Board
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Cluster]:
-    with postgres.started(tmp_path_factory.mktemp("postgres")) as running:
+    with postgres.start_cluster(tmp_path_factory.mktemp("postgres")) as running:
         yield running
 
 

@@ -54,7 +54,7 @@ class Cluster:
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[Cluster]:
+def start_cluster(folder: Path) -> Iterator[Cluster]:
     """Start a cluster; skip the test if PostgreSQL is not installed."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))

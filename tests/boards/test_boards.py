@@ -156,7 +156,7 @@ def test_a_board_of_qrels_accepts_runs(tmp_path: Path) -> None:
         ("pippin-model", "s.txt:"),
     ],
 )
-def test_invalid_files_are_rejected_with_one_sentence(cup: BoardSite, content: str, sentence: str) -> None:
+def test_invalid_files_are_rejected_with_a_message(cup: BoardSite, content: str, sentence: str) -> None:
     import re
 
     submission = cup.submit("Ann", content)

@@ -1,4 +1,4 @@
-"""`pippin audit` on files: what is read as what, and what is printed."""
+"""`pippin audit` on files: detected formats and printed findings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_several_files_are_one_data_set_and_a_last_score_file_is_recognised(caps
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_query_in_two_files_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_in_two_files_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     result = record(capsys, "data.txt", "./data.txt")
     assert (result["leak"]["number"], result["leak"]["total"]) == (2, 2)
 
@@ -94,7 +94,7 @@ def test_output_goes_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str])
         (["data.txt", "more.txt", "scores.txt"], "3 scores"),
     ],
 )
-def test_bad_input_gets_one_sentence(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_reported(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("pippin: ")

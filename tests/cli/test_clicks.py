@@ -1,4 +1,4 @@
-"""From clicks to a model on the command line, and what is said where it cannot be."""
+"""Click commands from simulation to a model, and their errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.cli.main import main
@@ -19,7 +19,7 @@ from pippin.data.letor import write_letor, write_scores
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("clicks")
-    data = planted(queries=30, size=8)
+    data = plant_sum(queries=30, size=8)
     write_letor(data, place / "train.txt")
     write_letor(
         Dataset(data.features, np.zeros(len(data), np.int32), data.offsets, data.query_ids), place / "blind.txt"
@@ -37,7 +37,7 @@ def test_a_model_learns_from_a_log_without_labels(folder: Path, capsys: pytest.C
         assert main([*arguments, *method, "--out", f"{folder}/{out}"]) == 0
     assert "learning from ClickLog(1,500 sessions" in capsys.readouterr().out
     by_hand = pippin.train(folder / "train.txt", "ranksvm", clicks=read(folder / "log.tsv"), debias="naive")
-    assert np.array_equal(pippin.load(folder / "b.json").predict(planted(5, 8)), by_hand.predict(planted(5, 8)))
+    assert np.array_equal(pippin.load(folder / "b.json").predict(plant_sum(5, 8)), by_hand.predict(plant_sum(5, 8)))
     names = [f"{folder}/{name}" for name in ("train.txt", "a.json", "scores.txt")]
     assert main(["interleave", *names, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"].startswith("Users prefer a to scores")
@@ -62,7 +62,7 @@ def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: p
      "no method for propensities is called 'guess'"),
     (["simulate", "{}/train.txt", "{}/none.txt", "-o", "{}/m.tsv"], "none.txt: there is no such file"),
 ])  # fmt: skip
-def test_what_cannot_be_is_one_sentence(
+def test_impossible_requests_are_reported(
     folder: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([word.format(folder) for word in words]) == 2

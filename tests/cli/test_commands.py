@@ -1,4 +1,4 @@
-"""The commands as a user types them: what they print, and one sentence with status 2 for what is wrong."""
+"""Output of the commands, and errors with exit status 2."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.C
     assert f"{tools}: 3 queries, 1 empty, 1 with ties" in text
 
 
-def test_what_tools_and_files_share_is_said_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shared_differences_are_reported_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "copy").write_text((files / "run").read_text())
     text = output(capsys, "eval", "qrels", "run", "copy", "-m", "RR", "-t", "trec_eval9,official")
     assert "\n\nrun, copy under trec_eval9 (trec_eval 9.0.7), official (the definition 1): 3 queries" in text
@@ -65,7 +65,7 @@ def test_what_tools_and_files_share_is_said_once(files: Path, capsys: pytest.Cap
     assert "\nall with ties=worst\n" in changed
 
 
-def test_eval_ranks_infinite_scores_if_it_is_told_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_eval_ranks_infinite_scores_if_allowed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "q").write_text("1 0 a 1\n1 0 b 0\n")
     (files / "r").write_text("1 Q0 a 1 inf t\n1 Q0 b 2 5 t\n")
     assert main(["eval", "q", "r", "-m", "RR"]) == 2
@@ -142,7 +142,7 @@ def test_a_run_is_judged_by_a_letor_file(files: Path, capsys: pytest.CaptureFixt
         (("rank", "qrels", "letor.txt"), "not a model file"),
     ],
 )
-def test_what_is_wrong_gets_one_sentence(
+def test_errors_are_reported(
     files: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     assert sentence in refusal(capsys, *arguments)
@@ -242,7 +242,7 @@ def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixtur
     )
 
 
-def test_tools_are_listed_by_group_and_every_other_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tools_are_listed_by_group_and_every_other_one_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, "tools")
     assert re.search(r"^letor4 .* letor ", text, re.M)
     assert re.search(r"^retrieval, .*: .*\bbeir\b", text, re.M)

@@ -1,4 +1,4 @@
-"""Completion scripts: bash runs its own, the others name the same commands and words."""
+"""Shell completion scripts: bash runs its script; the other scripts list the same commands and words."""
 
 from __future__ import annotations
 

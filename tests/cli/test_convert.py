@@ -1,4 +1,4 @@
-"""`pippin convert` as typed."""
+"""`pippin convert` on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def letor(tmp_path: Path) -> Path:
     return tmp_path / "d.txt"
 
 
-def test_says_what_was_written(
+def test_summary_lists_the_output(
     letor: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(letor.parent)
@@ -61,7 +61,7 @@ def test_through_pipes(letor: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary
         (["d.txt", "out.csv", "--to", "exel"], "no format is called 'exel'"),
     ],
 )
-def test_errors_are_one_sentence(
+def test_errors_are_reported(
     arguments: list[str], message: str, letor: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(letor.parent)

@@ -1,4 +1,4 @@
-"""`pippin datasets` lists what is known, and tells what the parts of one must hold."""
+"""`pippin datasets` lists published data sets and the files that they need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_list_has_every_data_set_and_every_form(capsys: pytest.CaptureFixtur
     assert set(PUBLISHED_DATASETS) | set(READERS) <= first
 
 
-def test_one_tells_what_its_parts_hold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_index_lists_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "mq2008"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["Fold4", "test", "157", "3,062"] in rows
@@ -31,6 +31,6 @@ def test_json_has_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert {each["name"] for each in json.loads(capsys.readouterr().out)["collections"]} == set(READERS)
 
 
-def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "mq2080"]) == 2
     assert capsys.readouterr().err.startswith("pippin: no data set is called 'mq2080'; did you mean mq2008")

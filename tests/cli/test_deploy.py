@@ -63,7 +63,7 @@ def test_benchmark_model_is_checked_with_its_training_data(folder: Path) -> None
     ("import ranklib.txt -o x.json --input-format lgbm", "unknown model format 'lgbm': use lightgbm"),
     ("import ranklib.txt -o x.json --rename test.txt", "expected 3 different feature names"),
 ])  # fmt: skip
-def test_mistakes_are_errors_of_one_sentence(
+def test_mistakes_are_errors_in_one_sentence(
     folder: Path, line: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""The examples that the commands' help ends with, typed as they stand there; and what they print in every form."""
+"""The examples at the end of each command's help run in every output format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.workshop import furnish, make_things
+from tests.cli.example_files import furnish, make_things
 
 from pippin.cli.main import COMMANDS, build_parser, load_command, main
 from pippin.display.terminal import display_width
@@ -108,7 +108,7 @@ def test_an_example_does_what_it_says(
         assert max(map(display_width, captured.out.splitlines()), default=0) <= 60 or paths in captured.out
 
 
-def said(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> str:
+def run_example(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What the first example of a command prints in a form."""
     words = without(arguments(examples(name)[0]), "--format", "-f", "--out" if name != "bench" else "")
     assert main([*words, "--format", form]) == 0
@@ -123,12 +123,12 @@ def forbid(constant: str) -> Any:
 def test_everything_can_be_had_in_every_form(
     workshop: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads(said(name, "json", capsys), parse_constant=forbid)
+    record = json.loads(run_example(name, "json", capsys), parse_constant=forbid)
     for item in record if isinstance(record, list) else [record]:
         assert set(item) >= KEYS[name]
-    assert "," in said(name, "csv", capsys).splitlines()[0]
-    assert "| --" in said(name, "markdown", capsys)
-    latex = said(name, "latex", capsys)
+    assert "," in run_example(name, "csv", capsys).splitlines()[0]
+    assert "| --" in run_example(name, "markdown", capsys)
+    latex = run_example(name, "latex", capsys)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") > 0
     for encoding in ("ascii", "cp1252"):
         out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)

@@ -1,4 +1,4 @@
-"""`pippin features` lists what there is, shows a set, and tells all about one."""
+"""`pippin features` lists feature sets, shows one set and describes one feature."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_one_feature_tells_its_parameters(capsys: pytest.CaptureFixture[str]) ->
     assert ["k1", "0.9", "2.5", "[0,", "inf)"] in [line.split() for line in output.splitlines()]
 
 
-def test_what_is_left_out_of_a_set_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_omitted_features_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "gov_text"]) == 0
     assert "left out  41–60: links and urls" in capsys.readouterr().out
 
 
-def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "bm52"]) == 2
     assert capsys.readouterr().err.startswith("pippin: no feature is called 'bm52'; did you mean bm25")

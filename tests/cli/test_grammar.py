@@ -1,4 +1,4 @@
-"""One grammar for all commands: the same flag is the same thing everywhere, and everything can be had as JSON."""
+"""Shared conventions of all commands: flags mean the same everywhere, and every output is available as JSON."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_usage_is_a_line_with_what_must_be_given(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARSED)
-def test_what_every_command_takes_comes_last_in_its_help(name: str) -> None:
+def test_common_options_come_last_in_help(name: str) -> None:
     text = build_parser(name)[0].format_help()
     own, _, common = text.partition("common options:\n")
     for action in actions(name):
@@ -172,9 +172,7 @@ def test_names_are_joined_by_commas_or_repeated() -> None:
         (["train", "x", "-r", "a,b", "-o", "m"], "--ranker takes one name here, got 2"),
     ],
 )
-def test_wrong_arguments_get_one_sentence(
-    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_arguments_are_reported(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     err = capsys.readouterr().err
     assert sentence in err
@@ -182,7 +180,7 @@ def test_wrong_arguments_get_one_sentence(
     assert err.count("\n") == 1
 
 
-def documented() -> list[tuple[str, str]]:
+def documented_commands() -> list[tuple[str, str]]:
     """Every command in the console blocks of the docs."""
     results = []
     for path in (DOCS / "README.md", *sorted((DOCS / "docs").glob("*.md"))):
@@ -192,7 +190,7 @@ def documented() -> list[tuple[str, str]]:
     return results
 
 
-@pytest.mark.parametrize(("file", "line"), documented())
+@pytest.mark.parametrize(("file", "line"), documented_commands())
 def test_documented_commands_are_of_this_grammar(file: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     import shlex
 

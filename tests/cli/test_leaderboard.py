@@ -1,4 +1,4 @@
-"""`pippin study` and `pippin leaderboard` on one real, small grid."""
+"""`pippin study` and `pippin leaderboard` on a small real grid."""
 
 from __future__ import annotations
 

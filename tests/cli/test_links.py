@@ -1,4 +1,4 @@
-"""`pippin links` as a user types it."""
+"""`pippin links` on the command line."""
 
 from __future__ import annotations
 

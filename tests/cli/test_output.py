@@ -1,4 +1,4 @@
-"""What commands write as JSON is what the standard library writes with an indent, made faster."""
+"""JSON output equals that of the standard library with indentation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_values_that_json_does_not_have() -> None:
 
 
 @pytest.mark.parametrize("character", ["\x7f", "\u200b", "é\u2028"])
-def test_what_cannot_be_seen_is_written_by_its_code(character: str) -> None:
+def test_invisible_characters_are_escaped(character: str) -> None:
     text = format_json({"a": [character], "b": 1})
     assert f"\\u{ord(character[-1]):04x}" in text
     assert json.loads(text) == {"a": [character], "b": 1}

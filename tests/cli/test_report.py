@@ -1,4 +1,4 @@
-"""`pippin report` and `pippin leaderboard` on results that have nothing to show, or little."""
+"""`pippin report` and `pippin leaderboard` on empty or incomplete results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_results_whose_cells_all_failed(tmp_path: Path, capsys: pytest.CaptureFi
     assert "null, regression: no mean" in capsys.readouterr().out
 
 
-def test_a_data_set_that_failed_beside_one_that_did_not(tmp_path: Path) -> None:
+def test_failed_data_set_next_to_a_finished_data_set(tmp_path: Path) -> None:
     failing = write_folds(tmp_path / "null", whole(null=True), folds=3)
     fine = write_folds(tmp_path / "fine", folds=3)
     bench(failing, tmp_path / "r", rankers=("regression",), tools=("official",))

@@ -1,4 +1,4 @@
-"""What strangers write reaches no terminal raw; what goes wrong outside of Pippin is one sentence or silence."""
+"""Untrusted text is escaped on terminals, and errors of the system are reported without a traceback."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_a_reader_that_leaves_is_no_news(large: Path, command: str) -> None:
         "pippin measures -f json",
     ],
 )
-def test_a_full_disk_is_one_sentence(large: Path, command: str) -> None:
+def test_a_full_disk_is_reported(large: Path, command: str) -> None:
     done = shell(f"{command} > /dev/full", large)
     assert done.returncode == 2
     assert done.stderr.lower().count("no space left on device") == 1
@@ -261,7 +261,7 @@ def test_output_that_is_not_utf8_is_plain(large: Path, command: str, encoding: s
     assert len(done.stdout.decode(encoding)) > 100
 
 
-def test_what_the_system_refuses_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_system_errors_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("1 qid:1 1:1\n")
     for arguments in (
@@ -281,7 +281,7 @@ def test_what_the_system_refuses_is_one_sentence(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root is refused nothing")
-def test_no_permission_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_permission_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shut").mkdir()
     (tmp_path / "shut").chmod(stat.S_IREAD | stat.S_IEXEC)
     assert main(["synthetic", "--size", "5", "--out", str(tmp_path / "shut" / "x")]) == 2

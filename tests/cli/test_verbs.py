@@ -1,4 +1,4 @@
-"""A command declares arguments, calls one public function and renders its result."""
+"""Commands parse arguments, call one public function and render its result."""
 
 from __future__ import annotations
 

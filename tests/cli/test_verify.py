@@ -1,4 +1,4 @@
-"""`pippin verify`: a line per thing, exit status 0 or 2."""
+"""`pippin verify`: one line per object, exit status 0 or 2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 from tests.benchmarks.small import bench, write_folds
-from tests.collections.micro import micro_web
+from tests.collections.six_pages import micro_web
 
 from pippin.cli.main import main
 from pippin.collections.collection import Collection, Document
@@ -39,14 +39,14 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> tuple[int, list[dict[str, Any]]]:
+def verify_json(capsys: pytest.CaptureFixture[str], *paths: Path) -> tuple[int, list[dict[str, Any]]]:
     status = main(["verify", *map(str, paths), "--format", "json"])
     out = capsys.readouterr().out
     return status, json.loads(out) if out else []
 
 
-def test_everything_is_whole(everything: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, result = verified(capsys, everything)
+def test_golden_files_are_complete(everything: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, result = verify_json(capsys, everything)
     assert status == 0
     assert {Path(item["path"]).name for item in result} >= set(NEEDED)
     assert {item["state"] for item in result} == {"whole"}
@@ -56,7 +56,7 @@ def test_everything_is_whole(everything: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_one_bit_anywhere_is_found(everything: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_flipped_bit_is_detected(everything: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     place = everything / name
     for file in sorted(file for file in (place.rglob("*") if place.is_dir() else [place]) if file.is_file()):
         content = file.read_bytes()
@@ -65,17 +65,17 @@ def test_one_bit_anywhere_is_found(everything: Path, name: str, capsys: pytest.C
         changed = bytearray(content)
         changed[len(content) // 2] ^= 1
         file.write_bytes(changed)
-        status, result = verified(capsys, place)
+        status, result = verify_json(capsys, place)
         file.write_bytes(content)
         assert (status, "damaged" in {item["state"] for item in result}) == (2, True), file
-    assert verified(capsys, place)[0] == 0
+    assert verify_json(capsys, place)[0] == 0
 
 
-def test_what_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unverifiable_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     for path in (tmp_path, tmp_path / "letter.txt", tmp_path / "nothing"):
         assert main(["verify", str(path)]) == 2
         assert capsys.readouterr().err.startswith("pippin: ")
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "theirs.parquet")
-    status, result = verified(capsys, tmp_path)
+    status, result = verify_json(capsys, tmp_path)
     assert (status, [item["state"] for item in result]) == (0, ["unverified"])

@@ -1,4 +1,4 @@
-"""Interleaving: fair lists, credit by hand, and verdicts that follow who is better."""
+"""Interleaving: fair lists, credit by hand, and verdicts that follow the better system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Click logs as columns and as files."""
+"""Click logs in memory and as files."""
 
 from __future__ import annotations
 

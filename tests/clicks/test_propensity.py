@@ -1,4 +1,4 @@
-"""Propensities: exact where the counts are, near the truth where clicks are drawn, and refused where none can be."""
+"""Propensity estimators: exact on expected counts, close on simulated clicks, and errors if not identifiable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pippin.errors import ConventionError, DataError, UnknownName
 TRUE = examination(5, 1.0)
 
 
-def expected(attraction: NDArray[np.float64], orders: list[list[int]]) -> Counts:
+def expected_counts(attraction: NDArray[np.float64], orders: list[list[int]]) -> Counts:
     """What the position-based model expects of so many orders of five items for each row of attractions."""
     cells: dict[tuple[int, int], float] = {}
     for query in range(len(attraction)):
@@ -34,22 +34,22 @@ SWAPPED = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [2, 1, 0, 3, 4], [3, 1, 2, 0, 4], [
 
 
 def test_swaps_are_exact_on_exact_counts() -> None:
-    assert by_swaps(expected(ATTRACTION, SWAPPED)) == pytest.approx(TRUE, rel=1e-9)
+    assert by_swaps(expected_counts(ATTRACTION, SWAPPED)) == pytest.approx(TRUE, rel=1e-9)
 
 
 def test_em_is_exact_on_exact_counts() -> None:
-    assert by_em(expected(ATTRACTION, SWAPPED), tolerance=1e-9) == pytest.approx(TRUE, rel=0.01)
+    assert by_em(expected_counts(ATTRACTION, SWAPPED), tolerance=1e-9) == pytest.approx(TRUE, rel=0.01)
 
 
 def test_regression_finds_the_truth_of_logistic_attraction_though_nothing_moved() -> None:
     features = np.random.default_rng(5).normal(size=(400, 2))
     chances = 1.0 / (1.0 + np.exp(-(features @ [1.0, -0.5] - 0.3)))
-    counts = expected(chances.reshape(80, 5), SWAPPED[:1])
+    counts = expected_counts(chances.reshape(80, 5), SWAPPED[:1])
     assert by_regression(counts, features, ridge=1e-6, tolerance=1e-10, rounds=3000) == pytest.approx(TRUE, rel=0.01)
 
 
 def test_a_round_of_em_is_that_of_a_loop() -> None:
-    counts = expected(ATTRACTION[:3], SWAPPED[:2])
+    counts = expected_counts(ATTRACTION[:3], SWAPPED[:2])
     rates = np.array([
         sum(c for r, c in zip(counts.ranks, counts.clicks, strict=True) if r == rank)
         / sum(n for r, n in zip(counts.ranks, counts.views, strict=True) if r == rank)

@@ -1,4 +1,4 @@
-"""Simulated clicks: as often as the models say, and the same for the same seed."""
+"""Simulated clicks: frequencies of the click models and reproducibility by seed."""
 
 from __future__ import annotations
 

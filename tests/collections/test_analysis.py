@@ -1,4 +1,4 @@
-"""StringColumn become words in the same way in Python, natively, and by the letter of the rules."""
+"""Text analysis: the native and the Python tokenizer agree with the rules."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_record_of_other_rules_is_refused(change: dict[str, object]) -> None:
         Analyzer.of({**Analyzer().record(), **change})
 
 
-def test_what_is_no_record_is_refused() -> None:
+def test_invalid_records_are_refused() -> None:
     with pytest.raises(DataError, match="the record of the analyzer is damaged"):
         Analyzer.of({"words": "unicode"})
 

@@ -141,7 +141,7 @@ def test_sampling_says_what_it_lost_and_added(sampling: SamplingMethod, tmp_path
         assert len(data.labels) == 12  # type: ignore[union-attr]
 
 
-def test_the_ceiling_of_every_re_ranking_is_told(tmp_path: Path) -> None:
+def test_the_ceiling_of_every_re_ranking_is_reported(tmp_path: Path) -> None:
     full = build_dataset(orchard(), tmp_path / "all", replace(SMALL, sampling="both"))["tasks"][""]
     assert full["sampling"]["lost"] == 0
     few = build_dataset(orchard(), tmp_path / "few", replace(SMALL, sample=2))["tasks"][""]
@@ -179,7 +179,7 @@ def test_one_stream_is_the_whole(features: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("unjudged", "queries"), [("drop", 6), ("keep", 7)])
-def test_queries_that_nobody_judged(unjudged: Literal["drop", "keep"], queries: int, tmp_path: Path) -> None:
+def test_unjudged_queries(unjudged: Literal["drop", "keep"], queries: int, tmp_path: Path) -> None:
     collection = orchard()
     more = (*collection.queries, Query("new", "apple"))
     manifest = build_dataset(replace(collection, queries=more), tmp_path / "out", replace(SMALL, unjudged=unjudged))
@@ -200,7 +200,7 @@ def test_a_field_that_no_topic_has(tmp_path: Path) -> None:
         build_dataset(orchard(), tmp_path / "out", replace(SMALL, query_field="narr"))
 
 
-def test_features_that_tell_nothing_are_told_and_can_be_left_out(tmp_path: Path) -> None:
+def test_uninformative_features_are_reported_and_can_be_dropped(tmp_path: Path) -> None:
     copied = [replace(page(i), fields={**page(i).fields, "copy": page(i).fields["body"]}) for i in range(40)]
     fields = ("body", "anchor", "title", "url", "copy", "blank")
     collection = replace(orchard(), fields=fields, iter_documents=lambda: iter(copied))
@@ -213,7 +213,7 @@ def test_features_that_tell_nothing_are_told_and_can_be_left_out(tmp_path: Path)
     assert read_folds(tmp_path / "out" / "Feature-min")[0].test.features.shape[1] == 2
 
 
-def test_a_query_without_words_and_one_without_documents_are_told(tmp_path: Path) -> None:
+def test_a_query_without_words_and_one_without_documents_are_reported(tmp_path: Path) -> None:
     collection = orchard()
     queries = (*collection.queries, Query("silent", "and the of"), Query("strange", "zebra"))
     manifest = build_dataset(replace(collection, queries=queries), tmp_path / "out", replace(SMALL, unjudged="keep"))
@@ -374,14 +374,14 @@ def test_a_full_disk_leaves_the_old_data_set(tmp_path: Path, monkeypatch: pytest
     assert content(tmp_path / "out") == before
 
 
-def test_what_no_build_has_made_is_not_replaced(tmp_path: Path) -> None:
+def test_other_folders_are_not_replaced_by_build(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "letter.txt").write_text("dear")
     with pytest.raises(DataError, match="choose another name"):
         build_dataset(orchard(), tmp_path / "out", SMALL)
 
 
-def test_two_builds_of_one_data_set(tmp_path: Path) -> None:
+def test_concurrent_builds_of_the_same_data_set(tmp_path: Path) -> None:
     (tmp_path / "out.building").mkdir()
     with (tmp_path / "out.building" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -412,7 +412,7 @@ def test_sampled_features_equal_those_from_the_meta_information(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-def test_the_stores_of_the_versions_are_what_their_text_says(tmp_path: Path, seed: int | None) -> None:
+def test_stores_of_versions_equal_their_text(tmp_path: Path, seed: int | None) -> None:
     collection = orchard(("TD", "NP"))
     build_dataset(collection, tmp_path / "out", replace(SMALL, features="auto", seed=seed))
     for task in ("TD", "NP"):

@@ -1,4 +1,4 @@
-"""Dense features: stored vectors, nearest documents and fused runs, with any encoder."""
+"""Dense features: stored vectors, nearest neighbours and fused runs with any encoder."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 @pytest.fixture(scope="module")
-def stored(index: Index, encoder: WordEncoder, tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+def stored_embeddings(index: Index, encoder: WordEncoder, tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return embed(index, encoder, tmp_path_factory.mktemp("store") / "dense", words=2, most=2)
 
 
@@ -73,17 +73,17 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 def test_vectors_are_stored_once_sealed_and_bound(
-    stored: Embeddings, index: Index, encoder: WordEncoder, tmp_path: Path
+    stored_embeddings: Embeddings, index: Index, encoder: WordEncoder, tmp_path: Path
 ) -> None:
-    assert stored.starts.tolist() == [0, 2, 3, 5, 5, 6]
-    assert np.allclose(stored.passages[3], encoder.encode(["sour green"])[0], atol=1e-5)
-    assert np.allclose(stored.documents[0], np.mean(stored.passages[:2], axis=0))
-    before = (stored.manifest.path / "passages.bin").stat().st_mtime_ns
-    embed(index, encoder, stored.manifest.path, words=2, most=2)
-    assert (stored.manifest.path / "passages.bin").stat().st_mtime_ns == before
+    assert stored_embeddings.starts.tolist() == [0, 2, 3, 5, 5, 6]
+    assert np.allclose(stored_embeddings.passages[3], encoder.encode(["sour green"])[0], atol=1e-5)
+    assert np.allclose(stored_embeddings.documents[0], np.mean(stored_embeddings.passages[:2], axis=0))
+    before = (stored_embeddings.manifest.path / "passages.bin").stat().st_mtime_ns
+    embed(index, encoder, stored_embeddings.manifest.path, words=2, most=2)
+    assert (stored_embeddings.manifest.path / "passages.bin").stat().st_mtime_ns == before
     other = WordEncoder(seed=1)
     with pytest.raises(DataError, match="another model"):
-        open_embeddings(stored.manifest.path, index, other)
+        open_embeddings(stored_embeddings.manifest.path, index, other)
     copy = embed(index, encoder, tmp_path / "dense", words=2, most=1).manifest.path
     content = bytearray((copy / "passages.bin").read_bytes())
     content[5] ^= 1
@@ -92,17 +92,19 @@ def test_vectors_are_stored_once_sealed_and_bound(
         open_embeddings(copy, index, encoder)
 
 
-def test_dense_features_and_neighbours_are_what_they_say(stored: Embeddings, encoder: WordEncoder) -> None:
+def test_dense_features_equal_their_definitions(stored_embeddings: Embeddings, encoder: WordEncoder) -> None:
     def cosine(a: Any, b: Any) -> float:
         return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
     vectors = encoder.encode([query.text for query in QUERIES]).astype(np.float64)
-    result = search_vectors(stored, QUERIES, top=3)
+    result = search_vectors(stored_embeddings, QUERIES, top=3)
     for q, vector in enumerate(vectors):
-        table = stored.features(vector, np.arange(5))
+        table = stored_embeddings.features(vector, np.arange(5))
         best = {}
         for d in range(5):
-            passages = stored.passages[stored.starts[d] : stored.starts[d + 1]].astype(np.float64)
+            passages = stored_embeddings.passages[stored_embeddings.starts[d] : stored_embeddings.starts[d + 1]].astype(
+                np.float64
+            )
             if not len(passages):
                 assert table[d].tolist() == [0, 0, 0]
                 continue
@@ -113,8 +115,8 @@ def test_dense_features_and_neighbours_are_what_they_say(stored: Embeddings, enc
         assert np.allclose(result.scores[q], sorted(best.values(), reverse=True)[:3], atol=1e-5)
 
 
-def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored: Embeddings, index: Index) -> None:
-    sparse, dense = search(index, QUERIES, field="text"), search_vectors(stored, QUERIES)
+def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored_embeddings: Embeddings, index: Index) -> None:
+    sparse, dense = search(index, QUERIES, field="text"), search_vectors(stored_embeddings, QUERIES)
     fused = reciprocal_rank_fusion(sparse, dense, k=60)
     for q in range(2):
         worth: dict[int, float] = {}
@@ -124,11 +126,13 @@ def test_fusion_sums_reciprocal_ranks_and_is_a_feature(stored: Embeddings, index
         assert set(fused.numbers[q].tolist()) == set(worth)  # the union
         assert fused.scores[q].tolist() == sorted(worth.values(), reverse=True)
         assert all(worth[n] == s for n, s in zip(fused.numbers[q].tolist(), fused.scores[q].tolist(), strict=True))
-    data = fused.dataset("bm25@text dense", version="Feature-min", dense=stored)
+    data = fused.dataset("bm25@text dense", version="Feature-min", dense=stored_embeddings)
     assert data.feature_names == ("bm25@text", "dense_cosine", "dense_dot", "dense_passage", "dense_fused")
     rows = np.asarray(data.features)[: int(data.offsets[1])]
     assert np.allclose(rows[:, -1], fused.scores[0], atol=1e-6)  # as LETOR writes them
-    assert np.allclose(rows[:, 1:4], stored.features(stored.queries(QUERIES)[0], fused.numbers[0]), atol=1e-6)
+    assert np.allclose(
+        rows[:, 1:4], stored_embeddings.features(stored_embeddings.queries(QUERIES)[0], fused.numbers[0]), atol=1e-6
+    )
     with pytest.raises(ConventionError, match="--dense FOLDER"):
         fused.dataset("dense_dot")
     with pytest.raises(DataError, match="same queries"):

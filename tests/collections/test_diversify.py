@@ -1,4 +1,4 @@
-"""Diversified runs: lists taken again by words alone, or by subtopics, and judged by measures made for it."""
+"""Diversified runs (MMR, xQuAD) and diversity measures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_command_wins_by_measures_of_diversity(
     assert "7 has no subtopic" in capsys.readouterr().err
 
 
-def test_what_cannot_be_diversified_is_told(index: Index) -> None:
+def test_inputs_that_cannot_be_diversified_are_reported(index: Index) -> None:
     for method in ("mmr(2)", "mmr(x)"):
         with pytest.raises(ConventionError, match="trade-off from 0 to 1"):
             diversify(RUN, index, method)
@@ -125,7 +125,7 @@ def test_beyond_the_depth_scores_decide() -> None:
     assert mmr(np.empty(0), np.empty((0, 0))).tolist() == []
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_inconsistent_inputs_are_refused() -> None:
     with pytest.raises(DataError, match="2 by 2"):
         mmr(np.zeros(2), np.zeros((3, 3)))
     with pytest.raises(DataError, match="probabilities"):

@@ -1,4 +1,4 @@
-"""Documents are found once, whatever asks for them, and by several processes in the same order."""
+"""Documents are parsed once, in the same order by any number of processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCUMENTS = [
 ]
 
 
-def counted(times: list[int]) -> Collection:
+def make_counting_collection(times: list[int]) -> Collection:
     def read() -> Iterator[Document]:
         times.append(1)
         yield from DOCUMENTS
@@ -30,7 +30,7 @@ def counted(times: list[int]) -> Collection:
 
 def test_a_second_pass_reads_the_file() -> None:
     times: list[int] = []
-    collection = with_cache(counted(times))
+    collection = with_cache(make_counting_collection(times))
     assert list(collection) == list(collection) == DOCUMENTS
     assert len(times) == 1
     both = [(a.id, b.id) for a, b in zip(collection, collection, strict=True)]  # two passes at a time
@@ -39,7 +39,7 @@ def test_a_second_pass_reads_the_file() -> None:
 
 def test_a_pass_that_stops_leaves_nothing() -> None:
     times: list[int] = []
-    collection = with_cache(counted(times))
+    collection = with_cache(make_counting_collection(times))
     first = iter(collection)
     next(first)
     first.close()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Titles by their looks: the signs one by one, what never is a title, and where it falls back to."""
+"""Title extraction by layout: single criteria, rejected candidates and fallbacks."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_the_striking_line_near_the_top_is_the_title(before: str, styled: str) -
     )
 
 
-def test_a_title_far_down_is_none() -> None:
+def test_late_heading_is_not_a_title() -> None:
     page = "<title>Fruit</title>" + "<p>A line of plain text stands here." * 60 + "<h1>Growing Fine Pippins</h1>" + BODY
     assert extract_title(page) == ExtractedTitle("Growing Fine Pippins", "heading")
 
 
-def test_what_stands_in_main_goes_before_what_stands_around_it() -> None:
+def test_main_element_comes_first() -> None:
     page = f"<h1>The Fruit Agency</h1><main><h2>Growing Fine Pippins</h2>{BODY}</main>"
     assert extract_title(page).text == "Growing Fine Pippins"
 

@@ -1,4 +1,4 @@
-"""The link graph: who points to whom, what leads outside, and what a page says to itself."""
+"""The link graph: internal, external and self links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.collections.micro import MICRO, PAGES
+from tests.collections.six_pages import MICRO, PAGES
 
 from pippin.collections.collection import Collection, Document, Link
 from pippin.collections.links.graph import Graph, add_anchor_texts, gather

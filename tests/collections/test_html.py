@@ -1,4 +1,4 @@
-"""Pages of any quality: what is visible, what links say, which encoding it is."""
+"""HTML of any quality: visible text, links and encoding."""
 
 from __future__ import annotations
 
@@ -142,5 +142,5 @@ def test_elements_are_opened_to_a_depth(opened: str) -> None:
         "<!-- -->" * 2000, "<div>" * DEPTH, "1 < 2 " * 2000, "<table>" + "<tr><td>a" * 1000,
     ],
 )  # fmt: skip
-def test_what_is_not_deep_stays_as_it_is(text: str) -> None:
+def test_shallow_archives_are_unchanged(text: str) -> None:
     assert flatten(text) is text

@@ -1,4 +1,4 @@
-"""An index holds what the documents hold, is the same however it was built, and never opens when it is not whole."""
+"""An index equals its documents however it was built, and damaged indexes do not open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.forged import forge
+from tests.tampering import forge
 
 from pippin.cli.main import main
 from pippin.collections.collection import Collection, Document, Query
@@ -91,7 +91,7 @@ def test_tokens_stand_in_order(index: Index, pages: list[Document], field: str) 
     assert [part.tolist() for part in index.tokens(field, [])] == [[0], []]
 
 
-def test_what_an_index_says_of_itself(index: Index) -> None:
+def test_index_description(index: Index) -> None:
     assert (index.name, index.documents, index.fields) == ("orchard", 700, ("title", "body", "whole"))
     assert index.descriptions == {"title": "its name", "body": "", "whole": ""}
     assert index.analysis == PLAIN
@@ -232,7 +232,7 @@ def test_bad_collections(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_no_index_is_not_replaced(tmp_path: Path) -> None:
+def test_other_folders_are_not_replaced_by_an_index(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "letter.txt").write_text("dear")
     with pytest.raises(DataError, match="choose another name"):
@@ -317,7 +317,7 @@ def damage(folder: Path, how: str) -> None:
         ("json", "cannot be read"),
     ],
 )
-def test_damage_is_named(how: str, sentence: str, tmp_path: Path) -> None:
+def test_damage_is_reported(how: str, sentence: str, tmp_path: Path) -> None:
     build_index(collection(random_pages(20)), tmp_path / "it")
     damage(tmp_path / "it", how)
     with pytest.raises(DataError, match=sentence):
@@ -343,7 +343,7 @@ def test_numbers_that_lead_nowhere_lead_to_an_error(name: str, forged: bool, tmp
         index.bm25(words, field="body"), index.numbers(["d7"])
 
 
-def test_there_is_no_index_where_nothing_is(tmp_path: Path) -> None:
+def test_empty_folder_is_not_an_index(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no index"):
         open_index(tmp_path / "nowhere")
 

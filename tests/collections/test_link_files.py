@@ -1,11 +1,11 @@
-"""LETOR's link files: written, read again, and refused where they contradict themselves."""
+"""LETOR's link files: writing, reading and contradictions."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from tests.collections.micro import micro_web
+from tests.collections.six_pages import micro_web
 
 from pippin.collections.letor.link_files import write_link_files
 

@@ -1,4 +1,4 @@
-"""LETOR's meta-information, read and written: the published bytes, any indentation, and what is wrong with a file."""
+"""LETOR's meta-information files: published bytes, indentation and errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collections.features.drawing import COLLECTION, draw_candidates
-from tests.collections.micro import write_meta
+from tests.collections.features.strategies import COLLECTION, draw_candidates
+from tests.collections.six_pages import write_meta
 
 from pippin.collections.collection import Collection, Document
 from pippin.collections.features import extract, parse_features
@@ -33,7 +33,7 @@ from pippin.kernels.strings import StringColumn
 
 
 @pytest.fixture(scope="module")
-def ohsumed(shared: Path) -> Path:
+def ohsumed_folder(shared: Path) -> Path:
     folder = shared / "data" / "OHSUMED"
     if not (folder / "Meta").is_dir():
         pytest.skip("OHSUMED is not here")
@@ -41,8 +41,8 @@ def ohsumed(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def published(ohsumed: Path) -> tuple[Meta, list[Candidates]]:
-    meta = read_meta(ohsumed / "Meta")
+def published_meta(ohsumed_folder: Path) -> tuple[Meta, list[Candidates]]:
+    meta = read_meta(ohsumed_folder / "Meta")
     return meta, list(meta)
 
 
@@ -68,33 +68,35 @@ def add_published_whitespace(file: Path) -> None:
 
 
 def test_the_107_published_files_are_written_again(
-    ohsumed: Path, published: tuple[Meta, list[Candidates]], tmp_path: Path
+    ohsumed_folder: Path, published_meta: tuple[Meta, list[Candidates]], tmp_path: Path
 ) -> None:
-    meta, queries = published
+    meta, queries = published_meta
     written = write_meta(tmp_path, meta.info, queries)
     add_published_whitespace(tmp_path / "collectioninfo.xml")
     assert len(written) == 107
-    assert [file.name for file in written if file.read_bytes() != (ohsumed / "Meta" / file.name).read_bytes()] == []
+    assert [
+        file.name for file in written if file.read_bytes() != (ohsumed_folder / "Meta" / file.name).read_bytes()
+    ] == []
 
 
 def test_the_45_features_in_three_versions_are_the_published_bytes(
-    ohsumed: Path, published: tuple[Meta, list[Candidates]], tmp_path: Path
+    ohsumed_folder: Path, published_meta: tuple[Meta, list[Candidates]], tmp_path: Path
 ) -> None:
-    data = as_dataset(published[1], "ohsumed")
+    data = as_dataset(published_meta[1], "ohsumed")
     for version, numbers in make_versions(data).items():
         parts = cut_queries(numbers.queries, cut="floor")
         for part, name in zip(parts, ("S1", "S2", "S3", "S4", "S5"), strict=True):
             constant = "0" if version == "QueryLevelNorm" else None
             write_version(numbers.select(part), tmp_path / "part.txt", constant=constant)
-            assert (tmp_path / "part.txt").read_bytes() == (ohsumed / version / f"{name}.txt").read_bytes()
+            assert (tmp_path / "part.txt").read_bytes() == (ohsumed_folder / version / f"{name}.txt").read_bytes()
 
 
 def test_the_fold_files_are_the_parts_one_after_the_other(
-    ohsumed: Path, published: tuple[Meta, list[Candidates]], tmp_path: Path
+    ohsumed_folder: Path, published_meta: tuple[Meta, list[Candidates]], tmp_path: Path
 ) -> None:
-    norm = make_versions(as_dataset(published[1], "ohsumed"))["QueryLevelNorm"]
+    norm = make_versions(as_dataset(published_meta[1], "ohsumed"))["QueryLevelNorm"]
     files = write_folds(make_folds(norm, cut="floor"), tmp_path)
-    parts = [(ohsumed / "QueryLevelNorm" / f"S{i}.txt").read_bytes() for i in range(1, 6)]
+    parts = [(ohsumed_folder / "QueryLevelNorm" / f"S{i}.txt").read_bytes() for i in range(1, 6)]
     assert len(files) == 15
     assert (tmp_path / "Fold4" / "train.txt").read_bytes() == parts[3] + parts[4] + parts[0]
     assert (tmp_path / "Fold4" / "vali.txt").read_bytes() == parts[1]
@@ -128,7 +130,7 @@ def same(one: Candidates, two: Candidates) -> bool:
     )
 
 
-def test_what_is_written_is_read(folder: Path) -> None:
+def test_written_files_are_read_back(folder: Path) -> None:
     meta = read_meta(folder)
     assert meta.info == INFO
     first, second = meta
@@ -171,32 +173,32 @@ def test_queries_come_by_number(folder: Path) -> None:
     assert [file.name for file in read_meta(folder).files] == ["query-1.xml", "query-9.xml", "query-10.xml"]
 
 
-def replaced(old: str, new: str) -> Callable[[str], str]:
+def replace_text(old: str, new: str) -> Callable[[str], str]:
     return lambda text: text.replace(old, new, 1)
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (replaced("<docnum>4<", "<docnum>5<"), r":\d+: expected <doc>, found </docinfo>"),
-        (replaced("<docnum>4<", "<docnum>3<"), "expected </docinfo>, found <doc>"),
-        (replaced("<docnum>4<", f"<docnum>{10**15}<"), "expected <doc>, found </docinfo>"),
-        (replaced("<docnum>4<", "<docnum>-4<"), "<docnum> must not be negative: -4"),
-        (replaced("<docnum>4<", "<docnum>four<"), "<docnum> must be a whole number, not 'four'"),
-        (replaced("<termnum>3</termnum>", ""), "the file has no <termnum>"),
-        (replaced("<label>", "<grade>"), r":\d+: expected <label>, found <grade>"),
-        (replaced("<termfrequency>", "<termfrequency>x"), r":\d+: <termfrequency> must be a whole number, not 'x"),
-        (replaced("<length>", "<length>-"), "a count must not be negative: -"),
-        (replaced("<length>", f"<length>{10**30}"), "a number is too large"),
-        (replaced("<uniquelength>", "<uniquelength>99"), r":\d+: the counts of document d\d contradict its length"),
-        (replaced("<termid>2<", "<termid>3<"), "the term ids are not 1 to 3"),
-        (replaced("<streamfrequency>", "<streamfrequency>999"), "more documents than occurrences"),
+        (replace_text("<docnum>4<", "<docnum>5<"), r":\d+: expected <doc>, found </docinfo>"),
+        (replace_text("<docnum>4<", "<docnum>3<"), "expected </docinfo>, found <doc>"),
+        (replace_text("<docnum>4<", f"<docnum>{10**15}<"), "expected <doc>, found </docinfo>"),
+        (replace_text("<docnum>4<", "<docnum>-4<"), "<docnum> must not be negative: -4"),
+        (replace_text("<docnum>4<", "<docnum>four<"), "<docnum> must be a whole number, not 'four'"),
+        (replace_text("<termnum>3</termnum>", ""), "the file has no <termnum>"),
+        (replace_text("<label>", "<grade>"), r":\d+: expected <label>, found <grade>"),
+        (replace_text("<termfrequency>", "<termfrequency>x"), r":\d+: <termfrequency> must be a whole number, not 'x"),
+        (replace_text("<length>", "<length>-"), "a count must not be negative: -"),
+        (replace_text("<length>", f"<length>{10**30}"), "a number is too large"),
+        (replace_text("<uniquelength>", "<uniquelength>99"), r":\d+: the counts of document d\d contradict its length"),
+        (replace_text("<termid>2<", "<termid>3<"), "the term ids are not 1 to 3"),
+        (replace_text("<streamfrequency>", "<streamfrequency>999"), "more documents than occurrences"),
         (lambda text: text[: len(text) // 2], "found the end of the file"),
         (lambda text: text + "<query>", "expected the end of the file, found <query>"),
         (lambda text: "nothing", "the file has no <termnum>"),
     ],
 )  # fmt: skip
-def test_a_damaged_file_is_named_with_its_line(folder: Path, change: Callable[[str], str], sentence: str) -> None:
+def test_a_damaged_file_is_reported_with_its_line(folder: Path, change: Callable[[str], str], sentence: str) -> None:
     file = folder / "query-1.xml"
     changed = change(file.read_text())
     assert changed != file.read_text()

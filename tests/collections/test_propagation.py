@@ -1,4 +1,4 @@
-"""Propagation: the recursion itself, and the neighbourhood it runs in."""
+"""Propagation: the recursion and its neighbourhood."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCORES = np.array([0.0, 3.0, 1.0, 0.0, 2.0])
 ALL = np.arange(5)
 
 
-def scored(scores: np.ndarray) -> Scored:
+def make_scored(scores: np.ndarray) -> Scored:
     """The scores of all pages."""
     pages = PageSet(len(scores))
     pages.add(np.arange(len(scores)))
@@ -25,7 +25,7 @@ def scored(scores: np.ndarray) -> Scored:
     return pages, np.ascontiguousarray(scores, np.float64)
 
 
-AROUND = Neighborhood(GRAPH, ALL, scored(SCORES))
+AROUND = Neighborhood(GRAPH, ALL, make_scored(SCORES))
 
 
 def test_weights_by_hand() -> None:
@@ -37,13 +37,13 @@ def test_weights_by_hand() -> None:
 
 
 def test_negative_scores_weigh_nothing() -> None:
-    weighted = Neighborhood(GRAPH, ALL, scored(np.array([-1.0, -3.0, 1.0, 0.0, 2.0]))).weighted()
+    weighted = Neighborhood(GRAPH, ALL, make_scored(np.array([-1.0, -3.0, 1.0, 0.0, 2.0]))).weighted()
     assert weighted.toarray()[[0, 3]].tolist() == [[0, 0, 1, 0, 0], [0] * 5]
 
 
 def test_a_neighbourhood_is_candidates_and_one_step_around_them() -> None:
     graph = Graph.of(7, [0, 1, 2, 3, 4, 1], [1, 2, 3, 4, 5, 5])
-    around = Neighborhood(graph, np.array([2]), scored(np.array([0, 0, 1, 0, 0, 3.0, 0])))
+    around = Neighborhood(graph, np.array([2]), make_scored(np.array([0, 0, 1, 0, 0, 3.0, 0])))
     assert around.pages.tolist() == [1, 2, 3]
     assert around.slots.tolist() == [1]
     # page 1 points to 2 and to 5, which is outside: its weights count all its links
@@ -51,9 +51,9 @@ def test_a_neighbourhood_is_candidates_and_one_step_around_them() -> None:
     assert around.weighted().toarray()[0].tolist() == [0, 0.25, 0]
 
 
-def test_of_many_in_links_the_first_by_number_are_taken() -> None:
+def test_first_in_links_are_used() -> None:
     graph = Graph.of(100, range(1, 100), np.zeros(99, int))
-    assert Neighborhood(graph, np.array([0]), scored(np.zeros(100))).pages.tolist() == list(range(51))
+    assert Neighborhood(graph, np.array([0]), make_scored(np.zeros(100))).pages.tolist() == list(range(51))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,7 +62,7 @@ def test_the_recursion_is_solved(seed: int, alpha: float) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(seed)
     table = rng.normal(size=(40, 3))
-    around = Neighborhood(graph, np.arange(40), scored(table[:, 0]))
+    around = Neighborhood(graph, np.arange(40), make_scored(table[:, 0]))
     out = around.weighted()
     for weights in (out, out.transpose(), around.uniform()):
         twin = np.linalg.solve(np.eye(40) - (1 - alpha) * weights.toarray(), alpha * table)
@@ -87,10 +87,10 @@ def test_levels_count_rounds() -> None:
 
 
 def test_no_pages_and_bad_weights() -> None:
-    weights = Neighborhood(GRAPH, np.zeros(0, np.int64), scored(SCORES)).uniform()
+    weights = Neighborhood(GRAPH, np.zeros(0, np.int64), make_scored(SCORES)).uniform()
     assert propagate(weights, np.zeros(0), 0.85).shape == (0,)
     with pytest.raises(DataError, match=r"alpha must be from 0 to 1, not 1\.5"):
         propagate(weights, SCORES, 1.5)
-    two = Neighborhood(Graph.of(2, [0, 1], [1, 0]), np.arange(2), scored(np.ones(2)))
+    two = Neighborhood(Graph.of(2, [0, 1], [1, 0]), np.arange(2), make_scored(np.ones(2)))
     with pytest.raises(DataError, match=r"propagation did not converge in 2 rounds: change 1\.28"):
         propagate(two.uniform(), np.array([3.0, 1]), 0.2, rounds=2)

@@ -1,4 +1,4 @@
-"""PageRank, HostRank and HITS against dense twins: equations solved, eigenvectors taken."""
+"""PageRank, HostRank and HITS against dense linear algebra."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_ranks_of_an_empty_graph(pages: int) -> None:
     assert not result.hub.any()
 
 
-def test_what_does_not_stand_still_is_an_error_with_the_residual() -> None:
+def test_no_convergence_is_an_error_with_the_residual() -> None:
     graph = random_graph(0)
     with pytest.raises(DataError, match=r"PageRank did not converge in 3 rounds: change 0\.\d+, tolerance 1e-12"):
         pagerank(graph, rounds=3)

@@ -1,4 +1,4 @@
-"""Runs from an index: every model against its definition over all documents, and the chain against build and rank."""
+"""Runs from an index: every retrieval model against its definition over all documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best documents are exactly those of a brute force, early stop or not."""
+"""Top-k search equals brute force, with and without early termination."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pippin.kernels import index as kernel
 PLAIN = Analyzer(stop="none", stem="none")
 
 
-def indexed(texts: list[str], folder: Path, ids: list[str] | None = None) -> Index:
+def build_small_index(texts: list[str], folder: Path, ids: list[str] | None = None) -> Index:
     ids = ids or [f"d{i}" for i in range(len(texts))]
     pages = [Document(id_, {"text": text}) for id_, text in zip(ids, texts, strict=True)]
     return build_index(Collection("it", ("text",), lambda: iter(pages)), folder, analysis=PLAIN)
@@ -42,7 +42,7 @@ def brute(texts: list[str], words: list[str], k1: float, b: float) -> tuple[NDAr
     return scores, hits
 
 
-def expected(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
+def expected_ranking(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
     result = np.flatnonzero(hits).tolist()
     return sorted(result, key=lambda d: (-scores[d], ids[d]))[:n]
 
@@ -62,12 +62,12 @@ def test_the_best_are_those_of_a_brute_force(tmp_path_factory: pytest.TempPathFa
     words = data.draw(st.lists(st.sampled_from([*alphabet, "unknown"]), max_size=6))
     k1, b = data.draw(st.sampled_from([(2.5, 0.8), (1.2, 0.75), (0.0, 0.5), (0.9, 0.0), (2.0, 1.0)]))
     n = data.draw(st.integers(0, 40) | st.just(1000))
-    index = indexed(texts, tmp_path_factory.mktemp("index") / "it", ids)
+    index = build_small_index(texts, tmp_path_factory.mktemp("index") / "it", ids)
     numbers, scores = index.search_terms(words, n, field="text", k1=k1, b=b)
     everything = index.bm25(words, field="text", k1=k1, b=b)
     by_formula, hits = brute(texts, words, k1, b)
     np.testing.assert_allclose(everything, by_formula, rtol=1e-12, atol=1e-12)
-    assert numbers.tolist() == expected(everything, hits, ids, n)
+    assert numbers.tolist() == expected_ranking(everything, hits, ids, n)
     assert scores.tobytes() == everything[numbers].tobytes()
 
 
@@ -78,12 +78,12 @@ def test_windows_and_thresholds_over_many_documents(tmp_path: Path) -> None:
     sample = generator.choice(3000, (20_000, 12), p=chances / chances.sum())
     texts = [" ".join(f"w{i}" for i in row) for row in sample.tolist()]
     ids = [f"d{i}" for i in generator.permutation(len(texts))]
-    index = indexed(texts, tmp_path / "it", ids)
+    index = build_small_index(texts, tmp_path / "it", ids)
     queries = [[f"w{i}" for i in row] for row in generator.choice(3000, (60, 4), p=chances / chances.sum()).tolist()]
     for words, (numbers, scores) in zip(queries, index.search_many(queries, 50, field="text"), strict=True):
         everything = index.bm25(words, field="text")
         hits = np.asarray(np.isin(sample, [int(word[1:]) for word in words]).any(axis=1))
-        assert numbers.tolist() == expected(everything, hits, ids, 50)
+        assert numbers.tolist() == expected_ranking(everything, hits, ids, 50)
         assert scores.tobytes() == everything[numbers].tobytes()
 
 
@@ -131,7 +131,7 @@ def test_the_whole_order_among_many_ties(length: int, tmp_path: Path) -> None:
     sample = [generator.choice(alphabet, size, p=chances / chances.sum()) for size in sizes]
     texts = [" ".join(["all", *words]) for words in sample]
     ids = [f"d{i}" for i in generator.permutation(len(texts))]
-    index = indexed(texts, tmp_path / "it", ids)
+    index = build_small_index(texts, tmp_path / "it", ids)
     for words in (["all"], ["all", "w0"], ["w8", "w0", "w8", "all"], ["w1", "w2", "unknown"], ["w8", "w7", "w6", "w5"]):
         scores, hits = brute(texts, words, 1.2, 0.75)
         exact = index.bm25(words, field="text", k1=1.2, b=0.75)
@@ -146,7 +146,7 @@ def test_the_whole_order_among_many_ties(length: int, tmp_path: Path) -> None:
 def test_equal_documents_come_by_id(text: str, tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     ids = [f"d{i}" for i in generator.permutation(20_000)]
-    index = indexed([text] * len(ids), tmp_path / "it", ids)
+    index = build_small_index([text] * len(ids), tmp_path / "it", ids)
     by_id = sorted(range(len(ids)), key=ids.__getitem__)
     for n in (1, 10, 1000, 19_999, 20_001):
         numbers, scores = index.search_terms(["y", "x", "x", "unknown"], n, field="text")
@@ -154,22 +154,22 @@ def test_equal_documents_come_by_id(text: str, tmp_path: Path) -> None:
         assert len(set(scores.tolist())) == 1
 
 
-def test_a_word_in_most_documents_takes_away_and_is_kept(tmp_path: Path) -> None:
-    index = indexed(["a", "a", "a b", "c"], tmp_path / "it")
+def test_words_in_most_documents_have_negative_weight(tmp_path: Path) -> None:
+    index = build_small_index(["a", "a", "a b", "c"], tmp_path / "it")
     numbers, scores = index.search_terms(["a"], 10, field="text", k1=2.5, b=0)
     assert numbers.tolist() == [0, 1, 2]
     np.testing.assert_allclose(scores, [np.log((4 - 3 + 0.5) / (3 + 0.5))] * 3)
 
 
 def test_ties_go_by_id_and_not_by_number(tmp_path: Path) -> None:
-    index = indexed(
+    index = build_small_index(
         ["x", "x", "x", "y", "z", "z", "z", "z"], tmp_path / "it", ["d10", "d9", "d1", "a", "b", "c", "d", "e"]
     )
     assert [index.ids.at(i) for i in index.search_terms(["x"], 2, field="text")[0].tolist()] == ["d1", "d10"]
 
 
-def test_how_often_a_word_is_said_does_not_matter(tmp_path: Path) -> None:
-    index = indexed(["x y", "x", "z", "z z", "q"], tmp_path / "it")
+def test_query_term_frequency_has_no_effect(tmp_path: Path) -> None:
+    index = build_small_index(["x y", "x", "z", "z z", "q"], tmp_path / "it")
     for once, twice in zip(
         index.search_terms(["x", "y"], 5, field="text"),
         index.search_terms(["x", "y", "x"], 5, field="text"),
@@ -179,14 +179,14 @@ def test_how_often_a_word_is_said_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:
-    index = indexed(["x", "", "y"], tmp_path / "it")
+    index = build_small_index(["x", "", "y"], tmp_path / "it")
     assert [part.tolist() for part in index.search_terms([], 5, field="text")] == [[], []]
     assert [part.tolist() for part in index.search_terms(["zzz"], 5, field="text")] == [[], []]
     assert index.search_many([], 5, field="text") == []
 
 
 def test_wrong_questions(tmp_path: Path) -> None:
-    index = indexed(["x"], tmp_path / "it")
+    index = build_small_index(["x"], tmp_path / "it")
     with pytest.raises(DataError, match="k1 of at least 0"):
         index.search_terms(["x"], 5, field="text", k1=-1)
     with pytest.raises(DataError, match="b from 0 to 1"):

@@ -1,4 +1,4 @@
-"""How alike documents are, by definition, and the file that says so."""
+"""Document similarity by definition, and similarity files."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_matrix_is_symmetric_with_ones_where_there_are_words(weighting: We
     assert similarity(TEXTS, ALL[:0], weighting=weighting).shape == (0, 0)
 
 
-def test_an_unknown_weighting_is_named() -> None:
+def test_an_unknown_weighting_is_reported() -> None:
     with pytest.raises(PippinError, match="no weighting is called 'tfidf'; did you mean tf_idf"):
         similarity(TEXTS, ALL, weighting="tfidf")  # type: ignore[arg-type]
 
@@ -124,7 +124,7 @@ def test_a_file_may_keep_the_most_alike_alone(tmp_path: Path) -> None:
         ("qid:7 qdid:1 1:nan", "has an unknown document"),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, line: str, sentence: str) -> None:
+def test_a_damaged_file_is_reported_with_its_line(tmp_path: Path, line: str, sentence: str) -> None:
     (tmp_path / "s.txt").write_text(f"# header\n{line}\n")
     with pytest.raises(DataError, match=sentence):
         read_similarity(tmp_path / "s.txt")

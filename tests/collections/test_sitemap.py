@@ -1,4 +1,4 @@
-"""The sitemap: parents by rule, and what a forest must be."""
+"""The sitemap: parent rules and forest invariants."""
 
 from __future__ import annotations
 

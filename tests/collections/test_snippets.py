@@ -1,11 +1,11 @@
-"""Results show what documents say in their own words, and an index without texts says as much as it can."""
+"""Snippets from stored texts, and from indexes without texts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.forged import forge
+from tests.tampering import forge
 
 from pippin.collections.collection import Collection, Document
 from pippin.collections.index import storage as index_texts
@@ -52,7 +52,7 @@ def test_texts_over_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert open_index(tmp_path / "it", verify=True).digest == index.digest
 
 
-def test_what_is_shown(index: Index) -> None:
+def test_snippet_text(index: Index) -> None:
     text = show(index, 0, index.analyse("pear ripens"), field="whole")
     assert (text.title, text.url) == ("On Pears", "http://a/b")
     assert "The gardener's pears were ripening slowly." in text.snippet

@@ -1,4 +1,4 @@
-"""The embedded collection: its pages, links, queries and judgements, the same on every run of one Python."""
+"""The embedded collection: reproducible pages, links, queries and judgements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def documents(collection: Collection) -> dict[str, Document]:
     return {document.id: document for document in collection}
 
 
-def judged(collection: Collection) -> dict[str, dict[str, int]]:
+def labels_by_query(collection: Collection) -> dict[str, dict[str, int]]:
     qrels = collection.qrels
     assert qrels is not None
     ids, labels, offsets = qrels.document_ids, qrels.labels, qrels.offsets
@@ -45,7 +45,7 @@ def digest(collection: Collection) -> str:
         (d.id, d.url, sorted(d.fields.items()), [(link.target, link.text) for link in d.links]) for d in collection
     ]
     queries = [(q.id, q.text, sorted(q.fields.items()), q.task) for q in collection.queries]
-    said = [documents, queries, judged(collection), sorted(collection.topics.items())]
+    said = [documents, queries, labels_by_query(collection), sorted(collection.topics.items())]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -123,7 +123,7 @@ def test_query_sets(collection: Collection, documents: dict[str, Document]) -> N
     assert sizes["HP"] >= 100
     assert sizes["NP"] == 150
     assert len({query.id for query in collection.queries}) == len(collection.queries)
-    answers = judged(collection)
+    answers = labels_by_query(collection)
     for query in collection.queries:
         assert len(words(query.text)) >= (2 if query.task == "TD" else 3)
         if query.task != "TD":
@@ -131,7 +131,7 @@ def test_query_sets(collection: Collection, documents: dict[str, Document]) -> N
             assert set(answers[query.id]) <= set(documents)
 
 
-def test_no_page_says_what_is_asked(collection: Collection, documents: dict[str, Document]) -> None:
+def test_query_words_do_not_occur_in_relevant_pages(collection: Collection, documents: dict[str, Document]) -> None:
     anchors = defaultdict(list)
     for document in documents.values():
         for link in document.links:
@@ -147,12 +147,14 @@ def test_no_page_says_what_is_asked(collection: Collection, documents: dict[str,
             assert f" {' '.join(words(query.text))} " not in everything, query
 
 
-def test_a_sentence_is_taken_out_only_where_it_is_asked(collection: Collection) -> None:
+def test_sentence_is_removed_only_for_its_query(collection: Collection) -> None:
     only = stdlib(["TD"])
     assert only.tasks == ("TD",)
     full = {page.id: page.fields["body"] for page in only}
     cut = {page.id: page.fields["body"] for page in collection}
-    queries = {name for query, names in judged(collection).items() if not query.startswith("TD") for name in names}
+    queries = {
+        name for query, names in labels_by_query(collection).items() if not query.startswith("TD") for name in names
+    }
     changed = {name for name, body in full.items() if body != cut[name]}
     assert changed == queries
     assert all(len(full[name]) > len(cut[name]) for name in changed)

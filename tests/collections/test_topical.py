@@ -1,10 +1,10 @@
-"""Topics: who belongs where, and ranks that sum to the plain ones."""
+"""Topical ranks: topics of pages, and ranks that sum to the plain ranks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.collections.micro import PlainIndex
+from tests.collections.six_pages import PlainIndex
 from tests.collections.test_ranks import random_graph
 
 from pippin.collections.collection import Collection, Document

@@ -1,4 +1,4 @@
-"""Topics of TREC in its two spellings, JSON lines, and tabs."""
+"""TREC topics in both notations, JSON Lines and tab-separated files."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ WEB = """<webtrack2013>
 """
 
 
-def written(folder: Path, text: str | bytes, name: str = "topics.txt") -> Path:
+def write_topics(folder: Path, text: str | bytes, name: str = "topics.txt") -> Path:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
 def test_old_sgml_without_closing_tags(tmp_path: Path) -> None:
-    first, second = read_queries(written(tmp_path, OLD))
+    first, second = read_queries(write_topics(tmp_path, OLD))
     assert (first.id, first.text) == ("51", "Airbus Subsidies & more")
     assert first.fields["description"] == "Document mentions assistance, if < 5 governments."
     assert first.fields["narrative"] == "A relevant document."
@@ -63,30 +63,33 @@ def test_old_sgml_without_closing_tags(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field", ["description", "desc"])
 def test_another_field(tmp_path: Path, field: str) -> None:
-    queries = read_queries(written(tmp_path, OLD), field)
+    queries = read_queries(write_topics(tmp_path, OLD), field)
     assert [query.text for query in queries] == ["Document mentions assistance, if < 5 governments.", "What is 2?"]
 
 
 def test_closing_tags_and_gzip(tmp_path: Path) -> None:
     text = "<top><num>3</num><title>Über\r\n uns</title><desc>d</desc></top>".encode("latin-1")
-    assert read_queries(written(tmp_path, gzip.compress(text))) == (
+    assert read_queries(write_topics(tmp_path, gzip.compress(text))) == (
         Query("3", "Über uns", {"title": "Über uns", "description": "d"}),
     )
 
 
 def test_topics_of_the_web_track(tmp_path: Path) -> None:
-    queries = read_queries(written(tmp_path, WEB))
+    queries = read_queries(write_topics(tmp_path, WEB))
     assert [(query.id, query.text) for query in queries] == [("201", "raspberry pi"), ("202", "uss carl vinson")]
 
 
 def test_json_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, '{"_id": "q1", "text": "a  b", "metadata": {}}\n\n{"_id": 2, "text": "c"}\n')
+    path = write_topics(tmp_path, '{"_id": "q1", "text": "a  b", "metadata": {}}\n\n{"_id": 2, "text": "c"}\n')
     assert [(query.id, query.text) for query in read_queries(path)] == [("q1", "a b"), ("2", "c")]
 
 
 def test_tabs_with_and_without_headings(tmp_path: Path) -> None:
-    assert [q.text for q in read_queries(written(tmp_path, "1\tred apples\n2\tpears\n"))] == ["red apples", "pears"]
-    path = written(tmp_path, "qid\ttitle\tdescription\n1\tred\tred apples\n")
+    assert [q.text for q in read_queries(write_topics(tmp_path, "1\tred apples\n2\tpears\n"))] == [
+        "red apples",
+        "pears",
+    ]
+    path = write_topics(tmp_path, "qid\ttitle\tdescription\n1\tred\tred apples\n")
     assert [q.text for q in read_queries(path)] == ["red"]
     assert [q.text for q in read_queries(path, "description")] == ["red apples"]
 
@@ -109,16 +112,16 @@ def test_tabs_with_and_without_headings(tmp_path: Path) -> None:
     ],
 )
 def test_bad_topics(tmp_path: Path, text: str | bytes, sentence: str, line: int | None) -> None:
-    path = written(tmp_path, text)
+    path = write_topics(tmp_path, text)
     with pytest.raises(DataError) as caught:
         read_queries(path)
     assert sentence in caught.value.message
     assert (caught.value.file, caught.value.line) == (str(path), line)
 
 
-def test_what_never_ends_is_passed_over(tmp_path: Path) -> None:
+def test_unterminated_elements_are_skipped(tmp_path: Path) -> None:
     """However often it begins: 100,000 times, it was looked through from each of them, which took hours."""
     text = "<query id='1'>apples</query><!-- <query id='2'>pears</query> -->" + "<query id='3'>plums" * 100_000
-    assert [(query.id, query.text) for query in read_queries(written(tmp_path, text))] == [("1", "apples")]
+    assert [(query.id, query.text) for query in read_queries(write_topics(tmp_path, text))] == [("1", "apples")]
     text = "<top><num> 1 <title> apples </top>" + "<!-- never closed" * 100_000
-    assert [query.text for query in read_queries(written(tmp_path, text))] == ["apples"]
+    assert [query.text for query in read_queries(write_topics(tmp_path, text))] == ["apples"]

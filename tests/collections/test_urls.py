@@ -1,4 +1,4 @@
-"""Addresses: one form for each page, whatever people write."""
+"""URL canonicalisation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_canonical_forms(written: str, form: str) -> None:
 
 @pytest.mark.parametrize("written", ["", "  ", "mailto:a@b.gov", "javascript:void(0)", "ftp://a.gov/x", "http://[::1",
                                      "http://a.gov:99999/", "http://a.gov:x/", "http:///x"])  # fmt: skip
-def test_what_does_not_parse_or_is_no_page_has_no_address(written: str) -> None:
+def test_invalid_urls_have_no_canonical_form(written: str) -> None:
     assert canonical(written) == ""
 
 
@@ -76,7 +76,7 @@ def test_parts_of_an_address() -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_nothing_written_in_a_link_breaks_it_and_the_form_is_stable(base: str, target: str) -> None:
+def test_canonical_form_accepts_any_link_and_is_idempotent(base: str, target: str) -> None:
     for form in (canonical(base), resolve(base, target), resolve("http://a.gov/" + base, target)):
         assert not form or canonical(("file://" if form.startswith("/") else "http://") + form) == form
 

@@ -1,4 +1,4 @@
-"""The web of a collection: built once, kept, opened."""
+"""The link index of a collection: build once, store, open."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collections.micro import MICRO, PlainIndex, micro_web
-from tests.forged import forge
+from tests.collections.six_pages import MICRO, PlainIndex, micro_web
+from tests.tampering import forge
 
 from pippin.collections.collection import Collection
 from pippin.collections.links.graph import add_anchor_texts
@@ -18,7 +18,7 @@ from pippin.errors import DataError
 from pippin.storage.manifest import dump_with_checksum
 
 
-def test_what_a_web_knows() -> None:
+def test_link_index_contents() -> None:
     web = LinkIndex.of(MICRO)
     assert repr(web) == "Web('micro': 6 pages, 8 links, 3 hosts, 1 topics)"
     assert list(web.host_names) == ["a.gov", "b.gov", "c.gov"]
@@ -76,7 +76,7 @@ def test_saved_webs_open_as_they_were_and_are_the_same_bytes(tmp_path: Path) -> 
     web.save(tmp_path / "one")  # replaces
 
 
-def test_what_is_no_web_or_damaged_does_not_open(tmp_path: Path) -> None:
+def test_invalid_or_damaged_link_indexes_do_not_open(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no web: there is no manifest"):
         LinkIndex.open(tmp_path)
     micro_web().save(tmp_path / "web")

@@ -1,4 +1,4 @@
-"""gdeval: its table, its options and its failures."""
+"""gdeval: table, options and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LETOR and MSLR scoring scripts: what they print, and what they refuse."""
+"""The LETOR and MSLR scoring scripts: output and errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_document_that_comes_back_replaces_itself_except_in_mslr(script: str, 
     assert averages(score(script, lines, ["5", "1"])[2])[0][0] == hits
 
 
-def test_a_query_that_comes_back_is_one_query() -> None:
+def test_repeated_queries_are_merged() -> None:
     lines = [line(0, 1, "a"), line(1, 2, "b"), line(1, 1, "c")]
     output = score("eval-score-4.0", lines, ["1", "1", "2"], "1")[2]
     assert [row.split("\t")[:3] for row in output.split("\n")[1:4]] == [

@@ -1,4 +1,4 @@
-"""LETOR's significance scripts: what they read, compare and refuse."""
+"""LETOR's significance scripts: input, comparison and errors."""
 
 from __future__ import annotations
 

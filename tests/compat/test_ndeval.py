@@ -1,4 +1,4 @@
-"""`pippin as ndeval`: what the original printed for small files, and how it stops."""
+"""`pippin as ndeval`: output of the original on small files, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(folder: Path, *arguments: str, qrels: str = QRELS, listed: str = RUN) ->
     return status, out.getvalue(), err.getvalue()
 
 
-def test_what_the_original_printed(tmp_path: Path) -> None:
+def test_output_equals_the_original(tmp_path: Path) -> None:
     status, out, _ = run(tmp_path)
     assert status == 0
     assert out.splitlines()[0].startswith("runid,topic,ERR-IA@5,ERR-IA@10,ERR-IA@20,nERR-IA@5")

@@ -1,4 +1,4 @@
-"""LETOR's t-test: every public golden line's p to the byte, and its edges."""
+"""LETOR's t-test: p-values of all public golden lines, and edge cases."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_five_significant_digits(p: float, text: str) -> None:
     assert format_p(p) == text
 
 
-def test_bad_input_is_named() -> None:
+def test_bad_input_is_reported() -> None:
     with pytest.raises(DataError, match="found 2 and 1"):
         paired_t_letor([1.0, 2.0], [1.0])
     with pytest.raises(DataError, match="at least two queries, found 1"):

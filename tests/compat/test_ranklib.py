@@ -1,4 +1,4 @@
-"""RankLib's evaluator: its log, its metrics, its options and its failures."""
+"""RankLib's evaluator: log, metrics, options and errors."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_command_lines_that_fail(arguments: tuple[str, ...]) -> None:
     assert complaint.startswith('Exception in thread "main" ')
 
 
-def test_what_is_left_to_ranklib() -> None:
+def test_arguments_left_to_ranklib() -> None:
     with pytest.raises(PippinError, match="does not support -train"):
         run("-train", "f", "-test", "f")
 

@@ -1,4 +1,4 @@
-"""`pippin as trec_eval`: the bytes of three versions, their options, formats of judgements, and complaints."""
+"""`pippin as trec_eval`: bytes of three versions, options, judgement formats and errors."""
 
 from __future__ import annotations
 

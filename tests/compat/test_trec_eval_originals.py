@@ -1,4 +1,4 @@
-"""What the original programs of trec_eval did with odd files and options, found by comparing them with random input.
+"""Behaviour of the original trec_eval on odd files and options, found by random comparison.
 
 A line of `trec_eval_cases.jsonl` is a case: what it shows, the version, its arguments, its files (one character a byte;
 null: there is none), and what the original wrote and ended with. `only` names the measures whose lines are compared.

@@ -1,4 +1,4 @@
-"""The Yahoo challenge's script: one line, and how it fails."""
+"""The scoring script of the Yahoo! challenge: output and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def evaluate(lines: list[str], scores: list[str]) -> tuple[int, str, str]:
     return EMULATORS["yahoo"].main(["f", "s"], out, err), out.getvalue(), err.getvalue()
 
 
-def expected(rmse: float, err: float, ndcg: float) -> tuple[int, str, str]:
+def expected_output(rmse: float, err: float, ndcg: float) -> tuple[int, str, str]:
     return 0, f"rmse: {rmse:f}, err: {err:f}, ndcg: {ndcg:f}\n", ""
 
 
@@ -33,37 +33,37 @@ def test_the_line() -> None:
     first, second = 1 / 16, 15 / 16
     err = (first + (1 - first) * second / 2 + 0) / 2
     ndcg = ((1 + 15 / log2(3)) / (15 + 1 / log2(3)) + 1) / 2  # an empty query counts 1
-    assert evaluate(lines, ["3", "2", "0"]) == expected(rmse, err, ndcg)
+    assert evaluate(lines, ["3", "2", "0"]) == expected_output(rmse, err, ndcg)
 
 
 def test_err_is_not_cut() -> None:
     lines = ["0 qid:1 x"] * 20 + ["4 qid:1 x"]
-    assert evaluate(lines, ["1"] * 20 + ["0"]) == expected(sqrt((20 + 16) / 21), 15 / 16 / 21, 0.0)
+    assert evaluate(lines, ["1"] * 20 + ["0"]) == expected_output(sqrt((20 + 16) / 21), 15 / 16 / 21, 0.0)
 
 
-def test_labels_lose_what_follows_the_point() -> None:
-    assert evaluate(["1.9 qid:1 x"], ["1.9"]) == expected(0.0, 1 / 16, 1.0)
+def test_labels_are_truncated_to_integers() -> None:
+    assert evaluate(["1.9 qid:1 x"], ["1.9"]) == expected_output(0.0, 1 / 16, 1.0)
 
 
 def test_a_query_that_comes_back_is_another_list() -> None:
     lines = ["4 qid:1 x", "0 qid:2 x", "4 qid:1 x"]
     rmse = sqrt((4**2 + 0 + 4**2) / 3)
-    assert evaluate(lines, ["0", "0", "0"]) == expected(rmse, (15 / 16 + 0 + 15 / 16) / 3, 1.0)
+    assert evaluate(lines, ["0", "0", "0"]) == expected_output(rmse, (15 / 16 + 0 + 15 / 16) / 3, 1.0)
 
 
 def test_an_id_of_zero_does_not_end_its_query() -> None:
     lines = ["4 qid:0 x", "4 qid:1 x", "0 qid:2 x"]
     err = (15 / 16 + 1 / 16 * 15 / 16 / 2) / 2
-    assert evaluate(lines, ["4", "4", "0"]) == expected(0.0, err, 1.0)
+    assert evaluate(lines, ["4", "4", "0"]) == expected_output(0.0, err, 1.0)
 
 
 def test_surplus_scores_only_thin_out_the_squared_error() -> None:
-    assert evaluate(["4 qid:1 x"], ["2", "7", "7", "7"]) == expected(sqrt(2**2 / 4), 15 / 16, 1.0)
+    assert evaluate(["4 qid:1 x"], ["2", "7", "7", "7"]) == expected_output(sqrt(2**2 / 4), 15 / 16, 1.0)
 
 
 def test_an_infinite_score() -> None:
     lines = ["4 qid:1 x", "0 qid:1 x"]
-    assert evaluate(lines, ["inf", "1"]) == expected(float("inf"), 15 / 16, 1.0)
+    assert evaluate(lines, ["inf", "1"]) == expected_output(float("inf"), 15 / 16, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""The objects of other libraries are judged and scored data as they stand. The libraries themselves are asked what they
-hold where they are installed; nothing of Pippin imports them.
-"""
+"""Objects of other libraries as judgements and scores."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from typing import Any
 import pandas
 import polars
 import pytest
-from tests.data.drawing import same
+from tests.data.strategies import same
 
 from pippin.data.inputs import coerce_judgements, coerce_scores
 from pippin.data.qrels import Qrels, Run

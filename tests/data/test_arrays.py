@@ -1,4 +1,4 @@
-"""Arrays as scikit-learn, LightGBM and XGBoost take them become a data set, or a sentence that says why not."""
+"""Arrays in the conventions of scikit-learn, LightGBM and XGBoost become data sets or errors."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_a_frame_names_its_features(frame: type) -> None:
         ((X, [0, 1, 2]), "qid is missing"),
     ],
 )
-def test_what_is_wrong_is_said(arguments: tuple[object, ...], sentence: str) -> None:
+def test_errors_are_reported(arguments: tuple[object, ...], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         Dataset.from_arrays(*arguments)  # type: ignore[arg-type]
 
 
-def test_a_document_stands_once_in_a_query() -> None:
+def test_documents_are_unique_within_a_query() -> None:
     with pytest.raises(DataError, match="document a is listed twice in query 1"):
         Dataset.from_arrays(X, [0, 1, 2], [1, 1, 1], document_ids=["a", "b", "a"])

@@ -1,4 +1,4 @@
-"""Tables that Pippin wrote are verified whole; what a file claims is not believed."""
+"""Arrow and Parquet files: verification of written files, and validation of file metadata."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def content(path: Path) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_every_change_of_a_table_of_ours_is_told(form: str, ending: str, data: Dataset, tmp_path: Path) -> None:
+def test_every_change_of_a_written_table_is_detected(form: str, ending: str, data: Dataset, tmp_path: Path) -> None:
     path = tmp_path / f"d.{form}{ending}"
     frames.write_frame(data, path)
     before, full = content(path), path.read_bytes()
@@ -88,7 +88,7 @@ def test_texts_that_look_like_a_checksum_do_no_harm(tmp_path: Path) -> None:
         assert list(read.document_ids or ()) == names
 
 
-def test_a_checksum_that_was_taken_away_is_missed(data: Dataset, tmp_path: Path) -> None:
+def test_missing_checksum_is_detected(data: Dataset, tmp_path: Path) -> None:
     for form in FORMS:
         path = tmp_path / f"d.{form}"
         frames.write_frame(data, path)

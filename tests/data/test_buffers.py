@@ -1,4 +1,4 @@
-"""Files come in whole or not at all, and go out whole or not at all."""
+"""File input and output: complete or an error."""
 
 from __future__ import annotations
 

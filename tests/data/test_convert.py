@@ -1,4 +1,4 @@
-"""Any form becomes any other, and what cannot is said in one sentence."""
+"""Conversion between all formats, and errors for impossible ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.data.drawing import any_ids, datasets, judgements, plain_ids, runs, same
+from tests.data.strategies import any_ids, datasets, judgements, plain_ids, runs, same
 
 import pippin
 from pippin.data import frames, store
@@ -156,7 +156,7 @@ def test_a_single_feature_needs_no_name(tmp_path: Path) -> None:
         (".", "out.csv", {}, "this folder is neither a store nor partitions"),
     ],
 )
-def test_what_cannot_be(source: str, target: str, options: dict[str, Any], message: str, letor: Path) -> None:
+def test_invalid_values(source: str, target: str, options: dict[str, Any], message: str, letor: Path) -> None:
     folder = letor.parent
     (folder / "n.txt").write_text("1 qid:1 1:0.5\n")
     (folder / "d.run").write_text("1 Q0 a 1 0.5 r\n")

@@ -1,4 +1,4 @@
-"""What ranking data is: checked at birth, told in one line."""
+"""`Dataset`: validation and text representation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GOOD: dict[str, Any] = {
         ({"feature_names": ("one",)}, "1 feature names for 2 features"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_birth(wrong: dict[str, Any], sentence: str) -> None:
+def test_inconsistent_inputs_are_refused_by_the_constructor(wrong: dict[str, Any], sentence: str) -> None:
     assert len(Dataset(**GOOD)) == 3
     with pytest.raises(DataError, match=sentence):
         Dataset(**{**GOOD, **wrong})

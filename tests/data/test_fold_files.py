@@ -1,4 +1,4 @@
-"""Published data sets load by their folder, and what is not as published is said with both numbers."""
+"""Published data sets load from their folders, and deviations from the published counts are reported."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_ohsumed_in_its_versions(shared: Path, tmp_path: Path, version: str) -> 
     assert np.isnan(data.features).any() == (version == "Feature-null")
 
 
-def test_counts_that_differ_are_said(shared: Path, tmp_path: Path) -> None:
+def test_counts_that_differ_are_reported(shared: Path, tmp_path: Path) -> None:
     out = lay(shared, "MQ2008", tmp_path / "somewhere")
     lines = (out / "Fold3" / "test.txt").read_text().splitlines(keepends=True)
     (out / "Fold3" / "test.txt").write_text("".join(lines[:-1]))

@@ -1,4 +1,4 @@
-"""Folds as text: each line is read once, and every part is what reading its file by itself gives, to the last bit."""
+"""Folds as text: each line is parsed once, and each part equals its separately read file."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from pippin.storage.manifest import dump_with_checksum, read_with_checksum
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def parsed_lines(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lines that were parsed, call by call."""
     calls: list[int] = []
     parse = kernel.parse_letor
 
-    def counted(text: Any, file: str, pieces: Any, features: Any, absent: float) -> Any:
+    def parse_and_count(text: Any, file: str, pieces: Any, features: Any, absent: float) -> Any:
         calls.append(len(features))
         return parse(text, file, pieces, features, absent)
 
-    monkeypatch.setattr(kernel, "parse_letor", counted)
+    monkeypatch.setattr(kernel, "parse_letor", parse_and_count)
     return calls
 
 
@@ -58,11 +58,11 @@ def assert_same(part: Dataset, alone: Dataset) -> None:
 @pytest.mark.parametrize(("name", "lines"), [("MQ2008", 15211), ("OHSUMED/QueryLevelNorm", 16140),
                                              ("OHSUMED/Feature-null", 16140)])  # fmt: skip
 def test_each_line_of_published_folds_is_parsed_once(
-    shared: Path, tmp_path: Path, parsed: list[int], name: str, lines: int
+    shared: Path, tmp_path: Path, parsed_lines: list[int], name: str, lines: int
 ) -> None:
     folder = lay(shared, name, tmp_path / "folds")
     folds = read_folds(folder, check=False, missing_value="null" if "null" in name else "zero")
-    assert parsed == [lines]
+    assert parsed_lines == [lines]
     write_fold_store(folds, tmp_path / "store")
     stored = open_fold_store(tmp_path / "store")
     for fold, files in files_of(folder).items():
@@ -87,10 +87,10 @@ ODD = {
 }
 
 
-def test_odd_files_come_out_as_by_themselves(tmp_path: Path, parsed: list[int]) -> None:
+def test_odd_files_come_out_as_by_themselves(tmp_path: Path, parsed_lines: list[int]) -> None:
     folder = small(tmp_path / "odd", ODD)
     folds = index_texts(files_of(folder)).parse()
-    assert parsed == [9]  # of 14 lines; query a differs in one, and c had no newline at its end
+    assert parsed_lines == [9]  # of 14 lines; query a differs in one, and c had no newline at its end
     write_fold_store(folds, tmp_path / "store")
     for path in (folds, open_fold_store(tmp_path / "store")):
         for fold, files in files_of(folder).items():
@@ -116,13 +116,13 @@ def test_folds_of_different_widths_keep_them(tmp_path: Path) -> None:
     ("Fold1/test.txt", "1 1:1\n", r"test.txt:2: qid: and a query id are expected"),
     ("Fold2/train.txt", "1 qid:z 2:1 1:1\n", r"train.txt:4: feature 1 follows feature 2"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said_of_the_right_line(tmp_path: Path, at: str, line: str, sentence: str) -> None:
+def test_errors_name_the_right_line(tmp_path: Path, at: str, line: str, sentence: str) -> None:
     folder = small(tmp_path, {**ODD, at: ODD[at].rstrip("\n") + "\n" + line})
     with pytest.raises(DataError, match=sentence):
         read_folds(folder)
 
 
-def test_an_empty_part_is_said(tmp_path: Path) -> None:
+def test_an_empty_part_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"vali.txt: the file has no line of data"):
         read_folds(small(tmp_path, {**ODD, "Fold1/vali.txt": "# nothing\n"}))
 
@@ -144,7 +144,7 @@ def test_many_lines_are_brought_together_in_a_file(tmp_path: Path, monkeypatch: 
     assert_same(read_folds(folder)["Fold2"].train, read_letor(folder / "Fold2" / "train.txt"))
 
 
-def test_the_digest_is_of_what_the_files_say(tmp_path: Path) -> None:
+def test_digest_depends_on_file_content(tmp_path: Path) -> None:
     first = index_texts(files_of(small(tmp_path / "one", ODD)))
     two = index_texts(files_of(small(tmp_path / "two", ODD)))
     other = {**ODD, "Fold2/test.txt": ODD["Fold2/test.txt"].replace("1:5", "1:6")}
@@ -157,7 +157,7 @@ LINES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1:1", "2:2 
                  min_size=1, max_size=6)  # fmt: skip
 
 
-def grouped(lines: list[tuple[str, str]]) -> Iterator[str]:
+def group_lines(lines: list[tuple[str, str]]) -> Iterator[str]:
     for query, remaining in sorted(lines, key=lambda line: line[0]):
         yield f"1 qid:{query} {remaining}\n"
 
@@ -174,7 +174,7 @@ def outcome(read: Callable[[], Any]) -> Any:
 def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFactory, files: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("any")
     for i, lines in enumerate(files):
-        (folder / f"{i}.txt").write_text("".join(grouped(lines)))
+        (folder / f"{i}.txt").write_text("".join(group_lines(lines)))
     names = {"": {str(i): folder / f"{i}.txt" for i in range(len(files))}}
     alone = {part: outcome(partial(read_letor, file)) for part, file in names[""].items()}
     refused = [said for said in alone.values() if isinstance(said, str)]  # a document twice in a query
@@ -192,7 +192,7 @@ def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFa
     {"folds": {"Fold1": {"train": [2**70]}}}, {"query_ids": {"x": "1"}}, {"digests": 3}, {"without_ids": None},
     {"widths": {"Fold1": "2"}},
 ])  # fmt: skip
-def test_a_forged_store_of_folds_is_one_sentence(tmp_path: Path, forged: dict[str, Any]) -> None:
+def test_a_forged_store_of_folds_is_reported(tmp_path: Path, forged: dict[str, Any]) -> None:
     write_fold_store(index_texts(files_of(small(tmp_path / "odd", ODD))).parse(), tmp_path / "store")
     record = read_with_checksum(tmp_path / "store" / "folds.json")
     (tmp_path / "store" / "folds.json").write_bytes(dump_with_checksum({**record, **forged}))

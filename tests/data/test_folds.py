@@ -1,4 +1,4 @@
-"""Folds: parts of whole queries, rotated as in LETOR's Table 4."""
+"""Folds: parts of complete queries, rotated as in LETOR's Table 4."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def test_more_or_fewer_parts_than_five() -> None:
         ({"queries": 6, "tasks": ["a"]}, "1 tasks for 6 queries"),
     ],
 )
-def test_what_cannot_be_cut_gets_one_sentence(options: dict[str, object], sentence: str) -> None:
+def test_unsplittable_data_are_reported(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(PippinError, match=sentence):
         cut_queries(**options)  # type: ignore[arg-type]
     assert issubclass(ConventionError, PippinError)
 
 
-def test_an_unknown_fold_or_part_is_named() -> None:
+def test_an_unknown_fold_or_part_is_reported() -> None:
     folds = make_folds(make_dataset(queries=5, documents=3))
     with pytest.raises(DataError, match="no fold 'Fold6'; the folds are Fold1"):
         folds["Fold6"]
@@ -117,7 +117,7 @@ def test_written_folds_load_as_published_ones(tmp_path: Path, version: str) -> N
             assert again.labels.tolist() == made[part].labels.tolist()
 
 
-def test_an_unknown_version_is_named(tmp_path: Path) -> None:
+def test_an_unknown_version_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no version is called 'norm'"):
         write_folds(make_folds(make_dataset(queries=5, documents=2)), tmp_path, "norm")
 

@@ -1,4 +1,4 @@
-"""Qrels and rankings as evaluators of retrieval for language models hold them."""
+"""Qrels and rankings in the formats of evaluators for language models."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_documents_are_known_by_their_text() -> None:
     }
 
 
-def test_a_frame_without_users_is_told_what_they_may_be_called() -> None:
+def test_missing_user_column_lists_the_accepted_names() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"who": [1], "item": [10], "rating": [5]})
     with pytest.raises(DataError, match=r"no query column \(known names: query_id, .*, user, .*'who'"):
@@ -112,13 +112,13 @@ def test_reported_numbers_are_computed_again(tmp_path: Path) -> None:
     assert checks["mrr_at_10"].sentence().startswith("mrr_at_10: reported 1.00000, recomputed 0.50000: not the same")
 
 
-def test_a_number_that_nobody_gives_is_told_so(tmp_path: Path) -> None:
+def test_unmatched_number_is_reported(tmp_path: Path) -> None:
     (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": [{"ndcg_at_10": 0.123}]}}))
     (checks,) = check_reported({"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.6}}, tmp_path)
     assert checks.sentence().endswith("recomputed 0.63093: not the same; no other tool gives it, either.")
 
 
-def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
+def test_undefined_values_are_reported(tmp_path: Path) -> None:
     """MTEB's nAUC of a run that finds all."""
     qrels, run = {"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}
     (tmp_path / "T.json").write_text('{"scores": {"test": [{"nauc_ndcg_at_10_max": NaN, "ndcg_at_10": NaN}]}}')
@@ -128,7 +128,7 @@ def test_what_has_no_value_is_reported_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scores", [{"ndcg_at_10": 1.0}, ["default"], 1.0])
-def test_scores_of_another_shape_are_told(scores: object, tmp_path: Path) -> None:
+def test_scores_of_another_shape_are_reported(scores: object, tmp_path: Path) -> None:
     (tmp_path / "T.json").write_text(json.dumps({"scores": {"test": scores}}))
     with pytest.raises(DataError, match="scores of split 'test' must be a list"):
         check_reported({"q": {"a": 1}}, {"q": {"a": 1.0}}, tmp_path)
@@ -181,7 +181,7 @@ def test_other_json_is_refused_with_its_file(tmp_path: Path, text: str) -> None:
         pippin.evaluate({"requests": [{"ratings": []}]}, ANSWER, "RR")
 
 
-def test_a_bad_request_is_named_with_its_file(tmp_path: Path) -> None:
+def test_a_bad_request_is_reported_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}))
     with pytest.raises(DataError, match=r"r\.json: request 1 of _rank_eval lacks an id"):
         pippin.evaluate(tmp_path / "r.json", ANSWER, "RR")
@@ -212,7 +212,7 @@ def test_the_lists_of_one_query_need_no_list_around_them() -> None:
     assert pippin.evaluate(["a"], [["x", "a"]], "RR", "llama-index").mean == {"RR": 0.5}
 
 
-def test_requests_and_answers_in_the_wrong_order_are_told_apart() -> None:
+def test_requests_and_responses_in_any_order() -> None:
     request = {"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": 1}]}]}
     answer = {"details": {"q": {"hits": [{"hit": {"_id": "a"}}]}}}
     with pytest.raises(DataError, match="a _rank_eval response holds hits; pass the request with its rat"):

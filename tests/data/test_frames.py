@@ -1,4 +1,4 @@
-"""Tables in files and frames become ranking data, and ranking data tables, with nothing lost."""
+"""Conversion between data frames, table files and ranking data without loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.data.drawing import any_ids, datasets, judgements, runs, same
+from tests.data.strategies import any_ids, datasets, judgements, runs, same
 
 from pippin.data import columns, frames
 from pippin.data.columns import COLUMN_ALIASES
@@ -105,7 +105,7 @@ def test_comments_and_feature_names_survive(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("query", COLUMN_ALIASES["query"])
 @pytest.mark.parametrize("document", COLUMN_ALIASES["document"])
-def test_every_spelling_is_understood(query: str, document: str) -> None:
+def test_every_spelling_is_accepted(query: str, document: str) -> None:
     frame = {query.upper(): [7, 7, 8], document: ["x", "y", "x"]}
     qrels = frames.from_frame({**frame, "rel": [0, 1, 2]}, want="judgements")
     assert same(qrels, Qrels.from_dict({"7": {"x": 0, "y": 1}, "8": {"x": 2}}))
@@ -217,7 +217,7 @@ def test_scores_are_finite(score: str, tmp_path: Path) -> None:
         frames.read_frame(write(tmp_path / "s.csv", f'score\n1\n"{score}"\n'), want="scores")
 
 
-def test_rows_of_frames_are_named() -> None:
+def test_rows_of_frames_are_reported() -> None:
     with pytest.raises(DataError, match="row 3: the rows of query a are not contiguous; it was last seen in row 1"):
         frames.from_frame({"qid": ["a", "b", "a"], "label": [0, 1, 0], "f": [1, 2, 3]}, want="judgements")
     with pytest.raises(DataError, match="row 2: the qid is missing"):
@@ -243,7 +243,7 @@ def test_merge_queries_keeps_the_order_of_rows() -> None:
     assert list(data.document_ids or ()) == ["a", "c", "b", "d"]
 
 
-def test_merged_duplicate_is_named_by_its_row() -> None:
+def test_merged_duplicate_is_reported_by_its_row() -> None:
     frame = {"qid": [2, 1, 2], "docno": ["a", "a", "a"], "label": [0, 1, 2]}
     with pytest.raises(DataError, match="row 3: document a is listed twice in query 2"):
         frames.from_frame(frame, merge_queries=True, want="judgements")

@@ -1,4 +1,4 @@
-"""Parsers survive any bytes: data or one DataError, and the same whatever the number of threads."""
+"""Parsers on arbitrary bytes: data or one DataError, independent of the number of threads."""
 
 from __future__ import annotations
 

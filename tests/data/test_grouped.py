@@ -1,4 +1,4 @@
-"""LightGBM's layout: `rank.train` with `rank.train.query` and `rank.train.weight` beside it."""
+"""LightGBM's layout: `rank.train` with `rank.train.query` and `rank.train.weight`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_file_that_names_its_queries_keeps_them(tmp_path: Path) -> None:
         ("3\n0\n", "rank.train.query:2: the size of a query is a whole number from 1, not 0"),
     ],
 )
-def test_sizes_that_do_not_fit_are_named(folder: Path, sizes: str, said: str) -> None:
+def test_sizes_that_do_not_fit_are_reported(folder: Path, sizes: str, said: str) -> None:
     (folder / "rank.train.query").write_text(sizes)
     with pytest.raises(DataError) as error:
         pippin.read(folder / "rank.train")

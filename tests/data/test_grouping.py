@@ -1,4 +1,4 @@
-"""Query ids by row and sizes of groups become the same offsets, and what is neither gets a sentence."""
+"""Query ids per row and group sizes become offsets; other input is an error."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_a_group_may_be_empty_and_so_may_be_all() -> None:
         ({"group": [np.nan]}, "a list of sizes"),
     ],
 )
-def test_what_is_neither_gets_a_sentence(given_: dict[str, Any], sentence: str) -> None:
+def test_invalid_grouping_is_reported(given_: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         offsets_from_groups(3, **given_)

@@ -1,4 +1,4 @@
-"""Whatever people hand over becomes a data set, judgements, a run or scores, or gets one clear sentence."""
+"""Coercion of inputs to data sets, judgements, runs or scores, with clear errors."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def write(tmp_path: Path) -> Write:
 @pytest.mark.parametrize(
     ("text", "kind"), [(LETOR, "letor"), (QRELS, "qrels"), (RUN, "run"), (SCORES, "scores"), ("1 qid:3", "letor")]
 )
-def test_kinds_are_told_by_content(write: Write, text: str, kind: str) -> None:
+def test_kinds_are_detected_by_content(write: Write, text: str, kind: str) -> None:
     for before in ("", "\n", "# note\n \n", "#" * 200_000 + "\n", "\ufeff"):
         assert detect_text_format(write("x", before + text)) == kind
 
 
-def test_what_is_of_no_kind(write: Write) -> None:
+def test_unsupported_types(write: Write) -> None:
     with pytest.raises(DataError, match=r":2: found 3 columns; expected LETOR"):
         detect_text_format(write("x", "\na b c\n"))
     with pytest.raises(DataError, match="the file has no line of data"):
@@ -68,7 +68,7 @@ def test_types(write: Write) -> None:
     assert isinstance(coerce_scores(write("r", RUN), qrels), Run)
 
 
-def test_absent_features_as_asked(write: Write) -> None:
+def test_absent_features_option(write: Write) -> None:
     data = coerce_judgements(write("l", "1 qid:1 2:1\n"), missing_value="null")
     assert isinstance(data, Dataset)
     assert np.isnan(data.features).tolist() == [[True, False]]
@@ -79,7 +79,7 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert coerce_judgements("-").query_ids == ("q",)
 
 
-def test_queries_that_come_back_are_joined_when_asked(write: Write) -> None:
+def test_repeated_queries_are_merged_on_request(write: Write) -> None:
     qrels = write("q", "a 0 x 1\nb 0 x 1\na 0 y 0\n")
     run = write("r", "a Q0 x 1 2 t\nb Q0 x 1 2 t\na Q0 y 1 1 t\n")
     with pytest.raises(DataError, match="are not contiguous"):
@@ -91,7 +91,7 @@ def test_queries_that_come_back_are_joined_when_asked(write: Write) -> None:
     assert scored.scores.tolist() == [2, 1, 2]
 
 
-def test_wrong_pairs_get_one_sentence(write: Write) -> None:
+def test_wrong_pairs_are_reported(write: Write) -> None:
     letor, qrels, run, scores = write("l", LETOR), write("q", QRELS), write("r", RUN), write("s", SCORES)
     judgements, data = coerce_judgements(qrels), coerce_judgements(letor)
     wrong: list[tuple[Callable[[], Any], str]] = [

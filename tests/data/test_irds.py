@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
-from tests.data.drawing import same
+from tests.data.strategies import same
 
 from pippin.data import adapters
 from pippin.data.qrels import Qrels, Run
@@ -82,7 +82,7 @@ def test_judgements_and_run() -> None:
         ("irds:apples/half", "the label 0.5 of a is not a whole number"),
     ],
 )
-def test_what_cannot_be_read(name: str, message: str) -> None:
+def test_unreadable_files(name: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         adapters.read_irds_qrels(name)
 

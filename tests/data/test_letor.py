@@ -1,4 +1,4 @@
-"""LETOR text: every form it comes in, every way it can be wrong, and the same bytes when it is written again."""
+"""LETOR text: accepted forms, errors and byte-identical output."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ LARGE = ", the widest table that is read; number the features from 1 without lar
     ],
 )
 @pytest.mark.parametrize("ending", ["\n", "", " \r\n1 qid:3 1:1\n"])
-def test_a_bad_line_is_named(write: Write, line: str, sentence: str, ending: str) -> None:
+def test_a_bad_line_is_reported(write: Write, line: str, sentence: str, ending: str) -> None:
     path = write("# first\n1 qid:1 1:1 2:2\n\n" + line + ending)
     with pytest.raises(DataError) as caught:
         read_letor(path)
@@ -303,7 +303,7 @@ def test_data_made_here_are_written_in_the_shortest_text(tmp_path: Path) -> None
     assert read_letor(out, dtype=np.float32).features[1, 2] == np.float32(1 / 3)
 
 
-def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_values_that_text_cannot_represent_are_refused(tmp_path: Path) -> None:
     values, labels, offsets = np.ones((1, 1)), np.zeros(1, np.int32), np.array([0, 1])
     out = tmp_path / "out.txt"
     for data in (

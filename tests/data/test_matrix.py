@@ -1,4 +1,4 @@
-"""Tables of values per query and system: what is read, and what is refused with its line."""
+"""Tables of values per query and system: parsing and errors with line numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_parquet(tmp_path: Path) -> None:
         ("m.parquet", None, r"m\.parquet: there is no such file"),
     ],
 )
-def test_what_is_no_table_of_numbers(tmp_path: Path, name: str, content: bytes | None, sentence: str) -> None:
+def test_invalid_tables(tmp_path: Path, name: str, content: bytes | None, sentence: str) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=sentence):

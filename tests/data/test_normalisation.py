@@ -1,4 +1,4 @@
-"""LETOR's three versions: rounding, what becomes of NULL, normalisation, and the text."""
+"""LETOR's three versions: rounding, NULL, normalisation and text."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_layouts_of_letor_3_are_known(width: int, zeros: set[int]) -> None:
     assert {i + 1 for i in np.flatnonzero(result == 0).tolist()} == zeros
 
 
-def test_without_null_nobody_asks_for_bm25() -> None:
+def test_bm25_is_not_computed_without_null() -> None:
     assert to_min(data([[1, 2, 3]], [1])).features.tolist() == [[1, 2, 3]]
 
 
@@ -117,7 +117,7 @@ def test_normalisation_is_within_the_query() -> None:
         to_query_level_norm(data([[N]], [1]))
 
 
-def test_each_version_is_made_of_what_the_one_before_prints() -> None:
+def test_each_version_is_derived_from_the_printed_previous_version() -> None:
     result = make_versions(data([[np.log(3)], [np.log(8)], [np.log(2)]], [3]), zero=[])
     assert list(result) == list(LETOR_VERSIONS)
     low, high = 0.693147, 2.079442

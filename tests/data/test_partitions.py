@@ -1,4 +1,4 @@
-"""Partitions cut at queries: what is written is what was there, and a cut through a query is seen."""
+"""Partitions at query boundaries: round trip, and detection of split queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
-from tests.forged import forge
+from tests.tampering import forge
 
 from pippin.data.dataset import Dataset
 from pippin.data.inputs import coerce_judgements
@@ -44,7 +44,7 @@ def same(one: Dataset, other: Dataset) -> bool:
 
 
 @pytest.mark.parametrize("rows", [1, 50, 10_000])
-def test_what_is_written_is_read(letor: Path, tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_files_are_read_back(letor: Path, tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pippin.data.partitions.iter_letor_chunks", small_stretches)
     output = write_partitions(letor, tmp_path / "parts", rows)
     data = coerce_judgements(letor)
@@ -68,7 +68,7 @@ def test_data_in_memory_and_its_precision(letor: Path, tmp_path: Path) -> None:
     assert again.digest() == output.digest()
 
 
-def test_unlike_counts_what_an_order_can_be_learned_from(tmp_path: Path) -> None:
+def test_unlike_counts_informative_queries(tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n0 qid:2 1:1\n0 qid:2 1:3\n1 qid:3 1:1\n")
     (part,) = write_partitions(tmp_path / "d.txt", tmp_path / "parts").parts
     assert (part.queries, part.documents, part.unlike) == (3, 5, 2)

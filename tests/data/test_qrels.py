@@ -1,4 +1,4 @@
-"""TREC judgements and runs: every form they come in, every way they can be wrong, strictly and as C reads them."""
+"""TREC judgements and runs: accepted forms and errors, strict and lenient."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ QRELS = "judgements have 4 columns (query 0 document label), and this line has "
     ],
 )
 @pytest.mark.parametrize("ending", ["\n", "", "\r\nq Q0 f 1 1 t\n" * 9])
-def test_a_bad_line_of_a_run_is_named(write: Write, line: str, sentence: str, ending: str) -> None:
+def test_a_bad_line_of_a_run_is_reported(write: Write, line: str, sentence: str, ending: str) -> None:
     path = write("# first\nq Q0 d 1 2 t\n\n" + line + ending)
     with pytest.raises(DataError) as caught:
         parse_run(path)
@@ -117,7 +117,7 @@ def test_a_bad_line_of_a_run_is_named(write: Write, line: str, sentence: str, en
         ("q 0 d 1", "document d is listed twice in query q, first in line 2"),
     ],
 )
-def test_a_bad_line_of_judgements_is_named(write: Write, line: str, sentence: str) -> None:
+def test_a_bad_line_of_judgements_is_reported(write: Write, line: str, sentence: str) -> None:
     path = write("# first\nq 0 d 2\n\n" + line + "\n")
     with pytest.raises(DataError) as caught:
         parse_qrels(path)
@@ -156,7 +156,7 @@ def test_a_query_that_comes_back(write: Write) -> None:
     assert parse_qrels(path, merge_queries=True).labels.tolist() == [9, 7, 8]
 
 
-def test_a_document_twice_in_a_run_is_named_with_both_lines(write: Write) -> None:
+def test_a_document_twice_in_a_run_is_reported_with_both_lines(write: Write) -> None:
     path = write("# x\nq Q0 a 1 3 t\nq Q0 b 2 2 t\n\nq Q0 a 3 1 t\n")
     with pytest.raises(DataError) as caught:
         pippin.evaluate({"q": {"a": 1}}, path)
@@ -191,9 +191,7 @@ def test_lenient_reads_as_the_c_programs(write: Write) -> None:
 
 @pytest.mark.parametrize("before", [0, 5])
 @pytest.mark.parametrize("after", [0, 5])
-def test_a_byte_that_is_no_blank_of_c_is_part_of_an_id_wherever_it_stands(
-    write: Write, before: int, after: int
-) -> None:
+def test_bytes_other_than_c_blanks_belong_to_ids(write: Write, before: int, after: int) -> None:
     for byte in set(range(256)) - {*b" \t\n\v\f\r"}:
         odd = b"a" + bytes([byte]) + b"b"
         lines = [*(b"q 0 d%d 1\n" % i for i in range(before)), b"q 0 " + odd + b" 1\n"]
@@ -259,7 +257,7 @@ def test_written_runs_and_judgements_read_back(tmp_path: Path) -> None:
     assert (tmp_path / "qrels").read_text() == "b 0 x 2\nb 0 y -1\na 0 x 0\n"
 
 
-def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_values_that_text_cannot_represent_are_refused(tmp_path: Path) -> None:
     for run in (
         Run.from_dict({"a b": {"x": 1.0}}),
         Run.from_dict({"a": {"": 1.0}}),
@@ -301,7 +299,7 @@ def test_ids_may_be_whole_numbers() -> None:
 @pytest.mark.parametrize(
     "documents", [{"é": 1, "b": True}, {"": 2.5}, {}, {7: 1}, {"a": np.float32(0.5)}, {"a": np.float64(2)}]
 )
-def test_dicts_by_the_quick_way_and_by_the_slow_one(documents: dict[Any, float]) -> None:
+def test_fast_and_slow_paths_for_dicts_agree(documents: dict[Any, float]) -> None:
     quick, slow = (Run.from_dict({"q": inner, "r": {"x": 1}}) for inner in (documents, MappingProxyType(documents)))
     assert flatten_nested({"q": MappingProxyType(documents)}) is None
     assert quick.document_ids == slow.document_ids

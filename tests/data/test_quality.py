@@ -75,7 +75,7 @@ def test_features_that_are_constant_everywhere_or_within_every_query() -> None:
     assert counts.nulls.tolist() == [0, 0, 0, 4, 2, 1]
 
 
-def test_a_feature_that_varies_only_where_two_blocks_meet_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_feature_that_varies_only_where_two_blocks_meet_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "_BLOCK", 2)
     counts = quality.count_features(dataset([[0.0], [0.0], [1.0], [1.0]], [0] * 4, [4]))
     assert counts.varies_within.tolist() == [True]

@@ -1,4 +1,4 @@
-"""`pippin.read`: a path of any kind becomes what it holds."""
+"""`pippin.read` detects the content of a path."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
     np.testing.assert_array_equal(audited.labels, data.labels)
 
 
-def test_stretches_of_nothing(tmp_path: Path) -> None:
+def test_empty_chunks(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("# a comment\n\n")
     with pytest.raises(DataError, match="the file has no line of data"):
         list(iter_letor_chunks(tmp_path / "x", LineOffsets()))

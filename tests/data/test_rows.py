@@ -1,4 +1,4 @@
-"""Rows in any order, data frames in and out, and notebooks."""
+"""Rows in any order, data frames and notebooks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_columns_of_one_frame_are_evaluated_by_name(to_frame: type) -> None:
     assert with_array.mean == result.mean
 
 
-def test_missing_columns_are_named() -> None:
+def test_missing_columns_are_reported() -> None:
     frame = {"query_id": QID, "clicks": LABELS, "bm25": SCORES}
     with pytest.raises(DataError, match="no column of scores"):
         pippin.evaluate(frame, y="clicks", qid="query_id")

@@ -1,4 +1,4 @@
-"""A run that is ranked as it is read gives what its columns give: the same labels, ties, numbers and words."""
+"""A run ranked while parsing equals a run ranked from columns: labels, ties, values and messages."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_large_file_is_evaluated_as_a_small_one(files: tuple[Path, Path], tool
         ("c Q0 x 1 2 t\n", "have no query in common"),
     ],
 )
-def test_what_is_wrong_is_told_as_ever(tmp_path: Path, lines: str, sentence: str) -> None:
+def test_errors_are_the_same(tmp_path: Path, lines: str, sentence: str) -> None:
     (tmp_path / "run").write_text(lines)
     with pytest.raises(DataError, match=sentence):
         pippin.evaluate({"a": {"x": 1}, "b": {"y": 1}}, tmp_path / "run", MEASURES)
@@ -147,18 +147,18 @@ def test_as_trec_eval_prints_the_same_bytes(
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 1999), (700, 1300), (1998, 1999)])
-def test_a_document_that_stands_twice_is_seen_wherever_it_stands(tmp_path: Path, first: int, second: int) -> None:
+def test_duplicate_documents_are_detected_anywhere(tmp_path: Path, first: int, second: int) -> None:
     documents = [f"d{7 * d}" for d in range(2000)]
     path, qrels = tmp_path / "run", tmp_path / "qrels"
     qrels.write_text("q 0 d7 1\n")
     judgements = parse_qrels(qrels)
 
-    def ranked() -> RankedRun | None:
+    def rank_lazily() -> RankedRun | None:
         path.write_text("".join(f"q Q0 {d} 1 {-rank}.5 tag\n" for rank, d in enumerate(documents)))
         return LazyRun(path).rank(judgements, judgements.labels, SortRule("id-descending", True))
 
-    once = ranked()
+    once = rank_lazily()
     assert once is not None
     assert once.offsets.tolist() == [0, 2000]
     documents[second] = documents[first]
-    assert ranked() is None
+    assert rank_lazily() is None

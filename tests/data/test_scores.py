@@ -1,4 +1,4 @@
-"""Score files: one number a line, no more and no fewer than the data have documents."""
+"""Score files: one number per line, as many as the data have documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_numbers(write: Write, ending: str) -> None:
         (b"1\n2\n\0\n", 3, "NUL byte; the file is not UTF-8 text"),
     ],
 )
-def test_a_bad_line_is_named(write: Write, text: bytes | str, line: int, sentence: str) -> None:
+def test_a_bad_line_is_reported(write: Write, text: bytes | str, line: int, sentence: str) -> None:
     path = write(text)
     with pytest.raises(DataError) as caught:
         read_scores(path, 3)

@@ -1,4 +1,4 @@
-"""A store opens by memory map, tells damage in a sentence, and is never half-written."""
+"""Stores open by memory map, report damage and are written atomically."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.data.drawing import any_ids, datasets, judgements, runs, same
-from tests.forged import forge
+from tests.data.strategies import any_ids, datasets, judgements, runs, same
+from tests.tampering import forge
 
 from pippin.data import store, synthetic
 from pippin.data.dataset import Dataset
@@ -115,7 +115,7 @@ def test_failure_at_the_last_step_brings_the_old_store_back(tmp_path: Path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["s.pippin"]
 
 
-def test_what_is_no_store_is_not_replaced(tmp_path: Path) -> None:
+def test_other_folders_are_not_replaced_by_a_store(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("more of it")
@@ -134,35 +134,35 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def refused(path: Path, match: str, verify: bool = False) -> None:
+def assert_refused(path: Path, match: str, verify: bool = False) -> None:
     with pytest.raises(DataError, match=match):
         read_store(path, verify=verify)
 
 
 def test_no_store(tmp_path: Path) -> None:
-    refused(tmp_path, "there is no manifest.json")
+    assert_refused(tmp_path, "there is no manifest.json")
     (tmp_path / "manifest.json").write_text('{"name": "an extension of a browser"}')
-    refused(tmp_path, "has another format")
+    assert_refused(tmp_path, "has another format")
 
 
 def test_other_versions(path: Path) -> None:
     forge(path, FORMAT, version=3, pippin="9.9")
-    refused(path, r"of version 3, written by pippin 9.9; this is pippin .*, which reads version 2")
+    assert_refused(path, r"of version 3, written by pippin 9.9; this is pippin .*, which reads version 2")
     forge(path, FORMAT, version=1)
-    refused(path, "of an earlier version, which cannot be verified: write it again with `pippin convert`")
+    assert_refused(path, "of an earlier version, which cannot be verified: write it again with `pippin convert`")
 
 
 def test_damaged_manifest(path: Path) -> None:
     text = (path / "manifest.json").read_text()
     (path / "manifest.json").write_text(text[: len(text) // 2])
-    refused(path, "manifest.json cannot be read")
+    assert_refused(path, "manifest.json cannot be read")
     (path / "manifest.json").write_text(text.replace('"name": "judgements"', '"name": "judgement5"'))
-    refused(path, "the checksum of manifest.json does not match")
+    assert_refused(path, "the checksum of manifest.json does not match")
     (path / "manifest.json").write_text(text)
     forge(path, FORMAT, columns={"offsets": 3})
-    refused(path, "manifest.json does not describe it")
+    assert_refused(path, "manifest.json does not describe it")
     forge(path, FORMAT, kind="song")
-    refused(path, "damaged")
+    assert_refused(path, "damaged")
 
 
 def test_missing_truncated_and_foreign_columns(path: Path) -> None:
@@ -170,34 +170,34 @@ def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     content = labels.read_bytes()
     for size in (len(content) - 2, 20, 0):
         labels.write_bytes(content[:size])
-        refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(content)}")
+        assert_refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(content)}")
     labels.unlink()
-    refused(path, "labels.npy is missing")
+    assert_refused(path, "labels.npy is missing")
     labels.write_bytes(content[:-2])
     forge(path, FORMAT)
-    refused(path, "labels.npy is truncated")
+    assert_refused(path, "labels.npy is truncated")
     np.save(labels, np.array([1, 0, 2, 3], np.int32))
     forge(path, FORMAT)
-    refused(path, r"labels.npy holds int32\[4\], but the manifest says int32\[3\]")
+    assert_refused(path, r"labels.npy holds int32\[4\], but the manifest says int32\[3\]")
     np.save(labels, np.array([1.0, 0, 2]))
     forge(path, FORMAT)
-    refused(path, r"labels.npy holds float64\[3\]")
+    assert_refused(path, r"labels.npy holds float64\[3\]")
 
 
 def test_a_column_laid_out_otherwise_is_refused(tmp_path: Path) -> None:
     write_store(dataset([[1.0, 2.0], [3.0, 4.0]], [0, 1], ["q", "q"]), tmp_path / "s")
     np.save(tmp_path / "s" / "features.npy", np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]))
     forge(tmp_path / "s", FORMAT)
-    refused(tmp_path / "s", "features.npy holds")
+    assert_refused(tmp_path / "s", "features.npy holds")
 
 
-def test_changed_bytes_are_seen_when_a_store_is_opened(path: Path) -> None:
+def test_changed_bytes_are_detected_when_a_store_is_opened(path: Path) -> None:
     labels = path / "labels.npy"
     content = bytearray(labels.read_bytes())
     content[-4] ^= 1
     labels.write_bytes(content)
-    refused(path, "labels.npy: bytes 0 to 140 differ from what was written")
-    refused(path, "labels.npy: bytes .* differ from what was written", verify=True)
+    assert_refused(path, "labels.npy: bytes 0 to 140 differ from what was written")
+    assert_refused(path, "labels.npy: bytes .* differ from what was written", verify=True)
 
 
 def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_are(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_features_are_verified_when_they_are_looked_at_and_only_the_blocks_that_
     with pytest.raises(DataError, match=message):
         read.select([3, 1])
     evaluate(read, np.arange(len(data), dtype=np.float64), ["MAP"])  # looks at no feature
-    refused(tmp_path / "s", message, verify=True)
+    assert_refused(tmp_path / "s", message, verify=True)
 
 
 @pytest.mark.parametrize(("name", "values"), [("lengths", [2, 2, 3]), ("starts", [-1, 2, 4]), ("lengths", [2, -2, 2])])
@@ -231,13 +231,13 @@ def test_texts_never_point_outside(path: Path, name: str, values: list[int]) -> 
     file = path / f"document_ids.{name}.npy"
     np.save(file, np.array(values, np.load(file).dtype))
     forge(path, FORMAT)
-    refused(path, "points outside its bytes")
+    assert_refused(path, "points outside its bytes")
 
 
 def test_offsets_are_checked(path: Path) -> None:
     np.save(path / "offsets.npy", np.array([0, 5, 3]))
     forge(path, FORMAT)
-    refused(path, "damaged: the offsets do not divide 3 rows into 2 queries")
+    assert_refused(path, "damaged: the offsets do not divide 3 rows into 2 queries")
 
 
 def test_digest_knows_values_not_names() -> None:
@@ -272,7 +272,7 @@ def test_pack_gathers_any_pieces(items: list[str], drawn: st.DataObject) -> None
 
 @given(drawing=st.data())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_damage_is_told(drawing: st.DataObject, tmp_path: Path) -> None:
+def test_any_damage_is_reported(drawing: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "s"
     shutil.rmtree(path, ignore_errors=True)
     write_store(Qrels.from_dict({"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}), path)
@@ -283,4 +283,4 @@ def test_any_damage_is_told(drawing: st.DataObject, tmp_path: Path) -> None:
     damaged = content[:position] + put + content[position + drawing.draw(st.integers(0, 3)) :]
     file.write_bytes(damaged)
     if damaged != content:
-        refused(path, "store")
+        assert_refused(path, "store")

@@ -1,4 +1,4 @@
-"""Files read in stretches of whole queries: the same data, the same lines in errors, whatever the size of a stretch."""
+"""Files read in chunks of complete queries: the same data and error lines for any chunk size."""
 
 from __future__ import annotations
 

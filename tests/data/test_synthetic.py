@@ -1,4 +1,4 @@
-"""The synthetic set has what it says, and the same seed gives the same bytes for ever."""
+"""The synthetic data set: stated properties and reproducibility by seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_same_seed_same_bytes_on_every_machine() -> None:
     assert not np.array_equal(scores["fine"], synthetic.make_scores(data, seed=4)["fine"])
 
 
-def test_it_has_everything_tools_disagree_about() -> None:
+def test_demo_contains_all_disagreements() -> None:
     data = synthetic.make_dataset(queries=200, seed=1)
     sizes = np.diff(data.offsets)
     best = np.maximum.reduceat(data.labels, data.offsets[:-1])

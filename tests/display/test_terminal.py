@@ -1,4 +1,4 @@
-"""What a terminal is shown: nothing that it would obey, nothing that its encoding lacks."""
+"""Terminal output: control characters are escaped and unsupported characters replaced."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_visible_text_moves_no_terminal(text: str) -> None:
     assert escape_control(shown) == shown
 
 
-def test_what_is_spelled_out() -> None:
+def test_described_choices() -> None:
     assert escape_control("\x1b]0;owned\x07") == r"\x1b]0;owned\x07"
     assert escape_control("a\r\nb\tc\x9b2J\x7f") == r"a\r\nb\tc\x9b2J\x7f"
     assert escape_control(b"caf\xe9".decode("utf-8", "surrogateescape")) == r"caf\xe9"
@@ -128,7 +128,7 @@ def test_colours_on_a_terminal_alone(environment: dict[str, str], colour: bool) 
     assert not terminal_of(io.StringIO(), environment=environment).colour
 
 
-def test_a_pipe_has_no_width_unless_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipes_have_no_width_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert terminal_of(io.StringIO()).columns is None
     monkeypatch.setenv("COLUMNS", "60")
@@ -141,7 +141,7 @@ def test_the_screen_is_of_the_command_alone() -> None:
     assert terminal.current_terminal() == Terminal()
 
 
-def drawn(columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def draw_bar(columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a bar draws on a terminal of so many columns."""
     master, slave = pty.openpty()
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -159,7 +159,7 @@ def drawn(columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("columns", [20, 60, 200])
 def test_a_bar_stays_on_its_line_and_shows_names_safely(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    received = drawn(columns, monkeypatch)
+    received = draw_bar(columns, monkeypatch)
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", received))
     assert "\x1b" not in "".join(lines)
     assert "evil\\x1b[2J"[:3] in "".join(lines)
@@ -178,7 +178,7 @@ def test_the_time_left_is_guessed_after_some_steps(monkeypatch: pytest.MonkeyPat
     assert out.getvalue().splitlines() == ["x: 1 of 9; y", "x: 2 of 9; y", "x: 3 of 9, 10 min left; y"]
 
 
-def test_silence_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quiet_prints_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as out:
         monkeypatch.setattr(sys, "stderr", out)

@@ -1,4 +1,4 @@
-"""The bench on a Dask cluster: a worker is killed while it works, and the bytes are the same."""
+"""A bench on a Dask cluster with a killed worker gives identical bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.benchmarks import odd_rankers
+from tests.benchmarks import failing_rankers
 from tests.benchmarks.small import bench, write_folds
 
 from pippin.benchmarks.store import Results
@@ -24,7 +24,8 @@ distributed = pytest.importorskip("distributed")
 T = TypeVar("T")
 R = TypeVar("R")
 OPTIONS: dict[str, Any] = {
-    "rankers": ("odd-slow", "best-feature", "regression"), "imports": (odd_rankers.__name__,), "tools": ("official",),
+    "rankers": ("odd-slow", "best-feature", "regression"), "imports": (failing_rankers.__name__,), 
+    "tools": ("official",),
 }  # fmt: skip
 
 
@@ -61,7 +62,7 @@ time.sleep(100)
 """
 
 
-def test_a_scheduler_that_is_killed_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_that_is_killed_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = write_folds(tmp_path / "small", folds=3)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     process = subprocess.Popen([sys.executable, "-c", CLUSTER], env=environment, stdout=subprocess.PIPE, text=True)
@@ -126,7 +127,7 @@ def test_a_cluster_without_workers_ends_the_command_and_the_next_one_continues(t
     assert bench(folder, tmp_path / "dask", **OPTIONS).computed == 9 - done
 
 
-def test_the_command_ends_with_one_sentence_on_a_cluster_without_workers(
+def test_the_command_ends_with_a_message_on_a_cluster_without_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(dask_executor, "WORKER_TIMEOUT", 1.5)

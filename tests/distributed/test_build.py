@@ -1,4 +1,4 @@
-"""A build on real worker processes, one of them killed while it works: the bytes are those of one machine."""
+"""A build on worker processes with a killed worker gives identical bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LightGBM listens on the address that it is told, and on no other."""
+"""LightGBM listens only on the configured address."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_where_lightgbm_listens() -> None:
     assert done.stderr[-8:] == "0100007F"  # 127.0.0.1; by itself it is 00000000
 
 
-def test_where_it_cannot_be_told_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_limits_start_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(DataError, match="on every network interface"), bind_to_host("127.0.0.1"):
         pass

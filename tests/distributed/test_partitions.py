@@ -1,4 +1,4 @@
-"""Data larger than a machine, on a real scheduler with two worker processes, one of them killed while it works."""
+"""Distributed training on a scheduler with two workers, one of which is killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.benchmarks import deadly
+from tests.benchmarks import killed_worker
 from tests.benchmarks.small import whole
 
 from pippin.data.dataset import Dataset
@@ -103,7 +103,7 @@ def test_a_worker_killed_while_trees_grow(
 
 
 @pytest.mark.parametrize(("moment", "error"), [("_networks", OSError), ("_send", KeyError), ("_watch", CancelledError)])
-def test_whenever_a_worker_is_lost_it_begins_anew(
+def test_training_restarts_after_losing_a_worker(
     moment: str,
     error: type[Exception],
     executor: DaskExecutor,
@@ -141,7 +141,7 @@ def test_scores_and_values_by_partition(
     scores = models.load(tmp_path / "model.json").predict(valid)
     assert np.array_equal(read_partition_scores(tmp_path / "scored"), scores)
 
-    monkeypatch.setattr(streaming, "_evaluate_partition", deadly.evaluate_or_die)
+    monkeypatch.setattr(streaming, "_evaluate_partition", killed_worker.evaluate_or_die)
     evaluations = streaming.evaluate_partitions(tmp_path / "scored", MEASURES, EVERY, executor, "scores")
     assert (tmp_path / "killed").exists()
     qrels = read_partitions(tmp_path / "scored")
@@ -187,7 +187,7 @@ def test_the_commands(
     def run(*arguments: str) -> int:
         return main([a.replace("@", f"{tmp_path}/", 1) if a.startswith("@") else a for a in arguments])
 
-    def said(*arguments: str) -> str:
+    def run_command(*arguments: str) -> str:
         assert run(*arguments) == 0
         return capsys.readouterr().out
 
@@ -195,24 +195,26 @@ def test_the_commands(
 
     write_letor(data[0], tmp_path / "train.txt")
     write_letor(data[1], tmp_path / "test.txt")
-    output = said("convert", "@train.txt", "@parts", "--partitions", "500")
+    output = run_command("convert", "@train.txt", "@parts", "--partitions", "500")
     assert "5 features, float64)" in " ".join(output.split())  # broken where the folder's name makes the line too long
-    said("convert", "@test.txt", "@more.parquet")
-    said("convert", "@more.parquet", "@more", "--partitions", "100")
-    said("train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json")
-    said("rank", "@model.json", "@test.txt", "-o", "@scores.txt")
-    said("rank", "@model.json", "@more", "-o", "@scored/")
-    assert len(tools_in(said("eval", "@scored", "--tool", "all"))) == len(TOOLS) > len(EVERY)
+    run_command("convert", "@test.txt", "@more.parquet")
+    run_command("convert", "@more.parquet", "@more", "--partitions", "100")
+    run_command(
+        "train", "@parts", "-r", "lambdamart", "--set", "rounds=5", "--dask", address, "-q", "-o", "@model.json"
+    )
+    run_command("rank", "@model.json", "@test.txt", "-o", "@scores.txt")
+    run_command("rank", "@model.json", "@more", "-o", "@scored/")
+    assert len(tools_in(run_command("eval", "@scored", "--tool", "all"))) == len(TOOLS) > len(EVERY)
     # What looks at the documents of all queries is not evaluated by parts: its tools are left out there.
     every = [tool.name for tool, _ in EVERY]
     asked = ("--tool", ",".join(every), "--ties-range")
-    plain = said("eval", "@test.txt", "@scores.txt", *asked)
-    assert said("eval", "@scored", *asked) == plain
+    plain = run_command("eval", "@test.txt", "@scores.txt", *asked)
+    assert run_command("eval", "@scored", *asked) == plain
     for by in (("@test.txt", "@scores.txt", "--stream"), ("@scored", "--stream"), ("@scored", "--dask", address)):
-        assert said("eval", *by, *asked) == plain
-        assert tools_in(said("eval", *by, "--tool", "all")) == every
-    per_query = said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
-    assert said("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query
+        assert run_command("eval", *by, *asked) == plain
+        assert tools_in(run_command("eval", *by, "--tool", "all")) == every
+    per_query = run_command("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
+    assert run_command("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query
     for arguments, sentence in (
         (("eval", "@test.txt", "@scores.txt", "--dask", "local"), "evaluates folders of scored partitions"),
         (("eval", "@test.txt", "--stream"), "labels only"),

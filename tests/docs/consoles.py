@@ -1,4 +1,4 @@
-"""The commands in a page's console blocks, and what the page says that they print."""
+"""Commands in the console blocks of a page and their documented output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
         yield command, printed
 
 
-def typed(command: str, folder: Path, columns: int) -> str:
+def run_command(command: str, folder: Path, columns: int) -> str:
     """What a command prints, to both outputs, that somebody types in a folder."""
     tools = folder / ".tools"
     tools.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The pages for users of other tools: every command and example runs and prints what the page shows."""
+"""Pages for users of other tools: every command and example prints the documented output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.docs.consoles import ROOT, commands, consoles, typed
+from tests.docs.consoles import ROOT, commands, consoles, run_command
 
 import pippin
 from pippin.data.dataset import Dataset
@@ -59,7 +59,7 @@ def test_commands_and_examples_print_what_the_page_shows(
     write_files(tmp_path)
     examples = [example for block in consoles(text) for example in commands(block)]
     for command, output in examples:
-        assert typed(command, tmp_path, 100) == output
+        assert run_command(command, tmp_path, 100) == output
     programs = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     runner = doctest.DocTestRunner()
     runner.run(doctest.DocTestParser().get_doctest(programs, {}, page.name, str(page), 0))
@@ -76,6 +76,6 @@ def test_the_right_side_of_the_tables_runs(page: Path, tmp_path: Path, monkeypat
     assert cells
     for cell in (cell for cell in cells if "…" not in cell):
         if cell.startswith("pippin "):
-            typed(cell, tmp_path, 100)
+            run_command(cell, tmp_path, 100)
         else:
             eval(cell, names)

@@ -1,4 +1,4 @@
-"""Tutorials and explanations run from the first cell to the last, and the commands of other pages as they say."""
+"""Tutorials, explanations and console blocks of all pages run and print the documented output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from tests.docs.consoles import ROOT, commands, consoles, typed
+from tests.docs.consoles import ROOT, commands, consoles, run_command
 
 from pippin.cli.main import main
 from pippin.data.dataset import Dataset
@@ -89,13 +89,13 @@ def test_every_page_is_on_the_site() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(RUN - {"referee.md"}))
-def test_a_page_prints_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_examples_print_the_documented_output(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     if page == "data.md":  # it begins by writing its files
         exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0], {})
     ran = [
-        (typed(command, tmp_path, 100), said)
+        (run_command(command, tmp_path, 100), said)
         for block in consoles(text) for command, said in commands(block)
         if command.startswith(("pippin", "printf", "ls", "head")) and "completion" not in command
     ]  # fmt: skip
@@ -108,9 +108,9 @@ def test_the_examples_of_compare_on_the_demo_data(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
     examples = [pair for block in consoles(text) for pair in commands(block) if "demo/" in pair[0]]
     assert len(examples) >= 1
-    typed("pippin synthetic -o demo", tmp_path, 120)
+    run_command("pippin synthetic -o demo", tmp_path, 120)
     for command, shown in examples:
-        printed, beginning = typed(command, tmp_path, 120), shown.strip("\n").removesuffix("…").rstrip("\n")
+        printed, beginning = run_command(command, tmp_path, 120), shown.strip("\n").removesuffix("…").rstrip("\n")
         assert printed.startswith(beginning), command
         assert shown.rstrip().endswith("…") or printed.rstrip("\n") == beginning, command
 

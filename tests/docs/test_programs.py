@@ -1,4 +1,4 @@
-"""The Python of pages that show no output runs as it stands, on data of the kind that the page speaks of."""
+"""Python blocks without output run on data of the described kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print, and what it and the first page of the site count is there."""
+"""The README's examples print the documented output, and its counts are correct."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_first_three_examples(
         assert (printed == beginning) == (output == beginning)
 
 
-def test_what_it_counts() -> None:
+def test_counted_kernels() -> None:
     # In a process of its own: other tests bring rankers and tools.
     code = "import pippin; print(len(pippin.tools), len(pippin.rankers.names()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

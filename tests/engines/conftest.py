@@ -1,4 +1,4 @@
-"""Engines for the tests: their libraries from `make test-engines`, a running Solr, and data that are hard to score."""
+"""Engine fixtures: libraries from `make test-engines`, a running Solr and data that are hard to score."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _first_line_with(text: str, process: subprocess.Popen[str]) -> str:
     raise AssertionError(f"Solr printed no line with {text!r}")
 
 
-def _connected(address: str) -> Iterator[SolrClient]:
+def _connect(address: str) -> Iterator[SolrClient]:
     """Yield a client, and close it."""
     client = SolrClient(address)
     try:
@@ -81,7 +81,7 @@ def solr(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SolrClient]:
     """Yield a client of the Solr at PIPPIN_TEST_SOLR (the address of a core), or of an embedded Solr 8.11.4."""
     address = os.environ.get("PIPPIN_TEST_SOLR")
     if address:
-        yield from _connected(address)
+        yield from _connect(address)
         return
     libraries = class_path("solr")
     home = tmp_path_factory.mktemp("solr")
@@ -105,7 +105,7 @@ def solr(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SolrClient]:
         )
     try:
         line = _first_line_with("listening on ", process)
-        yield from _connected(f"{line.split()[-1]}/models")
+        yield from _connect(f"{line.split()[-1]}/models")
     finally:
         assert process.stdin is not None
         assert process.stdout is not None

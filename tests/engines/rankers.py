@@ -1,4 +1,4 @@
-"""The rankers whose models are tried in engines, by kind of model, with parameters that train in moments."""
+"""One quickly trained ranker per kind of model, for engine tests."""
 
 from __future__ import annotations
 

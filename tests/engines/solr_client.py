@@ -1,4 +1,4 @@
-"""The few requests of Solr's HTTP interface that the tests send."""
+"""Minimal client of Solr's HTTP interface."""
 
 from __future__ import annotations
 

@@ -47,25 +47,25 @@ def assert_confirmed(confirmation: Confirmation, model: Any, data: Dataset) -> N
 
 
 @pytest.fixture(scope="module")
-def rounded(complete: Dataset) -> Dataset:
+def float32_data(complete: Dataset) -> Dataset:
     """Return complete data that float32 represents exactly: Vespa's expressions compute with doubles."""
     return Dataset.from_arrays(complete.features.astype(np.float32).astype(float), complete.labels, qid=complete.qid())
 
 
 @pytest.fixture(scope="module")
 def vespa(
-    models: dict[str, Any], hard_data: Dataset, rounded: Dataset, tmp_path_factory: pytest.TempPathFactory
+    models: dict[str, Any], hard_data: Dataset, float32_data: Dataset, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str], Confirmation]:
     """Return what Vespa's importers and expressions make of all models, by ranker and format."""
     folder = tmp_path_factory.mktemp("vespa")
     names = [f"feature_{name}" for name in hard_data.feature_names]
     hard = write_features(folder / "hard.tsv", hard_data, names)
-    exact = write_features(folder / "exact.tsv", rounded, names)
+    exact = write_features(folder / "exact.tsv", float32_data, names)
     arguments, certificates = [], {}
     for ranker in (*TREES, *LINEAR, *NETWORKS):
         for form in ("lightgbm", "xgboost") if ranker in TREES else ("profile",):
             out = folder / f"{ranker}.{form}"
-            options, data = ({"format": form}, hard_data) if ranker in TREES else ({}, rounded)
+            options, data = ({"format": form}, hard_data) if ranker in TREES else ({}, float32_data)
             result = pippin.export(models[ranker], "vespa", out, check=data, options=options, force=True)
             certificates[ranker, form] = result.certificate.largest_difference
             arguments += [form, str(out), str(hard if ranker in TREES else exact)]
@@ -83,9 +83,9 @@ def test_vespa_scores_trees(
 
 @pytest.mark.parametrize("ranker", [*LINEAR, *NETWORKS])
 def test_vespa_scores_expressions(
-    ranker: str, vespa: dict[tuple[str, str], Confirmation], models: dict[str, Any], rounded: Dataset
+    ranker: str, vespa: dict[tuple[str, str], Confirmation], models: dict[str, Any], float32_data: Dataset
 ) -> None:
-    assert_confirmed(vespa[ranker, "profile"], models[ranker], rounded)
+    assert_confirmed(vespa[ranker, "profile"], models[ranker], float32_data)
 
 
 @pytest.fixture(scope="module")

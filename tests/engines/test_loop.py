@@ -1,4 +1,4 @@
-"""The loop of a relevance engineer: index documents, log features, train, deploy, run, verify, compare."""
+"""The full relevance workflow: index, log features, train, deploy, re-rank, verify and compare."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.consoles import ROOT, commands, typed
+from tests.docs.consoles import ROOT, commands, run_command
 from tests.engines.solr_client import SolrClient
 
 import pippin
@@ -62,26 +62,26 @@ def qrels(collection: Any) -> Callable[[list[Query]], dict[str, dict[str, int]]]
 
 
 @pytest.fixture(scope="module")
-def logged(engine: Solr, halves: Any, qrels: Any) -> Any:
+def logged_features(engine: Solr, halves: Any, qrels: Any) -> Any:
     return engine.log_features(halves[0], qrels(halves[0]), MAPPING, depth=50, parameters=SEARCH)
 
 
-def test_logged_features_are_those_of_the_engine(logged: Any, halves: Any) -> None:
-    data = logged.dataset
+def test_logged_features_are_those_of_the_engine(logged_features: Any, halves: Any) -> None:
+    data = logged_features.dataset
     assert data.feature_names == tuple(MAPPING)
     assert data.queries == len(halves[0])
     assert data.labels.max() >= 1
     assert (data.features[:, 0] > 0).any()
     assert (data.features[:, 3] >= 1).any()
-    assert logged.not_indexed == []
+    assert logged_features.not_indexed == []
 
 
 def test_the_deployed_model_scores_as_certified_and_ranks_better(
-    engine: Solr, logged: Any, halves: Any, qrels: Any
+    engine: Solr, logged_features: Any, halves: Any, qrels: Any
 ) -> None:
-    model = pippin.train(logged.dataset, "lambdamart", rounds=50)
+    model = pippin.train(logged_features.dataset, "lambdamart", rounds=50)
     for _ in range(2):  # the second deployment replaces the first
-        deployment = engine.deploy(model, MAPPING, check=logged.dataset)
+        deployment = engine.deploy(model, MAPPING, check=logged_features.dataset)
     assert deployment.n_features == len(MAPPING)
     queries = halves[1]
     verification = engine.verify(model, MAPPING, queries, depth=50, parameters=SEARCH)
@@ -97,9 +97,9 @@ def test_the_deployed_model_scores_as_certified_and_ranks_better(
     assert "after" in str(comparison)
 
 
-def test_verify_finds_another_model_in_the_engine(engine: Solr, logged: Any, halves: Any) -> None:
-    engine.deploy(pippin.train(logged.dataset, "lambdamart", rounds=5), MAPPING, check=logged.dataset)
-    other = pippin.train(logged.dataset, "lambdamart", rounds=6)
+def test_verify_finds_another_model_in_the_engine(engine: Solr, logged_features: Any, halves: Any) -> None:
+    engine.deploy(pippin.train(logged_features.dataset, "lambdamart", rounds=5), MAPPING, check=logged_features.dataset)
+    other = pippin.train(logged_features.dataset, "lambdamart", rounds=6)
     verification = engine.verify(other, MAPPING, halves[1][:5], depth=20, parameters=SEARCH)
     assert not verification.passed
     assert verification.largest_difference > 0
@@ -141,7 +141,7 @@ def test_every_command_of_the_page_works_as_printed(
         if language == "python":
             exec(block, {})
         else:
-            output += "".join(typed(command, tmp_path, 120) for command, _ in commands(block))
+            output += "".join(run_command(command, tmp_path, 120) for command, _ in commands(block))
     assert "better: the engine's scores of" in output
     assert "after" in output
 
@@ -152,7 +152,7 @@ def test_the_score_of_the_first_phase_cannot_be_logged(engine: Solr, halves: Any
         engine.log_features(halves[0], qrels(halves[0]), mapping)
 
 
-def test_errors_are_one_sentence(solr: SolrClient, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_errors_are_reported(solr: SolrClient, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "topics.tsv").write_text("1\tzip files\n")
     search = ["--queries", str(tmp_path / "topics.tsv"), "--out", str(tmp_path / "run.txt")]
     assert main(["engine", "run", "http://127.0.0.1:9/solr/none", *search]) == 2

@@ -26,7 +26,7 @@ def mapping(data: Dataset) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def indexed(solr: SolrClient, hard_data: Dataset) -> Dataset:
+def indexed_data(solr: SolrClient, hard_data: Dataset) -> Dataset:
     """Return a data set whose rows Solr has as documents."""
     solr.index_dataset(hard_data)
     return hard_data
@@ -34,9 +34,9 @@ def indexed(solr: SolrClient, hard_data: Dataset) -> Dataset:
 
 @pytest.mark.parametrize("ranker", [*TREES, *LINEAR, *NETWORKS])
 def test_engine_scores_equal_the_certificate(
-    ranker: str, indexed: Dataset, models: dict[str, Any], solr: SolrClient, tmp_path: Path
+    ranker: str, indexed_data: Dataset, models: dict[str, Any], solr: SolrClient, tmp_path: Path
 ) -> None:
-    data = indexed
+    data = indexed_data
     if np.isnan(data.features).any() and ranker not in TREES:
         pytest.skip("only trees score missing values")
     name = f"{ranker}-{time.monotonic_ns()}"

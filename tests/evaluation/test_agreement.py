@@ -1,4 +1,4 @@
-"""Agreement of two judges, against plain Python and published arithmetic; what it does to systems."""
+"""Agreement of two judges against plain Python and published examples, and its effect on systems."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_coefficients_are_those_of_their_definitions() -> None:
             assert krippendorff_alpha(a, b, scale) == pytest.approx(alpha_twin(a, b, scale), nan_ok=True)
 
 
-def test_peers_say_the_same() -> None:
+def test_peers_agree() -> None:
     sklearn = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     rng = np.random.default_rng(2)
     a, b = rng.integers(0, 4, (2, 200))
@@ -68,7 +68,7 @@ def test_peers_say_the_same() -> None:
         assert cohen_kappa(a, b, ours) == pytest.approx(sklearn.cohen_kappa_score(a, b, weights=theirs))
 
 
-def test_judges_who_say_one_thing_have_nothing_to_agree_about() -> None:
+def test_agreement_is_undefined_for_constant_judges() -> None:
     assert math.isnan(cohen_kappa([1, 1], [1, 1]))
     assert math.isnan(krippendorff_alpha([1, 1], [1, 1]))
     with pytest.raises(UnknownName):
@@ -96,7 +96,7 @@ def test_labels_are_matched_by_query_and_document() -> None:
         agreement({"q": {"a": 1}}, {"q": {"b": 1}})
 
 
-def test_a_judge_who_lifts_one_system_is_found() -> None:
+def test_biased_judge_is_detected() -> None:
     rng = np.random.default_rng(4)
     first = rng.random((40, 4))
     second = first + rng.normal(0, 0.02, first.shape) + 0.1  # generous to all alike
@@ -109,7 +109,7 @@ def test_a_judge_who_lifts_one_system_is_found() -> None:
     assert result[2].p_adjusted >= result[2].p
 
 
-def test_tests_of_favour_reject_no_more_than_they_say() -> None:
+def test_bias_tests_keep_their_level() -> None:
     rng = np.random.default_rng(5)
     wrong = 0
     for _ in range(400):

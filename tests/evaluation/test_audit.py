@@ -1,4 +1,4 @@
-"""Findings and their effects; expected amounts are arithmetic on the queries written here."""
+"""Audit findings and their effects against hand computation."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_unjudged_documents_against_the_run_without_them() -> None:
     assert effect(finding, "RR", "official").amount == pytest.approx((1 / 2 - 1) / 3)
 
 
-def test_relevant_documents_not_retrieved_and_who_forgets_them() -> None:
+def test_tools_that_ignore_unretrieved_relevant_documents() -> None:
     finding = audit(QRELS, RUN, measure=["AP", "NDCG@2"])["unretrieved"]
     assert (finding.number, finding.total, finding.examples) == (1, 3, ("q1",))
     assert effect(finding, "AP", "ranklib").amount == pytest.approx((1 / 2 - 1 / 4) / 2)
@@ -373,7 +373,7 @@ def layout(train: list[str], vali: list[str], test: list[str], features: int = 3
     }
 
 
-def rotated() -> dict[str, dict[str, AuditedFile]]:
+def rotated_parts() -> dict[str, dict[str, AuditedFile]]:
     """LETOR's Table 4 over five parts of one query."""
     s = [f"q{i}" for i in range(5)]
     return {
@@ -385,12 +385,12 @@ FIVE = dataset([[1, 0]] * 5)
 
 
 def test_letors_rotation_is_clean() -> None:
-    findings = audit(FIVE, layout=rotated(), measure=["P@1"])
+    findings = audit(FIVE, layout=rotated_parts(), measure=["P@1"])
     assert not {"leak", "rotation", "feature_numbers"} & {f.key for f in findings.findings}
 
 
 def test_a_query_in_training_and_test_is_a_leak() -> None:
-    folds = rotated()
+    folds = rotated_parts()
     folds["Fold2"]["train"] = AuditedFile((*folds["Fold2"]["train"].query_ids, "q0"), 3)  # fold 2 tests on q0
     findings = audit(FIVE, layout=folds, measure=["P@1"])
     assert (findings["leak"].severity, findings["leak"].number, findings["leak"].examples) == ("error", 1, ("q0",))
@@ -400,7 +400,7 @@ def test_a_query_in_training_and_test_is_a_leak() -> None:
 
 
 def test_folds_in_another_order_are_not_a_rotation() -> None:
-    folds = rotated()
+    folds = rotated_parts()
     swapped = folds | {"Fold1": folds["Fold2"], "Fold2": folds["Fold1"]}
     finding = audit(FIVE, layout=swapped, measure=["P@1"])["rotation"]
     assert "Fold1 does not validate on the test part of Fold5" in finding.sentence
@@ -410,7 +410,7 @@ def test_folds_in_another_order_are_not_a_rotation() -> None:
 
 
 def test_parts_of_different_width() -> None:
-    folds = rotated()
+    folds = rotated_parts()
     folds["Fold3"]["vali"] = AuditedFile(folds["Fold3"]["vali"].query_ids, 2)
     finding = audit(FIVE, layout=folds, measure=["P@1"])["feature_numbers"]
     assert (finding.number, finding.total, finding.examples) == (1, 15, ("Fold3 vali",))

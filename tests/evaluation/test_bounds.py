@@ -1,4 +1,4 @@
-"""Bounds over the labels of unjudged documents, against plain Python that tries all labels."""
+"""Bounds over labels of unjudged documents against exhaustive search."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_document_low_in_the_list_lowers_ndcg() -> None:
 
 
 @pytest.mark.parametrize("measure", ["AP", "ERR"])
-def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
+def test_outer_bounds_contain_the_value_and_are_flagged(measure: str) -> None:
     rng = np.random.default_rng(5)
     documents = [f"d{i}" for i in range(MAX_ENUMERATED + 4)]
     first, second = (list(rng.permutation(documents)) for _ in range(2))
@@ -157,7 +157,9 @@ def test_outer_bounds_hold_and_say_that_they_are(measure: str) -> None:
     assert result.high - result.low <= free[0].high - free[1].low - (free[0].low - free[1].high) + 1e-12
 
 
-def hidden(rng: np.random.Generator) -> tuple[dict[str, Labels], dict[str, Labels], list[dict[str, dict[str, float]]]]:
+def hide_judgements(
+    rng: np.random.Generator,
+) -> tuple[dict[str, Labels], dict[str, Labels], list[dict[str, dict[str, float]]]]:
     """A fully judged set, what is left of its judgements when some are hidden, and two runs."""
     truth: dict[str, Labels] = {}
     left: dict[str, Labels] = {}
@@ -177,7 +179,7 @@ def hidden(rng: np.random.Generator) -> tuple[dict[str, Labels], dict[str, Label
 def test_bounds_contain_the_truth_of_hidden_judgements(measure: str) -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):
-        truth, left, runs = hidden(rng)
+        truth, left, runs = hide_judgements(rng)
         evaluations = [evaluate(truth, run, measure) for run in runs]
         first = bounds(left, runs[0], measure=measure, max_label=3)
         two = bounds(left, *runs, measure=measure, max_label=3)
@@ -192,7 +194,7 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
     rng = np.random.default_rng(3)
     widths = np.zeros(2)
     for _ in range(10):
-        truth, left, runs = hidden(rng)
+        truth, left, runs = hide_judgements(rng)
         result = bounds(left, *runs, measure="NDCG@10", max_label=3)
         listed = [(item.query, item.document) for item in result.judge_next(8)]
         pooled = [
@@ -212,7 +214,7 @@ def test_judging_what_is_listed_shrinks_the_width_faster_than_judging_from_the_t
     assert widths[0] < widths[1]
 
 
-def test_the_residual_of_rbp_is_what_is_open_and_what_comes_after() -> None:
+def test_residual_of_rbp_covers_unjudged_documents_and_the_tail() -> None:
     result = bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RBP(p=0.5)")
     assert (result.low, result.high) == (0.25, 0.75)
     assert result.residuals is not None
@@ -220,7 +222,7 @@ def test_the_residual_of_rbp_is_what_is_open_and_what_comes_after() -> None:
     assert bounds({"q": {"a": 1}}, {"q": {"x": 3.0, "a": 2.0}}, measure="RR").residuals is None
 
 
-def test_depth_leaves_what_is_below_as_it_is() -> None:
+def test_documents_below_the_depth_keep_their_order() -> None:
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
     assert bounds(qrels, run, measure="NDCG@1", depth=1).low == 1.0
     assert bounds(qrels, run, measure="P@3", depth=2).high == pytest.approx(2 / 3)
@@ -259,7 +261,7 @@ def test_the_same_document_has_one_label_in_both_runs() -> None:
     assert result.judge_next(3) == []
 
 
-def test_who_wins_is_said_in_a_sentence() -> None:
+def test_winner_is_reported() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
     sure = bounds(qrels, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}, measure="RR")
     assert "is better whatever" in sure.verdict
@@ -281,7 +283,7 @@ def test_who_wins_is_said_in_a_sentence() -> None:
         ("NDCG@5", {"gain": (0.0, 3.0, 1.0)}, "gains that start at 0"),
     ],
 )
-def test_what_is_not_known_is_refused(measure: str, axes: dict[str, Any], sentence: str) -> None:
+def test_unknown_names_are_refused(measure: str, axes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConventionError, match=sentence):
         bounds({"q": {"a": 0}}, {"q": {"x": 2.0, "a": 1.0}}, measure=measure, max_label=2, **axes)
 
@@ -316,7 +318,7 @@ def test_documents_that_are_the_query_are_dropped_before() -> None:
         "unretrieved_relevant=append",
     ],
 )
-def test_a_refusal_says_why(axis: str) -> None:
+def test_rejection_has_a_reason(axis: str) -> None:
     name, value = axis.split("=")
     selected: dict[str, Any] = {name: value}
     with pytest.raises(ConventionError, match=rf"do not support {axis}: \w+"):

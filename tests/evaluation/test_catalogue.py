@@ -1,4 +1,4 @@
-"""The first of all documents for every query, as PyTorch's topk leaves them in rows of a catalogue."""
+"""Top-k over a complete catalogue, with the order of PyTorch's topk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PYTORCH_30 = [23, 16, 17, 18, 19, 20, 21, 22, 28, 27]
 PYTORCH_700 = [8, 9, 4, 7, 5, 3, 1, 0, 2, 6]
 
 
-def made(queries: int, documents: int, catalogue: int) -> tuple[Qrels, Run]:
+def make_lists(queries: int, documents: int, catalogue: int) -> tuple[Qrels, Run]:
     """Tied scores, documents that several queries have, and relevant ones that were not retrieved."""
     random = np.random.default_rng(catalogue)
     qrels: dict[str, dict[str, int]] = {}
@@ -56,8 +56,8 @@ def first_of(ranking: Ranking, depth: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("catalogue", [40, 400, 5000], ids=["all sorted", "some overlap", "a partial sort"])
-def test_it_is_the_first_of_whole_rows(catalogue: int) -> None:
-    qrels, run = made(60, 24, catalogue)
+def test_topk_equals_the_first_of_full_rows(catalogue: int) -> None:
+    qrels, run = make_lists(60, 24, catalogue)
     ranking = rank(qrels, run, OF_ALL)
     assert first_of(ranking, 10) == whole_rows(qrels, run, 10)
     labels = dict(zip(zip(np.repeat(qrels.query_ids, np.diff(qrels.offsets)).tolist(), qrels.document_ids,
@@ -82,7 +82,7 @@ def test_a_missed_document_fills_a_short_list_and_is_a_hit() -> None:
 
 
 def test_scores_and_documents_go_with_the_list() -> None:
-    qrels, run = made(8, 12, 60)
+    qrels, run = make_lists(8, 12, 60)
     ranking = rank(qrels, run, OF_ALL)
     scores = {(q, d): s for i, q in enumerate(run.query_ids) for d, s in zip(
         run.document_ids.slice(*run.offsets[i : i + 2].tolist()), run.scores[run.offsets[i] :].tolist(), strict=False
@@ -114,7 +114,7 @@ def test_lists_that_no_other_document_can_change_stay_as_they_are() -> None:
 
 def test_all_of_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pippin.evaluation.full_sort._MAX_CELLS", 100)
-    qrels, run = made(6, 12, 60)
+    qrels, run = make_lists(6, 12, 60)
     with pytest.raises(ConventionError, match="limit the depth with partial_sort_depth"):
         rank(qrels, run, OF_ALL.replace(partial_sort_depth=0))
 

@@ -1,4 +1,4 @@
-"""Many systems under every tool: winners, flips and why, agreement."""
+"""Comparison of systems under every tool: winners, flips and agreement."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_matrix_is_compared_without_tools() -> None:
     assert comparison.sentence().startswith("b leads with 0.6750")
 
 
-def test_tools_that_need_what_the_data_lack_are_left_out_and_named() -> None:
+def test_tools_that_need_what_the_data_lack_are_left_out_and_reported() -> None:
     data = Dataset.from_arrays(np.zeros((4, 1)), np.array([1, 0, 0, 1], np.int32), np.array([1, 1, 2, 2]))
     comparison = compare(data, {"a": [2.0, 1.0, 2.0, 1.0], "b": [1.0, 1.0, 1.0, 2.0]}, "NDCG@10")
     assert comparison.left_out["trec_eval9"] == "ties=id-descending needs document ids, and data has none"
@@ -170,7 +170,7 @@ def test_the_sentence_counts_tested_pairs_and_says_no_difference() -> None:
     assert compare({"a": base, "b": dict(base)}).sentence().startswith("No difference: every system has the mean")
 
 
-def test_a_constant_difference_is_named_with_an_exact_p() -> None:
+def test_a_constant_difference_is_reported_with_an_exact_p() -> None:
     base = {f"q{i}": i / 8 for i in range(4)}
     systems = {"base": base, "better": {query: value + 0.25 for query, value in base.items()}}
     assert (

@@ -1,4 +1,4 @@
-"""A convention holds only choices that have a meaning, and says in one sentence what is wrong with others."""
+"""Conventions accept only valid choices and report invalid ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ OTHER = {axis: another(axis) for axis in AXES}
 
 
 @pytest.mark.parametrize(("axis", "value"), INVALID)
-def test_an_invalid_choice_is_one_sentence(axis: str, value: Any) -> None:
+def test_an_invalid_choice_is_reported(axis: str, value: Any) -> None:
     with pytest.raises(ConventionError, match=r"^\w[^\n]*$"):
         Convention(**{axis: value})
     with pytest.raises(ConventionError, match=r"^\w[^\n]*$"):
@@ -103,7 +103,7 @@ def test_each_axis_can_be_typed_changed_and_told_apart(axis: str) -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
-def test_what_can_be_typed_has_a_meaning(axis: str) -> None:
+def test_accepted_texts_are_valid(axis: str) -> None:
     for text, value in typed_values(axis).items():
         assert AXES[axis].parse(text) == value
         assert AXES[axis].parse(AXES[axis].text(value)) == value
@@ -151,7 +151,7 @@ def test_numbers_of_any_type_become_plain_ones() -> None:
     ("gain_threshold", "x"),
      ("printed_digits", ""), ("max_valid_label", "skip"), ("apply_cutoff", "true")],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused(axis: str, text: str) -> None:
+def test_unreadable_files_are_refused(axis: str, text: str) -> None:
     with pytest.raises(ConventionError, match=f"^{axis} is "):
         AXES[axis].parse(text)
 
@@ -165,7 +165,7 @@ def test_parse_other_values() -> None:
     assert parse_overrides({"empty": "0.5", "ties": None, "gain": "label"}) == {"empty": 0.5, "gain": "label"}
 
 
-def test_unknown_axes_are_named() -> None:
+def test_unknown_axes_are_reported() -> None:
     with pytest.raises(UnknownName, match="no axis is called 'tie'; did you mean ties"):
         Convention().replace(tie="best")
 

@@ -1,4 +1,4 @@
-"""Corrections for many tests, by hand arithmetic and laws."""
+"""Corrections for multiple tests against hand computation and properties."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_nan_stays_and_does_not_count() -> None:
     assert adjust([], "holm").tolist() == []
 
 
-def test_bad_input_is_named() -> None:
+def test_bad_input_is_reported() -> None:
     with pytest.raises(UnknownName, match="did you mean holm"):
         adjust(P, "hulm")
     with pytest.raises(DataError, match="between 0 and 1"):

@@ -1,4 +1,4 @@
-"""Rank correlation: the paper's worked examples, what ircor prints, what is refused, and the bootstrap."""
+"""Rank correlation: the paper's worked examples, output of ircor, errors and the bootstrap."""
 
 from __future__ import annotations
 

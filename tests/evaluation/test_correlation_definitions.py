@@ -1,4 +1,4 @@
-"""Rank correlation equals its slow definitions over all pairs and all orders, and obeys its laws."""
+"""Rank correlation equals its definitions over all pairs and orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effect sizes and the number of queries a difference needs."""
+"""Effect sizes and required numbers of queries."""
 
 from __future__ import annotations
 

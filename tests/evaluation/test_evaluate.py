@@ -1,4 +1,4 @@
-"""Values become an evaluation: empty queries, what values are held in, the mean, and what is counted."""
+"""From values to an evaluation: empty queries, precision, mean and counts."""
 
 from __future__ import annotations
 
@@ -97,24 +97,24 @@ def test_aggregates() -> None:
     assert math.isnan(aggregate(np.array([np.nan]), "mean"))
 
 
-def settled(values: list[float], held: str | int, empty: float = math.nan) -> list[float]:
+def finish(values: list[float], held: str | int, empty: float = math.nan) -> list[float]:
     """Values of queries that each have a relevant document."""
     pool, offsets = np.ones(len(values), np.int32), np.arange(len(values) + 1, dtype=np.int64)
     return list(finish_values(np.array(values), pool, offsets, 1, ValueRules(empty, True, held)))
 
 
-def test_what_values_are_held_in() -> None:
+def test_precision_of_values() -> None:
     values = [1 / 3, 0.123456, np.nan]
-    assert settled(values, "float64") == [1 / 3, 0.123456, pytest.approx(np.nan, nan_ok=True)]
-    assert settled(values, "float32")[0] == 0.3333333432674408
-    assert settled(values, 5) == [0.33333, 0.12346, pytest.approx(np.nan, nan_ok=True)]
-    assert settled(values, 1, empty=0.25) == [0.3, 0.1, 0.2]
-    assert settled([math.inf, -math.inf], 3) == [math.inf, -math.inf]
+    assert finish(values, "float64") == [1 / 3, 0.123456, pytest.approx(np.nan, nan_ok=True)]
+    assert finish(values, "float32")[0] == 0.3333333432674408
+    assert finish(values, 5) == [0.33333, 0.12346, pytest.approx(np.nan, nan_ok=True)]
+    assert finish(values, 1, empty=0.25) == [0.3, 0.1, 0.2]
+    assert finish([math.inf, -math.inf], 3) == [math.inf, -math.inf]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0, 1, 5, 17, 60, 400, 2000]))
 def test_digits_are_rounded_as_python_prints_them(value: float, digits: int) -> None:
-    result = settled([value], digits)[0]
+    result = finish([value], digits)[0]
     assert np.float64(result).tobytes() == np.float64(float(f"{value:.{digits}f}")).tobytes()
 
 
@@ -139,7 +139,7 @@ def test_measures_of_one_call_may_rank_by_different_rules() -> None:
     assert means == {"RR": 1 / 2, "RR@10": 1.0, "RR(ties=worst)": 1 / 2}
 
 
-def test_no_measure_is_one_sentence() -> None:
+def test_no_measure_is_reported() -> None:
     with pytest.raises(PippinError, match="no measure"):
         run()
 
@@ -163,7 +163,7 @@ def test_a_table_of_values() -> None:
     assert table.height == 3 * 2
 
 
-def test_the_public_function_takes_what_people_have() -> None:
+def test_public_function_accepts_common_inputs() -> None:
     qrels, scored = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 2.0}}
     assert evaluate(qrels, scored, "RR").mean == {"RR": 1 / 2}
     assert evaluate(Qrels.from_dict(qrels), Run.from_dict(scored), ["RR"], TOOLS["yahoo"]).tool.name == "yahoo"
@@ -198,7 +198,7 @@ def test_a_query_without_a_value_leaves_the_mean_without_one_where_a_tool_says_s
     assert math.isnan(run("P@1", averaging="counted-or-none").mean["P@1"])  # no query has a hit there
 
 
-def test_what_was_judged_or_missed_can_count() -> None:
+def test_judged_or_missed_documents_can_count() -> None:
     assert run("P@1", query_selection="both", relevance_rule="judged").per_query["P@1"] == {"1": 1.0, "2": 1.0}
     qrels, listed = Qrels.from_dict({"1": {"a": 1, "x": 2, "y": 1}, "2": {"x": 1, "b": 0}}), {"1": {"b": 2, "a": 1}}
     evaluation = evaluate_tool(
@@ -225,10 +225,10 @@ def test_a_large_run_is_parsed_once_for_any_number_of_orders(tmp_path: Path, mon
     run.write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 2.0 r\n")
     parsed = []
 
-    def ranked(file: streaming.LazyRun, *remaining: Any) -> None:
+    def rank_and_count(file: streaming.LazyRun, *remaining: Any) -> None:
         parsed.append(file.name)
 
-    monkeypatch.setattr(streaming.LazyRun, "rank", ranked)
+    monkeypatch.setattr(streaming.LazyRun, "rank", rank_and_count)
     evaluate(qrels, run, "RR", tool=["trec_eval9", "official"])
     assert not parsed
     evaluate(qrels, run, ["RR", "AP"], tool="trec_eval9")

@@ -1,4 +1,4 @@
-"""Evaluators of retrieval, worked by hand from their sources where no recording looks."""
+"""Evaluators of retrieval, worked by hand from their sources where recordings are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pippin.evaluation.streaming import join
 from pippin.reports.evaluation import per_query_table
 
 
-def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> None:
+def test_torchmetrics_skips_queries_whose_labels_sum_to_zero() -> None:
     """`empty_target_action` looks at the sum of labels: -1 alone is something, 1 and -1 together are nothing."""
     qrels = {"below": {"a": -1, "b": 0}, "even": {"c": 1, "d": -1}, "good": {"e": 1, "f": 0}}
     run = {query: {document: 2.0 - rank for rank, document in enumerate(of)} for query, of in qrels.items()}
@@ -24,7 +24,7 @@ def test_torchmetrics_leaves_out_queries_whose_labels_add_up_to_nothing() -> Non
     assert skipped.mean[key.format("skip")] * 2 == counts.mean[key.format("neg")] * 3
 
 
-def test_what_has_no_negative_is_left_out_where_the_original_leaves_it_out() -> None:
+def test_queries_without_negatives_are_skipped_like_the_original() -> None:
     """Queries of which all, or none, of what was retrieved is relevant, and one that has both."""
     qrels = {"all": {"a": 1, "b": 1}, "missed": {"c": 0, "x": 1}, "both": {"d": 0, "e": 1, "f": 0}}
     run = {query: {d: -float(i) for i, d in enumerate(of) if d != "x"} for query, of in qrels.items()}
@@ -58,7 +58,7 @@ def test_trectools_drops_the_zeros_before_a_topic() -> None:
     assert list(pippin.evaluate(words, {"q02": run["002"]}, "P@5", tool="trectools").per_query["P@5"]) == ["q02"]
 
 
-def test_tools_that_drop_zeros_stand_beside_others_query_by_query() -> None:
+def test_tools_that_drop_zeros_align_by_query() -> None:
     qrels = {"002": {"a": 1, "b": 0}, "010": {"c": 1, "d": 0}}
     run, other = ({"002": {"a": a, "b": 1.0}, "010": {"c": 6.0, "d": 5.0}} for a in (5.0, 0.5))
     both = pippin.evaluate(qrels, run, "RR", tool=["official", "trectools"])

@@ -1,4 +1,4 @@
-"""What must hold for every measure under every tool."""
+"""Properties of every measure under every tool."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.strategies import asked_of, rule_of, values_of
-from tests.twins.shelf import value
+from tests.definitions.registry import value
+from tests.strategies import measure_variants, rule_of, values_of
 
 from pippin.data.dataset import Dataset
 from pippin.data.qrels import Qrels, Run
@@ -38,7 +38,7 @@ TEXTS = tuple(
 
 
 @cache
-def made(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
+def make_lists(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
     """Lists of 0 to 24 documents with labels up to `most`; many scores are tied, some only in single precision."""
     random = np.random.default_rng(most)
     sizes = random.integers(0, 25, queries)
@@ -54,9 +54,9 @@ def made(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
 
 
 @cache
-def retrieved() -> tuple[Qrels, Run]:
+def make_run_and_qrels() -> tuple[Qrels, Run]:
     """The same documents as judgements and a run, each without some of the other's documents and queries."""
-    data, scores = made()
+    data, scores = make_lists()
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     assert data.document_ids is not None
@@ -99,9 +99,9 @@ def run_tool(tool: Tool, data: Any, scored: Any, texts: tuple[str, ...] | None =
 
 
 @cache
-def run_made(name: str) -> Evaluation:
+def evaluate_lists(name: str) -> Evaluation:
     """What a tool says of the lists that are made here, which most laws compare with something else."""
-    return run_tool(TOOLS[name], *made())
+    return run_tool(TOOLS[name], *make_lists())
 
 
 def same(a: Evaluation, b: Evaluation) -> None:
@@ -130,10 +130,12 @@ every_rule_by_query = pytest.mark.parametrize(
 @every_tool
 def test_every_tool_computes_by_its_convention(tool: Tool) -> None:
     """What a tool says of a list is what the definitions say under the convention that it declares."""
-    for text in (text for kind in map(MEASURE_DEFINITIONS.__getitem__, tool.measures) for text, *_ in asked_of(kind)):
+    for text in (
+        text for kind in map(MEASURE_DEFINITIONS.__getitem__, tool.measures) for text, *_ in measure_variants(kind)
+    ):
         measure = tool.measure(text)  # a tool may take a name for other parameters: LensKit's RBP has p = 0.85
         convention = tool.convention_for(measure)
-        data, scores = made(1 if convention.err_max_grade == "probability" else 2)
+        data, scores = make_lists(1 if convention.err_max_grade == "probability" else 2)
         ties, offsets = convention.ties, data.offsets.tolist()
         # Over all orders `test_ties` has the law, and what an unstable sort leaves is its own.
         if ties in ("expected", "shared-rank", *SORT_DEPENDENT_TIES):
@@ -158,7 +160,7 @@ def test_every_tool_computes_by_its_convention(tool: Tool) -> None:
 
 @every_rule
 def test_a_perfect_ranking_is_best(tool: Tool) -> None:
-    data, scores = made()
+    data, scores = make_lists()
     kinds = {text: MEASURE_DEFINITIONS[parse(text).kind] for text in texts_by_tool()[tool.name]}
     texts = tuple(t for t, kind in kinds.items() if kind.aggregate == "mean" and kind.better)
     perfect = run_tool(tool, data, data.labels.astype(np.float64), texts)
@@ -170,7 +172,7 @@ def test_a_perfect_ranking_is_best(tool: Tool) -> None:
 
 
 @cache
-def graded() -> tuple[Qrels, Run]:
+def make_graded_lists() -> tuple[Qrels, Run]:
     """Lists with labels up to 4, unjudged documents and judgements that nobody retrieved."""
     random = np.random.default_rng(9)
     qrels: dict[str, dict[str, int]] = {}
@@ -185,7 +187,7 @@ def graded() -> tuple[Qrels, Run]:
 
 @every_tool
 def test_graded_labels_too(tool: Tool) -> None:
-    data, scores = made(2)
+    data, scores = make_lists(2)
     texts = ("NDCG", "NDCG@3", "DCG@10", "MeanNDCG", "AP", "P@3", "RR@10")
     perfect, result = run_tool(tool, data, data.labels.astype(np.float64), texts), run_tool(tool, data, scores, texts)
     for best, other in zip(perfect.columns, result.columns, strict=True):
@@ -196,7 +198,7 @@ def test_graded_labels_too(tool: Tool) -> None:
 
 @every_rule
 def test_a_monotone_change_of_scores_changes_nothing(tool: Tool) -> None:
-    data, scores = made()
+    data, scores = make_lists()
     scores = np.floor(scores)  # whole numbers: exact in single precision, and so are three times as many
     # A floor is an absolute score.
     floors = any(tool.convention_for(parse(t)).score_floor != "none" for t in texts_by_tool()[tool.name])
@@ -205,10 +207,10 @@ def test_a_monotone_change_of_scores_changes_nothing(tool: Tool) -> None:
 
 @every_rule_by_query
 def test_the_order_of_queries_changes_nothing(tool: Tool) -> None:
-    data, scores = made()
+    data, scores = make_lists()
     order = np.random.default_rng(3).permutation(data.queries)
     rows = np.concatenate([np.arange(data.offsets[q], data.offsets[q + 1]) for q in order])
-    straight, mixed = run_made(tool.name), run_tool(tool, data.select(order), scores[rows])
+    straight, mixed = evaluate_lists(tool.name), run_tool(tool, data.select(order), scores[rows])
     for a, b in zip(straight.columns, mixed.columns, strict=True):
         assert straight.per_query[a.requested_name].keys() == mixed.per_query[b.requested_name].keys()
         assert all(
@@ -220,19 +222,19 @@ def test_the_order_of_queries_changes_nothing(tool: Tool) -> None:
 
 @every_rule_by_query
 def test_any_cut_by_queries_changes_nothing(tool: Tool) -> None:
-    data, scores = made()
+    data, scores = make_lists()
     parts = []
     for first, last in itertools.pairwise((0, 1, 5, 17, data.queries)):
         rows = slice(int(data.offsets[first]), int(data.offsets[last]))
         parts.append(run_tool(tool, data.select(slice(first, last)), scores[rows]).columns)
-    for full, *several in zip(run_made(tool.name).columns, *parts, strict=True):
+    for full, *several in zip(evaluate_lists(tool.name).columns, *parts, strict=True):
         assert full.query_ids == tuple(itertools.chain.from_iterable(part.query_ids for part in several))
         assert full.values.tobytes() == b"".join(part.values.tobytes() for part in several), full.asked
 
 
 @every_rule_by_query
 def test_any_cut_of_a_run_changes_nothing(tool: Tool) -> None:
-    qrels, run = retrieved()
+    qrels, run = make_run_and_qrels()
     # What counts the queries of the run counts those that nobody judged in every part.
     texts = tuple(t for t in texts_by_tool()[tool.name] if tool.convention_for(parse(t)).query_selection != "run")
     if not texts:
@@ -257,13 +259,13 @@ def part_of(judged: Qrels, queries: tuple[str, ...]) -> Qrels:
 
 
 @every_rule
-def test_one_and_two_threads_give_the_same_bits_and_leave_the_input_alone(
+def test_results_do_not_depend_on_threads_and_leave_the_input_alone(
     tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, scores = made(1, 300)  # enough for two threads to share, where kernels compute
+    data, scores = make_lists(1, 300)  # enough for two threads to share, where kernels compute
     measures = {text: tool.measure(text) for text in texts_by_tool()[tool.name]}
     shared = tuple(t for t, m in measures.items() if MEASURE_DEFINITIONS[m.kind].native(tool.convention_for(m)))
-    qrels, run = retrieved()
+    qrels, run = make_run_and_qrels()
     columns = (data.labels, data.offsets, scores, qrels.labels, qrels.offsets, run.scores, run.offsets)
     before = [c.tobytes() for c in columns]
     asked = [(qrels, run, None), *([(data, scores, shared)] if shared else [])]
@@ -278,15 +280,15 @@ def test_one_and_two_threads_give_the_same_bits_and_leave_the_input_alone(
 
 @every_rule
 def test_a_data_set_and_its_judgements_say_the_same(tool: Tool) -> None:
-    data, scores = made()
+    data, scores = make_lists()
     assert data.document_ids is not None
     run = Run(data.query_ids, data.offsets, data.document_ids, scores)
-    same(run_made(tool.name), run_tool(tool, data, run))
+    same(evaluate_lists(tool.name), run_tool(tool, data, run))
 
 
 @every_rule
 def test_values_stay_within_their_range(tool: Tool) -> None:
-    for evaluation in (run_made(tool.name), run_tool(tool, *retrieved())):
+    for evaluation in (evaluate_lists(tool.name), run_tool(tool, *make_run_and_qrels())):
         for column in evaluation.columns:
             if column.convention.negative_labels == "label":  # labels below 0 leave any range
                 continue
@@ -300,12 +302,12 @@ def test_a_range_is_not_wider_than_it_need_be(kind: MeasureDefinition) -> None:
     """What is said to leave 0 to 1 does so for some list."""
     if kind.range != (0.0, 1.0):
         text = f"{kind.name}@9" if kind.cutoff == "required" else kind.name
-        values = run_tool(TOOLS["trec_eval9"], *graded(), (text,)).columns[0].values
+        values = run_tool(TOOLS["trec_eval9"], *make_graded_lists(), (text,)).columns[0].values
         assert values.max() > 1 or values.min() < 0
 
 
 def test_labels_that_are_no_probabilities_are_refused() -> None:
-    data, scores = made(2)
+    data, scores = make_lists(2)
     with pytest.raises(ConventionError, match="label 2 is not a probability"):
         evaluate_tool(data, scores, ["ERR"], TOOLS["catboost"], {}, "laws")
 
@@ -329,7 +331,7 @@ def test_every_alias_stands_for_its_kind() -> None:
 
 def values_under(kind: MeasureDefinition, convention: Convention, judged: Qrels, run: Run) -> bytes:
     """Values of a kind at every kind of cutoff, with its default parameters and with others worth trying."""
-    texts = [text for text, *_ in asked_of(kind)]
+    texts = [text for text, *_ in measure_variants(kind)]
     tool = Tool("law", "law", "1", "tests", convention, ())
     return b"".join(column.values.tobytes() for column in evaluate_tool(judged, run, texts, tool, {}, "laws").columns)
 
@@ -337,7 +339,7 @@ def values_under(kind: MeasureDefinition, convention: Convention, judged: Qrels,
 @pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
 def test_a_measure_hears_the_axes_it_names_and_no_others(kind: MeasureDefinition) -> None:
     """An axis that a kind names changes its values somewhere; one that it does not name changes them nowhere."""
-    qrels, run = graded()
+    qrels, run = make_graded_lists()
     starts = [Convention(ties="id-descending", err_max_grade="query"), Convention(ties="id-descending", empty=0.5,
     apply_cutoff=False),
               Convention(ties="id-descending", ap_undefined="cutoff", relevance_threshold=2),

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.strategies import Plottable, asked_of, cases, judged_under, unlike_their_twins, values_of
-from tests.twins.shelf import TWINS
+from tests.definitions.registry import TWINS
+from tests.strategies import Plottable, cases, max_label_under, measure_variants, unlike_their_twins, values_of
 
 from pippin.evaluation.convention import AXES, Convention
 from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
@@ -42,7 +42,7 @@ def test_long_lists_too(seed: int) -> None:
     convention = Convention(
         ties="input", **{name: listed[random.integers(len(listed))] for name, listed in values.items()}
     )
-    assert not unlike_their_twins(long_lists(seed, judged_under(convention)), convention)
+    assert not unlike_their_twins(long_lists(seed, max_label_under(convention)), convention)
 
 
 @pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
@@ -52,5 +52,6 @@ def test_the_law_would_notice(kind: MeasureDefinition, monkeypatch: pytest.Monke
     monkeypatch.setitem(MEASURE_DEFINITIONS._items, kind.name, wrong)
     lists = long_lists(0, 4)
     assert any(
-        unlike_their_twins(lists, Convention(ties="input", apply_cutoff=cut), asked_of(kind)) for cut in (True, False)
+        unlike_their_twins(lists, Convention(ties="input", apply_cutoff=cut), measure_variants(kind))
+        for cut in (True, False)
     )

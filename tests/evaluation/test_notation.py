@@ -1,4 +1,4 @@
-"""The notations people type are understood, and what is no measure is named with a near one."""
+"""Measure notations, and suggestions for unknown measures."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from pippin.evaluation.measures.notation import parse
         ("num_rel_ret", "num_rel_ret"),
     ],
 )
-def test_what_people_type(typed: str, text: str) -> None:
+def test_accepted_notations(typed: str, text: str) -> None:
     assert parse(typed).text == text
     assert parse(text) == parse(typed)
 
@@ -91,13 +91,13 @@ def test_unknown_measures_get_a_hint(typed: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "@10", "ndcg(", "ndcg)@10", "10"])
-def test_what_is_no_notation_is_refused(typed: str) -> None:
+def test_invalid_notations_are_refused(typed: str) -> None:
     with pytest.raises(UnknownName):
         parse(typed)
 
 
 @pytest.mark.parametrize("typed", ["ndcg@", "ndcg@ten", "ndcg@-1", "ndcg@10@5"])
-def test_what_is_no_cutoff_is_told(typed: str) -> None:
+def test_invalid_cutoffs_are_reported(typed: str) -> None:
     with pytest.raises(ConventionError, match=f"^{typed}: the cutoff must be a whole number, as in ndcg@10$"):
         parse(typed)
 
@@ -122,7 +122,7 @@ def test_arguments_without_a_meaning(typed: str, sentence: str) -> None:
         parse(typed)
 
 
-def test_unknown_arguments_are_named() -> None:
+def test_unknown_arguments_are_reported() -> None:
     with pytest.raises(UnknownName, match="no argument of P is called 'level'"):
         parse("P(level=2)@5")
 

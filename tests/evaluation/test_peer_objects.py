@@ -1,4 +1,4 @@
-"""The objects and names of ir_measures, ranx and pytrec_eval, with the numbers that these libraries themselves give.
+"""Objects and measure names of ir_measures, ranx and pytrec_eval, with the values of these libraries.
 
 They are asked where they are installed; golden outputs of the same libraries are compared elsewhere.
 """
@@ -38,7 +38,7 @@ def test_names_of_ir_measures(text: str, ours: str) -> None:
     assert parse(ours) == parse(text), "the canonical text says the same"
 
 
-def test_an_argument_that_means_nothing_here_is_said() -> None:
+def test_inapplicable_arguments_are_reported() -> None:
     with pytest.raises(UnknownName, match="no argument of AP is called 'judged_only'"):
         parse("AP(judged_only=True)")
 

@@ -1,4 +1,4 @@
-"""What the Python peers and Yahoo's script gave for the golden inputs comes out of their conventions.
+"""Conventions reproduce the values of Python peers and of Yahoo's script on the golden inputs.
 
 Named exceptions: ranx where lists of more than 15 documents are tied (its order is then arbitrary, and nothing was
 recorded), scikit-learn for queries of one document (it raises an error) and for ignore_ties=True with tied scores

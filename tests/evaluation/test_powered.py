@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: worked values, and how often their intervals contain the truth."""
+"""Prediction-powered estimates: worked values and coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_page_has_these_shares() -> None:
         assert shares == pytest.approx(list(found.values()), abs=0.002), output  # other versions of NumPy draw alike
 
 
-def test_a_model_that_knows_something_makes_intervals_shorter_and_one_that_does_not_costs_nothing() -> None:
+def test_informative_predictions_shorten_intervals_and_noise_does_not_widen_them() -> None:
     rng, sample = np.random.default_rng(9), SIMULATION["drawn"]
     (y, f), (_, more) = sample(rng, 0.05, SIMULATION["HUMAN"]), sample(rng, 0.05, SIMULATION["FURTHER"])
     human, plus = (ppi_rows(y, f, more, method)[1].mean() for method in ("human", "ppi++"))
@@ -85,7 +85,7 @@ def test_a_model_that_knows_something_makes_intervals_shorter_and_one_that_does_
     assert ppi > 1.2 * human
 
 
-def test_what_cannot_be_estimated_is_refused() -> None:
+def test_propensities_that_cannot_be_estimated_are_refused() -> None:
     with pytest.raises(ConventionError, match="method is one of"):
         ppi_mean(Y, F, MORE, "magic")
     with pytest.raises(ConventionError, match="level"):

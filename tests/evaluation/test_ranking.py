@@ -1,4 +1,4 @@
-"""Data and scores meet: labels in rank order, pools, missing queries and documents, and what is refused."""
+"""Joining data and scores: labels in rank order, pools, missing queries and documents, and errors."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_as_many_scores_as_documents() -> None:
         rank(dataset([[0, 1, 2]]), np.zeros(2), Convention())
 
 
-def test_scores_of_another_type_are_taken() -> None:
+def test_scores_of_another_type_are_used() -> None:
     data = dataset([[0, 1, 2]])
     inputs: list[Any] = [np.array([1, 2, 3]), np.array([1, 2, 3], np.float32), np.arange(6.0)[::2]]
     for scores in inputs:
@@ -149,7 +149,7 @@ def test_a_run_without_a_common_query_is_refused() -> None:
         rank(Qrels.from_dict({"1": {"a": 1}}), Run.from_dict({"2": {"a": 1.0}}), Convention())
 
 
-def test_a_document_that_stands_twice_is_named() -> None:
+def test_duplicate_documents_are_reported() -> None:
     run = Run(("1", "2"), np.array([0, 1, 4]), StringColumn.of(["a", "b", "c", "b"]), np.zeros(4))
     with pytest.raises(DataError, match=r"^run: document b is listed twice in query 2$"):
         rank(Qrels.from_dict({"1": {"a": 1}, "2": {"b": 1}}), run, Convention())
@@ -187,7 +187,7 @@ def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
 
 
 @pytest.mark.parametrize("tied", [0, 3, 30])
-def test_tools_together_say_what_each_says_alone(tied: int) -> None:
+def test_joint_evaluation_equals_separate_evaluations(tied: int) -> None:
     """Orders share a sort and values where no score is tied; some scores are equal in single precision alone."""
     generator = np.random.default_rng(tied)
     offsets = np.arange(0, 41 * 20, 20)
@@ -224,7 +224,7 @@ def sorts_of_all_tools(monkeypatch: pytest.MonkeyPatch, judged: Any, scored: Any
     """
     sorts = []
 
-    def counted(name: str, of_scores: Callable[..., Any]) -> Callable[..., Any]:
+    def count_calls(name: str, of_scores: Callable[..., Any]) -> Callable[..., Any]:
         kernel = getattr(ranking_kernel, name)
 
         def counting(*given: Any) -> Any:
@@ -239,7 +239,7 @@ def sorts_of_all_tools(monkeypatch: pytest.MonkeyPatch, judged: Any, scored: Any
         ("rank_again", lambda _, scores, *__: scores),
         ("judge_and_rank", lambda run, *_: run[1]),
     ):
-        monkeypatch.setattr(ranking_kernel, name, counted(name, of_scores))
+        monkeypatch.setattr(ranking_kernel, name, count_calls(name, of_scores))
     evaluated = evaluate(judged, scored, ["NDCG@10", "AP", "RR", "P@5"], "all")
     assert len(evaluated) > 45
     return sorts

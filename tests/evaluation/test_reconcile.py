@@ -1,4 +1,4 @@
-"""Why tools disagree: shares that sum, do not depend on an order, and name the right choice."""
+"""Reconciliation: contributions sum, do not depend on order, and name the right axis."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_mq2008_as_the_issue_tells_it(shared: Path) -> None:
 
 
 # The ends of a reconciliation are the values of evaluate, on data on which tools disagree in every way.
-def made_runs(kind: str) -> RankingCache:
+def make_runs(kind: str) -> RankingCache:
     """Nine judged queries: empty and weak-only ones, ties, near-ties, short lists, a missing and an unjudged query."""
     random = np.random.default_rng(len(kind))
     grades = {"graded": [-1, 0, 0, 1, 2, 3, 4], "large": [0, 0, 1, 2, 7, 40], "weak": [0, 0, 1]}[kind]
@@ -149,7 +149,7 @@ def shared_measures() -> list[tuple[str, list[Tool]]]:
 @pytest.mark.parametrize("kind", ["graded", "large", "weak"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_all_pairs_end_where_evaluate_ends(kind: str) -> None:
-    rankings, refused, pairs = made_runs(kind), set[str](), 0
+    rankings, refused, pairs = make_runs(kind), set[str](), 0
     for text, tools in shared_measures():
         for source, target in permutations(tools, 2):
             try:
@@ -173,7 +173,7 @@ KNOWN = [
 @pytest.mark.parametrize(("text", "source", "target"), KNOWN)
 def test_the_relevance_threshold_decides_which_queries_are_empty(text: str, source: str, target: str) -> None:
     for kind in ("graded", "weak"):
-        rankings = made_runs(kind)
+        rankings = make_runs(kind)
         reconciliation = reconcile_rankings(rankings, text, TOOLS[source], TOOLS[target])
         for name, end in ((source, reconciliation.before), (target, reconciliation.after)):
             column = evaluate_rankings(rankings, [text], TOOLS[name], {}, "").columns[0]
@@ -184,7 +184,7 @@ def test_the_relevance_threshold_decides_which_queries_are_empty(text: str, sour
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_sampled_pairs_sum_to_the_difference_with_evidence(seed: int) -> None:
     random = np.random.default_rng(seed)
-    rankings = made_runs(["graded", "large", "weak"][seed % 3])
+    rankings = make_runs(["graded", "large", "weak"][seed % 3])
     measures = [(text, tools) for text, tools in shared_measures() if len(tools) > 1]
     for _ in range(60):
         text, tools = measures[int(random.integers(len(measures)))]
@@ -203,7 +203,7 @@ def test_sampled_pairs_sum_to_the_difference_with_evidence(seed: int) -> None:
                 assert not re.search(r"\b0 of ", contribution.evidence), reconciliation.sentence()
 
 
-def nested(rankings: RankingCache) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+def to_dicts(rankings: RankingCache) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     """Judgements and run as dicts."""
     qrels, run = rankings.qrels, rankings.run
     assert isinstance(qrels, Qrels)
@@ -250,8 +250,8 @@ INTERVENTIONS: dict[str, Callable[[dict[str, dict[str, int]], dict[str, dict[str
 @pytest.mark.parametrize("phrase", INTERVENTIONS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_contribution_vanishes_with_what_its_evidence_names(phrase: str) -> None:
-    rankings = made_runs("graded")
-    qrels, run = nested(rankings)
+    rankings = make_runs("graded")
+    qrels, run = to_dicts(rankings)
     INTERVENTIONS[phrase](qrels, run)
     without = RankingCache(Qrels.from_dict(qrels), Run.from_dict(run))
     count = 0

@@ -1,4 +1,4 @@
-"""What today's evaluators computed, number by number, against the tools that stand for them."""
+"""Recorded values of current evaluators against the corresponding tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every surprise of docs/referee.md is as the page says, and one sentence of reconcile explains it."""
+"""The surprises of docs/referee.md, each explained by one sentence of reconcile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "referee.md"
 
 
-def test_the_surprises_are_what_the_page_says() -> None:
+def test_surprises_match_the_page() -> None:
     text = PAGE.read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     surprises = [part for part in text.split("\n## ")[1:] if "```python" in part]

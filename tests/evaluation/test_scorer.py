@@ -1,4 +1,4 @@
-"""A scorer for scikit-learn's searches: numbers, not NaN, and those of `evaluate`."""
+"""The scorer for scikit-learn's searches gives the values of `evaluate`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_several_scorers_and_processes_and_pipelines() -> None:
         assert alone[name].tolist() == two[name].tolist()
 
 
-def test_what_cannot_be_scored_is_said_when_the_scorer_is_made() -> None:
+def test_invalid_measures_are_reported_by_make_scorer() -> None:
     with pytest.raises(UnknownName, match="no measure is called 'NDGC@5'"):
         make_scorer("NDGC@5")
     with pytest.raises(UnknownName, match="no tool is called 'leto4'"):
@@ -74,7 +74,7 @@ def test_what_cannot_be_scored_is_said_when_the_scorer_is_made() -> None:
         make_scorer("NDCG@5", tie="worst")
 
 
-def test_routing_is_left_alone_where_it_is_asked_for_and_a_scorer_without_queries_says_why() -> None:
+def test_metadata_routing_is_respected() -> None:
     before = sklearn.get_config()["enable_metadata_routing"]
     scorer = make_scorer("NDCG@5", routing=False)
     assert sklearn.get_config()["enable_metadata_routing"] is before

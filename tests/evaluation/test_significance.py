@@ -1,4 +1,4 @@
-"""Comparisons of systems: against SciPy, against full enumeration, by law, and on bad input."""
+"""Comparisons of systems against SciPy, full enumeration and properties, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation in stretches: the same bytes as of the whole, under every tool."""
+"""Streaming evaluation gives the same bytes under every tool."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_nothing_in_common(tmp_path: Path) -> None:
         evaluate_stream(tmp_path / "qrels", tmp_path / "run", MEASURES, EVERY)
 
 
-def test_what_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Path]) -> None:
+def test_measures_that_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[Path, Path]) -> None:
     with pytest.raises(DataError, match="not LETOR text with a run"):
         evaluate_stream(letor[0], trec[1], MEASURES, EVERY)
     trec[0].write_text("")

@@ -1,4 +1,4 @@
-"""Tied documents: the closed-form expectation is the mean over all their orders, best and worst are its bounds."""
+"""Ties: the closed-form expectation is the mean over all orders; best and worst are its bounds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests import reference
+from tests.definitions.registry import value
 from tests.reference import near
-from tests.strategies import GAINS, Plottable, asked_of, cases, per_query
-from tests.twins.shelf import value
+from tests.strategies import GAINS, Plottable, cases, measure_variants, per_query
 
 from pippin.errors import ConventionError
 from pippin.evaluation.convention import AXES, Convention
@@ -18,7 +18,7 @@ from pippin.evaluation.measures import MEASURE_DEFINITIONS, MeasureDefinition
 
 OPEN = [kind for kind in MEASURE_DEFINITIONS.values() if kind.supports_expected_ties]
 ORDERED = [kind for kind in OPEN if kind.better]  # what calls an order better than another
-TEXTS = [text for kind in OPEN for text, *_ in asked_of(kind)]
+TEXTS = [text for kind in OPEN for text, *_ in measure_variants(kind)]
 SHARES = 8  # of what can be asked for, so that one example need not ask for everything
 LONG = Plottable((0, 2, None, 1, -1, 3, 0), (1.0,) * 7, (4, 0))  # seven documents, all tied
 SPLIT = Plottable((1, 0, 2, None, 0, 4, 1), (2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.0), (2,))
@@ -29,7 +29,7 @@ def over_all_orders(kind: MeasureDefinition, query: Plottable, convention: Conve
     orders = list(reference.arrangements(reference.tie_groups(query.labels, query.scores)))
     return {
         text: [value(name, order, query.judged, convention, cutoff, None, **own) for order in orders]
-        for text, name, cutoff, own in asked_of(kind)
+        for text, name, cutoff, own in measure_variants(kind)
     }
 
 
@@ -108,7 +108,7 @@ def test_long_groups_of_ties(query: Plottable) -> None:
         check_bounds(kind, query, Convention(ap_denominator="cutoff", err_max_grade="query", ideal_source="list"))
 
 
-def test_in_the_best_order_an_unjudged_document_stands_above_a_label_that_takes_away() -> None:
+def test_best_order_ranks_unjudged_above_negative_labels() -> None:
     query = Plottable((-1, None, 0), (1.0, 1.0, 1.0))
     signed = Convention(negative_labels="label")
     assert per_query([query], signed.replace(ties="best"), ["DCG"])["DCG"] == [pytest.approx(-1 / 2)]

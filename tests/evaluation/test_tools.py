@@ -1,4 +1,4 @@
-"""Each tool's traps, worked by hand: what it does differently, as arithmetic."""
+"""Special rules of each tool, worked by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def score(tool: str, measure: str, labels: list[int], scores: list[float] | None
     return evaluate_tool(data, inputs, [measure], TOOLS[tool], overrides, "worked").per_query[measure]["q"]
 
 
-def found(
+def values_and_mean(
     tool: str, measure: str, judged: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> tuple[dict[str, float], float]:
     """Values by query and their mean."""
@@ -107,7 +107,7 @@ def test_precision_of_a_short_list(tool: str, value: float) -> None:
     assert score("rankeval", "P@5", [2, 0]) == pytest.approx(1 / 2)
 
 
-def test_what_is_relevant() -> None:
+def test_relevance_threshold() -> None:
     labels = [1, 2, 3, 4]
     assert score("letor4", "P@4", labels) == 2 / 4  # 3 and 4 are none
     assert score("mslr", "P@4", labels) == 3 / 4  # from 2 on
@@ -126,7 +126,7 @@ def test_letor_mean_ndcg() -> None:
     assert score("letor4", "MeanNDCG", [0, 1, 2]) == pytest.approx(sum(at) / 3)
 
 
-def test_yahoo_takes_err_over_the_whole_list() -> None:
+def test_yahoo_computes_err_over_all_documents() -> None:
     stop = [0, 0, (2**4 - 1) / 16]
     assert score("yahoo", "ERR@1", [0, 0, 4]) == score("yahoo", "ERR", [0, 0, 4]) == stop[2] / 3
     assert score("gdeval", "ERR@1", [0, 0, 4]) == 0
@@ -156,7 +156,7 @@ def test_ranklib_holds_reciprocal_ranks_in_single_precision() -> None:
     assert score("ranklib", "RR@2", [0, 0, 1]) == 0
 
 
-def test_what_average_precision_is_divided_by() -> None:
+def test_denominator_of_average_precision() -> None:
     labels = [1, 0, 1, 1]  # three relevant, precisions 1, 2/3, 3/4
     for tool in ("lightgbm", "xgboost", "catboost"):
         assert score(tool, "AP@2", labels) == 1 / min(3, 2)
@@ -167,8 +167,8 @@ def test_what_average_precision_is_divided_by() -> None:
 
 def test_average_precision_of_what_was_not_retrieved() -> None:
     qrels, run = {"1": {"a": 1, "b": 1, "c": 0}}, {"1": {"a": 2.0, "c": 1.0}}
-    assert found("trec_eval9", "AP", qrels, run)[1] == 1 / 2
-    assert found("letor4", "AP", qrels, run)[1] == 1
+    assert values_and_mean("trec_eval9", "AP", qrels, run)[1] == 1 / 2
+    assert values_and_mean("letor4", "AP", qrels, run)[1] == 1
 
 
 def test_rankeval_leaves_map_undefined_below_the_cutoff() -> None:
@@ -201,8 +201,8 @@ def test_sklearn_averages_gains_inside_ties() -> None:
 
 def test_ir_measures_settles_ties_of_rr_both_ways() -> None:
     qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}
-    assert found("ir_measures", "RR", qrels, run)[1] == 1 / 2
-    assert found("ir_measures", "RR@10", qrels, run)[1] == 1
+    assert values_and_mean("ir_measures", "RR", qrels, run)[1] == 1 / 2
+    assert values_and_mean("ir_measures", "RR@10", qrels, run)[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -226,13 +226,13 @@ def test_the_precision_of_scores(tool: str, single: bool) -> None:
 def test_which_queries_stand_in_the_mean(tool: str, mean: float) -> None:
     qrels = {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}  # 2 has nothing relevant, 3 is not in the run
     run = {"1": {"a": 1.0}, "2": {"b": 1.0}, "4": {"x": 1.0}}
-    assert found(tool, "NDCG@10", qrels, run)[1] == mean
+    assert values_and_mean(tool, "NDCG@10", qrels, run)[1] == mean
 
 
 def test_the_ideal_knows_all_judged_or_only_the_list() -> None:
     qrels, run = {"1": {"a": 1, "b": 1}}, {"1": {"a": 1.0}}
-    assert found("trec_eval9", "NDCG@10", qrels, run)[1] == pytest.approx(1 / (1 + 1 / LOG3))
-    assert found("ranklib", "NDCG@10", qrels, run)[1] == 1
+    assert values_and_mean("trec_eval9", "NDCG@10", qrels, run)[1] == pytest.approx(1 / (1 + 1 / LOG3))
+    assert values_and_mean("ranklib", "NDCG@10", qrels, run)[1] == 1
 
 
 def test_xgboosts_suffix() -> None:
@@ -248,7 +248,7 @@ def test_ranx_levels() -> None:
 def test_yahoo_lightgbm_and_ranklib_differ_by_empty_queries_alone() -> None:
     qrels = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"d": 0}, "3": {"e": 0, "f": 3}}
     run = {"1": {"a": 1.0, "b": 2.0, "c": 3.0}, "2": {"d": 1.0}, "3": {"e": 2.0, "f": 1.0}}
-    yahoo, lightgbm, ranklib = (found(t, "NDCG@10", qrels, run)[1] for t in ("yahoo", "lightgbm", "ranklib"))
+    yahoo, lightgbm, ranklib = (values_and_mean(t, "NDCG@10", qrels, run)[1] for t in ("yahoo", "lightgbm", "ranklib"))
     assert yahoo == lightgbm == pytest.approx(ranklib + 1 / 3)
 
 
@@ -283,7 +283,7 @@ def test_ranx_weighs_rbp_by_label_and_counts_hits() -> None:
     assert evaluate(qrels, run, "rbp.8", tool="trec_eval9").mean["rbp.8"] == pytest.approx((1 - 0.8) * (1 + 0.8**2))
 
 
-def test_what_is_not_a_measure_of_a_tool_is_starred_in_both_tables() -> None:
+def test_unsupported_measures_are_starred_in_both_tables() -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
     for tool, star in (("ranx", ""), ("gdeval", "*")):
         evaluation = evaluate(qrels, run, "bpref", tool=tool)

@@ -1,4 +1,4 @@
-"""The measures that only trec_eval prints, worked by hand, and the names they go by."""
+"""Measures that only trec_eval prints, worked by hand, and their names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_fallout_stops_where_a_list_holds_exactly_that_many() -> None:
         assert evaluate(qrels, run, "fallout_recall_14", tool="trec_eval8").mean["fallout_recall_14"] == expected
 
 
-def test_geometric_mean_keeps_one_empty_topic_from_erasing_the_rest() -> None:
+def test_geometric_mean_is_positive_with_one_empty_topic() -> None:
     qrels = {"a": {"x": 1}, "b": {"x": 1, "y": 0}}
     run = {"a": {"x": 1.0}, "b": {"y": 1.0}}
     got = evaluate(qrels, run, ["gm_map", "gm_bpref"], tool="trec_eval9").mean
@@ -82,7 +82,7 @@ def test_measures_without_a_closed_form_refuse_open_ties() -> None:
         ("set_F_2.0", "set_F(weight=2)"), ("11pt_avg(rel=2)", "11pt_avg(rel=2)"),
     ],
 )  # fmt: skip
-def test_printed_names_are_understood(printed: str, text: str) -> None:
+def test_printed_names_are_parsed(printed: str, text: str) -> None:
     assert parse(printed).text == text
     assert parse(text) == parse(printed)
 

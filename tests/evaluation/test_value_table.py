@@ -1,4 +1,4 @@
-"""Alignment by query id: never a silent pairing."""
+"""Value tables are aligned by query id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_alignment_follows_ids_not_positions() -> None:
     assert scores.by_query_id()[:, 1].tolist() == [1.0, 3.0, 2.0]
 
 
-def test_a_missing_query_is_named() -> None:
+def test_a_missing_query_is_reported() -> None:
     with pytest.raises(DataError, match=r"system 'b' has no value for query '2' \(and 1 more like it\)"):
         ValueTable.from_systems({"a": A, "b": {"1": 1.0, "11": 1.0, "10": 0.0}})
     with pytest.raises(DataError, match="system 'a' has no value for query '11';"):

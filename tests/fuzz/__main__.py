@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: every format under the fuzzer, round after round with new seeds, for a time or a number.
+"""`python -m tests.fuzz`: fuzz every format with new seeds for a time or a number of rounds.
 
 FUZZ_SECONDS says for how long, or FUZZ_COUNT how many mutations in all (a million unless said). A finding is printed
 with its format and its seed, which `python -m tests.fuzz FORMAT SEED` repeats, and the exit status is 1.

@@ -1,4 +1,4 @@
-"""A format under the fuzzer: how a good file or folder is made, and how it is used.
+"""Fuzzing cases: how to write a valid file or folder of a format, and how to read it.
 
 What Pippin wrote itself must, whatever happens to it, give the same output or one sentence (`own`); what others wrote
 must give something or one sentence. A case is made once; its files are damaged one after the other and mended again.
@@ -15,7 +15,7 @@ from math import inf
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.harness import damaged, survive
+from tests.fuzz.harness import damage, survive
 
 Mutant = tuple[str, bytes]  # the name of a file, and what stands in it now
 
@@ -30,7 +30,7 @@ class Case:
     only: str = "*"  # which files are damaged
 
 
-class Fuzzed:
+class FuzzRun:
     """A case at work in a folder of its own."""
 
     def __init__(self, case: Case, folder: Path) -> None:
@@ -48,7 +48,7 @@ class Fuzzed:
         weights = [len(self.files[name]) ** 0.5 for name in names]
         for name in random.choices(names, weights, k=count):
             content = self.files[name]
-            while (mutant := damaged(content, random)) == content:
+            while (mutant := damage(content, random)) == content:
                 pass
             yield name, mutant
 
@@ -68,7 +68,7 @@ class Fuzzed:
 def fuzz(case: Case, count: int, seed: int = 0, seconds: float = inf) -> dict[str, int]:
     """Damage a case `count` times, or for some seconds; how many were read and how many refused."""
     with tempfile.TemporaryDirectory() as folder:
-        fuzzed = Fuzzed(case, Path(folder))
+        fuzzed = FuzzRun(case, Path(folder))
         end = time.monotonic() + seconds
         in_time = takewhile(lambda _: time.monotonic() < end, fuzzed.mutants(count, seed))
         counts = survive(in_time, fuzzed.read)

@@ -1,4 +1,4 @@
-"""Damaged files, and the one rule for whoever reads them: something is read, or there is one sentence about it.
+"""Fuzzing harness: reading a damaged file gives data or a one-sentence error.
 
 A format needs two small functions: one that gives a good file's bytes, and one that reads bytes and uses what it read.
 `damaged` breaks bytes at random, `altered` breaks a JSON value where it hurts, and `survive` holds the reader to the
@@ -28,7 +28,7 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def damaged(content: bytes, random: Random) -> bytes:
+def damage(content: bytes, random: Random) -> bytes:
     """Bytes with one to three of: a bit turned, a byte replaced, a stretch cut, doubled or zeroed, the end cut off."""
     broken = bytearray(content)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
@@ -52,7 +52,7 @@ def damaged(content: bytes, random: Random) -> bytes:
     return bytes(broken)
 
 
-def altered(value: Any, random: Random) -> Any:
+def alter(value: Any, random: Random) -> Any:
     """A JSON value with one place in it changed: replaced, left out, doubled, or brought into another order."""
     if random.random() < 0.07 or not value or not isinstance(value, dict | list | str):
         return random.choice(ODD)
@@ -70,7 +70,7 @@ def altered_mapping(value: dict[str, Any], random: Random) -> dict[str, Any]:
         return dict(reversed(value.items()))
     if kind < 0.14:
         return {**value, random.choice((key + "x", "", "é", "1")): value[key]}
-    return {**value, key: altered(value[key], random)}
+    return {**value, key: alter(value[key], random)}
 
 
 def altered_list(value: list[Any], random: Random) -> list[Any]:
@@ -80,7 +80,7 @@ def altered_list(value: list[Any], random: Random) -> list[Any]:
         return value[:at] + value[at + 1 :]
     if kind < 0.2:
         return value[: at + 1] + value[at:]
-    return value[:at] if kind < 0.25 else [*value[:at], altered(value[at], random), *value[at + 1 :]]
+    return value[:at] if kind < 0.25 else [*value[:at], alter(value[at], random), *value[at + 1 :]]
 
 
 def altered_text(text: str, random: Random) -> str:
@@ -102,7 +102,7 @@ def altered_text(text: str, random: Random) -> str:
 
 
 @contextmanager
-def limited(seconds: int = SECONDS) -> Iterator[None]:
+def time_limit(seconds: int = SECONDS) -> Iterator[None]:
     """A block that must end in time, whether it computes or waits."""
 
     def late(_: int, frame: FrameType | None) -> None:
@@ -126,7 +126,7 @@ def survive(mutants: Iterable[Any], read: Callable[[Any], object]) -> dict[str, 
     counts = {"read": 0, "refused": 0}
     for number, mutant in enumerate(mutants):
         try:
-            with warnings.catch_warnings(), limited():
+            with warnings.catch_warnings(), time_limit():
                 warnings.simplefilter("ignore")
                 read(mutant)
             counts["read"] += 1
@@ -143,4 +143,4 @@ def survive(mutants: Iterable[Any], read: Callable[[Any], object]) -> dict[str, 
 def byte_mutants(content: bytes, count: int = COUNT, seed: int = 0) -> Iterator[bytes]:
     """As many damaged forms of a file."""
     random = Random(seed)
-    return (damaged(content, random) for _ in range(count))
+    return (damage(content, random) for _ in range(count))

@@ -1,4 +1,4 @@
-"""Documents, topics and what belongs to them, in every form that is read."""
+"""Fuzz documents, topics and related files in every format."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collections.micro import micro_candidates, write_meta
 from tests.collections.readers.samples import MEDLINE, PAGES, SMART, TREC, record, response
+from tests.collections.six_pages import micro_candidates, write_meta
 from tests.fuzz.cases import Case, fuzz
 from tests.fuzz.harness import COUNT
 
@@ -52,12 +52,12 @@ def documents(place: Path) -> object:
 
 
 def files(**content: bytes) -> Callable[[Path], None]:
-    def put(folder: Path) -> None:
+    def write_files(folder: Path) -> None:
         for name, data in content.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
 
-    return put
+    return write_files
 
 
 def one(name: str, content: str | bytes, read: Callable[[Path], object] = documents) -> Case:

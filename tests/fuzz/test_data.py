@@ -1,4 +1,4 @@
-"""Text, tables and packed files of ranking data, of whoever wrote them."""
+"""Fuzz text, tables and packed files of ranking data."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def arrow(path: Path, *, stream: bool = False, packed: bool = False) -> None:
         writer.write_table(frame())
 
 
-def scored(path: Path) -> object:
+def read_scores_file(path: Path) -> object:
     qrels = coerce_judgements({"q0": {"d0": 1}})
     run = coerce_scores(path, qrels)
     return run if isinstance(run, np.ndarray) else digest(run)
@@ -91,7 +91,7 @@ def scored(path: Path) -> object:
 CASES = {
     "letor": text("d.txt", LETOR, letor),
     "qrels": text("qrels", QRELS, lambda path: digest(parse_qrels(path))),
-    "run": text("run", RUN, lambda path: (digest(parse_run(path)), scored(path))),
+    "run": text("run", RUN, lambda path: (digest(parse_run(path)), read_scores_file(path))),
     "scores": text("scores", "1\n2.5\n-3e-7\n12345678.12345678\n", lambda path: read_scores(path).tobytes()),
     "any text": text("text", LETOR, lambda path: digest(coerce_judgements(path))),
     "letor.gz": text("d.gz", gzip.compress(LETOR.encode(), mtime=0), letor),
@@ -122,7 +122,7 @@ def test_data(name: str) -> None:
     assert counts["refused"], "nothing was damaged"
 
 
-def test_the_fuzzer_itself_can_say_no() -> None:
+def test_fuzzer_detects_a_planted_error() -> None:
     """A reader that believes what it reads is found out."""
     believing = Case(
         lambda f: (f / "it").write_bytes(bytes(range(100))), lambda f: sum((f / "it").read_bytes()), own=True

@@ -1,4 +1,4 @@
-"""Folders that Pippin wrote: damage to an index, store, web, data set or results never changes what is read."""
+"""Fuzz folders written by Pippin: damage never changes the content that is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.benchmarks.small import bench, write_folds
-from tests.collections.micro import micro_web
+from tests.collections.six_pages import micro_web
 from tests.fuzz.cases import Case, fuzz
 from tests.fuzz.harness import COUNT
 
@@ -99,7 +99,7 @@ def data_set(folder: Path) -> object:
 
 
 @cache
-def prepared(what: str) -> Path:
+def prepare(what: str) -> Path:
     """What takes long to make, once."""
     place = Path(mkdtemp())
     if what == "results":
@@ -152,9 +152,9 @@ CASES = {
     "web": Case(lambda f: micro_web().save(f / "web"), web, own=True),
     "folds": Case(lambda f: write_fold_store(make_folds(DATA, 3), f / "folds", "x"), folds, own=True),
     "built data set": Case(
-        lambda f: shutil.copytree(prepared("data") / "out", f / "out"), data_set, own=True,
+        lambda f: shutil.copytree(prepare("data") / "out", f / "out"), data_set, own=True,
     ),
-    "results": Case(lambda f: shutil.copytree(prepared("results") / "results", f / "results"), results, own=True),
+    "results": Case(lambda f: shutil.copytree(prepare("results") / "results", f / "results"), results, own=True),
 }  # fmt: skip
 # The part of all mutations that a case gets; those that take long get less.
 QUERY_TEXT_PRIORITY = 30

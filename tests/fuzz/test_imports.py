@@ -1,4 +1,4 @@
-"""Reading any model file of another program gives a model that scores, or an error of one sentence."""
+"""Fuzz imported model files: a model that scores, or a one-sentence error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 import pytest
 from tests.fuzz.cases import Case
-from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
-from tests.golden.models import unpacked
+from tests.fuzz.harness import COUNT, alter, byte_mutants, survive
+from tests.golden.models import unpack_models
 from tests.models import test_files
 from tests.models.kinds import train_ranker
 
@@ -50,7 +50,7 @@ def good(name: str) -> bytes:
     if name in TEXTS:
         return TEXTS[name].encode()
     if name in RECORDED:
-        return unpacked()[RECORDED[name]]
+        return unpack_models()[RECORDED[name]]
     if name == "catboost":
         return json.dumps(CATBOOST).encode()
     target, kind, options = EXPORTED[name]
@@ -71,12 +71,12 @@ def use(content: bytes) -> bytes:
     return scores.tobytes()
 
 
-def forged(name: str, count: int) -> Iterator[bytes]:
+def alter_json_files(name: str, count: int) -> Iterator[bytes]:
     """JSON files changed in one place, so that they still are JSON."""
     content, random = json.loads(good(name)), Random(name)
     while count:
         try:
-            yield json.dumps(altered(content, random)).encode()
+            yield json.dumps(alter(content, random)).encode()
         except (ValueError, TypeError):
             continue
         count -= 1
@@ -91,7 +91,7 @@ def test_damaged_files_score_or_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if good(name).lstrip()[:1] == b"{"])
 def test_forged_json_scores_or_is_refused(name: str) -> None:
-    counts = survive(forged(name, COUNT // 20), use)
+    counts = survive(alter_json_files(name, COUNT // 20), use)
     assert counts["refused"] > 0
     assert counts["read"] > 0
 

@@ -1,4 +1,4 @@
-"""Whatever a model file holds, reading it gives a model that scores, or one sentence."""
+"""Fuzz Pippin's model files: a model that scores, or a one-sentence error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.fuzz.harness import COUNT, altered, byte_mutants, survive
-from tests.rankers.test_estimators import planted, quick
+from tests.fuzz.harness import COUNT, alter, byte_mutants, survive
+from tests.rankers.test_estimators import plant_sum, quick
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pippin.rankers import models
@@ -41,7 +41,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @cache
 def good(kind: str) -> bytes:
     name, settings = KINDS[kind]
-    model = quick(name, **settings).fit(planted(10), eval_set=planted(5, seed=2))
+    model = quick(name, **settings).fit(plant_sum(10), eval_set=plant_sum(5, seed=2))
     return models.to_bytes(model, sample=kind == "sampled")
 
 
@@ -65,7 +65,7 @@ def sealed_mutants(kind: str, count: int) -> Iterator[bytes]:
             name = random.choice(list(arrays))
             held = {**arrays, name: random.choice(bent(arrays[name]))}
         else:
-            record = altered(content, random)
+            record = alter(content, random)
         try:
             yield models.seal(record, held)
         except (ValueError, TypeError):  # JSON cannot hold it
@@ -93,12 +93,12 @@ def same_or(read: Any, kind: str) -> Any:
     """Read it; what is read in spite of the damage must be the model that was written: damage to spaces is none."""
     expected = models.from_bytes(good(kind), kind).predict(TABLES[:, :6])
 
-    def checked(content: bytes) -> None:
+    def check_model(content: bytes) -> None:
         read(content)
         if b'"version": 1' not in content:
             assert (models.from_bytes(content, "model").predict(TABLES[:, :6]) == expected).all()
 
-    return checked
+    return check_model
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""What the original tools printed for synthetic inputs, packed; the fixture `golden_folder` opens it for the tests.
+"""Packed output of the original tools on synthetic inputs; opened by the fixture `golden_folder`.
 
 `inputs.tar.xz` holds the inputs and the list of commands, and there is one archive of outputs per tool. `record.py`
 runs the originals again where someone has them.

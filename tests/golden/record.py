@@ -1,4 +1,4 @@
-"""Run the original tools again and compare with what is kept, or keep what they print now.
+"""Run the original tools and compare with the stored output, or store the new output.
 
     python -m tests.golden.record letor4 gdeval LETOR4=~/Eval-Score-4.0.pl GDEVAL=~/gdeval.pl
     python -m tests.golden.record --keep letor4 LETOR4=~/Eval-Score-4.0.pl

@@ -1,4 +1,4 @@
-"""What today's evaluators computed for the inputs of `tests/golden`, packed: a value per number, query and case.
+"""Packed values of current evaluators on the inputs of `tests/golden`.
 
 `modern.tsv` says how each recorded number is asked for, in the columns that the checker beside the data sets knows;
 `modern-rest.tsv` has those that it cannot compare, and in the column `apart` why: the original raised an error for some
@@ -68,7 +68,7 @@ def recordings() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
             yield folder, name.partition(".")[0], form, json.loads(content)
 
 
-def evaluated(inputs: Path, case: str, form: str, tool: str, options: str, measures: list[str]) -> Any:
+def run_eval(inputs: Path, case: str, form: str, tool: str, options: str, measures: list[str]) -> Any:
     """What `pippin eval` says, as its JSON has it."""
     ends = ("letor4.txt", "scores") if form == "letor" else ("qrels", "run")
     files = [str(inputs / f"{case}.{end}") for end in ends]
@@ -119,7 +119,7 @@ def compare(inputs: Path, name: str) -> dict[str, list[str]]:
                 continue
             orders = [" --ties worst", " --ties best"] if apart == "lot" else [""]
             measures = sorted({row["measure"] for row in group})
-            evaluation = [evaluated(inputs, case, form, tool, options + order, measures) for order in orders]
+            evaluation = [run_eval(inputs, case, form, tool, options + order, measures) for order in orders]
             for row in group:
                 misses[folder] += [f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, evaluation)]
     return misses
@@ -137,10 +137,10 @@ def coverage() -> str:
     for folder, _, form, recording in recordings():
         for key in {**(recording.get("mean") or {}), **(recording.get("per_query") or {})}:
             recorded[folder].add(key)
-            if _refused(recording, key):
+            if _has_error(recording, key):
                 refused[folder].add(key)
             row = full.get((folder, key, form)) or part.get((folder, key, form))
-            values = _given(key, recording, row["apart"] if row and "apart" in row else "errors")
+            values = _comparable_values(key, recording, row["apart"] if row and "apart" in row else "errors")
             given[folder] += [row is not None] * len(list(values))
     lines = ["| evaluator | numbers | compared | share | in part | errors | not | values | share |"]
     lines.append("| --- |" + " ---: |" * 8)
@@ -155,13 +155,13 @@ def coverage() -> str:
     return "\n".join(lines)
 
 
-def _refused(recording: dict[str, Any], key: str) -> bool:
+def _has_error(recording: dict[str, Any], key: str) -> bool:
     """Whether the original raised an error for a query, or for the mean, of this number."""
     values = ((recording.get("per_query") or {}).get(key) or {}).values()
     return any(isinstance(value, dict) for value in (*values, (recording.get("mean") or {}).get(key)))
 
 
-def _given(key: str, recording: dict[str, Any], apart: str = "") -> Iterator[tuple[str, Any]]:
+def _comparable_values(key: str, recording: dict[str, Any], apart: str = "") -> Iterator[tuple[str, Any]]:
     """The values of a number that can be compared: of queries by their ids, and of the mean.
 
     Those that hang on the order of the input cannot, unless lots were drawn; nor can errors, but the map has none.
@@ -179,7 +179,7 @@ def _given(key: str, recording: dict[str, Any], apart: str = "") -> Iterator[tup
 def _misses(row: Row, recording: dict[str, Any], found: list[Any]) -> Iterator[str]:
     """Where what was found, under each order of ties, is not what was recorded."""
     measure, tolerance = row["measure"], float(row["tolerance"])
-    for what, theirs in _given(row["key"], recording, row.get("apart", "")):
+    for what, theirs in _comparable_values(row["key"], recording, row.get("apart", "")):
         ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in found]
         if not between(ours, theirs, tolerance):
             yield f"{what}: {ours}, recorded {theirs}"

@@ -1,4 +1,4 @@
-"""XXH3 as its author's library computes it, and blocks that are read once and no more."""
+"""XXH3 against its reference library, and verification that reads each block once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def test_equal_to_the_library(size: int) -> None:
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_damage_is_found_and_what_was_checked_is_not_read_again(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_detected_and_checked_blocks_are_not_read_again(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIPPIN_THREADS", threads)
     monkeypatch.setitem(MIN_WORK_FOR_THREADS, "bytes", 0)
     content = np.frombuffer(some(10_000), np.uint8).copy()
@@ -53,7 +55,7 @@ def test_damage_is_found_and_what_was_checked_is_not_read_again(threads: str, mo
     assert find_damaged_block(content, sums, checked, 0, 10, 64) == -1, "trusted, because it was whole before"
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_inconsistent_inputs_are_refused() -> None:
     content = np.zeros(100, np.uint8)
     with pytest.raises(ValueError, match="a checksum for every block"):
         find_damaged_block(content, np.zeros(1, np.uint64), np.zeros(1, np.uint8), 0, 1, 64)

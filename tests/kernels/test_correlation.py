@@ -1,4 +1,4 @@
-"""The correlation kernels: equal to their slow twins; wrong arrays refused, never read."""
+"""Correlation kernels equal their definitions and refuse invalid arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ F64 = NDArray[np.float64]
 VALUES = st.lists(st.sampled_from([0.0, -0.0, 0.5, 0.75, 1.0, 2.0, 4.0]), min_size=2, max_size=20)
 
 
-def clearly_above(values: F64, high: bool, tolerance: float) -> NDArray[np.bool_]:
+def is_clearly_above(values: F64, high: bool, tolerance: float) -> NDArray[np.bool_]:
     """table[i, j]: is i clearly above j?"""
     gap = (values[:, None] - values[None, :]) * (1 if high else -1)
     return (gap > 0) & ~(gap < tolerance)
@@ -28,7 +28,7 @@ def clearly_above(values: F64, high: bool, tolerance: float) -> NDArray[np.bool_
 def test_rank_equals_twin(values: list[float], high: bool, tolerance: float) -> None:
     array = np.array(values)
     order, above, through = kernel.rank_with_ties(array, high, tolerance)
-    table = clearly_above(array, high, tolerance)
+    table = is_clearly_above(array, high, tolerance)
     assert sorted(order) == list(range(len(values)))
     assert (np.diff(array[order]) * (-1 if high else 1) >= 0).all()
     assert above.tolist() == table.sum(axis=0).tolist()
@@ -42,7 +42,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, ma
 def test_counts_equal_twin(pairs: list[tuple[int, int]], tolerance: float) -> None:
     x, y = np.array(pairs, np.float64).T
     counts = kernel.count_pairs(*(kernel.rank_with_ties(v.copy(), True, tolerance) for v in (x, y)))
-    a, b = (clearly_above(v, True, tolerance) for v in (x, y))
+    a, b = (is_clearly_above(v, True, tolerance) for v in (x, y))
     tied_a, tied_b = ~a & ~a.T, ~b & ~b.T
     n = len(pairs)
     assert counts.concordant == (a & b).sum()

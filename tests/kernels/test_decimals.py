@@ -1,4 +1,4 @@
-"""Six decimals: what Python's own format prints."""
+"""Six-decimal formatting equals Python's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_numbers_print_as_python_prints_them() -> None:
     assert ends[-1] == len(text)
 
 
-def test_a_column_not_printed_is_what_stands_before_it() -> None:
+def test_omitted_columns_print_only_their_prefix() -> None:
     text, ends = format_decimals(np.array([[np.nan, 3.0]]), [" 1:", " 2:0"], np.array([True, False]))
     assert (text, ends.tolist()) == (b" 1:NULL 2:0", [11])
 

@@ -1,4 +1,4 @@
-"""Trees score as if each document walked them one by one, and as LightGBM scores them, to the last bit."""
+"""Tree scoring equals a walk per document, and LightGBM's scores to the last bit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def available() -> list[str]:
     return results
 
 
-def grown(rng: np.random.Generator, leaves: Sequence[int], features: int, thresholds: F64) -> Trees:
+def grow_trees(rng: np.random.Generator, leaves: Sequence[int], features: int, thresholds: F64) -> Trees:
     """Random trees, chains and bushes among them, numbered as LightGBM numbers them."""
     left, right = [], []
     for count in leaves:
@@ -91,7 +91,7 @@ def goes_left(x: float, threshold: float, missing: int, zero: float) -> bool:
     return x <= threshold
 
 
-def walked(ensembles: Sequence[Trees], table: F64, zero: float) -> F64:
+def walk_trees(ensembles: Sequence[Trees], table: F64, zero: float) -> F64:
     """The twin: every document walks down every tree."""
     total = np.zeros(len(table))
     for trees in ensembles:
@@ -121,10 +121,10 @@ def walked(ensembles: Sequence[Trees], table: F64, zero: float) -> F64:
 def test_scores_are_those_of_walking(rows: int, leaves: tuple[int, ...], zero: float, instructions: str) -> None:
     rng = np.random.default_rng(rows)
     thresholds = np.concatenate([rng.normal(size=20), [v for v in ODD if not math.isnan(v)]])
-    ensembles = [grown(rng, leaves, 3, thresholds), grown(rng, leaves[:1], 3, thresholds)]
+    ensembles = [grow_trees(rng, leaves, 3, thresholds), grow_trees(rng, leaves[:1], 3, thresholds)]
     table = table_of(rng, rows, 3, thresholds)
     scores = Forest(ensembles, 3, zero).scores(table, instructions)
-    np.testing.assert_array_equal(scores, walked(ensembles, table, zero))
+    np.testing.assert_array_equal(scores, walk_trees(ensembles, table, zero))
 
 
 @pytest.mark.parametrize("instructions", available())
@@ -138,12 +138,12 @@ def test_a_feature_can_have_any_number_of_thresholds(count: int, instructions: s
     )  # fmt: skip
     values = np.concatenate([rng.choice(thresholds, 100), np.nextafter(rng.choice(thresholds, 100), math.inf), ODD])
     scores = Forest([stumps], 1).scores(values[:, None], instructions)
-    np.testing.assert_array_equal(scores, walked([stumps], values[:, None], 0.0))
+    np.testing.assert_array_equal(scores, walk_trees([stumps], values[:, None], 0.0))
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    forest = Forest([grown(rng, rng.integers(1, 300, 400).tolist(), 5, rng.normal(size=50))], 5)
+    forest = Forest([grow_trees(rng, rng.integers(1, 300, 400).tolist(), 5, rng.normal(size=50))], 5)
     table = rng.normal(size=(6000, 5))
     scores = []
     for count in ("1", "2", "3"):
@@ -186,7 +186,7 @@ def test_scores_are_lightgbms_to_the_bit(seed: int) -> None:
     thresholds = np.concatenate([rng.normal(size=30) * 10.0 ** rng.integers(-40, 40, 30), [v for v in ODD if v == v]])  # noqa: PLR0124 - NaN
     thresholds = np.where(thresholds == -math.inf, -1e301, thresholds)
     leaves = [1, 2, 300, *rng.integers(1, 301, 20).tolist()]
-    text = as_text(grown(rng, leaves, 4, thresholds), 4)
+    text = as_text(grow_trees(rng, leaves, 4, thresholds), 4)
     table = table_of(rng, 500, 4, thresholds)
     expected = lightgbm.Booster(model_str=text).predict(table, raw_score=True, num_threads=1)
     trees = read_trees(text, 4).trees
@@ -218,7 +218,7 @@ STUMP = Trees(
         ({"left": np.array([-2], np.int32)}, "reached twice"),
     ],
 )
-def test_what_are_no_trees_is_refused(change: dict[str, Any], sentence: str) -> None:
+def test_invalid_trees_are_refused(change: dict[str, Any], sentence: str) -> None:
     Forest([STUMP], 1)
     with pytest.raises(ValueError, match=sentence):
         Forest([dataclasses.replace(STUMP, **change)], 1)

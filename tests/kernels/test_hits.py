@@ -1,4 +1,4 @@
-"""HITS and topical HITS against their formulas in NumPy, round by round."""
+"""HITS and topical HITS against NumPy, round by round."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_rounds_of_topical_hits(alpha: float) -> None:
     assert residual == pytest.approx(change, abs=1e-13)
 
 
-def test_it_stops_when_it_stands_still() -> None:
+def test_training_stops_at_convergence() -> None:
     links = HubLinks(np.array([0, 2, 2, 2]), np.array([1, 2], np.int32))  # one hub, two authorities alike
     authority, hub = np.zeros(3), np.ones(3)
     done, residual = links.hits(authority, hub, 1e-12, 100)

@@ -1,4 +1,4 @@
-"""λ: equal to the brute-force change of the measure for every swap, under every convention; golden examples."""
+"""λ gradients equal the brute-force change of the measure for every swap and convention."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_every_choice_is_honoured_or_refused(axis: Axis) -> None:
 
 @pytest.mark.parametrize("changes", [{"list_order": "given"}, {"score_floor": "zero"}, {"negative_labels": "label"},
                                      {"self_retrieval": "drop"}, {"ties": "shared-rank"}], ids=str)  # fmt: skip
-def test_what_no_swap_knows_is_refused_in_one_sentence(changes: dict[str, Any]) -> None:
+def test_measures_without_swap_changes_are_refused(changes: dict[str, Any]) -> None:
     data = replace(dataset([-1, 1, 0]), document_ids=StringColumn.of(["q0", "a", "b"]))
     with pytest.raises(ConventionError, match=r"λ is not defined for|drops documents"):
         Lambdas(data, "NDCG@2", Convention(**changes))

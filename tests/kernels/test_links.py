@@ -1,4 +1,4 @@
-"""Sums along links against SciPy's products bit by bit, and columns that lead nowhere."""
+"""Link sums equal SciPy's products bit by bit, and invalid columns are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_sums_are_scipys_to_the_bit(width: int) -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])
-def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: int) -> None:
+def test_propagation_equals_scipy(width: int, rounds: int) -> None:
     graph, rng = _graph(), np.random.default_rng(width)  # half of its pages have no links
     weights = _scipys(graph.matrix())
     weights.data[:] = rng.random(graph.links) / 30
@@ -50,7 +50,7 @@ def test_rounds_of_propagation_are_what_scipy_makes_of_them(width: int, rounds: 
     assert np.array_equal(values, given)
 
 
-def test_propagation_stops_when_it_stands_still() -> None:
+def test_propagation_stops_at_convergence() -> None:
     graph = Graph.of(3, [0, 1], [1, 2])  # a chain stands still after two rounds, which the third one sees
     values, weights = np.array([[0.0], [0.0], [1.0]]), np.ones(2)
     values_after, changed = propagate(graph.out_offsets, graph.out_targets, weights, values, 0.5, 0.0, 100)
@@ -59,7 +59,7 @@ def test_propagation_stops_when_it_stands_still() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_transposed_matrix_is_what_sorting_makes_of_it(seed: int) -> None:
+def test_transpose_equals_sorting(seed: int) -> None:
     rng, pages = np.random.default_rng(seed), 40
     rows, columns = np.sort(rng.integers(0, 30, 200)), rng.integers(5, pages, 200)  # with repeats and empty rows
     matrix = Sparse.of(rows, columns, rng.random(200), pages)

@@ -1,4 +1,4 @@
-"""Are the lines of a page those of its tree, whatever its mark-up? A plain walk over the tree says the same."""
+"""Lines of HTML pages equal those of a plain walk over the parsed tree."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def by_tree(body: Any) -> list[tuple[list[str], list[int]]]:
             written = (
                 ""
                 if style is None
-                else "".join(f' {name}="{escaped(said or "")}"' for name, said in node.attributes.items())
+                else "".join(f' {name}="{escape_value(said or "")}"' for name, said in node.attributes.items())
             )
             for child in node.iter(include_text=True):
                 walk(child, look_of(tag, written, outer))
@@ -74,16 +74,16 @@ def by_tree(body: Any) -> list[tuple[list[str], list[int]]]:
 
     walk(body, 0)
     seen = (line for line in lines if "".join(text for text, _ in line).strip(" \t\n\r\f"))
-    return [as_found(line) for line in seen]
+    return [merge_styles(line) for line in seen]
 
 
-def escaped(value: str) -> str:
+def escape_value(value: str) -> str:
     for plain, written in (("&", "&amp;"), ("\xa0", "&nbsp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         value = value.replace(plain, written)
     return value
 
 
-def as_found(line: list[tuple[str, int]]) -> tuple[list[str], list[int]]:
+def merge_styles(line: list[tuple[str, int]]) -> tuple[list[str], list[int]]:
     texts, looks = map(list, zip(*line, strict=True))
     return (["".join(texts)], looks[:1]) if len(set(looks)) == 1 else (texts, looks)
 
@@ -105,6 +105,6 @@ def test_pieces_in_any_order(page: str) -> None:
 
 
 @given(st.text("<>/!?-=\"'& abp\n", max_size=60))
-def test_any_text_is_taken_even_if_no_parser_wrote_it(page: str) -> None:
+def test_hand_written_text_is_accepted(page: str) -> None:
     for texts, looks in split_markup(page, BLOCKS, UNSEEN, MATTER, look_of):
         assert len(texts) == len(looks) > 0

@@ -1,4 +1,4 @@
-"""The kernel of measures keeps its contract: exact types, no written input, the same bits on any number of threads."""
+"""The contract of measure kernels: exact dtypes, unmodified inputs, thread-independent bits."""
 
 from __future__ import annotations
 

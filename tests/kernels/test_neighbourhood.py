@@ -1,4 +1,4 @@
-"""Sets of pages against Python's own, and the links among them against the matrix of the whole graph."""
+"""Page sets against Python sets, and links among them against the full matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native objective gives the bits of evaluation, for every convention, and knows which queries cannot change."""
+"""The native objective equals evaluation under every convention and detects queries that cannot change."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check_bits(measure: str, tool: str | Convention) -> None:
 
 
 @pytest.mark.parametrize("kind", MEASURE_DEFINITIONS.values(), ids=list(MEASURE_DEFINITIONS))
-def test_what_is_declared_native_is_known_natively(kind: MeasureDefinition) -> None:
+def test_native_measures_exist_in_the_kernel(kind: MeasureDefinition) -> None:
     settled = kind.native(Convention(ties="input"))
     # Where the number of a run is no mean over its queries, no kernel's values alone make it.
     assert settled is (
@@ -85,13 +85,13 @@ def test_what_is_declared_native_is_known_natively(kind: MeasureDefinition) -> N
     assert (kind.native(Convention(ties="expected")) is None) == (settled is None or not kind.supports_expected_ties)
 
 
-def test_what_is_undefined_natively_counts_as_the_measure_says() -> None:
+def test_undefined_kernel_values_follow_the_measure() -> None:
     """Where nothing is relevant, trec_eval's measures are 0 whatever an empty query counts."""
     check_bits("iprec_at_recall", Convention(ties="input", empty=1.0))
     check_bits("bpref_5", Convention(ties="input", empty=1.0))
 
 
-def test_average_precision_that_some_orders_leave_undefined_is_not_one_kernel() -> None:
+def test_average_precision_undefined_for_some_orders_is_not_native() -> None:
     rankeval = Convention(ties="expected", ap_undefined="cutoff", empty=1.0)
     assert Objective(some(1), "AP@2", rankeval).native is None
     check_bits("AP@2", rankeval)
@@ -127,7 +127,7 @@ def test_a_measure_that_is_no_kernel_has_a_table_of_features_too() -> None:
 
 
 @pytest.mark.parametrize("measure", ["num_ret", "nAUC_ndcg@10", "TopRR"])
-def test_what_is_no_mean_cannot_be_trained_by(measure: str) -> None:
+def test_measures_that_are_not_means_cannot_be_optimised(measure: str) -> None:
     with pytest.raises(ConventionError, match=f"{measure} is not a mean over queries"):
         resolve(measure, "official")
 
@@ -155,7 +155,7 @@ def test_queries_and_documents_that_a_convention_leaves_out_are_left_out(changes
         assert values.tolist() == pytest.approx([expected.get(q, np.nan) for q in names], rel=0, abs=0, nan_ok=True)
 
 
-def test_what_varies_is_what_some_order_changes() -> None:
+def test_varies_flags_queries_that_some_order_changes() -> None:
     labels = np.array([0, 0, 1, 1, 1, 0, 2, 1, 1, 0, 1], np.int32)
     data = Dataset(np.zeros((11, 1)), labels, np.array([0, 2, 4, 6, 9, 10, 11]), tuple("abcdef"))
     assert Objective(data, "NDCG@5", "official").require_native().varies().tolist() == [
@@ -173,7 +173,7 @@ def test_what_varies_is_what_some_order_changes() -> None:
     assert not Objective(data, "NDCG@5", "letor4").require_native().varies().any()
 
 
-def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     data = some(4, queries=900)
     scores = data.features[:, 0].astype(np.float64)
     results = []

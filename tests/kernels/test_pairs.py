@@ -30,7 +30,7 @@ def all_pairs(data: Pairs, scores: F64, power: int) -> tuple[float, F64, F64]:
     return value, gradient, second
 
 
-def drawn(seed: int, top: int, grain: float | None) -> tuple[Pairs, F64]:
+def draw_pairs(seed: int, top: int, grain: float | None) -> tuple[Pairs, F64]:
     random = np.random.default_rng(seed)
     sizes = np.array([0, 1, 2, 9, 30, 5])
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -46,7 +46,7 @@ def drawn(seed: int, top: int, grain: float | None) -> tuple[Pairs, F64]:
 @pytest.mark.parametrize("top", [1, 2, 40])
 @pytest.mark.parametrize("grain", [None, 0.5, 100.0])
 def test_equals_the_sum_over_all_pairs(seed: int, top: int, grain: float | None) -> None:
-    data, scores = drawn(seed, top, grain)
+    data, scores = draw_pairs(seed, top, grain)
     for squared in (False, True):
         result = data.loss(scores, squared=squared)
         value, gradient, second = all_pairs(data, scores, 2 if squared else 1)
@@ -57,7 +57,7 @@ def test_equals_the_sum_over_all_pairs(seed: int, top: int, grain: float | None)
 
 
 def test_gradient_equals_finite_differences() -> None:
-    data, scores = drawn(7, 3, None)
+    data, scores = draw_pairs(7, 3, None)
     gradient = data.loss(scores, squared=True).gradient
     for i in range(len(scores)):
         nudge = np.zeros(len(scores))
@@ -87,12 +87,12 @@ def test_levels_are_labels_without_gaps_and_pairs_are_counted() -> None:
 
 
 def test_far_scores_keep_their_digits() -> None:
-    data, scores = drawn(1, 2, None)
+    data, scores = draw_pairs(1, 2, None)
     near, far = data.loss(scores, squared=True), data.loss(scores + 2.0**20, squared=True)
     assert far.value == pytest.approx(near.value, rel=1e-8)
 
 
-def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     offsets = np.arange(0, 30_001, 30)
     data = Pairs(random.integers(0, 4, 30_000).astype(np.int32), offsets, np.ones(1000))
@@ -106,7 +106,7 @@ def test_one_and_two_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_other_types_and_lengths_are_refused() -> None:
-    data, scores = drawn(0, 2, None)
+    data, scores = draw_pairs(0, 2, None)
     with pytest.raises(TypeError):
         data.loss(scores.astype(np.float32), squared=True)
     with pytest.raises(ValueError, match="one item per document"):

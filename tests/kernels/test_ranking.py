@@ -1,4 +1,4 @@
-"""The kernels that order, judge and pool equal their slow twins, on any number of threads."""
+"""Ordering, judging and pooling kernels equal their definitions on any number of threads."""
 
 from __future__ import annotations
 

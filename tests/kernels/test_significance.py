@@ -1,4 +1,4 @@
-"""The resampling kernels against slow twins in NumPy and Python."""
+"""Resampling kernels against NumPy and Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers are read as Python reads them, to the last bit, and pieces for threads change nothing."""
+"""Number parsing equals Python's to the last bit, independent of threads."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_written_numbers_read_back_the_same(value: float) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_NUMBERS)
-def test_what_is_no_number_is_refused(text: str) -> None:
+def test_invalid_numbers_are_refused(text: str) -> None:
     assert parse_number(text) is None
 
 

@@ -1,4 +1,4 @@
-"""A trained ranker of every kind that can be exported."""
+"""One trained ranker per exportable kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from tests.rankers.test_estimators import planted, quick
+from tests.rankers.test_estimators import plant_sum, quick
 
 from pippin.data.dataset import Dataset
 from pippin.rankers.auto import Auto, Part
@@ -49,7 +49,7 @@ BLENDS = {"blended sums": ("ranksvm", "regression"), "blended trees": ("mart", "
 
 def documents(null: bool = False, seed: int = 2) -> Dataset:
     """Return documents for certificates, optionally with missing values."""
-    data = planted(12, seed=seed)
+    data = plant_sum(12, seed=seed)
     if not null:
         return data
     table = data.features - 0.5  # so that 0, as which some engines treat NULL, lies among the thresholds

@@ -1,4 +1,4 @@
-"""Files that engines accept, certificates that engines confirm, and exports that are refused."""
+"""Files that engines accept, certificates that engines confirm, and refused exports."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_renamed_features_do_not_change_certificates_of_ranklib(
     assert renamed.n_reordered_queries == 0
 
 
-def test_wrong_path_of_ranklib_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_path_of_ranklib_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPPIN_RANKLIB", str(tmp_path / "RankLib.jar"))
     with pytest.raises(DataError, match=r"RankLib\.jar: PIPPIN_RANKLIB names a file that does not exist"):
         export(train_ranker("lambdamart"), "ranklib", tmp_path / "m", check=documents())

@@ -1,4 +1,4 @@
-"""Model files of programs without a Python package: written as those programs do, scored by hand."""
+"""Model files of programs without a Python package, written like these programs do and scored by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imported models have the scores of their libraries, bit for bit, from every file format."""
+"""Imported models give the scores of their libraries bit for bit, from every file format."""
 
 from __future__ import annotations
 

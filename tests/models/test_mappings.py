@@ -1,4 +1,4 @@
-"""Names and definitions of features in an engine: templates, mappings, and feature sets beside models."""
+"""Names and definitions of engine features: templates, mappings and feature sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels and the reference scorer have equal bits: all scoring rules, values at every threshold and next to it."""
+"""Kernels and the reference scorer give equal bits for all scoring rules, at and next to every threshold."""
 
 from __future__ import annotations
 

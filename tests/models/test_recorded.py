@@ -1,4 +1,4 @@
-"""Models that RankLib, QuickRank, jforests, svm_rank and LIBLINEAR trained, with their scores, bit for bit."""
+"""Models and scores recorded from RankLib, QuickRank, jforests, svm_rank and LIBLINEAR, bit for bit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.golden.models import unpacked
+from tests.golden.models import unpack_models
 from tests.golden.models.record import FEATURES, LIBLINEAR, QUICKRANK, RANKLIB
 
 from pippin.data.buffers import Buffer
@@ -19,7 +19,7 @@ NAMES = [
     *(f"ranklib-{kind}" for kind in RANKLIB), *(f"quickrank-{kind}" for kind in QUICKRANK),
     *(f"liblinear-{kind}" for kind in LIBLINEAR), "jforests-lambdamart", "svmrank-linear",
 ]  # fmt: skip
-FILES = cache(unpacked)
+FILES = cache(unpack_models)
 # RankLib's units are exp() of Java's and of ours, whose last bits differ.
 NETWORKS = ("ranklib-ranknet", "ranklib-lambdarank", "ranklib-listnet")
 # LIBLINEAR's decision is for the first label of the training file, and the score for the larger one.

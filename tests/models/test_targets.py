@@ -1,4 +1,4 @@
-"""Every target with every kind of ranker: the engine's scores, or the interpreter's, against Pippin's."""
+"""Every export target with every kind of ranker against Pippin's scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds: every engine decides as training did, or the certificate lists the documents that change."""
+"""Thresholds: engines decide as training did, or the certificate lists the changed documents."""
 
 from __future__ import annotations
 

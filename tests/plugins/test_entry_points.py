@@ -1,11 +1,11 @@
-"""Entry points: what installed packages promise is there when it is asked for, and not before."""
+"""Entry points of installed packages are loaded on first use only."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.plugins.strangers import MEASURE, TOOL, install, pippin, query_tf, write
+from tests.plugins.packages import MEASURE, TOOL, install, pippin, query_tf, write
 
 MINE = MEASURE.format(name="Mine", factor=10).replace(
     '("relevance_threshold",))', '("relevance_threshold",), aliases=("my_own",))'
@@ -60,7 +60,7 @@ def test_both_ways_at_once(tmp_path: Path, folder: Path) -> None:
          "cannot be loaded: the measure 'NDCG' is registered twice: by bad (bringer 1.0)"),
     ],
 )  # fmt: skip
-def test_a_broken_plug_in_is_one_sentence(tmp_path: Path, folder: Path, value: str, text: str, sentence: str) -> None:
+def test_a_broken_plug_in_is_reported(tmp_path: Path, folder: Path, value: str, text: str, sentence: str) -> None:
     path = install(tmp_path / "site", "bringer", {"pippin.measures": {"Mine": value}}, bad=text)
     line = query_tf(pippin(*EVAL, "-m", "Mine", cwd=folder, path=path))
     assert line == f"pippin: the plug-in 'Mine' of bringer 1.0 (pippin.measures: {value}) {sentence}"

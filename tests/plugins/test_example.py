@@ -1,4 +1,4 @@
-"""The package to copy is installed as a stranger would, and each of its things is seen in every command and list."""
+"""The example package is installed like a third-party plugin, and its components appear in every command."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.plugins.strangers import pippin
-from tests.warm import Done
+from tests.fork_server import Done
+from tests.plugins.packages import pippin
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "pippin-plugin"
 

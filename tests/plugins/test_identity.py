@@ -1,4 +1,4 @@
-"""What takes part in a number is in its identity: a plug-in that is edited between two runs gives the new number."""
+"""Plugins are part of the identity of results: an edited plugin gives a new result."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tests.benchmarks.small import write_folds
-from tests.plugins.strangers import MEASURE, TOOL, pippin, query_tf
-from tests.warm import python
+from tests.fork_server import python
+from tests.plugins.packages import MEASURE, TOOL, pippin, query_tf
 
 RANKER = """
 import os
@@ -74,7 +74,7 @@ def bench(
     return int(computed), float(row.split()[-1])
 
 
-def test_an_edited_ranker_is_computed_anew(tmp_path: Path, folds: Path) -> None:
+def test_edited_ranker_is_recomputed(tmp_path: Path, folds: Path) -> None:
     plugin = tmp_path / "mine.py"
     plugin.write_text(RANKER.format(column=0, sign=1))
     first = bench(tmp_path, folds, "--import", "mine")
@@ -89,7 +89,7 @@ def test_an_edited_ranker_is_computed_anew(tmp_path: Path, folds: Path) -> None:
     assert bench(tmp_path, folds, "--import", "mine") == (0, first[1])
 
 
-def test_what_runs_is_what_is_digested(tmp_path: Path, folds: Path) -> None:
+def test_digest_covers_the_running_code(tmp_path: Path, folds: Path) -> None:
     """Bytecode of an edit within the same second, of the same length, is not taken for the source."""
     calls = []
     for column in (0, 1):

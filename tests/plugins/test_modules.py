@@ -1,11 +1,11 @@
-"""`--import`: a module by name or path, before or after the command, once or twice, and what a broken one gets."""
+"""`--import`: modules by name or path, in any position, repeated or broken."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.plugins.strangers import MEASURE, TOOL, pippin, query_tf, write
+from tests.plugins.packages import MEASURE, TOOL, pippin, query_tf, write
 
 from pippin.cli.main import COMMANDS, main
 
@@ -52,7 +52,7 @@ def test_a_module_finds_its_neighbours(tmp_path: Path) -> None:
     assert done.stdout.startswith("Mine — 10 times precision")
 
 
-def test_importing_asks_nothing_that_imports_itself(tmp_path: Path) -> None:
+def test_import_finder_does_not_recurse(tmp_path: Path) -> None:
     """`sysconfig` imports a module when it is first asked; asked by what finds modules, it began anew without end."""
     text = "import sysconfig\nsysconfig.get_path = sysconfig.get_paths = None\nimport helper"
     folder = write(tmp_path, mine=text, helper=MINE)
@@ -90,7 +90,7 @@ def test_drop_ins_take_it_before_their_name(tmp_path: Path) -> None:
          "the ranker 'mine' must be a subclass of Ranker"),
     ],
 )  # fmt: skip
-def test_a_broken_module_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_broken_module_is_reported(tmp_path: Path, text: str, sentence: str) -> None:
     line = query_tf(pippin(*EVAL, "--import", "bad", cwd=write(tmp_path, bad=text)))
     assert line.startswith("pippin: the module bad cannot be imported: ")
     assert sentence in line
@@ -118,7 +118,7 @@ def test_two_files_cannot_have_one_name(tmp_path: Path) -> None:
         ("'many'", "Mine must return 2 numbers, one per query, not <U4()"),
     ],
 )
-def test_a_measure_that_fails_is_one_sentence(tmp_path: Path, value: str, sentence: str) -> None:
+def test_a_measure_that_fails_is_reported(tmp_path: Path, value: str, sentence: str) -> None:
     formula = '1 * ranking.compute("p", rules(ranking, convention, measure))'
     text = MEASURE.format(name="Mine", factor=1).replace(formula, value)
     line = query_tf(pippin(*EVAL, "-m", "Mine", "--import", "mine", cwd=write(tmp_path, mine=text)))

@@ -1,4 +1,4 @@
-"""The digest of a thing: what changes it, and what does not."""
+"""Digests of registered objects: what changes them and what does not."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_any_change_of_the_source_counts(tmp_path: Path) -> None:
     assert not set(before.values()) & set(after.values())
 
 
-def test_what_it_imports_counts_unless_it_is_installed(tmp_path: Path) -> None:
+def test_local_imports_change_the_digest(tmp_path: Path) -> None:
     folder = write(tmp_path, "import numpy\nfrom inner.beside import x\nfrom regular import y")
     for name, text in {"inner/beside": "x = 1", "regular/__init__": "y = 2", "regular/deep/data": ""}.items():
         file = folder / f"{name}.py"
@@ -129,7 +129,7 @@ def test_the_source_is_that_of_the_import(tmp_path: Path, monkeypatch: pytest.Mo
     assert recipe.SHELF.digest("field") == digests(write(tmp_path / "as_it_was"))["field"]
 
 
-def test_a_reloaded_module_replaces_its_things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reloaded_module_replaces_its_registrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     file = tmp_path / "reloaded.py"

@@ -1,4 +1,4 @@
-"""The five folds of the real collections, and what the tests of rankers draw at random."""
+"""The five folds of the real collections, and random data for ranker tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def five_fold_means(
     return [float(value) for value in np.mean(rows, axis=0)]
 
 
-def drawn(seed: int, queries: int = 8, features: int = 4, top: int = 2, most: int = 12) -> Dataset:
+def draw_dataset(seed: int, queries: int = 8, features: int = 4, top: int = 2, most: int = 12) -> Dataset:
     """A random data set with queries of one document, of one label, and none at all."""
     random = np.random.default_rng(seed)
     sizes = random.integers(2, most, queries)
@@ -49,7 +49,7 @@ def drawn(seed: int, queries: int = 8, features: int = 4, top: int = 2, most: in
     return Dataset(table, labels, offsets, tuple(f"q{i}" for i in range(queries)))
 
 
-def planted(seed: int, weights: list[float], queries: int = 60, size: int = 15) -> Dataset:
+def plant_linear(seed: int, weights: list[float], queries: int = 60, size: int = 15) -> Dataset:
     """Labels 0, 1, 2 by thirds of each query's own ranking by `weights`."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(queries * size, len(weights)))

@@ -1,4 +1,4 @@
-"""What the tests of rankers that descend on scores share: worked lists, drawn ones, and laws for all five."""
+"""Worked lists, random lists and shared properties of the listwise rankers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS = np.array([2, 0, 1, 1], np.int32)
 ONE = Dataset(np.zeros((4, 1)), LABELS, np.array([0, 4]), ("q",))
 
 
-def drawn(seed: int, sizes: tuple[int, ...] = (5, 1, 0, 8, 3, 12), top: int = 2) -> tuple[Dataset, F64]:
+def draw_lists(seed: int, sizes: tuple[int, ...] = (5, 1, 0, 8, 3, 12), top: int = 2) -> tuple[Dataset, F64]:
     """Random labels and scores, with a query of one document, an empty one, and one of a single label."""
     random = np.random.default_rng(seed)
     labels = random.integers(0, top + 1, sum(sizes)).astype(np.int32)
@@ -41,7 +41,7 @@ def slopes(loss: Callable[[F64], float], scores: F64, step: float = 1e-6) -> F64
     return np.array([(loss(scores + move) - loss(scores - move)) / (2 * step) for move in moves])
 
 
-def planted(seed: int, interaction: bool = False, queries: int = 60, size: int = 15) -> Dataset:
+def plant_lists(seed: int, interaction: bool = False, queries: int = 60, size: int = 15) -> Dataset:
     """Labels by thirds of each query's ranking by x0 − 2 x1 + x2 / 2, or by x0 · x1."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(queries * size, 3))
@@ -64,7 +64,7 @@ def with_constant_query(data: Dataset) -> Dataset:
 
 def check_laws(model: NetworkRanker, work: Path) -> None:
     """Same seed, same bytes; save and load; input untouched; queries of one label change nothing; any size survives."""
-    train, valid = planted(1), planted(2, queries=20)
+    train, valid = plant_lists(1), plant_lists(2, queries=20)
     before = train.features.copy()
     model.fit(train, eval_set=valid)
     assert np.array_equal(train.features, before)
@@ -81,7 +81,7 @@ def check_laws(model: NetworkRanker, work: Path) -> None:
     model.fit(with_constant_query(train), eval_set=valid)
     models.save(model, work / "second", sample=False)
     assert (work / "second").read_bytes() == (work / "first").read_bytes()
-    odd, _ = drawn(3, (5, 1, 0, 8, 3, 12, 600))
+    odd, _ = draw_lists(3, (5, 1, 0, 8, 3, 12, 600))
     assert np.isfinite(model.fit(odd).predict(odd)).all()
 
 
@@ -92,7 +92,7 @@ def check_parameters(kind: type[NetworkRanker], **bad: Any) -> None:
               "activation": "step", "standardize": "no", "seed": -1}  # fmt: skip
     for name, value in {**common, **bad}.items():
         with pytest.raises(ValueError, match=f"^{kind.name}: {name} must be "):
-            kind(**{name: value}).fit(planted(1))
+            kind(**{name: value}).fit(plant_lists(1))
 
 
 def folds(shared: Path, name: str, work: Path) -> Iterator[tuple[Dataset, Dataset, Dataset]]:

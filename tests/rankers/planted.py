@@ -1,4 +1,4 @@
-"""Small data sets with a known truth, and what every ranker's tests ask of a model."""
+"""Small data sets with a known true ranking, and checks shared by ranker tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def queries(labels: list[list[int]], features: NDArray[np.floating[Any]], names:
     return Dataset(features, flat, offsets, tuple(f"q{i}" for i in range(len(labels))), None, names)
 
 
-def planted(seed: int, count: int = 60, size: int = 12, features: int = 5, *, interaction: bool = False) -> Dataset:
+def plant_dataset(
+    seed: int, count: int = 60, size: int = 12, features: int = 5, *, interaction: bool = False
+) -> Dataset:
     """Labels 0, 1, 2 by terciles of a linear score, or of a score where only the product of two features counts."""
     rng = np.random.default_rng(seed)
     table = rng.random((count * size, features))

@@ -1,4 +1,4 @@
-"""AdaRank: the worked example, what a convention can change, the guards, and figures on real data."""
+"""AdaRank: worked example, effect of conventions, safeguards and quality on real data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rankers.planted import fold, planted, queries
+from tests.rankers.planted import fold, plant_dataset, queries
 
 from pippin.errors import ConventionError, DataError
 from pippin.evaluation.convention import Convention
@@ -63,7 +63,7 @@ def brute(data: Any, rounds: int, how: str) -> list[tuple[int, float]]:
 
 @pytest.mark.parametrize("how", ["paper", "cumulative"])
 def test_it_equals_a_plain_loop(how: str) -> None:
-    data = planted(1, count=25)
+    data = plant_dataset(1, count=25)
     model = AdaRank(rounds=4, weighting=how, measure="MAP", directions="descending").fit(data)
     for item, (feature, alpha) in zip(model.rounds_, brute(data, 4, how), strict=True):
         assert (item.feature, item.sign) == (feature, 1)
@@ -71,16 +71,16 @@ def test_it_equals_a_plain_loop(how: str) -> None:
 
 
 def test_a_feature_that_changes_nothing_any_more_is_banned() -> None:
-    data = planted(1, count=25)
+    data = plant_dataset(1, count=25)
     stuck = AdaRank(rounds=30, weighting="paper").fit(data)
     selected = [item.feature for item in stuck.rounds_]
     assert selected[:6] == [0] * 6
     assert len(set(selected)) > 1
 
 
-def test_what_a_convention_changes() -> None:
+def test_convention_changes_training() -> None:
     """§0.3: what empty queries count changes AdaRank; so do short lists that count 0."""
-    data = planted(2, count=12)
+    data = plant_dataset(2, count=12)
     labels = data.labels.copy()
     labels[: 4 * 12] = 0  # the first four queries are empty
     emptied = queries([list(labels[q * 12 : (q + 1) * 12]) for q in range(12)], data.features)
@@ -102,20 +102,20 @@ def test_what_a_convention_changes() -> None:
 
 
 def test_ranklib_stops_where_training_falls() -> None:
-    train = planted(3, count=10, size=6)
+    train = plant_dataset(3, count=10, size=6)
     model = AdaRank(rounds=200, stop="ranklib", directions="both").fit(train)
     values = [item.value for item in model.rounds_]
     assert all(after + 0.002 > before for before, after in pairwise(values))
 
 
 def test_a_linear_ranking_is_learned_in_both_directions() -> None:
-    train, test = planted(4), planted(5)
-    model = AdaRank(directions="both").fit(train, eval_set=planted(6))
+    train, test = plant_dataset(4), plant_dataset(5)
+    model = AdaRank(directions="both").fit(train, eval_set=plant_dataset(6))
     assert Objective(test, "MAP", "official").mean(model.predict(test)) > 0.95
     assert model.coef_[0] > 0 > model.coef_[1]
     upwards = AdaRank(directions="descending").fit(train)
     assert (upwards.coef_ >= 0).all()
-    crossed = planted(4, interaction=True)
+    crossed = plant_dataset(4, interaction=True)
     assert (
         Objective(crossed, "NDCG@5", "official").mean(AdaRank(directions="both").fit(crossed).predict(crossed)) < 0.98
     )
@@ -129,11 +129,11 @@ def test_a_perfect_feature_ends_training() -> None:
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(8, count=600)
+    data = plant_dataset(8, count=600)
     states = []
     for threads in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        states.append(AdaRank(rounds=25, directions="both").fit(data, eval_set=planted(9))._state())
+        states.append(AdaRank(rounds=25, directions="both").fit(data, eval_set=plant_dataset(9))._state())
     assert states[0] == states[1] == states[2]
     model = AdaRank(rounds=25, convention=Convention(empty=1.0)).fit(data)
     models.save(model, tmp_path / "m.json")
@@ -154,7 +154,7 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_invalid_parameters_are_refused(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        AdaRank(**parameters).fit(planted(1))
+        AdaRank(**parameters).fit(plant_dataset(1))
 
 
 def test_constant_features_are_refused() -> None:

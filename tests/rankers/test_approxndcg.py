@@ -1,4 +1,4 @@
-"""ApproxNDCG: the worked example, its gradient under each discount, its limit, and the planted truth."""
+"""ApproxNDCG: worked example, gradients per discount, limit and planted data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.rankers.lists import (
     SCORES,
     check_laws,
     check_parameters,
-    drawn,
+    draw_lists,
     five_fold_means,
     ndcg,
-    planted,
+    plant_lists,
     slopes,
 )
 
@@ -52,7 +52,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("discount", ["log2", "letor", "reciprocal"])
 @pytest.mark.parametrize("alpha", [1.0, 10.0])
 def test_the_gradient_is_that_of_the_value(discount: str, alpha: float) -> None:
-    data, scores = drawn(1)
+    data, scores = draw_lists(1)
     gains, scales = gains_and_scales(data, Convention(discount=discount))
     losses, gradient = approx_ndcg(scores, data.offsets, gains, scales, alpha, discount)
     for query, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
@@ -67,7 +67,7 @@ def test_the_gradient_is_that_of_the_value(discount: str, alpha: float) -> None:
 
 @pytest.mark.parametrize("tool", ["official", "letor3"])
 def test_sharp_ranks_give_ndcg_itself(tool: str) -> None:
-    data, _ = drawn(2)
+    data, _ = draw_lists(2)
     scores = np.random.default_rng(5).permutation(len(data)).astype(float)
     judge = Objective(data, "NDCG", tool)
     gains, scales = gains_and_scales(data, judge.convention)
@@ -106,10 +106,10 @@ def test_invalid_parameters_are_refused() -> None:
 
 
 def test_a_known_ranking_is_learned() -> None:
-    model = ApproxNDCG(rounds=150, measure="NDCG").fit(planted(1, queries=200), eval_set=planted(2))
+    model = ApproxNDCG(rounds=150, measure="NDCG").fit(plant_lists(1, queries=200), eval_set=plant_lists(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.15)
-    assert ndcg(model, planted(3)) > 0.99
+    assert ndcg(model, plant_lists(3)) > 0.99
 
 
 def test_good_on_mq2008(shared: Path, tmp_path: Path) -> None:

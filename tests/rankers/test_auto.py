@@ -1,4 +1,4 @@
-"""Auto: what it tries, that it never looks where it must not, what it keeps, and what it says."""
+"""Auto: candidates, isolation of the test data, result and report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.data.dataset import Dataset
@@ -26,7 +26,7 @@ from pippin.rankers.auto_search import (
     split_folds,
 )
 
-TRAIN, VALID, TEST = planted(30), planted(10, seed=1), planted(30, seed=2)
+TRAIN, VALID, TEST = plant_sum(30), plant_sum(10, seed=1), plant_sum(30, seed=2)
 
 
 def quick(**changes: Any) -> Auto:
@@ -68,7 +68,7 @@ def test_evaluated_folds_are_not_used_for_training() -> None:
 
 def test_a_fold_of_one_query_is_refused() -> None:
     with pytest.raises(DataError, match="evaluated_folds=1 has fewer than 3 queries: use more folds"):
-        quick(evaluated_folds=1).fit(planted(4))
+        quick(evaluated_folds=1).fit(plant_sum(4))
 
 
 class _Hours:
@@ -77,11 +77,11 @@ class _Hours:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **seconds: float) -> None:
         self.now, fit = 0.0, Trials._fit
 
-        def timed(trials: Trials, model: Any, learned: Any, stop: Any) -> None:
+        def run_timed_trial(trials: Trials, model: Any, learned: Any, stop: Any) -> None:
             fit(trials, model, learned, stop)
             self.now += len(learned) * seconds.get(model.name.replace("-", "_"), 0.01)
 
-        monkeypatch.setattr(Trials, "_fit", timed)
+        monkeypatch.setattr(Trials, "_fit", run_timed_trial)
         monkeypatch.setattr("pippin.rankers.auto_search.time.perf_counter", lambda: self.now)
 
 
@@ -125,8 +125,8 @@ def test_excluded_candidates_must_exist() -> None:
 
 
 def test_networks_and_feature_subsets_are_saved(tmp_path: Path) -> None:
-    wide = planted(30, features=14)
-    model = Auto(rounds=5).fit(wide, eval_set=planted(10, features=14, seed=1))
+    wide = plant_sum(30, features=14)
+    model = Auto(rounds=5).fit(wide, eval_set=plant_sum(10, features=14, seed=1))
     assert {"gas(10) > ranksvm", "lambdarank"} <= {item[0] for item in model.tried_}
     settings = [setting for setting in SETTINGS if str(setting) in ("lambdarank", "gas(10) > ranksvm")]
     model.parts_ = [model._train_part(Trial(item, np.empty(0)), 0.5, wide) for item in settings]
@@ -181,7 +181,7 @@ def test_ctrl_c_before_the_first_candidate_is_complete_ends_training(monkeypatch
 
 
 def test_too_few_queries_for_a_comparison_are_reported() -> None:
-    model = quick().fit(planted(2))
+    model = quick().fit(plant_sum(2))
     assert model.reasons_.startswith("Only 2 queries have documents with different labels")
     assert [part.ranker.name for part in model.parts_] == ["ranksvm"]
 
@@ -215,7 +215,7 @@ def test_a_failing_candidate_is_reported_and_skipped(monkeypatch: pytest.MonkeyP
 
 def test_weights_are_evaluated_on_held_out_queries() -> None:
     """Labels of a part do not reach the weights that it is judged with."""
-    pool = planted(12)
+    pool = plant_sum(12)
     parts = split_folds(pool, np.arange(12), 4, 1)
     scores = [np.random.default_rng(i).random(len(pool)) for i in range(4)]
     labels = pool.labels.copy()
@@ -231,7 +231,7 @@ def test_weights_are_evaluated_on_held_out_queries() -> None:
 
 
 def test_parts_are_even_in_queries_that_teach() -> None:
-    pool = planted(23)
+    pool = plant_sum(23)
     parts = split_folds(pool, np.arange(11), 5, 3)
     assert sorted(np.concatenate(parts).tolist()) == list(range(23))
     assert {int((part < 11).sum()) for part in parts} == {2, 3}
@@ -252,7 +252,7 @@ def test_the_spread_is_that_within_queries() -> None:
         (lambda state: state["parts"][0].update(weight="much"), "not a finite number"),
     ],
 )
-def test_a_forged_blend_gets_a_sentence(change: Any, sentence: str) -> None:
+def test_a_forged_blend_is_reported(change: Any, sentence: str) -> None:
     content, arrays = models.to_record(quick(max_candidates=2).fit(TRAIN))
     change(content["state"])
     with pytest.raises(DataError, match=sentence):
@@ -270,7 +270,7 @@ def test_bad_parameters_get_a_sentence() -> None:
 def test_a_blend_of_one_kind_can_be_exported(kinds: str) -> None:
     from pippin.models.scoring import score_reference
 
-    wide = planted(30, features=14)
+    wide = plant_sum(30, features=14)
     model = Auto(model_family=kinds, rounds=5).fit(wide)
     settings = [setting for setting in SETTINGS if setting.kind == kinds]
     model.parts_ = [model._train_part(Trial(item, np.empty(0)), 1.0, wide) for item in settings]

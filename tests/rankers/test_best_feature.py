@@ -1,4 +1,4 @@
-"""The best single feature, and one that was named."""
+"""The best single feature, and an explicitly named feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step `clicks`: what it learns from, that it never sees test labels, and that it is a stage like any other."""
+"""The step `clicks`: inputs, isolation of test labels and composition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.clicks.simulation import examination
@@ -24,12 +24,12 @@ LINES = ("clicks(ips,sessions=20) > ranksvm", "clicks(pairwise,sessions=20) > la
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return planted(queries=30, size=10)
+    return plant_sum(queries=30, size=10)
 
 
 @pytest.fixture(scope="module")
 def valid() -> Dataset:
-    return planted(queries=8, size=10, seed=1)
+    return plant_sum(queries=8, size=10, seed=1)
 
 
 @pytest.mark.parametrize("text", LINES)

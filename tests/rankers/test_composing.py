@@ -1,4 +1,4 @@
-"""Chains: how they are written, that they are rankers in every way, and what becomes of their stages."""
+"""Chains: notation, ranker interface and stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.benchmarks.plan import Experiment
@@ -29,16 +29,16 @@ WRITTEN = ("pca(3) > ranksvm", "pca(6) > listnet(hidden_layers=1,rounds=3)", "ba
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return planted(queries=20, size=10)
+    return plant_sum(queries=20, size=10)
 
 
 @pytest.fixture(scope="module")
 def valid() -> Dataset:
-    return planted(queries=8, size=10, seed=1)
+    return plant_sum(queries=8, size=10, seed=1)
 
 
 @pytest.fixture(scope="module")
-def trained(data: Dataset, valid: Dataset) -> dict[str, Any]:
+def trained_models(data: Dataset, valid: Dataset) -> dict[str, Any]:
     return {text: pippin.train(data, text, valid=valid) for text in WRITTEN}
 
 
@@ -81,10 +81,10 @@ def test_invalid_parameters_of_a_stage_are_refused(data: Dataset) -> None:
         pippin.train(data, "pca(q=3) > ranksvm")
 
 
-def test_a_chain_is_its_stages_by_hand(data: Dataset, trained: dict[str, Any]) -> None:
+def test_a_chain_is_its_stages_by_hand(data: Dataset, trained_models: dict[str, Any]) -> None:
     step = PCA(n_components=3).fit(data)
     by_hand = RankSVM().fit(step.transform(data))
-    assert np.array_equal(trained["pca(3) > ranksvm"].predict(data), by_hand.predict(step.transform(data)))
+    assert np.array_equal(trained_models["pca(3) > ranksvm"].predict(data), by_hand.predict(step.transform(data)))
     bags = [RankSVM().fit(select_with_repeats(data, sample)) for sample in draw_samples(data, 3, 1)]
     mean = np.sum([bag.predict(data) for bag in bags], axis=0) / 3
     assert np.allclose(pippin.train(data, "bag(3) > ranksvm").predict(data), mean, rtol=1e-14)
@@ -105,15 +105,17 @@ def test_pca_is_the_eigenvectors_of_the_covariance(data: Dataset) -> None:
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_chain_is_saved_sealed_and_loaded(text: str, trained: dict[str, Any], data: Dataset, tmp_path: Path) -> None:
-    model, file = trained[text], tmp_path / "model"
+def test_a_chain_is_saved_sealed_and_loaded(
+    text: str, trained_models: dict[str, Any], data: Dataset, tmp_path: Path
+) -> None:
+    model, file = trained_models[text], tmp_path / "model"
     pippin.save(model, file)
     loaded = pippin.load(file)
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     assert np.array_equal(loaded.predict(data), model.predict(data))
     assert loaded.importance() == model.importance()
-    again = pippin.train(data, text, valid=planted(queries=8, size=10, seed=1))
+    again = pippin.train(data, text, valid=plant_sum(queries=8, size=10, seed=1))
     assert models.to_bytes(again) == models.to_bytes(model)
     damaged = file.read_bytes().replace(b'"ranksvm__C": 0.001', b'"ranksvm__C": 0.002')
     damaged = damaged if damaged != file.read_bytes() else damaged[:-9] + b"\0" + damaged[-8:]
@@ -122,8 +124,8 @@ def test_a_chain_is_saved_sealed_and_loaded(text: str, trained: dict[str, Any], 
         pippin.load(file)
 
 
-def test_a_file_with_inconsistent_parts_is_refused(trained: dict[str, Any], tmp_path: Path) -> None:
-    content, arrays = models.to_record(trained["pca(3) > ranksvm"])
+def test_a_file_with_inconsistent_parts_is_refused(trained_models: dict[str, Any], tmp_path: Path) -> None:
+    content, arrays = models.to_record(trained_models["pca(3) > ranksvm"])
     changes: list[Any] = [
         lambda c: c["state"]["models"].clear(),
         lambda c: c["state"]["models"][0].update(ranker="listnet", parameters={}),
@@ -139,8 +141,8 @@ def test_a_file_with_inconsistent_parts_is_refused(trained: dict[str, Any], tmp_
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_chain_has_the_form_of_its_parts_or_none(text: str, trained: dict[str, Any], data: Dataset) -> None:
-    model = trained[text]
+def test_a_chain_has_the_form_of_its_parts_or_none(text: str, trained_models: dict[str, Any], data: Dataset) -> None:
+    model = trained_models[text]
     if "pca" in text and "mart" in text:
         with pytest.raises(DataError, match="weighted sums of features"):
             model.to_model()

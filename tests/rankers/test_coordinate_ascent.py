@@ -1,4 +1,4 @@
-"""Coordinate ascent: the line search against trying every step, what a convention can change, and real data."""
+"""Coordinate ascent: line search against exhaustive steps, conventions and real data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rankers.planted import fold, planted, queries, with_empty
+from tests.rankers.planted import fold, plant_dataset, queries, with_empty
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -124,23 +124,23 @@ def test_the_exact_search_finds_the_best_stretch_between_crossings(seed: int) ->
 @pytest.mark.parametrize("line", ["grid", "exact"])
 @pytest.mark.parametrize("measure", ["NDCG@10", "MAP", "ERR@5", "P@3"])
 def test_the_measure_never_falls(measure: str, line: str) -> None:
-    data = planted(1, count=20, interaction=True)
+    data = plant_dataset(1, count=20, interaction=True)
     model = CoordinateAscent(measure=measure, line_search=line, tol=0.0, max_iter=4, **QUICK).fit(data)
     for climb in model.climbs_:
         assert all(after >= before for before, after in pairwise(climb))
     assert any(climb[-1] > climb[0] for climb in model.climbs_)
 
 
-def emptied(data: Dataset, many: int) -> Dataset:
+def without_relevant(data: Dataset, many: int) -> Dataset:
     """The same data with nothing relevant in the first queries."""
     labels = data.labels.copy()
     labels[: data.offsets[many]] = 0
     return Dataset(data.features, labels, data.offsets, data.query_ids)
 
 
-def test_what_a_convention_cannot_change() -> None:
+def test_convention_without_effect() -> None:
     """§0.3: what empty queries count changes not a bit; "yahoo" and "ranklib" give one model."""
-    train, valid = emptied(planted(2), 9), emptied(planted(3), 5)
+    train, valid = without_relevant(plant_dataset(2), 9), without_relevant(plant_dataset(3), 5)
     conventions: list[str | Convention] = ["yahoo", "ranklib"]
     conventions += [Convention(ties="input", empty=empty, ideal_source="list") for empty in (0.5, None)]
     fitted = [
@@ -150,7 +150,7 @@ def test_what_a_convention_cannot_change() -> None:
     assert len(set(fitted)) == 1
 
 
-def test_what_a_convention_does_change() -> None:
+def test_convention_with_effect() -> None:
     """§0.3: short lists that count 0 drop out of the objective."""
     rng = np.random.default_rng(4)
     labels = [list(rng.integers(0, 3, 4 if q % 2 else 9)) for q in range(30)]
@@ -166,7 +166,7 @@ def test_what_a_convention_does_change() -> None:
 
 
 def test_an_empty_query_changes_nothing() -> None:
-    data = planted(5)
+    data = plant_dataset(5)
     for line in ("grid", "exact"):
         first, second = (
             CoordinateAscent(line_search=line, n_restarts=2, line_steps=15, max_iter=2).fit(d)
@@ -176,23 +176,23 @@ def test_an_empty_query_changes_nothing() -> None:
 
 
 def test_a_linear_ranking_is_learned_and_an_interaction_is_not() -> None:
-    train, test = planted(6), planted(7)
+    train, test = plant_dataset(6), plant_dataset(7)
     model = CoordinateAscent(**NDCG).fit(train)
     assert Objective(test, "NDCG@10", "official").mean(model.predict(test)) > 0.97
     assert model.coef_[0] > 0 > model.coef_[1]
     assert np.abs(model.coef_).sum() == pytest.approx(1.0)
-    crossed = planted(6, interaction=True)
+    crossed = plant_dataset(6, interaction=True)
     assert Objective(crossed, "NDCG@5", "yahoo").mean(CoordinateAscent(**QUICK).fit(crossed).predict(crossed)) < 0.98
 
 
 def test_weights_can_be_restricted_to_positive_values() -> None:
     for line in ("grid", "exact"):
-        model = CoordinateAscent(positive=True, line_search=line, max_iter=3, **QUICK).fit(planted(6))
+        model = CoordinateAscent(positive=True, line_search=line, max_iter=3, **QUICK).fit(plant_dataset(6))
         assert (model.coef_ >= 0).all()
 
 
 def test_validation_chooses_among_starts_and_passes() -> None:
-    train, valid = planted(8, interaction=True), planted(9, interaction=True)
+    train, valid = plant_dataset(8, interaction=True), plant_dataset(9, interaction=True)
     model = CoordinateAscent(measure="NDCG@10", n_restarts=4, line_steps=10).fit(train, eval_set=valid)
     objective = Objective(valid, "NDCG@10", "official").require_native()
     varies = objective.varies()
@@ -203,7 +203,7 @@ def test_validation_chooses_among_starts_and_passes() -> None:
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(10, count=150)
+    data = plant_dataset(10, count=150)
     results = []
     for threads in ("1", "2", "4", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
@@ -221,15 +221,15 @@ def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_stop_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def interrupted(*arguments: Any, **settings: Any) -> F64:
+    def raise_interrupt(*arguments: Any, **settings: Any) -> F64:
         calls.append(1)
         if len(calls) > 1:
             raise KeyboardInterrupt
         return ascend(*arguments, **settings)
 
-    monkeypatch.setattr("pippin.rankers.coordinate_ascent.ascend", interrupted)
+    monkeypatch.setattr("pippin.rankers.coordinate_ascent.ascend", raise_interrupt)
     with pytest.warns(UserWarning, match="the best weights so far are kept"):
-        model = CoordinateAscent(tol=0.0, **QUICK).fit(planted(1))
+        model = CoordinateAscent(tol=0.0, **QUICK).fit(plant_dataset(1))
     assert np.abs(model.coef_).sum() == pytest.approx(1.0)
 
 
@@ -244,7 +244,7 @@ def test_a_stop_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        CoordinateAscent(**parameters).fit(planted(1))
+        CoordinateAscent(**parameters).fit(plant_dataset(1))
 
 
 def test_a_constant_measure_is_a_warning() -> None:

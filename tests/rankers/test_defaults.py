@@ -1,4 +1,4 @@
-"""The protocol of `benchmarks/defaults.py` cannot peek: labels of test parts change no default, choice or model."""
+"""The protocol of `benchmarks/defaults.py`: test labels change no default, choice or model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def data() -> Dataset:
     return replace(made, features=np.nan_to_num(made.features))
 
 
-def permuted(folds: Folds, fold: str) -> Folds:
+def permute_test_labels(folds: Folds, fold: str) -> Folds:
     """The same folds with the labels of one fold's test part in another order."""
     labels = folds.data.labels.copy()
     rows = np.flatnonzero(np.isin(folds.data.qid(), folds.queries[fold]["test"]))
@@ -53,7 +53,7 @@ def permuted(folds: Folds, fold: str) -> Folds:
 def test_labels_of_the_held_out_part_change_no_decision(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     decisions = []
-    for given in (folds, permuted(folds, "Fold1")):
+    for given in (folds, permute_test_labels(folds, "Fold1")):
         sets = [("made", protocol.turns(protocol.development(given)))]
         decisions.append(protocol.judge(TRIED, sets, protocol.Kept(), lambda line: None))
     first, again = decisions
@@ -65,7 +65,7 @@ def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data
     folds = make_folds(data)
     first, again = (
         protocol.judge(("ranksvm",), [("made", protocol.turns(protocol.development(given)))], protocol.Kept(), print)
-        for given in (folds, permuted(folds, "Fold2"))
+        for given in (folds, permute_test_labels(folds, "Fold2"))
     )
     assert not np.array_equal(first.values["made"], again.values["made"])
 
@@ -84,7 +84,7 @@ def test_every_query_is_judged_once_and_never_learned_from_there(protocol: Modul
 def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, tmp_path: Path) -> None:
     folds = make_folds(data)
     texts = []
-    for given in (folds[fold], permuted(folds, fold)[fold]):
+    for given in (folds[fold], permute_test_labels(folds, fold)[fold]):
         selection = select(RankSVM(), given.train, given.vali, measure="NDCG@10")
         selection.ranker.save(tmp_path / "model.json")
         texts.append((tmp_path / "model.json").read_bytes())

@@ -1,4 +1,4 @@
-"""What holds for every registered ranker: scikit-learn's manners, determinism, files, and bad input."""
+"""Properties of every registered ranker: scikit-learn interface, determinism, files and invalid input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.rankers.shelf import names
+from tests.rankers.ranker_names import names
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -41,7 +41,7 @@ def quick(name: str, **changes: Any) -> Ranker:
     return cls(**{key: value for key, value in {**QUICK, **changes}.items() if key in defaults})
 
 
-def planted(queries: int = 30, size: int = 12, features: int = 6, seed: int = 0) -> Dataset:
+def plant_sum(queries: int = 30, size: int = 12, features: int = 6, seed: int = 0) -> Dataset:
     """Labels follow the sum of two features."""
     generator = np.random.default_rng(seed)
     table = generator.random((queries * size, features))
@@ -91,7 +91,7 @@ def test_scikit_learn_finds_an_estimator(estimator: Ranker, check: Any) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_same_data_same_bytes_on_one_and_two_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted()
+    data = plant_sum()
     before = data.features.copy()
     scores = []
     for threads in ("1", "2", "2"):
@@ -104,7 +104,7 @@ def test_same_data_same_bytes_on_one_and_two_threads(name: str, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", names())
 def test_a_known_ranking_is_learned(name: str) -> None:
-    train, test = planted(seed=1), planted(seed=2)
+    train, test = plant_sum(seed=1), plant_sum(seed=2)
     model = quick(name, rounds=60, epochs=60).fit(train)
     alone = quick("best-feature").fit(train)
     assert model.score(test) >= alone.score(test) - 1e-9
@@ -113,8 +113,8 @@ def test_a_known_ranking_is_learned(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_a_saved_model_is_the_model(name: str, tmp_path: Path) -> None:
-    data = planted()
-    model = quick(name).fit(data, eval_set=planted(seed=3))
+    data = plant_sum()
+    model = quick(name).fit(data, eval_set=plant_sum(seed=3))
     models.save(model, tmp_path / "model", "digest")
     again = models.load(tmp_path / "model")
     assert (again.predict(data) == model.predict(data)).all()
@@ -125,7 +125,7 @@ def test_a_saved_model_is_the_model(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_odd_queries_neither_crash_nor_distort(name: str) -> None:
-    data = planted(10)
+    data = plant_sum(10)
     odd = Dataset(
         np.vstack([data.features, np.random.default_rng(5).random((1 + 4 + 4, 6))]),
         np.concatenate([data.labels, np.array([1] + [0] * 4 + [2] * 4, np.int32)]),
@@ -140,7 +140,7 @@ def test_frames_and_arrays_give_the_same_model(name: str) -> None:
     import pandas
     import polars
 
-    data = planted()
+    data = plant_sum()
     columns = [f"f{i}" for i in range(6)]
     expected = quick(name).fit(data).predict(data)
     qid = data.qid()
@@ -156,7 +156,7 @@ def test_frames_and_arrays_give_the_same_model(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_it_lives_in_pipelines_and_searches(name: str) -> None:
-    data = planted(12)
+    data = plant_sum(12)
     with sklearn.config_context(enable_metadata_routing=True):
         estimator = quick(name).set_fit_request(qid=True).set_score_request(qid=True)
         pipeline = make_pipeline(StandardScaler(), clone(estimator))
@@ -181,8 +181,8 @@ def test_it_lives_in_pipelines_and_searches(name: str) -> None:
         ({"y": ["good"] * 120}, "whole numbers"),
     ],
 )
-def test_bad_input_gets_a_sentence(name: str, change: dict[str, Any], sentence: str) -> None:
-    data = planted(10)
+def test_bad_input_is_reported(name: str, change: dict[str, Any], sentence: str) -> None:
+    data = plant_sum(10)
     arguments = {"y": data.labels, "qid": data.qid(), **change}
     with pytest.raises(DataError, match=sentence):
         quick(name).fit(data.features, arguments["y"], qid=arguments["qid"])
@@ -190,7 +190,7 @@ def test_bad_input_gets_a_sentence(name: str, change: dict[str, Any], sentence: 
 
 @pytest.mark.parametrize("name", names())
 def test_null_is_supported_or_refused_with_advice(name: str) -> None:
-    data = planted(10)
+    data = plant_sum(10)
     holes = data.features.copy()
     holes[::7, 2] = np.nan
     if ranker(name).allow_nan:
@@ -203,14 +203,14 @@ def test_null_is_supported_or_refused_with_advice(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_a_validation_set_with_other_features_is_refused(name: str) -> None:
-    data = planted(10)
-    other = planted(10, features=4)
+    data = plant_sum(10)
+    other = plant_sum(10, features=4)
     with pytest.raises(ValueError, match="features"):
         quick(name).fit(data, eval_set=other)
 
 
 def test_selection_takes_the_first_best() -> None:
-    train, valid = planted(seed=1), planted(seed=2)
+    train, valid = plant_sum(seed=1), plant_sum(seed=2)
     selection = select(quick("ranksvm"), train, valid, grid={"C": [1e-6, 1e-2, 1.0]}, measure="NDCG@10")
     best = max(c.value for c in selection.candidates)
     assert (
@@ -220,7 +220,7 @@ def test_selection_takes_the_first_best() -> None:
 
 
 def test_a_damaged_or_newer_model_is_refused(tmp_path: Path) -> None:
-    data = planted(10)
+    data = plant_sum(10)
     path = tmp_path / "model.json"
     models.save(quick("ranksvm").fit(data), path)
     text = path.read_text()

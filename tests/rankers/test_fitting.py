@@ -1,4 +1,4 @@
-"""The ways to hand data to a ranker: qid or group, weights of queries, validation sets as others write them."""
+"""Ways to pass training data: qid or group, query weights and validation sets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rankers.shelf import names
-from tests.rankers.test_estimators import planted, quick
+from tests.rankers.ranker_names import names
+from tests.rankers.test_estimators import plant_sum, quick
 
 from pippin.data.dataset import Dataset, concatenate
 from pippin.errors import DataError, PippinError
@@ -17,7 +17,7 @@ from pippin.rankers import AdaRank, BestFeature, LambdaMART, ListNet, RankSVM, r
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-TRAIN, VALID, TEST = planted(seed=1), planted(12, seed=2), planted(seed=3)
+TRAIN, VALID, TEST = plant_sum(seed=1), plant_sum(12, seed=2), plant_sum(seed=3)
 WEIGHTED = [name for name in names() if ranker(name).supports_sample_weight]
 # Settings under which a weight k is exactly k copies of the query: no random numbers by row, no counts of documents.
 EXACT: dict[str, dict[str, Any]] = {
@@ -27,7 +27,7 @@ EXACT: dict[str, dict[str, Any]] = {
 RANDOM = {"xendcg"}  # a copy draws numbers of its own
 
 
-def repeated(data: Dataset, times: list[int]) -> Dataset:
+def repeat_queries(data: Dataset, times: list[int]) -> Dataset:
     """Every query as often as asked, under other names."""
     parts = []
     for copy in range(max(times)):
@@ -54,7 +54,7 @@ def test_a_weight_is_so_many_copies(name: str) -> None:
     times = [1 + (i % 3 == 0) for i in range(TRAIN.queries)]
     settings = EXACT.get(name, {})
     by_weight = quick(name, **settings).fit(TRAIN, sample_weight=times).predict(TEST)
-    by_copies = quick(name, **settings).fit(repeated(TRAIN, times)).predict(TEST)
+    by_copies = quick(name, **settings).fit(repeat_queries(TRAIN, times)).predict(TEST)
     plain = quick(name, **settings).fit(TRAIN).predict(TEST)
     assert by_weight == pytest.approx(by_copies, rel=1e-4, abs=1e-6)
     if name != "best-feature":
@@ -122,7 +122,7 @@ def test_rankers_without_weights_refuse_them() -> None:
         quick("svmmap", solver="frank-wolfe").fit(TRAIN, sample_weight=np.ones(TRAIN.queries))
 
 
-def validated(**how: Any) -> NDArray[np.float64]:
+def fit_and_predict(**how: Any) -> NDArray[np.float64]:
     return (
         LambdaMART(rounds=40, early_stopping_rounds=3, min_data_in_leaf=1)
         .fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid(), **how)
@@ -132,8 +132,8 @@ def validated(**how: Any) -> NDArray[np.float64]:
 
 def test_a_validation_set_has_many_spellings() -> None:
     X, y, qid, sizes = VALID.features, VALID.labels, VALID.qid(), np.diff(VALID.offsets)
-    expected = validated(eval_set=VALID)
-    assert (expected != validated()).any()
+    expected = fit_and_predict(eval_set=VALID)
+    assert (expected != fit_and_predict()).any()
     for method in (
         {"eval_set": (X, y, qid)},
         {"eval_set": [VALID]},
@@ -143,7 +143,7 @@ def test_a_validation_set_has_many_spellings() -> None:
         {"eval_set": [(X, y)], "eval_group": [sizes]},
         {"eval_set": [(X, y)], "eval_group": sizes.tolist()},
     ):
-        assert (validated(**method) == expected).all()
+        assert (fit_and_predict(**method) == expected).all()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_validation_set_has_many_spellings() -> None:
         ({"eval_set": VALID, "eval_qid": VALID.qid()}, "has labels and queries"),
     ],
 )
-def test_a_validation_set_that_cannot_be_read_gets_a_sentence(how: dict[str, Any], sentence: str) -> None:
+def test_a_validation_set_that_cannot_be_read_is_reported(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         RankSVM().fit(TRAIN, **how)
 

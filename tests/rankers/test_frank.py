@@ -1,4 +1,4 @@
-"""FRank: the worked example, brute force, finite differences, a loss that never rises, and figures on real data."""
+"""FRank: worked example, brute force, finite differences, monotone loss and real data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rankers.planted import fold, planted, queries, with_empty
+from tests.rankers.planted import fold, plant_dataset, queries, with_empty
 from tests.rankers.test_rankboost import LABELS, PAIRS, SCORES, random_problem
 
 from pippin.errors import DataError
@@ -92,14 +92,16 @@ def test_scores_far_apart_stay_numbers() -> None:
 @pytest.mark.parametrize("alpha", ["paper", "newton", "exact"])
 @pytest.mark.parametrize("select", ["gradient", "loss"])
 def test_the_loss_never_rises(alpha: str, select: str) -> None:
-    model = FRank(rounds=25, alpha_method=alpha, stump_selection=select).fit(planted(1, count=20, interaction=True))
+    model = FRank(rounds=25, alpha_method=alpha, stump_selection=select).fit(
+        plant_dataset(1, count=20, interaction=True)
+    )
     assert model.losses_[0] == pytest.approx(1 - math.sqrt(0.5))
     assert all(after < before for before, after in pairwise(model.losses_))
     assert model.losses_[-1] < 0.27
 
 
 def test_an_exact_step_is_the_least_along_its_stump() -> None:
-    data = planted(2, count=20)
+    data = plant_dataset(2, count=20)
     paper, exact = (FRank(rounds=1, alpha_method=alpha).fit(data) for alpha in ("paper", "exact"))
     assert exact.losses_[1] < paper.losses_[1]
     levels, _, scores, codes = random_problem(1)
@@ -113,20 +115,20 @@ def test_an_exact_step_is_the_least_along_its_stump() -> None:
 
 def test_known_rankings_are_learned() -> None:
     for interaction in (False, True):
-        train, test = planted(3, interaction=interaction), planted(4, interaction=interaction)
+        train, test = plant_dataset(3, interaction=interaction), plant_dataset(4, interaction=interaction)
         model = FRank(rounds=150).fit(train)
         assert Objective(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
 
 
 def test_an_empty_query_changes_nothing() -> None:
-    data = planted(5, count=20)
+    data = plant_dataset(5, count=20)
     for select in ("gradient", "loss"):
         first, second = (FRank(rounds=10, stump_selection=select).fit(d) for d in (data, with_empty(data)))
         assert first._state() == second._state()
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(8, count=300)
+    data = plant_dataset(8, count=300)
     states = []
     for threads in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
@@ -156,7 +158,7 @@ def test_null_and_odd_queries_survive() -> None:
 )
 def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        FRank(**parameters).fit(planted(1))
+        FRank(**parameters).fit(plant_dataset(1))
 
 
 def test_real_data(shared: Path) -> None:

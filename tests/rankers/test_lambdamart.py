@@ -1,4 +1,4 @@
-"""LambdaMART: what a convention can and cannot change, bit for bit; steadiness; planted truths; real data."""
+"""LambdaMART: effect of conventions bit by bit, determinism, planted data and real data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pippin.rankers.lambdamart import LambdaMART
 F64 = NDArray[np.float64]
 
 
-def planted(queries: int = 60, seed: int = 0, interaction: bool = False, features: int = 5) -> Dataset:
+def plant_features(queries: int = 60, seed: int = 0, interaction: bool = False, features: int = 5) -> Dataset:
     """Documents whose label follows features 1 and 2: their sum, or their product (an interaction)."""
     generator = np.random.default_rng(seed)
     sizes = generator.integers(5, 20, queries)
@@ -33,7 +33,7 @@ def planted(queries: int = 60, seed: int = 0, interaction: bool = False, feature
     return Dataset(table, labels, offsets, tuple(f"q{i}" for i in range(queries)))
 
 
-def joined(a: Dataset, b: Dataset) -> Dataset:
+def join_datasets(a: Dataset, b: Dataset) -> Dataset:
     return Dataset(
         np.concatenate((a.features, b.features)), np.concatenate((a.labels, b.labels)),
         np.concatenate((a.offsets, b.offsets[1:] + len(a))), a.query_ids + tuple(f"{q}+" for q in b.query_ids),
@@ -53,14 +53,14 @@ def text(model: LambdaMART) -> str:
     return json.dumps(model._state())
 
 
-TRAIN, VALID, TEST = planted(seed=1), planted(30, seed=2), planted(30, seed=3)
+TRAIN, VALID, TEST = plant_features(seed=1), plant_features(30, seed=2), plant_features(30, seed=3)
 
 
 class TestConvention:
     """What a convention can and cannot change is algebra."""
 
     def test_value_of_empty_queries_has_no_effect_on_the_model(self) -> None:
-        train = joined(joined(TRAIN, constant(0, 12)), constant(0, 3))
+        train = join_datasets(join_datasets(TRAIN, constant(0, 12)), constant(0, 3))
         for drop in (True, False):
             states = {
                 text(small(convention=Convention(empty=empty), drop_constant_queries=drop).fit(train))
@@ -69,14 +69,14 @@ class TestConvention:
             assert len(states) == 1
 
     def test_yahoo_and_ranklib_give_one_model(self) -> None:
-        train, valid = joined(TRAIN, constant(0, 12)), joined(VALID, constant(0, 12))
+        train, valid = join_datasets(TRAIN, constant(0, 12)), join_datasets(VALID, constant(0, 12))
         yahoo, ranklib = (small(convention=tool, rounds=30).fit(train, eval_set=valid) for tool in ("yahoo", "ranklib"))
         assert yahoo.rounds_ == ranklib.rounds_
         assert text(yahoo) == text(ranklib)
         assert yahoo.curve_ != ranklib.curve_  # the figures differ by a constant, the model does not
 
     def test_constant_queries_change_no_bit(self) -> None:
-        with_constant = joined(joined(constant(1, 7), TRAIN), constant(0, 40))
+        with_constant = join_datasets(join_datasets(constant(1, 7), TRAIN), constant(0, 40))
         assert text(small().fit(with_constant)) == text(small().fit(TRAIN))
         assert text(small(drop_constant_queries=False).fit(with_constant)) != text(
             small().fit(TRAIN)
@@ -113,7 +113,7 @@ class TestLearning:
 
     def test_planted_truths(self) -> None:
         for interaction, floor in ((False, 0.9), (True, 0.85)):
-            train, valid, test = (planted(200, seed, interaction) for seed in (4, 5, 6))
+            train, valid, test = (plant_features(200, seed, interaction) for seed in (4, 5, 6))
             model = LambdaMART(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
             assert Objective(test, "NDCG@10", "official").mean(model.predict(test)) > floor
             ranked = sorted(model.importance().items(), key=lambda item: -item[1])
@@ -131,8 +131,8 @@ class TestLearning:
         model = LambdaMART(rounds=1, num_leaves=2, min_data_in_leaf=1, measure="RR", learning_rate=0.1).fit(data)
         assert model.predict(data) == pytest.approx([-0.1 * 0.25 / 0.125, 0.1 * 0.25 / 0.125])
 
-    def test_null_is_understood(self) -> None:
-        plan = planted(200, 4)
+    def test_null_is_handled(self) -> None:
+        plan = plant_features(200, 4)
         features = plan.features.copy()
         features[features[:, 0] < -0.5, 0] = np.nan
         labels = np.where(np.isnan(features[:, 0]), 2, 0).astype(np.int32)
@@ -149,12 +149,12 @@ class TestLearning:
     def test_interrupt_keeps_the_best(self, monkeypatch: pytest.MonkeyPatch) -> None:
         step = boosting._Growth.step
 
-        def interrupted(self: Any, objective: Any, round_: int) -> bool:
+        def raise_interrupt(self: Any, objective: Any, round_: int) -> bool:
             if round_ == 5:
                 raise KeyboardInterrupt
             return step(self, objective, round_)
 
-        monkeypatch.setattr(boosting._Growth, "step", interrupted)
+        monkeypatch.setattr(boosting._Growth, "step", raise_interrupt)
         with pytest.warns(UserWarning, match="interrupted after 5 rounds"):
             model = small().fit(TRAIN, eval_set=VALID)
         assert 1 <= model.rounds_ <= 5
@@ -165,14 +165,17 @@ class TestSteadiness:
     """What must not matter, and what must survive."""
 
     def test_the_seed_determines_the_bytes(self) -> None:
-        train = planted(100, seed=12, features=20)
+        train = plant_features(100, seed=12, features=20)
         first, again, other = (text(small(seed=seed, bagging_fraction=0.5).fit(train)) for seed in (1, 1, 2))
         assert first == again
         assert first != other
 
     def test_threads_change_no_bit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(boosting, "_SINGLE_THREAD_VALUES", 0)
-        data, valid = planted(2000, 8, features=7), planted(20, 9, features=7)  # enough documents for threads
+        data, valid = (
+            plant_features(2000, 8, features=7),
+            plant_features(20, 9, features=7),
+        )  # enough documents for threads
         texts = []
         for threads in ("1", "2"):
             monkeypatch.setenv("PIPPIN_THREADS", threads)
@@ -198,7 +201,7 @@ class TestSteadiness:
             models.load(tmp_path / "model.json")
 
     def test_input_is_untouched(self) -> None:
-        data = planted(seed=7)
+        data = plant_features(seed=7)
         before = data.features.tobytes(), data.labels.tobytes(), data.offsets.tobytes()
         small().fit(data, eval_set=VALID).predict(data)
         assert before == (data.features.tobytes(), data.labels.tobytes(), data.offsets.tobytes())
@@ -214,12 +217,12 @@ class TestSteadiness:
 
     def test_odd_queries_survive(self) -> None:
         empty = Dataset(np.zeros((0, 5)), np.zeros(0, np.int32), np.array([0, 0]), ("empty",))
-        long = planted(1, seed=11)
+        long = plant_features(1, seed=11)
         copies = 10_000 // len(long) + 1
         long = Dataset(
             np.tile(long.features, (copies, 1)), np.tile(long.labels, copies), np.array([0, copies * len(long)]), ("l",)
         )
-        data = joined(joined(joined(constant(2, 1), empty), long), TRAIN)
+        data = join_datasets(join_datasets(join_datasets(constant(2, 1), empty), long), TRAIN)
         assert np.isfinite(small().fit(data, eval_set=data).predict(data)).all()
 
     def test_constant_features_give_constant_scores(self) -> None:
@@ -279,7 +282,7 @@ def widest(model: LambdaMART) -> int:
 
 
 def test_few_queries_have_small_trees_and_a_note(tmp_path: Path) -> None:
-    full = planted(130, features=20)
+    full = plant_features(130, features=20)
     unlike = boosting.require_comparable_queries(full, "lambdamart")
     few, many = full.select(unlike[:99]), full.select(unlike[:100])
     small, usual = LambdaMART(rounds=5, min_data_in_leaf=1).fit(few), LambdaMART(rounds=5, min_data_in_leaf=1).fit(many)
@@ -300,7 +303,7 @@ def test_few_queries_have_small_trees_and_a_note(tmp_path: Path) -> None:
 
 
 def test_set_parameters_do_not_depend_on_the_number_of_queries() -> None:
-    model = LambdaMART(rounds=5, min_data_in_leaf=1, num_leaves=12).fit(planted(99, features=20))
+    model = LambdaMART(rounds=5, min_data_in_leaf=1, num_leaves=12).fit(plant_features(99, features=20))
     assert widest(model) == 12
     assert "leaves" not in model.reasons_
     assert "small trees" not in model.reasons_
@@ -314,7 +317,7 @@ def test_many_documents_increase_the_learning_rate() -> None:
 
 
 def test_many_documents_damp_distant_pairs_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(40, features=5)
+    data = plant_features(40, features=5)
     data = data.select(boosting.require_comparable_queries(data, "lambdamart"))
     arguments: dict[str, Any] = {"rounds": 5, "num_leaves": 10, "bagging_fraction": 1.0, "feature_fraction": 1.0}
     plain, damped = (

@@ -1,4 +1,4 @@
-"""LambdaRank: forces that follow the measure after RankNet's first rounds, for any measure and convention."""
+"""LambdaRank: gradients that follow the measure after RankNet's first rounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.rankers.lists import (
     check_parameters,
     five_fold_means,
     ndcg,
-    planted,
+    plant_lists,
 )
 
 from pippin.errors import ConventionError
@@ -47,7 +47,7 @@ def test_laws(layers: int, tmp_path: Path) -> None:
 
 def test_the_value_of_empty_queries_changes_nothing() -> None:
     """Yahoo's 1, RankLib's 0: no swap in such a query changes its value."""
-    train, valid = planted(1), planted(2)
+    train, valid = plant_lists(1), plant_lists(2)
     zero, left = (LambdaRank(rounds=8, convention=tool).fit(train, eval_set=valid) for tool in ("ranklib", "yahoo"))
     for first, second in zip(zero.weights_, left.weights_, strict=True):
         assert np.array_equal(first, second)
@@ -59,11 +59,11 @@ def test_invalid_parameters_are_refused() -> None:
 
 def test_a_measure_without_swaps_is_refused() -> None:
     with pytest.raises(ConventionError, match="λ follows"):
-        LambdaRank(measure="Success@5").fit(planted(1))
+        LambdaRank(measure="Success@5").fit(plant_lists(1))
 
 
 def test_a_known_interaction_is_learned() -> None:
-    train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
+    train, valid, test = (plant_lists(seed, interaction=True, queries=100) for seed in (1, 2, 3))
     model = LambdaRank(hidden_units=20, learning_rate=0.03, measure="NDCG").fit(train, eval_set=valid)
     assert ndcg(model, test) > 0.95
 

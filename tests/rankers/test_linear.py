@@ -1,4 +1,4 @@
-"""The small quadratic problem satisfies its optimality conditions; the line search finds where a slope turns."""
+"""Optimality conditions of the quadratic problem, and line search at kinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListMLE: the worked example, its gradient, ties, depth, and the planted truth."""
+"""ListMLE: worked example, gradient, ties, depth and planted data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.rankers.lists import (
     SCORES,
     check_laws,
     check_parameters,
-    drawn,
+    draw_lists,
     five_fold_means,
     ndcg,
-    planted,
+    plant_lists,
     slopes,
 )
 
@@ -40,7 +40,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("depth", [0, 1, 3, 50])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_gradient_is_that_of_the_loss(seed: int, depth: int) -> None:
-    data, scores = drawn(seed)
+    data, scores = draw_lists(seed)
     order = best_first(data.labels, data.qid(), np.random.default_rng(seed).random(len(data)))
     losses, gradient = list_likelihood(scores, data.offsets, order, depth)
     pieces = [order[b:e] for b, e in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
@@ -65,7 +65,7 @@ def test_the_order_is_by_label_then_by_the_tie_rule() -> None:
 
 
 def test_random_ties_differ_by_round_and_depend_on_the_seed() -> None:
-    data, scores = drawn(1)
+    data, scores = draw_lists(1)
     cost, again, other = ListMLE()._cost(data, 0), ListMLE()._cost(data, 0), ListMLE(seed=1)._cost(data, 0)
     assert np.array_equal(cost(scores, 3), again(scores, 3))
     assert not np.array_equal(cost(scores, 3), cost(scores, 4))
@@ -83,10 +83,10 @@ def test_invalid_parameters_are_refused() -> None:
 
 
 def test_a_known_ranking_is_learned() -> None:
-    model = ListMLE(rounds=300).fit(planted(1, queries=300), eval_set=planted(2))
+    model = ListMLE(rounds=300).fit(plant_lists(1, queries=300), eval_set=plant_lists(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.1)
-    assert ndcg(model, planted(3)) > 0.99
+    assert ndcg(model, plant_lists(3)) > 0.99
 
 
 def test_good_on_ohsumed(shared: Path, tmp_path: Path) -> None:

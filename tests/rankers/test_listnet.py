@@ -1,4 +1,4 @@
-"""ListNet: the worked example, its gradient, the planted truth, and what others reach on real data."""
+"""ListNet: worked example, gradient, planted data and published quality on real data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.rankers.lists import (
     SCORES,
     check_laws,
     check_parameters,
-    drawn,
+    draw_lists,
     five_fold_means,
     ndcg,
-    planted,
+    plant_lists,
     slopes,
 )
 
@@ -38,7 +38,7 @@ def test_the_worked_example() -> None:
 
 @pytest.mark.parametrize("mapping", ["label", "exp2"])
 def test_targets_are_a_softmax_of_the_stretched_labels(mapping: str) -> None:
-    data, _ = drawn(1)
+    data, _ = draw_lists(1)
     result = top_one_probabilities(data.labels, data.offsets, mapping, 1.5)
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         labels = data.labels[begin:end].astype(float)
@@ -48,7 +48,7 @@ def test_targets_are_a_softmax_of_the_stretched_labels(mapping: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
-    data, scores = drawn(seed)
+    data, scores = draw_lists(seed)
     targets = top_one_probabilities(data.labels, data.offsets)
     losses, gradient = cross_entropy(scores, data.offsets, targets)
     pieces = list(zip(data.offsets[:-1], data.offsets[1:], strict=True))
@@ -79,14 +79,14 @@ def test_invalid_parameters_are_refused() -> None:
 
 
 def test_a_known_ranking_is_learned() -> None:
-    model = ListNet(scale=4.0, rounds=300).fit(planted(1, queries=300), eval_set=planted(2))
+    model = ListNet(scale=4.0, rounds=300).fit(plant_lists(1, queries=300), eval_set=plant_lists(2))
     weights = np.array(list(model.weights().values()))
     assert weights / weights[0] == pytest.approx([1.0, -2.0, 0.5], rel=0.1)
-    assert ndcg(model, planted(3)) > 0.99
+    assert ndcg(model, plant_lists(3)) > 0.99
 
 
 def test_an_interaction_takes_a_hidden_layer() -> None:
-    train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
+    train, valid, test = (plant_lists(seed, interaction=True, queries=100) for seed in (1, 2, 3))
     linear = ListNet(rounds=100).fit(train, eval_set=valid)
     network = ListNet(hidden_layers=1, scale=2.0, batch_size=20, rounds=100).fit(train, eval_set=valid)
     assert ndcg(linear, test) < 0.86  # the mean of a random order is 0.83
@@ -94,7 +94,7 @@ def test_an_interaction_takes_a_hidden_layer() -> None:
 
 
 def test_weights_are_of_raw_features_though_training_standardised_them() -> None:
-    data = planted(1)
+    data = plant_lists(1)
     moved = Dataset(data.features * 1000.0 + 5000.0, data.labels, data.offsets, data.query_ids)
     plain, scaled = (ListNet(rounds=50).fit(each) for each in (data, moved))
     assert scaled.coef_ * 1000.0 == pytest.approx(plain.coef_)
@@ -104,7 +104,7 @@ def test_weights_are_of_raw_features_though_training_standardised_them() -> None
 
 
 def test_normalised_features_are_not_standardised_by_default() -> None:
-    data = planted(1)
+    data = plant_lists(1)
     small = Dataset(data.features / 10.0, data.labels, data.offsets, data.query_ids)
     left = ListNet(rounds=5).fit(small)
     assert np.array_equal(left.coef_, ListNet(rounds=5, standardize=False).fit(small).coef_)
@@ -112,7 +112,7 @@ def test_normalised_features_are_not_standardised_by_default() -> None:
 
 
 def test_a_constant_feature_stays_out() -> None:
-    data = planted(1)
+    data = plant_lists(1)
     features = data.features.copy()
     features[:, 2] = 0.5
     constant = Dataset(features, data.labels, data.offsets, data.query_ids)
@@ -125,13 +125,13 @@ def test_a_constant_feature_stays_out() -> None:
 
 
 def test_queries_of_one_label_can_be_kept() -> None:
-    data, _ = drawn(1)
+    data, _ = draw_lists(1)
     model = ListNet(rounds=5, drop_constant_queries=False).fit(data)
     assert not np.array_equal(model.coef_, ListNet(rounds=5).fit(data).coef_)
 
 
 def test_only_linear_models_have_weights(tmp_path: Path) -> None:
-    linear, network = ListNet(rounds=2).fit(planted(1)), ListNet(hidden_layers=1, rounds=2).fit(planted(1))
+    linear, network = ListNet(rounds=2).fit(plant_lists(1)), ListNet(hidden_layers=1, rounds=2).fit(plant_lists(1))
     assert linear.weights().keys() == {"1", "2", "3"}
     with pytest.raises(DataError, match="with hidden layers is not linear"):
         network.weights()
@@ -147,7 +147,7 @@ def test_no_query_with_two_labels_is_an_error() -> None:
 
 def test_a_rate_that_leaves_the_numbers_is_an_error() -> None:
     with pytest.raises(DataError, match=r"listnet: .* is not finite in round 1; the likely cause is a step"):
-        ListNet(learning_rate=1e308, hidden_layers=0, rounds=20).fit(planted(1))
+        ListNet(learning_rate=1e308, hidden_layers=0, rounds=20).fit(plant_lists(1))
 
 
 def test_as_good_as_it_was_on_ohsumed(shared: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_as_good_as_it_was_on_mq2008(shared: Path, tmp_path: Path) -> None:
 
 
 def test_the_validation_set_chooses_the_round() -> None:
-    train, valid = planted(1), planted(2, interaction=True)  # nothing to be learned here for there
+    train, valid = plant_lists(1), plant_lists(2, interaction=True)  # nothing to be learned here for there
     model = ListNet(rounds=50, early_stopping_rounds=10).fit(train, eval_set=valid)
     assert len(model.curve_) == int(np.argmax(model.curve_)) + 11
     assert Objective(valid, "MAP", "official").mean(model.predict(valid)) == max(model.curve_)

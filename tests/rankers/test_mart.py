@@ -1,4 +1,4 @@
-"""MART: least squares by trees; a first tree by hand; planted truths; steadiness."""
+"""MART: least squares by trees, a first tree by hand, planted data and determinism."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pippin.rankers import models
 from pippin.rankers.mart import MART
 
 
-def planted(queries: int, seed: int) -> Dataset:
+def plant_product(queries: int, seed: int) -> Dataset:
     """Documents whose label follows the product of features 1 and 2."""
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(10 * queries, 4))
@@ -31,14 +31,14 @@ def test_first_tree_is_the_mean_residual() -> None:
 
 
 def test_many_trees_reach_the_targets() -> None:
-    data = planted(3, 0)
+    data = plant_product(3, 0)
     for targets, expected in (("label", [0, 1, 2]), ("exp2", [0, 1, 3]), ((0.0, 5.0, 6.0), [0, 5, 6])):
         model = MART(rounds=300, min_data_in_leaf=1, label_gain=targets).fit(data)
         assert model.predict(data) == pytest.approx(np.array(expected, float)[data.labels], abs=0.01)
 
 
 def test_planted_interaction() -> None:
-    train, valid, test = planted(200, 1), planted(50, 2), planted(100, 3)
+    train, valid, test = plant_product(200, 1), plant_product(50, 2), plant_product(100, 3)
     model = MART(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
     judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(model.predict(test)) > 0.9
@@ -47,7 +47,7 @@ def test_planted_interaction() -> None:
 
 
 def test_convention_changes_validation_only() -> None:
-    data = planted(20, 4)
+    data = plant_product(20, 4)
     states = {
         json.dumps(MART(rounds=5, convention=tool).fit(data)._state()) for tool in ("yahoo", "letor4", "official")
     }
@@ -55,7 +55,7 @@ def test_convention_changes_validation_only() -> None:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    data = planted(20, 5)
+    data = plant_product(20, 5)
     model = MART(rounds=5, n_bags=2, bagging_fraction=0.5).fit(data)
     models.save(model, tmp_path / "model.json")
     assert models.load(tmp_path / "model.json").predict(data).tobytes() == model.predict(data).tobytes()
@@ -64,7 +64,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_bad_targets() -> None:
-    data = planted(3, 6)
+    data = plant_product(3, 6)
     with pytest.raises(DataError, match="none for label 2"):
         MART(label_gain=(0.0, 1.0)).fit(data)
     with pytest.raises(DataError, match="label_gain must be label or exp2, got 'labels'"):

@@ -1,4 +1,4 @@
-"""Model files: the digest, weights by name, trees that are none, and all that may stand where a model should be."""
+"""Model files: digest, weights by name, invalid trees and other files in their place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pytest
-from tests.rankers.shelf import names
-from tests.rankers.test_estimators import planted, quick
+from tests.rankers.ranker_names import names
+from tests.rankers.test_estimators import plant_sum, quick
 
 from pippin.cli.main import main
 from pippin.data.dataset import Dataset
@@ -25,10 +25,10 @@ from pippin.rankers.base import Ranker
 from pippin.rankers.boosting import read_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-DATA = planted(10)
+DATA = plant_sum(10)
 
 
-def forged(model: Ranker, change: Callable[[dict[str, Any]], object]) -> bytes:
+def alter_model(model: Ranker, change: Callable[[dict[str, Any]], object]) -> bytes:
     """A model's file with something changed and the digest made again."""
     content, arrays = models.read_record(models.to_bytes(model), "model")
     del content["sha256"]
@@ -56,7 +56,7 @@ def test_a_changed_number_is_detected(name: str) -> None:
 
 
 def test_the_digest_ignores_order_of_keys_and_spaces(tmp_path: Path) -> None:
-    model = RankSVM().fit(planted(10, features=12))
+    model = RankSVM().fit(plant_sum(10, features=12))
     path = tmp_path / "model.json"
     model.save(path)
     content = json.loads(path.read_text())
@@ -90,14 +90,14 @@ def test_the_digest_ignores_order_of_keys_and_spaces(tmp_path: Path) -> None:
         (lambda c: c.update(relation_weight="all"), "not a finite number"),
     ],
 )  # fmt: skip
-def test_a_forged_record_gets_a_sentence(change: Callable[[dict[str, Any]], object], sentence: str) -> None:
+def test_a_forged_record_is_reported(change: Callable[[dict[str, Any]], object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence) as error:
-        models.from_bytes(forged(RankSVM().fit(DATA), change), "here/model.json")
+        models.from_bytes(alter_model(RankSVM().fit(DATA), change), "here/model.json")
     assert str(error.value).startswith("here/model.json: ")
 
 
 def lines_of(change: dict[str, str]) -> Callable[[dict[str, Any]], None]:
-    def changed(content: dict[str, Any]) -> None:
+    def change_content(content: dict[str, Any]) -> None:
         ensemble = content["state"]["ensembles"][0]
         lines = ensemble["lightgbm"]
         for i, line in enumerate(lines):
@@ -109,7 +109,7 @@ def lines_of(change: dict[str, str]) -> Callable[[dict[str, Any]], None]:
             text = "\n".join(lines)
             lines[sizes] = f"tree_sizes={text.index('end of trees') - text.index('Tree=')}"
 
-    return changed
+    return change_content
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def lines_of(change: dict[str, str]) -> Callable[[dict[str, Any]], None]:
 def test_invalid_trees_are_refused_before_scoring(change: dict[str, str], sentence: str) -> None:
     model = LambdaMART(rounds=1, num_leaves=4, min_data_in_leaf=1).fit(DATA)
     assert "num_leaves=4" in model.boosters_[0]
-    models.from_bytes(forged(model, lines_of({})), "model")
+    models.from_bytes(alter_model(model, lines_of({})), "model")
     with pytest.raises(DataError, match=sentence):
-        models.from_bytes(forged(model, lines_of(change)), "model")
+        models.from_bytes(alter_model(model, lines_of(change)), "model")
 
 
 @pytest.mark.parametrize("settings", [
@@ -157,7 +157,7 @@ def test_invalid_trees_are_refused_before_scoring(change: dict[str, str], senten
     {"max_bin": 3},
 ])  # fmt: skip
 def test_all_grown_trees_are_valid(settings: dict[str, Any]) -> None:
-    holes = planted(40, seed=9)
+    holes = plant_sum(40, seed=9)
     features = np.where(np.random.default_rng(1).random(holes.features.shape) < 0.2, np.nan, holes.features)
     features[:, 4] = 1.0
     for table in (holes.features, features, features * 1e-300, features * 1e30):
@@ -169,17 +169,17 @@ def test_all_grown_trees_are_valid(settings: dict[str, Any]) -> None:
 
 
 def set_parameter(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    def changed(content: dict[str, Any]) -> None:
+    def change_content(content: dict[str, Any]) -> None:
         content["parameters"][name] = value
 
-    return changed
+    return change_content
 
 
 def test_a_network_of_a_billion_units_is_refused_without_memory() -> None:
     model = quick("ranknet").fit(DATA)
     for parameter, value in (("hidden_units", 10**12), ("hidden_layers", 10**12), ("hidden_layers", 2)):
         with pytest.raises(DataError, match=r"another type or shape than the parameters require|arrays do not fit"):
-            models.from_bytes(forged(model, set_parameter(parameter, value)), "model")
+            models.from_bytes(alter_model(model, set_parameter(parameter, value)), "model")
 
 
 def test_duplicate_feature_names_are_refused_on_save(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def unreadable(path: Path) -> None:
         (lambda path: path.write_bytes((1 << 62).to_bytes(8, "little") + b"{}"), "not a model file"),
     ],
 )  # fmt: skip
-def test_rank_with_an_invalid_model_file_is_one_sentence(
+def test_rank_with_an_invalid_model_file_is_reported(
     make: Callable[[Path], object], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "model.json"
@@ -233,7 +233,7 @@ def test_rank_with_an_invalid_model_file_is_one_sentence(
 
 
 def test_saved_trees_score_without_lightgbm(tmp_path: Path) -> None:
-    data = planted(30, seed=4)
+    data = plant_sum(30, seed=4)
     for name in ("lambdamart", "mart", "xendcg"):
         model = quick(name, rounds=8, bags=2, row_fraction=0.5).fit(data)
         model.save(tmp_path / name)
@@ -253,7 +253,7 @@ def test_saved_trees_score_without_lightgbm(tmp_path: Path) -> None:
     "settings", [{}, {"n_bags": 3, "bagging_fraction": 0.5, "feature_fraction": 0.5}, {"num_leaves": 60}]
 )
 def test_scores_and_importance_are_lightgbms(settings: dict[str, Any]) -> None:
-    holes = planted(40, seed=9)
+    holes = plant_sum(40, seed=9)
     features = np.where(np.random.default_rng(1).random(holes.features.shape) < 0.2, np.nan, holes.features)
     for table in (holes.features, features):
         data = Dataset(table, holes.labels, holes.offsets, holes.query_ids)

@@ -1,4 +1,4 @@
-"""Descent on scores: steps, first weights, derivatives beside PyTorch's, scoring, threads; all without PyTorch."""
+"""Networks without PyTorch: optimiser steps, initial weights, gradients against PyTorch, scoring and threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rankers.lists import drawn, planted
+from tests.rankers.lists import draw_lists, plant_lists
 
 from pippin.cli.main import main
 from pippin.data.dataset import Dataset
@@ -72,7 +72,7 @@ def test_the_derivative_by_weights_is_pytorchs(activation: str, layers: int) -> 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 def test_scores_of_blocks_are_those_of_training(activation: str) -> None:
-    data = planted(1)
+    data = plant_lists(1)
     model = RankNet(hidden_layers=3, hidden_units=7, rounds=2, activation=activation).fit(data)
     table = (data.features - model.mean_) * model.factor_
     twin = parts.Network([table], model.weights_, model)
@@ -80,14 +80,14 @@ def test_scores_of_blocks_are_those_of_training(activation: str) -> None:
 
 
 def test_many_documents_are_scored_in_blocks() -> None:
-    model = RankNet(rounds=1).fit(planted(1))
+    model = RankNet(rounds=1).fit(plant_lists(1))
     table = np.random.default_rng(0).normal(size=(2 * parts._BLOCK + 3, 3))
     scores = model.predict(table)
     assert scores[[0, parts._BLOCK, -1]] == pytest.approx(model.predict(table[[0, parts._BLOCK, -1]]))
 
 
 def test_every_query_is_in_one_batch() -> None:
-    data, _ = drawn(1)
+    data, _ = draw_lists(1)
     dealt = [part.query_ids for part in parts.make_batches(data, 4, 0)]
     assert [len(ids) for ids in dealt] == [4, 2]
     assert sorted(sum(dealt, ())) == sorted(data.query_ids)
@@ -95,7 +95,7 @@ def test_every_query_is_in_one_batch() -> None:
 
 
 def test_queries_of_one_label_are_left_out() -> None:
-    data, _ = drawn(1)
+    data, _ = draw_lists(1)
     expected = [
         query
         for query, begin, end in zip(data.query_ids, data.offsets[:-1], data.offsets[1:], strict=True)
@@ -108,15 +108,15 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     step = parts.Linear.step
 
-    def interrupted(self: parts.Linear, part: int, gradient: Any) -> None:
+    def raise_interrupt(self: parts.Linear, part: int, gradient: Any) -> None:
         calls.append(part)
         if len(calls) == 4:
             raise KeyboardInterrupt
         step(self, part, gradient)
 
-    monkeypatch.setattr(parts.Linear, "step", interrupted)
+    monkeypatch.setattr(parts.Linear, "step", raise_interrupt)
     with pytest.warns(UserWarning, match="interrupted after 3 rounds"):
-        model = ListNet().fit(planted(1), eval_set=planted(2))
+        model = ListNet().fit(plant_lists(1), eval_set=plant_lists(2))
     assert len(model.curve_) == 3
 
 
@@ -159,7 +159,7 @@ def test_networks_train_and_are_saved_without_pytorch(tmp_path: Path) -> None:
 
 
 def test_a_network_is_one_safetensors_file_with_a_readable_header(tmp_path: Path) -> None:
-    model = RankNet(rounds=2, hidden_units=4, convention="letor3").fit(planted(1))
+    model = RankNet(rounds=2, hidden_units=4, convention="letor3").fit(plant_lists(1))
     models.save(model, tmp_path / "model", "digest")
     packed = (tmp_path / "model").read_bytes()
     header = json.loads(packed[8 : 8 + int.from_bytes(packed[:8], "little")])
@@ -172,7 +172,7 @@ def test_a_network_is_one_safetensors_file_with_a_readable_header(tmp_path: Path
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    models.save(RankNet(rounds=1).fit(planted(1)), tmp_path / "model")
+    models.save(RankNet(rounds=1).fit(plant_lists(1)), tmp_path / "model")
     packed = (tmp_path / "model").read_bytes()
     header = int.from_bytes(packed[:8], "little")
     content = packed[8 : 8 + header]
@@ -192,7 +192,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_network_works_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = RankNet(rounds=2).fit(planted(1))
+    model = RankNet(rounds=2).fit(plant_lists(1))
     models.save(model, tmp_path / "model")
     assert main(["rankers", str(tmp_path / "model")]) == 0
     assert "importance" in capsys.readouterr().out
@@ -201,13 +201,13 @@ def test_a_network_works_on_the_command_line(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_features_of_another_width_are_refused() -> None:
-    model = RankNet(rounds=1).fit(planted(1))
+    model = RankNet(rounds=1).fit(plant_lists(1))
     with pytest.raises(ValueError, match="features"):
         model.predict(np.zeros((2, 4)))
 
 
 def test_null_is_refused_with_advice() -> None:
-    data = planted(1)
+    data = plant_lists(1)
     table = data.features.copy()
     table[0, 0] = np.nan
     with pytest.raises(DataError, match="does not support NULL"):

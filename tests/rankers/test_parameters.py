@@ -1,11 +1,11 @@
-"""Does every parameter say what it means, and has every ranker its formula in the docs?"""
+"""Every parameter has a description, and every ranker a formula in the docs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.rankers.shelf import names
+from tests.rankers.ranker_names import names
 
 from pippin.rankers import ranker
 

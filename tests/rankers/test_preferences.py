@@ -1,4 +1,4 @@
-"""Learning from pairs: the same as from labels where pairs say the same, and as slow loops have it elsewhere."""
+"""Learning from preference pairs equals learning from equivalent labels, and slow loops otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products and ratios of features, found by a search on validation."""
+"""Products and ratios of features, selected on validation data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.data.dataset import Dataset
@@ -16,16 +16,16 @@ from pippin.rankers import Chain, RankSVM, models
 from pippin.rankers.steps.projections import Products, combine_features
 
 
-def multiplied(queries: int, seed: int) -> Dataset:
+def plant_product(queries: int, seed: int) -> Dataset:
     """Relevant is what has two features at once: their product ranks, and no weighted sum does as well."""
-    data = planted(queries=queries, size=12, seed=seed)
+    data = plant_sum(queries=queries, size=12, seed=seed)
     table = np.asarray(data.features)
     product = (table[:, 0] - 0.5) * (table[:, 1] - 0.5)
     return replace(data, features=table - 0.5, labels=(product > 0.08).astype(np.int32))
 
 
 def test_the_decisive_product_is_added() -> None:
-    train, valid, test = (multiplied(40, seed) for seed in range(3))
+    train, valid, test = (plant_product(40, seed) for seed in range(3))
     judge = Objective(test, "NDCG@10", "official")
     model = pippin.train(train, "products(1,n_base_features=6,candidates=4) > ranksvm", valid=valid)
     assert isinstance(model, Chain)
@@ -47,7 +47,7 @@ def test_the_decisive_product_is_added() -> None:
 
 
 def test_nothing_is_added_that_does_not_help_on_validation() -> None:
-    train, valid = planted(queries=20, size=8), planted(queries=10, size=8, seed=1)
+    train, valid = plant_sum(queries=20, size=8), plant_sum(queries=10, size=8, seed=1)
     model = pippin.train(train, "products(2,candidates=2) > ranksvm", valid=valid)
     assert isinstance(model, Chain)
     step = model.step_

@@ -1,4 +1,4 @@
-"""Rankers that depend on the query, beside the same by hand; and that they tell planted kinds of queries apart."""
+"""Query-dependent rankers against hand computation and on planted query types."""
 
 from __future__ import annotations
 

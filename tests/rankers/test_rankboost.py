@@ -1,4 +1,4 @@
-"""RankBoost: the worked example, brute force over pairs, a loss that never rises, NULLs, and figures on real data."""
+"""RankBoost: worked example, brute force over pairs, monotone loss, NULL values and real data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rankers.planted import fold, planted, queries, with_empty
+from tests.rankers.planted import fold, plant_dataset, queries, with_empty
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -114,7 +114,7 @@ def test_scores_far_apart_do_not_overflow() -> None:
 @pytest.mark.parametrize("weak", ["threshold", "continuous"])
 def test_the_loss_never_rises(method: str, weak: str) -> None:
     model = RankBoost(rounds=60, alpha_method=method, weak_learner=weak, directions="both").fit(
-        planted(1, interaction=True)
+        plant_dataset(1, interaction=True)
     )
     assert model.losses_[0] == pytest.approx(0.0, abs=1e-12)  # all pairs together weigh 1
     assert all(after <= before + 1e-12 for before, after in pairwise(model.losses_))
@@ -149,7 +149,7 @@ def test_null_may_be_the_best_sign() -> None:
 
 def test_known_rankings_are_learned() -> None:
     for interaction in (False, True):
-        train, test = planted(3, interaction=interaction), planted(4, interaction=interaction)
+        train, test = plant_dataset(3, interaction=interaction), plant_dataset(4, interaction=interaction)
         model = RankBoost(rounds=100, directions="both").fit(train)
         assert Objective(test, "NDCG@10", "yahoo").mean(model.predict(test)) > 0.95
         importance = model.importance()
@@ -158,14 +158,14 @@ def test_known_rankings_are_learned() -> None:
 
 @pytest.mark.parametrize(("weak", "method"), [("threshold", "third"), ("threshold", "exact"), ("continuous", "third")])
 def test_an_empty_query_changes_nothing(weak: str, method: str) -> None:
-    data = planted(5)
+    data = plant_dataset(5)
     first = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(data)
     other = RankBoost(rounds=20, weak_learner=weak, alpha_method=method).fit(with_empty(data))
     assert first._state() == other._state()
 
 
 def test_validation_selects_the_rounds_of_the_model() -> None:
-    train, valid = planted(6, interaction=True), planted(7, interaction=True)
+    train, valid = plant_dataset(6, interaction=True), plant_dataset(7, interaction=True)
     model = RankBoost(rounds=80, measure="NDCG@5").fit(train, eval_set=valid)
     assert len(model.curve_) == 80
     best = int(np.argmax(model.curve_))
@@ -175,7 +175,7 @@ def test_validation_selects_the_rounds_of_the_model() -> None:
 
 
 def test_the_model_file_and_the_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(8, count=400)
+    data = plant_dataset(8, count=400)
     before = data.features.copy()
     states = []
     for threads in ("1", "2", "2"):
@@ -209,7 +209,7 @@ def test_odd_queries_survive() -> None:
 )
 def test_invalid_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        RankBoost(**parameters).fit(planted(1))
+        RankBoost(**parameters).fit(plant_dataset(1))
 
 
 def test_a_set_without_pairs_is_refused() -> None:
@@ -234,7 +234,7 @@ def test_real_data(shared: Path) -> None:
 
 
 def test_the_data_set_alone_is_enough() -> None:
-    data = planted(1)
+    data = plant_dataset(1)
     arrays = RankBoost(rounds=5).fit(data.features, data.labels, qid=data.qid())
     assert arrays._state() == RankBoost(rounds=5).fit(data)._state()
     assert isinstance(data, Dataset)

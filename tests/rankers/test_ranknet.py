@@ -1,4 +1,4 @@
-"""RankNet: the worked example, its gradient by pairs, and what others reach on real data."""
+"""RankNet: worked example, pairwise gradient and published quality on real data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.rankers.lists import (
     SCORES,
     check_laws,
     check_parameters,
-    drawn,
+    draw_lists,
     five_fold_means,
     ndcg,
-    planted,
+    plant_lists,
     slopes,
 )
 
@@ -53,7 +53,7 @@ def test_the_worked_example() -> None:
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("by_query", [False, True])
 def test_the_gradient_is_that_of_the_cost(seed: int, by_query: bool, ties: bool) -> None:
-    data, scores = drawn(seed)
+    data, scores = draw_lists(seed)
     result = pair_cost(data, 1.7, "query" if by_query else "pair", ties)(scores, 0)
     expected = slopes(lambda s: cost(data, s, 1.7, by_query, ties), scores)
     assert result == pytest.approx(expected, abs=1e-7)
@@ -75,7 +75,7 @@ def test_invalid_parameters_are_refused() -> None:
 
 
 def test_a_known_interaction_is_learned() -> None:
-    train, valid, test = (planted(seed, interaction=True, queries=100) for seed in (1, 2, 3))
+    train, valid, test = (plant_lists(seed, interaction=True, queries=100) for seed in (1, 2, 3))
     model = RankNet(hidden_units=20, learning_rate=0.03).fit(train, eval_set=valid)
     assert ndcg(model, test) > 0.95
     assert ndcg(RankNet(hidden_layers=0).fit(train, eval_set=valid), test) < 0.86  # the mean of a random order is 0.83
@@ -84,7 +84,7 @@ def test_a_known_interaction_is_learned() -> None:
 
 
 def test_seeds_differ() -> None:
-    first, second = (RankNet(rounds=2, seed=seed).fit(planted(1)).weights_[0] for seed in (0, 1))
+    first, second = (RankNet(rounds=2, seed=seed).fit(plant_lists(1)).weights_[0] for seed in (0, 1))
     assert not np.array_equal(first, second)
 
 
@@ -107,7 +107,7 @@ def test_as_good_as_ranklib_on_ohsumed(shared: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("weighting", ["query", "pair"])
 def test_early_stopping_by_the_loss_does_not_depend_on_the_convention(weighting: str) -> None:
-    train, valid = planted(1), planted(2)
+    train, valid = plant_lists(1), plant_lists(2)
     options: dict[str, Any] = {"measure": "loss", "rounds": 8, "early_stopping_rounds": 2, "pair_weighting": weighting}
     ranker = RankNet(**options, convention="official").fit(train, eval_set=valid)
     losses = [-value for value in ranker.curve_]

@@ -1,4 +1,4 @@
-"""RankSVM reaches the optimum of its objective, and the quality of the tools before it."""
+"""RankSVM reaches the optimum of its objective and the quality of earlier tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
-from tests.rankers.folds import drawn, five_fold_means, folds, planted, twice, with_constant_query
+from tests.rankers.folds import draw_dataset, five_fold_means, folds, plant_linear, twice, with_constant_query
 
 from pippin.data.dataset import Dataset
 from pippin.rankers import models
@@ -35,7 +35,7 @@ def differences(data: Dataset) -> tuple[F64, F64]:
 @pytest.mark.parametrize("pairs", ["pair", "query"])
 @pytest.mark.parametrize("C", [1e-4, 0.1, 100.0])
 def test_squared_loss_reaches_a_gradient_of_zero(solver: str, pairs: str, C: float) -> None:
-    data = drawn(1)
+    data = draw_dataset(1)
     model = RankSVM(C=C, pair_weighting=pairs, solver=solver, tol=1e-10).fit(data)
     table, shares = differences(data)
     weights = shares if pairs == "query" else np.ones(len(table))
@@ -49,7 +49,7 @@ def test_squared_loss_reaches_a_gradient_of_zero(solver: str, pairs: str, C: flo
 @pytest.mark.parametrize("C", [1e-3, 0.05, 2.0])
 def test_hinge_loss_satisfies_the_optimality_conditions(pairs: str, C: float) -> None:
     """w = C Σ b (x_i − x_j) with b = weight where the margin lacks, 0 where it is kept, anything between at 1."""
-    data = drawn(2, queries=10)
+    data = draw_dataset(2, queries=10)
     model = RankSVM(C=C, loss="hinge", pair_weighting=pairs, tol=1e-10, max_iter=2000).fit(data)
     table, shares = differences(data)
     weights = shares if pairs == "query" else np.ones(len(table))
@@ -67,7 +67,7 @@ def test_hinge_loss_satisfies_the_optimality_conditions(pairs: str, C: float) ->
 
 def test_large_collinear_features_converge() -> None:
     """The price on weights is lost in rounding there, and the Hessian has no inverse."""
-    data = drawn(6)
+    data = draw_dataset(6)
     table = np.repeat(np.round(4 * data.features[:, :1]) * 2.0**60, 2, axis=1)
     coef = RankSVM().fit(Dataset(table, data.labels, data.offsets, data.query_ids)).coef_
     assert coef[0] == pytest.approx(coef[1], rel=1e-9)
@@ -76,7 +76,7 @@ def test_large_collinear_features_converge() -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_every_query_twice_is_half_of_c(loss: str) -> None:
-    data = drawn(3)
+    data = draw_dataset(3)
     settings = {"loss": loss, "tol": 1e-9}
     first = RankSVM(C=0.2, **settings).fit(data)  # type: ignore[arg-type]
     two = RankSVM(C=0.1, **settings).fit(twice(data))  # type: ignore[arg-type]
@@ -86,13 +86,13 @@ def test_every_query_twice_is_half_of_c(loss: str) -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_a_query_without_pairs_changes_no_bit(loss: str) -> None:
-    data = drawn(4)
+    data = draw_dataset(4)
     plain, more = (RankSVM(loss=loss).fit(each).coef_ for each in (data, with_constant_query(data)))
     assert plain.tobytes() == more.tobytes()
 
 
 def test_the_order_of_documents_does_not_matter() -> None:
-    data = drawn(5)
+    data = draw_dataset(5)
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(data.offsets, data.offsets[1:], strict=False)])
     rotated = Dataset(data.features[order], data.labels[order], data.offsets, data.query_ids)
     settings = {"C": 1.0, "tol": 1e-10}
@@ -103,7 +103,7 @@ def test_the_order_of_documents_does_not_matter() -> None:
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_a_known_ranking_is_learned(loss: str) -> None:
     truth = [1.0, -2.0, 0.0, 0.5]
-    coef = RankSVM(C=0.01, loss=loss).fit(planted(1, truth)).coef_
+    coef = RankSVM(C=0.01, loss=loss).fit(plant_linear(1, truth)).coef_
     assert float(coef @ truth / np.linalg.norm(coef) / np.linalg.norm(truth)) > 0.995
 
 
@@ -116,7 +116,7 @@ def test_one_long_query() -> None:
 
 
 def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(6, [1.0, 0.5, -0.2], queries=1500)
+    data = plant_linear(6, [1.0, 0.5, -0.2], queries=1500)
     before, results = data.features.tobytes(), []
     for count in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", count)
@@ -126,7 +126,7 @@ def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
-    data = drawn(7)
+    data = draw_dataset(7)
     model = RankSVM(C=0.3, pair_weighting="query").fit(data)
     models.save(model, tmp_path / "model.json")
     again = models.load(tmp_path / "model.json")
@@ -142,7 +142,7 @@ def test_no_pair_at_all_gives_no_weights() -> None:
 
 def test_missing_convergence_is_a_warning() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 2 rounds"):
-        RankSVM(C=10, loss="hinge", max_iter=2).fit(drawn(8))
+        RankSVM(C=10, loss="hinge", max_iter=2).fit(draw_dataset(8))
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
@@ -154,7 +154,7 @@ def test_missing_convergence_is_a_warning() -> None:
 ])  # fmt: skip
 def test_invalid_parameters_are_refused(parameters: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        RankSVM(**parameters).fit(drawn(0))  # type: ignore[arg-type]
+        RankSVM(**parameters).fit(draw_dataset(0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "folder", "convention", "least"), [

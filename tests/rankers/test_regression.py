@@ -1,4 +1,4 @@
-"""Regression equals least squares by the definition, and LETOR's published row."""
+"""Regression equals least squares and reproduces LETOR's published row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.rankers.folds import drawn, five_fold_means, folds, planted
+from tests.rankers.folds import draw_dataset, five_fold_means, folds, plant_linear
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -32,7 +32,7 @@ def test_mq2008_anchor(shared: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-3, 5.0])
 def test_equals_least_squares(ridge: float) -> None:
-    data = drawn(1)
+    data = draw_dataset(1)
     model = Regression(lambda_l2=ridge).fit(data)
     table = np.hstack((data.features, np.ones((len(data), 1))))
     penalty = np.sqrt(ridge) * np.eye(5)[:4]
@@ -41,7 +41,7 @@ def test_equals_least_squares(ridge: float) -> None:
 
 
 def test_columns_that_repeat_or_never_vary_do_no_harm() -> None:
-    data = drawn(2)
+    data = draw_dataset(2)
     extra = np.column_stack((data.features, data.features[:, 0], np.full(len(data), 3.5), np.zeros(len(data))))
     model = Regression().fit(Dataset(extra, data.labels, data.offsets, data.query_ids))
     plain = Regression().fit(data)
@@ -50,7 +50,7 @@ def test_columns_that_repeat_or_never_vary_do_no_harm() -> None:
 
 
 def test_the_scale_of_a_column_does_not_matter_without_a_penalty() -> None:
-    data = drawn(3)
+    data = draw_dataset(3)
     scales = np.array([1e-9, 1.0, 1e9, 1e3])
     model = Regression(lambda_l2=0).fit(Dataset(data.features * scales, data.labels, data.offsets, data.query_ids))
     np.testing.assert_allclose(model.coef_ * scales, Regression(lambda_l2=0).fit(data).coef_, rtol=1e-8)
@@ -67,13 +67,13 @@ def test_mappings() -> None:
 
 
 def test_shift_and_scale_of_a_mapping_change_no_ranking() -> None:
-    data = drawn(4)
+    data = draw_dataset(4)
     half, plain = Regression(label_gain=0.5).fit(data), Regression().fit(data)
     np.testing.assert_allclose(2 * half.coef_, plain.coef_, atol=1e-6)
 
 
 def test_within_queries_ignores_features_constant_in_a_query() -> None:
-    data = drawn(5)
+    data = draw_dataset(5)
     shift = np.repeat(np.random.default_rng(0).normal(size=data.queries) * 10, np.diff(data.offsets))
     moved = Dataset(data.features + shift[:, None], data.labels, data.offsets, data.query_ids)
     model = Regression(within_queries=True)
@@ -82,7 +82,7 @@ def test_within_queries_ignores_features_constant_in_a_query() -> None:
 
 
 def test_within_queries_gives_constant_features_no_weight() -> None:
-    data = drawn(5)
+    data = draw_dataset(5)
     own = np.repeat(np.random.default_rng(1).normal(size=data.queries), np.diff(data.offsets))
     table = np.column_stack((data.features, own))
     for ridge in (0.0, 1e-6):
@@ -91,7 +91,7 @@ def test_within_queries_gives_constant_features_no_weight() -> None:
 
 
 def test_constant_queries_count_unless_dropped() -> None:
-    data = drawn(6)
+    data = draw_dataset(6)
     kept = data.select([q for q in range(data.queries) if len({*data.labels[slice(*data.offsets[q : q + 2])]}) > 1])
     assert kept.queries < data.queries
     dropped = Regression(drop_constant_queries=True).fit(data)
@@ -106,12 +106,12 @@ def test_a_set_of_constant_queries_is_refused() -> None:
 
 def test_a_known_ranking_is_learned() -> None:
     truth = [1.0, -2.0, 0.0, 0.5]
-    coef = Regression().fit(planted(1, truth)).coef_
+    coef = Regression().fit(plant_linear(1, truth)).coef_
     assert float(coef @ truth / np.linalg.norm(coef) / np.linalg.norm(truth)) > 0.99
 
 
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
-    data = drawn(7)
+    data = draw_dataset(7)
     model = Regression(lambda_l2=0.5, label_gain=0.25).fit(data)
     models.save(model, tmp_path / "model.json")
     again = models.load(tmp_path / "model.json")
@@ -120,7 +120,7 @@ def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
 
 
 def test_selection_tries_mappings_and_penalties() -> None:
-    selection = select(Regression(), planted(2, [1.0, 0.0]), planted(3, [1.0, 0.0]))
+    selection = select(Regression(), plant_linear(2, [1.0, 0.0]), plant_linear(3, [1.0, 0.0]))
     assert len(selection.candidates) == 11 * 6
     assert selection.value > 0.95
 
@@ -132,4 +132,4 @@ def test_selection_tries_mappings_and_penalties() -> None:
 ])  # fmt: skip
 def test_invalid_parameters_are_refused(parameters: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        Regression(**parameters).fit(drawn(0))  # type: ignore[arg-type]
+        Regression(**parameters).fit(draw_dataset(0))  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
-"""The documents of its training set that a model keeps: whole queries, the same ones always, back to the bit."""
+"""The training sample stored in a model: complete queries, reproducible and exact."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted, quick
+from tests.rankers.test_estimators import plant_sum, quick
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -50,18 +50,18 @@ def test_the_text_keeps_every_bit_and_no_names() -> None:
 
 
 def test_a_model_has_it_back_from_its_file() -> None:
-    model = quick("ranksvm").fit(planted(10))
+    model = quick("ranksvm").fit(plant_sum(10))
     content = models.to_bytes(model)
     again = models.from_bytes(content, "model")
     assert again.sample_ is not None
-    assert again.sample_.features.tobytes() == planted(10).features.tobytes()
+    assert again.sample_.features.tobytes() == plant_sum(10).features.tobytes()
     assert models.to_bytes(again) == content
     assert models.from_bytes(models.to_bytes(model, sample=False), "model").sample_ is None
 
 
 @pytest.mark.parametrize("text", ["%", "QUJD", pack_sample(draw_sample(many(2, 3)))[:-40], pack_sample(many(2, 3))])
 def test_an_invalid_sample_is_refused_on_access(text: str) -> None:
-    content, arrays = models.to_record(quick("ranksvm").fit(planted(10, features=2)))
+    content, arrays = models.to_record(quick("ranksvm").fit(plant_sum(10, features=2)))
     model = models.from_bytes(models.seal({**content, "sample": text}, arrays), "model")
     with pytest.raises(DataError):
         _ = model.sample_

@@ -1,4 +1,4 @@
-"""Points of a grid fitted at once: the same models on any number of threads, and bins made once for all."""
+"""Grid points fitted in parallel: thread-independent models and shared bins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
-from tests.rankers.planted import planted, with_empty
+from tests.rankers.planted import plant_dataset, with_empty
 
 from pippin.errors import DataError
 from pippin.kernels import one_thread, threads
@@ -16,11 +16,11 @@ from pippin.rankers.mart import MART
 from pippin.rankers.ranknet import RankNet
 from pippin.rankers.training import SelectionResult, select
 
-TRAIN, VALID = with_empty(planted(1)), planted(2, 30)
+TRAIN, VALID = with_empty(plant_dataset(1)), plant_dataset(2, 30)
 GRID: dict[str, tuple[Any, ...]] = {"num_leaves": (3, 5), "min_data_in_leaf": (1, 9), "max_bin": (20, 255)}
 
 
-def _told(chosen: SelectionResult) -> tuple[Any, ...]:
+def _summarise(chosen: SelectionResult) -> tuple[Any, ...]:
     tried = [(candidate.parameters, candidate.value) for candidate in chosen.candidates]
     return chosen.parameters, chosen.value, tried, chosen.ranker.boosters_, chosen.ranker.curve_  # type: ignore[attr-defined]
 
@@ -32,7 +32,7 @@ def test_any_number_of_threads_selects_the_same(monkeypatch: pytest.MonkeyPatch,
     results = []
     for count in ("1", "2", "5"):
         monkeypatch.setenv("PIPPIN_THREADS", count)
-        results.append(_told(select(ranker, TRAIN, VALID, grid=GRID)))
+        results.append(_summarise(select(ranker, TRAIN, VALID, grid=GRID)))
     assert results[0] == results[1] == results[2]
     alone = ranker.clone().set_params(**results[0][0]).fit(TRAIN, eval_set=VALID)
     assert alone.boosters_ == results[0][3]

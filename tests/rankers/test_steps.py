@@ -1,4 +1,4 @@
-"""Every step beside a slow and plain version of itself, or an example worked by hand; and what holds for all."""
+"""Every step against a slow reference or a worked example, and properties of all steps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 from sklearn.linear_model import LogisticRegression
-from tests.benchmarks.small import made, whole
-from tests.rankers.test_estimators import planted
+from tests.benchmarks.small import split_into_folds, whole
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.benchmarks.cell import compute_cell
@@ -46,7 +46,7 @@ FORMLESS = ("products",)  # what no engine has; the step's own tests see it refu
 OWN = [name for name in names() if STEPS.origin(name) is None]
 
 
-def given(name: str) -> str:
+def example_text(name: str) -> str:
     cls = STEPS[name]
     for module in cls.requires:
         pytest.importorskip(module, reason=f"{module} is not installed")
@@ -56,7 +56,7 @@ def given(name: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def other() -> Iterator[Dataset]:
     """Another data set with the same features, on offer."""
-    data = planted(queries=12, size=8, seed=5)
+    data = plant_sum(queries=12, size=8, seed=5)
     sources.register_source("other", data)
     yield data
     sources._SOURCES.pop("other")
@@ -69,17 +69,17 @@ def of_tasks(data: Dataset) -> Dataset:
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return of_tasks(planted(queries=16, size=8))
+    return of_tasks(plant_sum(queries=16, size=8))
 
 
 @pytest.fixture(scope="module")
 def valid() -> Dataset:
-    return planted(queries=8, size=8, seed=1)
+    return plant_sum(queries=8, size=8, seed=1)
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_model_behind_any_step_is_the_same_again_and_from_its_file(name: str, data: Dataset, valid: Dataset) -> None:
-    text = f"{given(name)} > ranksvm"
+    text = f"{example_text(name)} > ranksvm"
     model, again = (pippin.train(data, text, valid=valid) for _ in range(2))
     file = models.to_bytes(model)
     assert models.to_bytes(again) == file
@@ -91,13 +91,13 @@ def test_a_model_behind_any_step_is_the_same_again_and_from_its_file(name: str, 
 
 @pytest.mark.parametrize("name", OWN)
 def test_labels_of_the_test_part_change_no_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = made(of_tasks(replace(whole(), feature_names=tuple("12345"), lines=None)), 3)[0]
+    parts = split_into_folds(of_tasks(replace(whole(), feature_names=tuple("12345"), lines=None)), 3)[0]
     monkeypatch.setitem(sources._SOURCES, "other", replace(whole(12, seed=7), feature_names=tuple("12345")))
     labels = parts.test.labels.copy()
     np.random.default_rng(0).shuffle(labels)
     assert not np.array_equal(labels, parts.test.labels)
     digests = {part: digest(item) for part, item in parts._asdict().items()}
-    plan = Experiment(("d",), rankers=(f"{given(name)} > ranksvm",), tools=("official",), measures=("NDCG@10",),
+    plan = Experiment(("d",), rankers=(f"{example_text(name)} > ranksvm",), tools=("official",), measures=("NDCG@10",),
                       quick=True, parameters={"ranksvm": {"C": 0.01}})  # fmt: skip
     task = next(plan.tasks([("d", "Fold1", digests)]))
     first, second = (
@@ -172,12 +172,12 @@ def test_without_drops_matching_features(data: Dataset) -> None:
 def test_forward_takes_the_best_pair_beginning_with_the_best(data: Dataset, valid: Dataset) -> None:
     judge = Objective(valid, "NDCG@10", "official")
 
-    def reached(columns: list[int]) -> float:
+    def reached_value(columns: list[int]) -> float:
         model = RankSVM().fit(select_features(data, columns), eval_set=select_features(valid, columns))
         return judge.mean(model.predict(select_features(valid, columns)))
 
-    first = max(range(6), key=lambda i: reached([i]))
-    second = max((i for i in range(6) if i != first), key=lambda i: reached([first, i]))
+    first = max(range(6), key=lambda i: reached_value([i]))
+    second = max((i for i in range(6) if i != first), key=lambda i: reached_value([first, i]))
     assert Forward(n_features=2, candidates=6).fit(data, eval_set=valid).order_ == [first, second]
 
 

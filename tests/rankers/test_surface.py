@@ -1,4 +1,4 @@
-"""What a person sees of the rankers' room: names, types, words, and how little it costs to open the door."""
+"""The public interface of `pippin.rankers`: names, types, documentation and import cost."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.rankers.planted import planted
-from tests.rankers.shelf import names
+from tests.rankers.planted import plant_dataset
+from tests.rankers.ranker_names import names
 
 import pippin
 import pippin.rankers
@@ -57,7 +57,7 @@ def test_one_data_set_is_fitted_without_scikit_learn() -> None:
 @pytest.mark.parametrize("name", ["regression", "lambdamart", "ranknet"])
 def test_train_loads_only_the_ranker_it_trains(name: str, tmp_path: Path) -> None:
 
-    write_letor(planted(1, count=12), tmp_path / "train.txt")
+    write_letor(plant_dataset(1, count=12), tmp_path / "train.txt")
     code = (
         "import json, sys\nfrom pippin.cli.main import main\n"
         f"main(['train', 'train.txt', '-r', {name!r}, '-o', 'model.json', '-q'])\n"
@@ -119,7 +119,7 @@ def test_repr_shows_changed_parameters() -> None:
     assert repr(RankSVM(C=1.0, loss="hinge")) == "RankSVM(C=1.0, loss='hinge')"
 
 
-def test_names_of_other_libraries_are_understood(data_of_one_query: pippin.Dataset) -> None:
+def test_names_of_other_libraries_are_accepted(data_of_one_query: pippin.Dataset) -> None:
     model = LambdaMART(n_estimators=5, random_state=3)  # type: ignore[call-arg]
     assert (model.rounds, model.seed) == (5, 3)
     assert model.set_params(num_boost_round=7).rounds == 7

@@ -1,4 +1,4 @@
-"""SVM-MAP's two solvers meet at one optimum, and reach the quality of the original."""
+"""SVM-MAP: both solvers reach the same optimum and the quality of the original."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from tests.rankers.folds import drawn, five_fold_means, folds, planted, twice, with_constant_query
+from tests.rankers.folds import draw_dataset, five_fold_means, folds, plant_linear, twice, with_constant_query
 
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -21,7 +21,7 @@ from pippin.rankers.training import select
 
 @pytest.mark.parametrize("C", [0.1, 3.0, 30.0])
 def test_two_solvers_meet(C: float) -> None:
-    data = drawn(1, queries=12)
+    data = draw_dataset(1, queries=12)
     planes = SVMMAP(C=C, tol=1e-7).fit(data)
     blocks = SVMMAP(C=C, tol=2e-3, max_iter=20_000, solver="frank-wolfe").fit(data)
     assert blocks.objective_ == pytest.approx(planes.objective_, rel=2e-3)
@@ -29,7 +29,7 @@ def test_two_solvers_meet(C: float) -> None:
 
 
 def test_no_step_from_the_optimum_improves_it() -> None:
-    data = drawn(2, queries=12)
+    data = draw_dataset(2, queries=12)
     model = SVMMAP(C=2.0, tol=1e-9, standardize=False).fit(data)
     kept = drop_constant_queries(data, 1)
     hinge = MeanHinge((kept.labels >= 1).astype(np.uint8), kept.offsets)
@@ -52,7 +52,7 @@ def test_the_hinge_of_no_weights_is_the_worst_ranking() -> None:
 
 
 def test_every_query_twice_changes_nothing() -> None:
-    data = drawn(3)
+    data = draw_dataset(3)
     first, second = (SVMMAP(tol=1e-8).fit(each) for each in (data, twice(data)))
     assert second.objective_ == pytest.approx(first.objective_, rel=1e-7)
     np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-2)
@@ -60,7 +60,7 @@ def test_every_query_twice_changes_nothing() -> None:
 
 @pytest.mark.parametrize("solver", ["cutting-planes", "frank-wolfe"])
 def test_a_query_without_relevant_documents_changes_no_bit(solver: str) -> None:
-    data = drawn(4)
+    data = draw_dataset(4)
     plain, more = (SVMMAP(C=1.0, solver=solver).fit(each).coef_ for each in (data, with_constant_query(data)))
     assert plain.tobytes() == more.tobytes()
 
@@ -68,12 +68,12 @@ def test_a_query_without_relevant_documents_changes_no_bit(solver: str) -> None:
 @pytest.mark.parametrize("solver", ["cutting-planes", "frank-wolfe"])
 def test_a_known_ranking_is_learned(solver: str) -> None:
     truth = [1.0, -2.0, 0.0, 0.5]
-    coef = SVMMAP(C=1.0, solver=solver).fit(planted(1, truth)).coef_
+    coef = SVMMAP(C=1.0, solver=solver).fit(plant_linear(1, truth)).coef_
     assert float(coef @ truth / np.linalg.norm(coef) / np.linalg.norm(truth)) > 0.99
 
 
 def test_relevant_from_two_on() -> None:
-    data = drawn(5)
+    data = draw_dataset(5)
     two = Dataset(data.features, (data.labels >= 2).astype(np.int32), data.offsets, data.query_ids)
     assert SVMMAP(relevance_threshold=2).fit(data).coef_.tobytes() == SVMMAP().fit(two).coef_.tobytes()
     with pytest.raises(DataError, match="reaches the relevance threshold 9"):
@@ -85,7 +85,7 @@ def test_only_relevant_documents_give_no_weights() -> None:
 
 
 def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted(6, [1.0, 0.5, -0.2], queries=1500)
+    data = plant_linear(6, [1.0, 0.5, -0.2], queries=1500)
     before, results = data.features.tobytes(), set()
     for count in ("1", "2", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", count)
@@ -95,7 +95,7 @@ def test_input_is_untouched_and_bytes_repeat(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_seed_is_an_order() -> None:
-    data = drawn(9)
+    data = draw_dataset(9)
     first, again, other = (
         SVMMAP(C=1.0, solver="frank-wolfe", tol=1e-2, seed=seed).fit(data).coef_ for seed in (1, 1, 2)
     )
@@ -103,7 +103,7 @@ def test_a_seed_is_an_order() -> None:
 
 
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
-    data = drawn(7)
+    data = draw_dataset(7)
     model = SVMMAP(C=0.3).fit(data)
     models.save(model, tmp_path / "model.json")
     again = models.load(tmp_path / "model.json")
@@ -113,7 +113,7 @@ def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
 
 def test_missing_convergence_is_a_warning() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 2 rounds"):
-        SVMMAP(C=1e4, solver="frank-wolfe", max_iter=2).fit(drawn(8))
+        SVMMAP(C=1e4, solver="frank-wolfe", max_iter=2).fit(draw_dataset(8))
 
 
 @pytest.mark.parametrize(("parameters", "sentence"), [
@@ -124,7 +124,7 @@ def test_missing_convergence_is_a_warning() -> None:
 ])  # fmt: skip
 def test_invalid_parameters_are_refused(parameters: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        SVMMAP(**parameters).fit(drawn(0))  # type: ignore[arg-type]
+        SVMMAP(**parameters).fit(draw_dataset(0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("folder", "convention", "least"), [
@@ -145,7 +145,7 @@ def test_as_good_as_the_original(
 
 def test_scales_of_features_do_not_matter_beyond_one() -> None:
     """Where a feature is outside [-1, 1], each is divided by its deviation; the weights are those of the features."""
-    data = drawn(6)
+    data = draw_dataset(6)
     table = data.features * np.logspace(-6, 9, data.features.shape[1])
     table = np.column_stack((table, np.full(len(table), 1e7)))
     far = drop_constant_queries(Dataset(table, data.labels, data.offsets, data.query_ids), 1)
@@ -158,7 +158,7 @@ def test_scales_of_features_do_not_matter_beyond_one() -> None:
 
 
 def test_features_within_one_are_not_standardised() -> None:
-    data = drawn(7)
+    data = draw_dataset(7)
     small = replace(data, features=data.features / np.abs(data.features).max())
     auto, plain, other = (SVMMAP(standardize=way).fit(small).coef_ for way in ("auto", False, True))
     np.testing.assert_array_equal(auto, plain)
@@ -168,6 +168,6 @@ def test_features_within_one_are_not_standardised() -> None:
 
 
 def test_weighed_queries_are_scaled_as_copies_of_them() -> None:
-    data = drawn(8)
+    data = draw_dataset(8)
     doubled = SVMMAP(tol=1e-8).fit(data, sample_weight=np.full(data.queries, 2.0)).coef_
     np.testing.assert_allclose(doubled, SVMMAP(tol=1e-8).fit(twice(data)).coef_, atol=1e-3)

@@ -1,11 +1,11 @@
-"""`pippin.train`: what it reports, and what it refuses."""
+"""`pippin.train`: training summary and errors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.data.letor import write_letor
@@ -14,7 +14,7 @@ from pippin.rankers import LambdaMART, RankSVM, ranker
 from pippin.rankers.chains import canonical
 from pippin.reports.models import model_parts, model_record
 
-TRAIN, VALID = planted(), planted(seed=1)
+TRAIN, VALID = plant_sum(), plant_sum(seed=1)
 
 
 def test_the_summary_says_how_many_rounds_were_kept_and_why() -> None:
@@ -71,7 +71,7 @@ def test_a_folder_of_splits_advises_its_training_file(tmp_path: Path) -> None:
         pippin.train(tmp_path, "ranksvm")
 
 
-def test_class_names_and_names_of_other_libraries_are_understood() -> None:
+def test_class_names_and_names_of_other_libraries_are_accepted() -> None:
     model = pippin.train(TRAIN, "LambdaMART", valid=VALID, n_estimators=4)
     assert (model.name, model.get_params()["rounds"]) == ("lambdamart", 4)
     assert ranker("BestFeature").name == "best-feature"

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.rankers.planted import planted
+from tests.rankers.planted import plant_dataset
 
 from pippin.clicks.propensity import Preferences
 from pippin.data.dataset import Dataset
@@ -20,7 +20,7 @@ from pippin.rankers.training_data import (
     with_query_weights,
 )
 
-DATA = planted(3, 12)
+DATA = plant_dataset(3, 12)
 SCORES = np.linspace(0.0, 3.0, len(DATA)) * DATA.features[:, 0]
 WEIGHTS = np.arange(1.0, DATA.queries + 1)
 
@@ -77,7 +77,7 @@ def test_long_queries_are_sampled_equally_by_label() -> None:
 @pytest.mark.parametrize("cls", [FRank, ApproxNDCG])
 def test_rankers_with_a_cost_per_pair_learn_from_a_sample(cls: type[FRank | ApproxNDCG]) -> None:
     """A fit on few pairs equals one on the sampled documents, and is nearly as good as one on all."""
-    data = planted(1, count=12, size=60)
+    data = plant_dataset(1, count=12, size=60)
     model = cls(rounds=60, max_pairs=1500).fit(data)
     sampled = cls(rounds=60, max_pairs=None).fit(sample_documents(data, 1500))
     np.testing.assert_array_equal(model.predict(data), sampled.predict(data))
@@ -88,4 +88,4 @@ def test_rankers_with_a_cost_per_pair_learn_from_a_sample(cls: type[FRank | Appr
     full = cls(rounds=60).fit(data)
     assert full.reasons_ == ""
     assert (full.predict(data) != model.predict(data)).any()
-    assert model.score(planted(2)) > full.score(planted(2)) - 0.03
+    assert model.score(plant_dataset(2)) > full.score(plant_dataset(2)) - 0.03

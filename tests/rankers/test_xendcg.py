@@ -1,4 +1,4 @@
-"""XE-NDCG: the golden example, finite differences, planted truths, steadiness."""
+"""XE-NDCG: golden example, finite differences, planted data and determinism."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOLDEN = Dataset(np.zeros((4, 1)), np.array([2, 0, 1, 1], np.int32), np.array([0
 SCORES = np.array([0.3, -0.1, 0.5, 0.0])
 
 
-def planted(queries: int, seed: int) -> Dataset:
+def plant_product(queries: int, seed: int) -> Dataset:
     """Documents whose label follows the product of features 1 and 2."""
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(10 * queries, 4))
@@ -62,7 +62,7 @@ def test_one_document_and_sure_scores() -> None:
 
 
 def test_planted_interaction() -> None:
-    train, valid, test = planted(200, 1), planted(50, 2), planted(100, 3)
+    train, valid, test = plant_product(200, 1), plant_product(50, 2), plant_product(100, 3)
     model = XENDCG(rounds=200, early_stopping_rounds=30).fit(train, eval_set=valid)
     judge = Objective(test, "NDCG@10", "official")
     assert judge.mean(model.predict(test)) > judge.mean(np.zeros(len(test))) + 0.2
@@ -70,7 +70,7 @@ def test_planted_interaction() -> None:
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
-    data = planted(20, 4)
+    data = plant_product(20, 4)
     first, again, other = (XENDCG(rounds=8, seed=seed, n_bags=2).fit(data) for seed in (1, 1, 2))
     assert first._state() == again._state()
     assert first._state() != other._state()
@@ -79,7 +79,7 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 
 
 def test_constant_queries_take_part_unless_dropped() -> None:
-    data = planted(20, 5)
+    data = plant_product(20, 5)
     flat = np.concatenate((data.labels[:-10], np.zeros(10, np.int32))).astype(np.int32)
     last = Dataset(data.features, flat, data.offsets, data.query_ids)
     first = last.select(slice(0, 19))
@@ -89,4 +89,4 @@ def test_constant_queries_take_part_unless_dropped() -> None:
 
 def test_bad_order() -> None:
     with pytest.raises(DataError, match="gradient_terms must be 1, 2 or 3"):
-        XENDCG(gradient_terms=4).fit(planted(3, 6))
+        XENDCG(gradient_terms=4).fit(plant_product(3, 6))

@@ -1,4 +1,4 @@
-"""Small results, their page, and a browser to look at pages with."""
+"""Small results, their page and a browser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def draw_figures(shown: Any) -> None:
 
 
 @dataclass
-class Seen:
+class BrowserPage:
     """A page in the browser, with all it asked for and said."""
 
     page: Any
@@ -84,10 +84,10 @@ class Seen:
 
 
 @pytest.fixture
-def seen(browser: Any) -> Iterator[Seen]:
+def browser_page(browser: Any) -> Iterator[BrowserPage]:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(60_000)  # a busy machine draws slowly
-    result = Seen(page)
+    result = BrowserPage(page)
     page.add_locator_handler(page.locator(MOVING), lambda: None)  # no click before it is settled: it would be lost
     page.on("request", lambda request: result.requests.append(request.url))
     page.on("console", lambda message: result.said.append(message.text))

@@ -1,4 +1,4 @@
-"""The page of a benchmark in a real browser: every switch shows the right numbers, and nothing leaves the page."""
+"""The benchmark page in a browser: every control shows the right numbers, and no request leaves the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.reports.conftest import EVIL, RANKERS, Seen
+from tests.reports.conftest import EVIL, RANKERS, BrowserPage
 
 from pippin.benchmarks.leaderboard import leaderboard
 from pippin.benchmarks.store import Results
@@ -32,19 +32,19 @@ def means(results: Results, data: str, tool: str, measure: str, convention: str 
     return {ranker: f"{mean:.4f}" for ranker, mean in rows.iter_rows()}
 
 
-def test_it_loads_without_errors_and_asks_nobody(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_page_loads_without_errors_or_requests(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     for figure in ("spread", "curves", "across", "time", "importance", "winning", "query-figure"):
         page.locator(f"#{figure}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{figure} svg")
-    assert [url for url in seen.requests if url != "about:blank"] == [file.as_uri()]
-    assert seen.said == []
+    assert [url for url in browser_page.requests if url != "about:blank"] == [file.as_uri()]
+    assert browser_page.said == []
     assert page.locator("body").get_attribute("data-error") is None
     assert page.locator("h1").inner_text() == f"A page {EVIL}"
 
 
-def test_switches_show_the_right_numbers(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_switches_show_the_right_numbers(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     for data, tool, measure in [("one", "letor4", "NDCG@5"), ("two", "yahoo", "NDCG@1"), ("two", "gdeval", "MAP")]:
         family, _, cutoff = measure.partition("@")
         page.select_option("#data", data)
@@ -53,40 +53,40 @@ def test_switches_show_the_right_numbers(seen: Seen, file: Path, results: Result
         if cutoff:
             page.check(f'input[name=cutoff][value="{cutoff}"]', force=True)
         expected = means(results, data, tool, measure)
-        assert dict(zip(seen.column("ranker"), seen.column("mean"), strict=True)) == expected
-        assert seen.column("ranker") == list(leaderboard(results, data, measure, tool).by_ranker)
+        assert dict(zip(browser_page.column("ranker"), browser_page.column("mean"), strict=True)) == expected
+        assert browser_page.column("ranker") == list(leaderboard(results, data, measure, tool).by_ranker)
         assert f"{measure} of 3 rankers on {data} under {tool}" in page.locator("#board-caption").inner_text()
         assert TOOLS[tool].title in page.locator("#convention-words").inner_text()
         assert page.locator("#finding").inner_text().startswith(f"On {data}, ")
 
 
-def test_all_data_sets_together(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_all_data_sets_together(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     page.select_option("#data", "")
     first, second = (means(results, data, "official", "NDCG@10") for data in ("one", "two"))
-    assert dict(zip(seen.column("ranker"), seen.column("on one"), strict=True)) == first
-    assert dict(zip(seen.column("ranker"), seen.column("on two"), strict=True)) == second
+    assert dict(zip(browser_page.column("ranker"), browser_page.column("on one"), strict=True)) == first
+    assert dict(zip(browser_page.column("ranker"), browser_page.column("on two"), strict=True)) == second
     wins = {r: sum(float(t[r]) > float(t[o]) for t in (first, second) for o in RANKERS) for r in RANKERS}
-    assert dict(zip(seen.column("ranker"), seen.column("wins"), strict=True)) == {
+    assert dict(zip(browser_page.column("ranker"), browser_page.column("wins"), strict=True)) == {
         r: f"{w} of 4" for r, w in wins.items()
     }
 
 
-def test_training_conventions_can_be_switched(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file, "#tool=letor4")
+def test_training_conventions_can_be_switched(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file, "#tool=letor4")
     page.select_option("#convention", "yahoo")
     expected = means(results, "one", "letor4", "NDCG@10", "yahoo")
-    assert dict(zip(seen.column("ranker"), seen.column("mean"), strict=True)) == expected
+    assert dict(zip(browser_page.column("ranker"), browser_page.column("mean"), strict=True)) == expected
     assert "trained under yahoo" in page.locator("#board-words").inner_text()
     page.click("[data-open=regression]")
-    seen.settle()
+    browser_page.settle()
     assert "s per fold to select and train" in page.locator("tr.more").inner_text()
 
 
-def test_a_row_opens_to_its_folds(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_a_row_opens_to_its_folds(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     page.click("[data-open=ranksvm]")
-    seen.settle()
+    browser_page.settle()
     assert page.locator("[data-open=ranksvm]").get_attribute("aria-expanded") == "true"
     texts = page.locator("tr.more tbody td:nth-child(2)").all_inner_texts()
     standing = leaderboard(results, "one", "NDCG@10").by_ranker["ranksvm"]
@@ -96,8 +96,8 @@ def test_a_row_opens_to_its_folds(seen: Seen, file: Path, results: Results) -> N
     assert page.locator("tr.more").count() == 0
 
 
-def test_published_values_stand_beside_ours(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_published_values_stand_beside_ours(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     ours = leaderboard(results, "one", "NDCG@10").by_ranker["ranksvm"].mean
     text = page.locator("tr[data-ranker=ranksvm]").inner_text()
     assert "0.5000" in text
@@ -106,24 +106,24 @@ def test_published_values_stand_beside_ours(seen: Seen, file: Path, results: Res
     assert "Published" not in page.locator("#board thead").inner_text()
 
 
-def test_sorting_and_filtering(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_sorting_and_filtering(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     page.click('[data-sort="ranker"]')
-    assert seen.column("ranker") == sorted(RANKERS)
+    assert browser_page.column("ranker") == sorted(RANKERS)
     assert page.locator("#board th[aria-sort]").get_attribute("aria-sort") == "ascending"
     page.click('[data-sort="ranker"]')
-    assert seen.column("ranker") == sorted(RANKERS, reverse=True)
+    assert browser_page.column("ranker") == sorted(RANKERS, reverse=True)
     page.click('[data-sort="mean"]')
-    assert seen.column("mean") == sorted(seen.column("mean"), reverse=True)
+    assert browser_page.column("mean") == sorted(browser_page.column("mean"), reverse=True)
     page.fill("#filter", "SVM")
-    assert seen.column("ranker") == ["ranksvm"]
+    assert browser_page.column("ranker") == ["ranksvm"]
     page.fill("#filter", "nobody")
-    assert seen.column("ranker") == []
+    assert browser_page.column("ranker") == []
     assert "No ranker matches" in page.locator("#board").inner_text()
 
 
-def test_the_keyboard_is_enough(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_the_keyboard_is_enough(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     reached = set()
@@ -138,32 +138,32 @@ def test_the_keyboard_is_enough(seen: Seen, file: Path) -> None:
     assert {"theme", "data", "tool", "family", "cutoff", "filter"} <= reached
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
-    assert seen.column("ranker") == sorted(RANKERS)
+    assert browser_page.column("ranker") == sorted(RANKERS)
     page.focus("input[name=cutoff]:checked")
     page.keyboard.press("ArrowLeft")
     assert "NDCG@5 of 3 rankers" in page.locator("#board-caption").inner_text()
     assert page.evaluate("document.activeElement.value") == "5"
 
 
-def test_the_address_keeps_what_was_chosen(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_address_keeps_the_selection(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     page.select_option("#data", "two")
     page.select_option("#tool", "mslr")
     page.check("input[name=family][value=P]", force=True)
     page.fill("#filter", "ran")
     page.click("#theme")
     fragment = "#" + page.url.partition("#")[2]
-    page = seen.open(file, fragment)
+    page = browser_page.open(file, fragment)
     assert page.locator("#data").input_value() == "two"
-    assert seen.column("ranker") == ["ranksvm"]
-    assert seen.column("mean") == [means(results, "two", "mslr", "P@5")["ranksvm"]]
+    assert browser_page.column("ranker") == ["ranksvm"]
+    assert browser_page.column("mean") == [means(results, "two", "mslr", "P@5")["ranksvm"]]
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page = seen.open(file, "#tool=nobody&measure=NDCG%407")
+    page = browser_page.open(file, "#tool=nobody&measure=NDCG%407")
     assert page.locator("#tool").input_value() == "official"
 
 
-def test_light_and_dark(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_light_and_dark(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
     page.click("#theme")
@@ -173,19 +173,19 @@ def test_light_and_dark(seen: Seen, file: Path) -> None:
     assert page.evaluate(ground) == "rgb(255, 255, 255)"
     assert not page.locator("#switches").is_visible()
     page.emulate_media(media="screen", color_scheme="dark")
-    assert seen.open(file).evaluate(ground) == dark
+    assert browser_page.open(file).evaluate(ground) == dark
 
 
 @pytest.mark.parametrize("width", [360, 390, 768, 1400])
-def test_nothing_is_wider_than_the_screen(seen: Seen, file: Path, width: int) -> None:
-    seen.page.set_viewport_size({"width": width, "height": 800})
-    page = seen.open(file, "#data=")
+def test_nothing_is_wider_than_the_screen(browser_page: BrowserPage, file: Path, width: int) -> None:
+    browser_page.page.set_viewport_size({"width": width, "height": 800})
+    page = browser_page.open(file, "#data=")
     assert page.locator("#curves svg").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_tables_and_figures_have_names(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_tables_and_figures_have_names(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     assert page.evaluate(
         "[...document.querySelectorAll('table')].every(t => t.caption || t.closest('.more, .vg-tooltip'))"
     )
@@ -194,8 +194,8 @@ def test_tables_and_figures_have_names(seen: Seen, file: Path) -> None:
     assert page.evaluate("[...document.querySelectorAll('select, input')].every(t => t.labels.length)")
 
 
-def test_which_queries_decide(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file, "#tool=gdeval&measure=NDCG%405")
+def test_which_queries_decide(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file, "#tool=gdeval&measure=NDCG%405")
     page.select_option("#first", "ranksvm")
     page.select_option("#second", "best-feature")
     values = pl.DataFrame(results.values(["gdeval"], ["NDCG@5"]))
@@ -243,7 +243,7 @@ def test_the_finding_says_who_wins_and_who_disagrees(results: Results) -> None:
     assert text.endswith("All 2 tools rank it first." if same else f"letor4 ranks {boards[1].best} first.")
 
 
-def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp_path: Path) -> None:
+def test_a_failed_cell_is_reported_with_its_reason(browser_page: BrowserPage, results: Results, tmp_path: Path) -> None:
     copied = tmp_path / "results"
     shutil.copytree(results.path, copied)
     cell = next(c for c in results.cells if c.key[:3] == ("one", "Fold1", "ranksvm"))
@@ -251,15 +251,15 @@ def test_a_failed_cell_is_told_with_its_reason(seen: Seen, results: Results, tmp
     (copied / "failures" / f"{cell.address}.json").write_bytes(dump_with_checksum({"reason": "the memory <ran> out"}))
     file = tmp_path / "page.html"
     file.write_text(bench_page(BenchmarkData(Results.open(copied))), encoding="utf-8")
-    page = seen.open(file)
-    assert set(seen.column("ranker")) == set(RANKERS) - {"ranksvm"}
+    page = browser_page.open(file)
+    assert set(browser_page.column("ranker")) == set(RANKERS) - {"ranksvm"}
     assert "Not ranked on one: ranksvm (the memory <ran> out)." in page.locator("#board-notes").inner_text()
     assert "the memory <ran> out" in page.locator("#audit").inner_text()
     assert "1 failed" in page.locator("header .facts").inner_text()
     assert page.locator("h1").inner_text() == "Rankers on one and two"
     page.select_option("#data", "two")
-    assert set(seen.column("ranker")) == set(RANKERS)
-    assert seen.said == []
+    assert set(browser_page.column("ranker")) == set(RANKERS)
+    assert browser_page.said == []
 
 
 def test_the_data_of_the_page_are_json(results: Results) -> None:
@@ -296,7 +296,7 @@ def test_report_writes_page_tables_and_figures(
         (["-o", "x", "--tables", "--convention", "nobody"], "no training convention of the results is called 'nobody'"),
     ],
 )
-def test_bad_arguments_get_one_sentence(
+def test_bad_arguments_are_reported(
     results: Results, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

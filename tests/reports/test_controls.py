@@ -1,4 +1,4 @@
-"""Every control of the page in a browser: what it shows are the results' numbers, and axe-core finds nothing then."""
+"""Controls of the benchmark page: numbers equal the results, and axe-core reports no violation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.reports.conftest import RANKERS, TOOLS_ASKED, Seen, draw_figures
+from tests.reports.conftest import RANKERS, TOOLS_ASKED, BrowserPage, draw_figures
 
 import pippin
 from pippin.benchmarks.leaderboard import leaderboard
@@ -27,7 +27,7 @@ MIXED = ("official", "letor4", "yahoo", "mteb", "recbole")  # of several groups
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mixed_groups_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A comparison of three systems under tools of several groups, which do not all agree."""
     compared = pippin.compare(DATA, SYSTEMS, "NDCG@10", list(MIXED))
     path = tmp_path_factory.mktemp("mixed") / "mixed.html"
@@ -39,8 +39,8 @@ def four(value: float) -> str:
     return f"{value:.4f}"
 
 
-def test_one_ranking_and_the_numbers_of_all_tools(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_one_ranking_and_the_numbers_of_all_tools(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     best = leaderboard(results, "one", "NDCG@10").standings[0].ranker
     numbers = {
         tool: leaderboard(results, "one", "NDCG@10", tool).by_ranker[best].mean for tool in TOOLS_ASKED.split(",")
@@ -58,9 +58,9 @@ def test_one_ranking_and_the_numbers_of_all_tools(seen: Seen, file: Path, result
     assert page.locator("#spread .chosen[data-column]").get_attribute("data-column") == "yahoo"
 
 
-def test_a_pointer_is_told_the_number(seen: Seen, file: Path, results: Results) -> None:
+def test_a_pointer_is_reported_the_number(browser_page: BrowserPage, file: Path, results: Results) -> None:
     """The words stand beside the pointer, over the page, and go when it leaves."""
-    page = seen.open(file)
+    page = browser_page.open(file)
     dot = page.locator("#curves circle").first
     dot.hover(force=True)
     tip = page.locator("#tip")
@@ -77,38 +77,38 @@ def test_a_pointer_is_told_the_number(seen: Seen, file: Path, results: Results) 
     assert not tip.is_visible()
 
 
-def test_an_empty_filter_shows_the_way_back(seen: Seen, file: Path) -> None:
-    page = seen.open(file, "#filter=nobody")
-    assert seen.column("ranker") == []
+def test_an_empty_filter_shows_the_way_back(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file, "#filter=nobody")
+    assert browser_page.column("ranker") == []
     page.click("#clear-filter")
-    assert len(seen.column("ranker")) == len(RANKERS)
+    assert len(browser_page.column("ranker")) == len(RANKERS)
     assert page.locator("#filter").input_value() == ""
     assert page.evaluate("document.activeElement.id") == "filter"
 
 
-def test_the_address_keeps_the_order(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_the_address_keeps_the_order(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     page.click('[data-sort="seconds"]')
     page.click('[data-sort="seconds"]')
-    order = seen.column("ranker")
-    again = seen.open(file, "#" + page.url.partition("#")[2])
-    assert seen.column("ranker") == order
+    order = browser_page.column("ranker")
+    again = browser_page.open(file, "#" + page.url.partition("#")[2])
+    assert browser_page.column("ranker") == order
     assert again.locator("#board th[aria-sort]").inner_text().startswith("Seconds")
-    spent = [float(text) for text in seen.column("seconds")]
+    spent = [float(text) for text in browser_page.column("seconds")]
     assert spent == sorted(spent, reverse=True)
 
 
 @pytest.mark.parametrize("place", ["#across rect.column", "#across text.column-name"])
-def test_a_column_takes_its_tool(seen: Seen, file: Path, results: Results, place: str) -> None:
-    page = seen.open(file)
+def test_a_column_takes_its_tool(browser_page: BrowserPage, file: Path, results: Results, place: str) -> None:
+    page = browser_page.open(file)
     page.locator(f'{place}[data-column="letor4"]').click(force=True, position={"x": 2, "y": 2})
     assert page.locator("#tool").input_value() == "letor4"
     best = leaderboard(results, "one", "NDCG@10", "letor4").standings[0]
-    assert (seen.column("ranker")[0], seen.column("mean")[0]) == (best.ranker, four(best.mean))
+    assert (browser_page.column("ranker")[0], browser_page.column("mean")[0]) == (best.ranker, four(best.mean))
 
 
-def test_tools_that_give_the_same_leaderboard_share_a_row(seen: Seen, mixed: Path) -> None:
-    page = seen.open(mixed)
+def test_tools_that_give_the_same_leaderboard_share_a_row(browser_page: BrowserPage, mixed_groups_page: Path) -> None:
+    page = browser_page.open(mixed_groups_page)
     tips = page.locator("#agreement text[data-column][text-anchor=end]:not([transform])")
     rows = [set(tips.nth(i).get_attribute("data-tip").split(", ")) for i in range(tips.count())]
     compared = pippin.compare(DATA, SYSTEMS, "NDCG@10", list(MIXED))
@@ -124,16 +124,16 @@ def test_tools_that_give_the_same_leaderboard_share_a_row(seen: Seen, mixed: Pat
     assert page.locator("#tool").input_value() in rows[-1]
 
 
-def test_where_all_agree_words_take_the_matrix_s_place(seen: Seen, file: Path, results: Results) -> None:
+def test_where_all_agree_words_take_the_matrix_s_place(browser_page: BrowserPage, file: Path, results: Results) -> None:
     orders = {tuple(leaderboard(results, "one", "NDCG@10", t).by_ranker) for t in TOOLS_ASKED.split(",")}
-    page = seen.open(file)
+    page = browser_page.open(file)
     assert page.locator("#agreement").is_visible() == (len(orders) > 1)
     if len(orders) == 1:
         assert "all 5 tools give the same leaderboard" in page.locator("#agreement-words").inner_text()
 
 
-def test_a_group_of_tools_can_be_chosen(seen: Seen, mixed: Path) -> None:
-    page = seen.open(mixed)
+def test_a_group_of_tools_can_be_chosen(browser_page: BrowserPage, mixed_groups_page: Path) -> None:
+    page = browser_page.open(mixed_groups_page)
     columns = "#across text.column-name"
     assert set(page.locator(columns).all_text_contents()) == set(MIXED)
     group = next(
@@ -146,8 +146,8 @@ def test_a_group_of_tools_can_be_chosen(seen: Seen, mixed: Path) -> None:
     assert f"group={group}" in page.url
 
 
-def test_another_ranker_is_explained_and_each_part_told(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file, "#tool=letor4")
+def test_another_ranker_is_explained_with_all_parts(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file, "#tool=letor4")
     other = page.locator("#explained option").last.get_attribute("value")
     page.select_option("#explained", other)
     before, after = (leaderboard(results, "one", "NDCG@10", t).by_ranker[other].mean for t in ("official", "letor4"))
@@ -161,8 +161,8 @@ def test_another_ranker_is_explained_and_each_part_told(seen: Seen, file: Path, 
     assert page.locator("#carriers [aria-pressed=true]").inner_text() == parts.first.inner_text()
 
 
-def test_importance_of_another_ranker(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_importance_of_another_ranker(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     options = page.locator("#important option").all_text_contents()
     page.select_option("#important", options[-1])
     draw_figures(page)
@@ -170,10 +170,10 @@ def test_importance_of_another_ranker(seen: Seen, file: Path, results: Results) 
     assert f"important={options[-1]}" in page.url
 
 
-def test_a_bar_opens_its_query(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_a_bar_opens_its_query(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     page.locator("#query-figure [data-key]").first.click()
-    seen.settle()
+    browser_page.settle()
     key = page.locator("#query-figure .catch.chosen").get_attribute("data-key")
     assert page.locator("#query-table tr.chosen").get_attribute("data-key") == key
     values = [text.text_content() for text in page.locator("#query-table tr.chosen td").all()]
@@ -183,8 +183,8 @@ def test_a_bar_opens_its_query(seen: Seen, file: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "column"), [("a", 3), ("b", 4), ("difference", 5), ("size", 6)])
-def test_queries_are_sorted_by_every_head(seen: Seen, file: Path, name: str, column: int) -> None:
-    page = seen.open(file)
+def test_queries_are_sorted_by_every_head(browser_page: BrowserPage, file: Path, name: str, column: int) -> None:
+    page = browser_page.open(file)
     page.click(f'[data-qsort="{name}"]')
     texts = page.locator(f"#query-table tbody tr > *:nth-child({column})").all_text_contents()
     values = [float(text.replace("−", "-").replace("+", "")) for text in texts]
@@ -192,8 +192,10 @@ def test_queries_are_sorted_by_every_head(seen: Seen, file: Path, name: str, col
     assert len(set(values)) > 1
 
 
-def test_the_link_and_tables_are_copied_and_that_is_seen(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file, "#tool=letor4")
+def test_link_and_tables_are_copied_with_a_confirmation(
+    browser_page: BrowserPage, file: Path, results: Results
+) -> None:
+    page = browser_page.open(file, "#tool=letor4")
     page.evaluate("navigator.clipboard.writeText = words => { window.taken = words; return Promise.resolve(); }")
     page.click("#link")
     assert page.evaluate("window.taken") == page.url
@@ -207,8 +209,8 @@ def test_the_link_and_tables_are_copied_and_that_is_seen(seen: Seen, file: Path,
         assert repr(leaderboard(results, "one", "NDCG@10", "letor4").standings[0].mean)[:8] in taken
 
 
-def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     menu = page.locator("#leaderboard .head .save")
     for keys in (True, False):
         menu.locator("summary").click()
@@ -220,8 +222,8 @@ def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(seen: Seen, file: Path
         assert menu.get_attribute("open") is None
 
 
-def test_the_choices_of_a_tool_are_held_against_the_definition(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_the_choices_of_a_tool_are_held_against_the_definition(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     assert not page.locator("#axes").is_visible()
     page.select_option("#tool", "gdeval")
     ours, base = TOOLS["gdeval"].convention, TOOLS["official"].convention
@@ -234,22 +236,22 @@ def test_the_choices_of_a_tool_are_held_against_the_definition(seen: Seen, file:
     assert page.locator("#all-axes tbody tr").count() == len(vars(ours))
 
 
-def test_a_reconciliation_offers_nothing_that_leads_nowhere(seen: Seen, tmp_path: Path) -> None:
+def test_a_reconciliation_offers_nothing_that_leads_nowhere(browser_page: BrowserPage, tmp_path: Path) -> None:
     """It has no lists of queries, so that names of queries are words, and the definition cannot be explained."""
     reconciliation = pippin.reconcile(
         DATA, np.nan_to_num(DATA.features[:, 0]), "NDCG@10", "official", ["letor4", "yahoo"]
     )
     (tmp_path / "found.html").write_text(reconcile_page(list(reconciliation.values()), []), encoding="utf-8")
-    page = seen.open(tmp_path / "found.html", "#tool=yahoo")
+    page = browser_page.open(tmp_path / "found.html", "#tool=yahoo")
     assert page.locator("#carriers li").count() > 0
     assert page.locator("#carriers li button").count() == 0
     page.locator('#spread [data-column="official"]').click(force=True)
     assert page.locator("#tool").input_value() == "yahoo"
 
 
-def test_switches_of_a_telephone_fold_as_the_reader_goes_on(seen: Seen, file: Path) -> None:
-    seen.page.set_viewport_size({"width": 390, "height": 800})
-    page = seen.open(file)
+def test_switches_of_a_telephone_fold_as_the_reader_goes_on(browser_page: BrowserPage, file: Path) -> None:
+    browser_page.page.set_viewport_size({"width": 390, "height": 800})
+    page = browser_page.open(file)
     page.click("#chosen")
     assert page.locator("#tool").is_visible()
     page.select_option("#tool", "letor4")
@@ -259,8 +261,8 @@ def test_switches_of_a_telephone_fold_as_the_reader_goes_on(seen: Seen, file: Pa
     assert not page.locator("#tool").is_visible()
 
 
-def test_links_of_the_head_lead_to_their_parts(seen: Seen, file: Path) -> None:
-    page = seen.open(file, "#tool=letor4")
+def test_links_of_the_head_lead_to_their_parts(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file, "#tool=letor4")
     for link in page.locator("nav a").all():
         link.evaluate("e => e.click()")
         top = page.locator(link.get_attribute("href")).evaluate("e => e.getBoundingClientRect().top")
@@ -289,11 +291,11 @@ def _take_another_tool(shown: Any) -> None:
 
 @pytest.mark.parametrize("act", [_open_much, _find_nothing, _take_another_tool])
 def test_axe_finds_nothing_in_what_is_opened(
-    seen: Seen, file: Path, axe: Callable[[Any], list[Any]], act: Callable[[Any], None]
+    browser_page: BrowserPage, file: Path, axe: Callable[[Any], list[Any]], act: Callable[[Any], None]
 ) -> None:
-    page = seen.open(file)
+    page = browser_page.open(file)
     act(page)
-    seen.settle()
+    browser_page.settle()
     for width in (1440, 1024, 390):
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("new Promise(requestAnimationFrame)")

@@ -1,4 +1,4 @@
-"""A figure is drawn into one file per format, and a figure that cannot be written is named."""
+"""Figures are written to one file per format, and figures that cannot be written are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_figure_is_written_and_a_failure_names_its_figure(tmp_path: Path) -> N
         write_figure(tmp_path, "taken", BAR, ["svg"])
 
 
-def test_an_invalid_specification_is_one_error(tmp_path: Path) -> None:
+def test_an_invalid_specification_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PippinError, match="figure wrong"):
         write_figure(tmp_path, "wrong", {"mark": "nothing"}, ["svg"])
 

@@ -1,11 +1,11 @@
-"""Leaderboards as text: LETOR's tables, marks, gaps, other tools, winning numbers, published values."""
+"""Leaderboards as text: LETOR's tables, significance marks, other tools, winning numbers and published values."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 from pippin.benchmarks.leaderboard import NDCGS, PRECISIONS, WinCount, agreement, leaderboard, leaderboards
 from pippin.benchmarks.published import PublishedComparison, PublishedValue
@@ -27,10 +27,12 @@ def make_grid() -> HandGrid:
     grid = HandGrid()
     for fold, values in (("Fold1", [0.5, 0.6, 0.7, 0.4]), ("Fold2", [0.3, 0.5, 0.4, 0.6])):
         for measure in (*NDCGS, *PRECISIONS):
-            grid.add("good", numbered(values), fold=fold, measure=measure)
-            grid.add("poor", numbered([v - 0.2 - 0.01 * i for i, v in enumerate(values)]), fold=fold, measure=measure)
+            grid.add("good", number_queries(values), fold=fold, measure=measure)
+            grid.add(
+                "poor", number_queries([v - 0.2 - 0.01 * i for i, v in enumerate(values)]), fold=fold, measure=measure
+            )
             if fold == "Fold1":
-                grid.add("half", numbered(values), fold=fold, measure=measure)
+                grid.add("half", number_queries(values), fold=fold, measure=measure)
     grid.fail("half", "out of memory", fold="Fold2")
     return grid
 
@@ -48,7 +50,7 @@ def test_the_tables_are_letors() -> None:
 
 def test_measures_that_letor_does_not_print_are_shown_too() -> None:
     grid = HandGrid()
-    grid.add("a", numbered([0.5, 0.25]), measure="ERR@10")
+    grid.add("a", number_queries([0.5, 0.25]), measure="ERR@10")
     (table,) = letor_tables(leaderboards(grid, measures=["ERR@10"]), "D", "official")
     assert list(table.headers) == ["ranker", "ERR@10"]
     assert "a test needs two rankers" in table.notes[0]
@@ -65,14 +67,14 @@ def test_one_board_in_full() -> None:
 def test_the_spread_over_seeds_is_shown_where_there_are_several() -> None:
     grid = HandGrid()
     for seed, shift in ((1, 0.0), (2, 0.1)):
-        grid.add("net", numbered([0.5 + shift, 0.25 + shift]), seed=seed)
-    grid.add("svm", numbered([0.1, 0.2]))
+        grid.add("net", number_queries([0.5 + shift, 0.25 + shift]), seed=seed)
+    grid.add("svm", number_queries([0.1, 0.2]))
     table = board_table(leaderboard(grid, "D"))
     at = list(table.headers).index("over seeds")
     assert [row[at] for row in table.rows] == [f"{0.1 / math.sqrt(2):.4f}", "–"]
 
 
-def test_gaps_are_told_once_with_their_reason() -> None:
+def test_gaps_are_reported_once_with_their_reason() -> None:
     grid = make_grid()
     grid.fail("none", "refused", fold="Fold1")
     grid.fail("none", "refused", fold="Fold2")
@@ -86,8 +88,8 @@ def test_gaps_are_told_once_with_their_reason() -> None:
 def test_tools_are_held_against_the_first(rankers: int) -> None:
     grid = HandGrid()
     for ranker, official, other in (("a", 0.9, 0.1), ("b", 0.5, 0.2), ("c", 0.1, 0.05))[:rankers]:
-        grid.add(ranker, numbered([official, official - 0.05, official - 0.02]))
-        grid.add(ranker, numbered([other, other, other + 0.01]), tool="letor4")
+        grid.add(ranker, number_queries([official, official - 0.05, official - 0.02]))
+        grid.add(ranker, number_queries([other, other, other + 0.01]), tool="letor4")
     agreement_table = agreement(leaderboards(grid, tools=["official", "letor4"], measures=["NDCG@10"]).values())
     assert agreement_table is not None
     table = tools_table(agreement_table)

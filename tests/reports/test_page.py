@@ -1,11 +1,11 @@
-"""The page in a real browser: it draws, it sorts, nothing leaves it."""
+"""A single page in a browser: drawing, sorting and no external requests."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from tests.reports.conftest import Seen
+from tests.reports.conftest import BrowserPage
 
 from pippin.display.tables import Table
 from pippin.reports.html import CaptionedTable, Chart, Section, page
@@ -19,7 +19,7 @@ def example() -> str:
     return page("Pippin", "A <title>", "lead", sections, ["seed 1"])
 
 
-def test_what_a_user_named_cannot_break_the_page() -> None:
+def test_user_supplied_names_are_escaped() -> None:
     text = example()
     assert "A &lt;title&gt;" in text
     assert "&lt;c&gt;" in text
@@ -32,19 +32,19 @@ def test_nothing_in_the_page_asks_the_network() -> None:
     assert "@import" not in text
 
 
-def test_it_draws_without_errors(seen: Seen, tmp_path: Path) -> None:
+def test_it_draws_without_errors(browser_page: BrowserPage, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(example(), encoding="utf-8")
-    shown = seen.open(file)
+    shown = browser_page.open(file)
     assert shown.locator(".bar-fill").count() == 2
     assert shown.locator("[data-error]").count() == 0
-    assert seen.said == []
+    assert browser_page.said == []
 
 
-def test_a_click_on_a_header_sorts(seen: Seen, tmp_path: Path) -> None:
+def test_a_click_on_a_header_sorts(browser_page: BrowserPage, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(example(), encoding="utf-8")
-    shown = seen.open(file)
+    shown = browser_page.open(file)
     shown.locator("thead button").nth(1).click()
     assert shown.locator("td.name").all_inner_texts() == ["b", "<c>", "a"]
     assert shown.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"

@@ -1,4 +1,4 @@
-"""Every page in a browser: axe-core finds nothing wrong, and what the controls show are the results' numbers."""
+"""All pages in a browser: axe-core reports no violation, and controls show the results' numbers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.benchmarks.test_study import made
-from tests.reports.conftest import RANKERS, Seen, draw_figures
+from tests.benchmarks.test_study import make_results
+from tests.reports.conftest import RANKERS, BrowserPage, draw_figures
 
 import pippin
 from pippin.benchmarks.leaderboard import leaderboard
@@ -47,7 +47,7 @@ def pages(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
         "compare": compare_page(compared, "synthetic", ["seed 0"]),
         "reconcile": reconcile_page(list(reconciliation.values()), []),
         "audit": audit_page(pippin.audit(DATA, SYSTEMS["bm25"])),
-        "study": study_page([study(made(), "D")]),
+        "study": study_page([study(make_results(), "D")]),
         "select": selection_page([_path("one"), _path("two")]),
         "curve": learning_page([_curves("one"), _curves("two")]),
     }
@@ -80,10 +80,12 @@ def _curves(data: str) -> LearningCurves:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(seen: Seen, pages: dict[str, Path], axe: Callable[[Any], list[Any]], name: str) -> None:
+def test_axe_finds_nothing(
+    browser_page: BrowserPage, pages: dict[str, Path], axe: Callable[[Any], list[Any]], name: str
+) -> None:
     """In a window that its reader makes wider and wider, by day and by night."""
-    seen.page.set_viewport_size({"width": 390, "height": 900})
-    page = seen.open(pages[name], "#pairs=open" if name in ("bench", "compare") else "")
+    browser_page.page.set_viewport_size({"width": 390, "height": 900})
+    page = browser_page.open(pages[name], "#pairs=open" if name in ("bench", "compare") else "")
     page.evaluate(
         "for (const part of document.querySelectorAll('details')) if (part.className !== 'save') part.open = true"
     )
@@ -96,13 +98,13 @@ def test_axe_finds_nothing(seen: Seen, pages: dict[str, Path], axe: Callable[[An
             assert (width, theme, axe(page)) == (width, theme, [])
             assert page.evaluate("document.documentElement.dataset.theme") == theme
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert seen.said == []
+    assert browser_page.said == []
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_numbers_of_an_axis_do_not_touch(seen: Seen, pages: dict[str, Path], width: int) -> None:
-    seen.page.set_viewport_size({"width": width, "height": 900})
-    page = seen.open(pages["curve"])
+def test_numbers_of_an_axis_do_not_touch(browser_page: BrowserPage, pages: dict[str, Path], width: int) -> None:
+    browser_page.page.set_viewport_size({"width": width, "height": 900})
+    page = browser_page.open(pages["curve"])
     axis = page.locator('[data-figure="figure1-1"] text.tick[text-anchor="middle"]')
     places = sorted((box["x"], box["width"]) for box in (axis.nth(i).bounding_box() for i in range(axis.count())))
     assert all(x + wide < after for (x, wide), (after, _) in pairwise(places))
@@ -111,14 +113,14 @@ def test_numbers_of_an_axis_do_not_touch(seen: Seen, pages: dict[str, Path], wid
     assert "training queries (log scale)" in page.locator('[data-figure="figure1-1"]').text_content()
 
 
-def test_a_section_without_a_figure_is_not_there(seen: Seen, pages: dict[str, Path], file: Path) -> None:
-    assert not seen.open(pages["compare"]).locator('#figures, nav a[href="#figures"]').first.is_visible()
-    assert seen.open(file).locator('nav a[href="#figures"]').is_visible()
+def test_a_section_without_a_figure_is_not_there(browser_page: BrowserPage, pages: dict[str, Path], file: Path) -> None:
+    assert not browser_page.open(pages["compare"]).locator('#figures, nav a[href="#figures"]').first.is_visible()
+    assert browser_page.open(file).locator('nav a[href="#figures"]').is_visible()
 
 
-def test_targets_can_be_hit_with_a_thumb(seen: Seen, pages: dict[str, Path]) -> None:
-    seen.page.set_viewport_size({"width": 390, "height": 800})
-    page = seen.open(pages["bench"])
+def test_targets_can_be_hit_with_a_thumb(browser_page: BrowserPage, pages: dict[str, Path]) -> None:
+    browser_page.page.set_viewport_size({"width": 390, "height": 800})
+    page = browser_page.open(pages["bench"])
     page.click("#chosen")
     small = page.evaluate(
         """[...document.querySelectorAll("button, select, summary, input[type=search], .choices label")].filter(e => {
@@ -129,8 +131,8 @@ def test_targets_can_be_hit_with_a_thumb(seen: Seen, pages: dict[str, Path]) -> 
     assert page.locator("nav").is_visible()
 
 
-def test_the_headline_follows_the_tool(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_the_headline_follows_the_tool(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     for tool in ("official", "gdeval", "letor4"):
         page.select_option("#tool", tool)
         best = leaderboard(results, "one", "NDCG@10", tool)
@@ -139,17 +141,17 @@ def test_the_headline_follows_the_tool(seen: Seen, file: Path, results: Results)
         assert f"NDCG@10 under {tool} ({best.standings[0].mean:.4f})" in words
 
 
-def test_over_all_data_sets_headline_and_order_agree(seen: Seen, file: Path) -> None:
-    page = seen.open(file, "#data=")
+def test_over_all_data_sets_headline_and_order_agree(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file, "#data=")
     for tool in ("official", "yahoo"):
         page.select_option("#tool", tool)
-        assert f"under {tool}, {seen.column('ranker')[0]} wins most" in page.locator("#finding").inner_text()
-        wins = [int(text.split()[0]) for text in seen.column("wins")]
+        assert f"under {tool}, {browser_page.column('ranker')[0]} wins most" in page.locator("#finding").inner_text()
+        wins = [int(text.split()[0]) for text in browser_page.column("wins")]
         assert wins == sorted(wins, reverse=True)
 
 
-def test_places_that_cannot_be_told_apart(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_indistinguishable_places(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     board = leaderboard(results, "one", "NDCG@10")
     tested = board.board
     assert tested is not None
@@ -162,8 +164,8 @@ def test_places_that_cannot_be_told_apart(seen: Seen, file: Path, results: Resul
         assert (f"Ranks 1–{first[1]} do not differ significantly" in words) == (first[1] > 1)
 
 
-def test_every_pair_with_p_and_effect(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_every_pair_with_p_and_effect(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file)
     page.click("#pairs-box > summary")
     page.wait_for_selector("#pairs svg")  # a folded part says in an event of its own that it was opened
     board = leaderboard(results, "one", "NDCG@10")
@@ -180,7 +182,7 @@ def test_every_pair_with_p_and_effect(seen: Seen, file: Path, results: Results) 
     assert "pairs=open" in page.url
 
 
-def test_a_pair_that_nothing_separates_has_p_1(seen: Seen, tmp_path: Path) -> None:
+def test_a_pair_that_nothing_separates_has_p_1(browser_page: BrowserPage, tmp_path: Path) -> None:
     """Three scorers that know nothing: their corrected p is 1, and must not look like the smallest there is."""
     draws = np.random.default_rng(4)
     noise = {name: draws.random(len(DATA.labels)) for name in ("a", "b", "c")}
@@ -188,15 +190,15 @@ def test_a_pair_that_nothing_separates_has_p_1(seen: Seen, tmp_path: Path) -> No
     level = [pair for pair in compared.first.tests.pairs if pair.p_adjusted >= 0.9995]
     assert level
     (tmp_path / "noise.html").write_text(compare_page([compared], "noise", []), encoding="utf-8")
-    page = seen.open(tmp_path / "noise.html", "#pairs=open")
+    page = browser_page.open(tmp_path / "noise.html", "#pairs=open")
     page.wait_for_selector("#pairs svg")
     words = page.locator("#pairs .cell-words").all_text_contents()
     assert words.count("1") == 2 * len(level)
     assert ".000" not in words
 
 
-def test_names_of_points_do_not_cover_points(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_names_of_points_do_not_cover_points(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     touching = page.evaluate(
         """[...document.querySelectorAll("#time text.name")].flatMap(t => { const a = t.getBBox();
              return [...document.querySelectorAll("#time circle")].filter(c => { const b = c.getBBox();
@@ -207,9 +209,9 @@ def test_names_of_points_do_not_cover_points(seen: Seen, file: Path) -> None:
     assert touching == []
 
 
-def test_a_reconciliation_follows_its_tool(seen: Seen, pages: dict[str, Path]) -> None:
+def test_a_reconciliation_follows_its_tool(browser_page: BrowserPage, pages: dict[str, Path]) -> None:
     reconciliation = pippin.reconcile(DATA, SYSTEMS["bm25"], "NDCG@10", "official", ["letor4", "yahoo", "gdeval"])
-    page = seen.open(pages["reconcile"])
+    page = browser_page.open(pages["reconcile"])
     most = max(reconciliation.values(), key=lambda r: abs(r.difference))
     assert page.locator("#tool").input_value() == most.target.name
     assert page.locator("#tool option[value=official]").count() == 0
@@ -222,19 +224,21 @@ def test_a_reconciliation_follows_its_tool(seen: Seen, pages: dict[str, Path]) -
     assert page.locator('nav a[href="#tools"]').is_visible()
 
 
-def test_a_reconciliation_says_what_a_tool_does_not_give(seen: Seen, tmp_path: Path) -> None:
+def test_a_reconciliation_says_what_a_tool_does_not_give(browser_page: BrowserPage, tmp_path: Path) -> None:
     """CatBoost's ERR takes labels for probabilities."""
     queries = {"NDCG@10": ["letor4", "catboost"], "ERR@10": ["letor4"]}
     reconciliation = [
         r for m, tools in queries.items() for r in pippin.reconcile(DATA, SYSTEMS["lm"], m, "official", tools).values()
     ]
     (tmp_path / "two.html").write_text(reconcile_page(reconciliation, []), encoding="utf-8")
-    page = seen.open(tmp_path / "two.html", "#tool=catboost&measure=ERR@10")
+    page = browser_page.open(tmp_path / "two.html", "#tool=catboost&measure=ERR@10")
     assert page.locator("#finding").inner_text() == "catboost does not define ERR@10 on these data."
 
 
-def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file)
+def test_the_waterfall_leads_from_the_definition_to_the_tool(
+    browser_page: BrowserPage, file: Path, results: Results
+) -> None:
+    page = browser_page.open(file)
     page.click('#tool-chips [data-tool="yahoo"]')
     ranker = page.locator("#explained").input_value()
     before, after = (leaderboard(results, "one", "NDCG@10", t).by_ranker[ranker].mean for t in ("official", "yahoo"))
@@ -248,8 +252,8 @@ def test_the_waterfall_leads_from_the_definition_to_the_tool(seen: Seen, file: P
     assert "query=one%2F" in page.url
 
 
-def test_two_lists_side_by_side(seen: Seen, file: Path, results: Results) -> None:
-    page = seen.open(file, "#a=ranksvm&b=regression")
+def test_two_lists_side_by_side(browser_page: BrowserPage, file: Path, results: Results) -> None:
+    page = browser_page.open(file, "#a=ranksvm&b=regression")
     page.locator("#query-table [data-show]").first.click()
     page.wait_for_selector("#query-detail .doc")
     query = page.locator("#query-table tr.chosen th").inner_text()
@@ -263,12 +267,12 @@ def test_two_lists_side_by_side(seen: Seen, file: Path, results: Results) -> Non
     assert "Why" in page.locator("#query-detail").inner_text()
     address = page.url
     assert "query=one" in address
-    again = seen.open(file, "#" + address.partition("#")[2])
+    again = browser_page.open(file, "#" + address.partition("#")[2])
     again.wait_for_selector("#query-detail .doc")
 
 
-def test_queries_are_searched_and_sorted(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_queries_are_searched_and_sorted(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     page.click('[data-qsort="query"]')
     ids = page.locator("#query-table tbody th").all_inner_texts()
     assert ids == sorted(
@@ -280,10 +284,10 @@ def test_queries_are_searched_and_sorted(seen: Seen, file: Path) -> None:
     assert "No query matches" in page.locator("#query-table").inner_text()
 
 
-def test_nothing_moves_when_a_figure_is_drawn_late(seen: Seen, file: Path) -> None:
+def test_nothing_moves_when_a_figure_is_drawn_late(browser_page: BrowserPage, file: Path) -> None:
     """A table that slides away under the pointer loses the click."""
-    seen.page.add_init_script("window.requestIdleCallback = () => 0")
-    page = seen.open(file, draw=False)
+    browser_page.page.add_init_script("window.requestIdleCallback = () => 0")
+    page = browser_page.open(file, draw=False)
     assert page.locator("#query-figure svg").count() == 0
     below = "(t => t('query-table') - t('query-figure'))(id => document.getElementById(id).getBoundingClientRect().top)"
     before = page.evaluate(below)
@@ -293,8 +297,8 @@ def test_nothing_moves_when_a_figure_is_drawn_late(seen: Seen, file: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["CSV", "LaTeX"])
-def test_the_table_is_handed_out(seen: Seen, file: Path, results: Results, form: str) -> None:
-    page = seen.open(file)
+def test_the_table_is_handed_out(browser_page: BrowserPage, file: Path, results: Results, form: str) -> None:
+    page = browser_page.open(file)
     page.click("#leaderboard .save > summary")
     with page.expect_download() as caught:
         page.locator("#leaderboard .save button", has_text=re.compile(f"^{form}$")).first.click()
@@ -306,8 +310,8 @@ def test_the_table_is_handed_out(seen: Seen, file: Path, results: Results, form:
 
 
 @pytest.mark.parametrize(("form", "start"), [("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"series,column,y")])
-def test_figures_are_handed_out(seen: Seen, file: Path, form: str, start: bytes) -> None:
-    page = seen.open(file)
+def test_figures_are_handed_out(browser_page: BrowserPage, file: Path, form: str, start: bytes) -> None:
+    page = browser_page.open(file)
     figure = page.locator("figure", has=page.locator("#across"))
     figure.locator(".save > summary").click()
     with page.expect_download() as caught:
@@ -317,8 +321,8 @@ def test_figures_are_handed_out(seen: Seen, file: Path, form: str, start: bytes)
     assert b"var(--" not in content
 
 
-def test_a_shared_figure_has_its_title_and_caption(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_a_shared_figure_has_its_title_and_caption(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     figure = page.locator("figure", has=page.locator("#time"))
     figure.locator(".save > summary").click()
     with page.expect_download() as caught:
@@ -329,30 +333,30 @@ def test_a_shared_figure_has_its_title_and_caption(seen: Seen, file: Path) -> No
     assert "Pippin" in text.rpartition("<text")[2]
 
 
-def test_all_figures_are_drawn_without_scrolling(seen: Seen, file: Path) -> None:
-    page = seen.open(file, draw=False)
+def test_all_figures_are_drawn_without_scrolling(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file, draw=False)
     page.wait_for_function(
         "[...document.querySelectorAll('.figure')].every(f => !f.checkVisibility() || f.querySelector('svg, .empty'))"
     )
 
 
-def test_a_phone_shows_whole_intervals(seen: Seen, file: Path) -> None:
-    seen.page.set_viewport_size({"width": 390, "height": 844})
-    page = seen.open(file)
+def test_a_phone_shows_whole_intervals(browser_page: BrowserPage, file: Path) -> None:
+    browser_page.page.set_viewport_size({"width": 390, "height": 844})
+    page = browser_page.open(file)
     bounds = page.locator("#board small.narrow")
     assert bounds.count() == len(RANKERS)
     boxes = [bounds.nth(i).bounding_box() for i in range(len(RANKERS))]
     assert all(box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
 
 
-def test_columns_that_say_nothing_are_not_there(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_empty_columns_are_omitted(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     assert "Rank vs official" not in page.locator("#board thead").inner_text()
     assert page.locator("#board thead th.bar svg text").count() == 3
 
 
-def test_places_from_first_to_last_are_labelled_at_both_ends(seen: Seen, file: Path) -> None:
-    page = seen.open(file)
+def test_places_from_first_to_last_are_labelled_at_both_ends(browser_page: BrowserPage, file: Path) -> None:
+    page = browser_page.open(file)
     names = page.locator("#across text.name").all_inner_texts() or page.locator("#across text.name").all_text_contents()
     assert len(names) == 2 * len(RANKERS)
     page.check("input[name=across][value=number]", force=True)
@@ -360,39 +364,39 @@ def test_places_from_first_to_last_are_labelled_at_both_ends(seen: Seen, file: P
     assert "across=number" in page.url
 
 
-def test_a_comparison_shows_its_numbers(seen: Seen, pages: dict[str, Path]) -> None:
-    page = seen.open(pages["compare"])
+def test_a_comparison_shows_its_numbers(browser_page: BrowserPage, pages: dict[str, Path]) -> None:
+    page = browser_page.open(pages["compare"])
     compared = pippin.compare(DATA, SYSTEMS, "MAP", ["official", "letor4", "yahoo"])
     page.check("input[name=family][value=MAP]", force=True)
     page.select_option("#tool", "letor4")
     board = next(b for b in compared.boards if b.name == "letor4")
-    assert seen.column("ranker") == board.order()
-    assert seen.column("mean") == [f"{board.means[s]:.4f}" for s in board.order()]
+    assert browser_page.column("ranker") == board.order()
+    assert browser_page.column("mean") == [f"{board.means[s]:.4f}" for s in board.order()]
 
 
-def test_it_prints_on_few_sheets(seen: Seen, file: Path, tmp_path: Path) -> None:
-    page = seen.open(file)
+def test_it_prints_on_few_sheets(browser_page: BrowserPage, file: Path, tmp_path: Path) -> None:
+    page = browser_page.open(file)
     page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
     score_tables = re.findall(rb"/Type\s*/Page\b(?!s)", (tmp_path / "page.pdf").read_bytes())
     assert 1 <= len(score_tables) <= 8
 
 
-def test_notebooks_show_the_pieces(seen: Seen, results: Results, tmp_path: Path) -> None:
+def test_notebooks_show_the_pieces(browser_page: BrowserPage, results: Results, tmp_path: Path) -> None:
     items = [results.leaderboard(data="one"), pippin.evaluate(DATA, SYSTEMS["bm25"], ["NDCG@10"], "letor4"),
              pippin.reconcile(DATA, SYSTEMS["bm25"], target="letor4"), pippin.compare(DATA, SYSTEMS)]  # fmt: skip
     body = "".join(result._repr_html_() for result in items)
     notebook = f"<!doctype html><title>x</title><body data-ready=yes>{body}"
     (tmp_path / "notebook.html").write_text(notebook, encoding="utf-8")
-    actual = seen.open(tmp_path / "notebook.html")
+    actual = browser_page.open(tmp_path / "notebook.html")
     assert actual.locator(".piece").count() == len(items)
     assert actual.locator(".piece svg.chart").count() >= len(items)
     assert "<dense>" in actual.locator(".piece").last.inner_text()
-    assert seen.said == []
+    assert browser_page.said == []
 
 
-def test_the_page_of_a_study(seen: Seen, pages: dict[str, Path]) -> None:
-    page = seen.open(pages["study"])
-    result = study(made(), "D")
+def test_the_page_of_a_study(browser_page: BrowserPage, pages: dict[str, Path]) -> None:
+    page = browser_page.open(pages["study"])
+    result = study(make_results(), "D")
     assert page.locator("h1").inner_text() == "Do published conclusions hold on D?"
     words = page.locator("main").inner_text()
     assert all(conclusion.statement in words for conclusion in result.conclusions)

@@ -1,4 +1,4 @@
-"""Every result shows itself: as text, in a notebook, as a frame, and, where it has one, as a picture."""
+"""Results as text, notebook view, data frame and figure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.grids import HandGrid, numbered
+from tests.benchmarks.grids import HandGrid, number_queries
 
 import pippin
 from pippin.benchmarks.leaderboard import leaderboard
@@ -45,7 +45,7 @@ def results() -> dict[str, Any]:
     compared = compare(DATA, SYSTEMS)
     grid = HandGrid()
     for ranker, values in (("good", [0.5, 0.6, 0.7]), ("poor", [0.2, 0.3, 0.5])):
-        grid.add(ranker, numbered(values))
+        grid.add(ranker, number_queries(values))
     return {
         "Anova": anova(compared.first.table),
         "Audit": audit(DATA, SYSTEMS["a"]),
@@ -121,7 +121,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
         first.save(tmp_path / "figure.xyz")
 
 
-def test_a_tool_that_cannot_say_is_named_with_the_reason() -> None:
+def test_tools_without_a_value_are_reported_with_the_reason() -> None:
     labels, scores, qid = [5, 0, 1], [3.0, 2.0, 1.0], [1, 1, 1]
     evaluation = evaluate(labels, scores, "ERR", "all", qid=qid)
     assert "label 5 is above ERR's top grade 4" in evaluation.left_out["gdeval"]
@@ -134,7 +134,7 @@ def test_a_tool_that_cannot_say_is_named_with_the_reason() -> None:
         evaluation["gdeval"]
 
 
-def test_what_one_looks_up_shows_itself_in_a_line_and_in_a_notebook_in_full() -> None:
+def test_registered_items_have_a_repr_and_a_notebook_view() -> None:
     tool = pippin.tools["beir"]
     assert repr(tool).startswith("Tool('beir': BEIR ")
     assert repr(tool).endswith(", retrieval)")

@@ -1,4 +1,4 @@
-"""The library that draws figures: from the package where it is installed, and the same from a source tree."""
+"""The Vega library from an installed package and from a source tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_installed_page_needs_no_other_package(tmp_path: Path, monkeypatch: p
     assert vega.drawing_library() == "/* from the package */"
 
 
-def test_a_source_tree_without_vl_convert_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_tree_without_vl_convert_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vega, "__file__", str(tmp_path / "vega.py"))
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingDependency, match=r"pip install 'pippin\[report\]'"):

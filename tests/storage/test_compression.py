@@ -1,4 +1,4 @@
-"""Packed files of every kind are read, and none fills the memory."""
+"""Compressed files of every kind are read within a memory limit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_packing_is_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PACKERS)
-def test_damage_and_cuts_are_told_or_the_content_is_whole(name: str) -> None:
+def test_damaged_or_truncated_files_are_reported_or_complete(name: str) -> None:
     packed = PACKERS[name](LETOR)
     for end in range(8, len(packed) - 1, max(1, len(packed) // 60)):
         with pytest.raises(DataError, match=rf"it: the {name} file is (truncated|damaged) after"):

@@ -1,4 +1,4 @@
-"""Folders are there whole or not at all, whenever a process dies; links are not followed."""
+"""Atomic folders: complete or absent after a crash, without following links."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_writer_that_is_alive_is_left_alone(tmp_path: Path) -> None:
     assert content(target) == "first"
 
 
-def test_names_of_others_are_not_taken_for_traces(tmp_path: Path) -> None:
+def test_names_of_other_processes_are_not_matched(tmp_path: Path) -> None:
     for name in (".it.x.old", ".it.abcdefgh.older", ".itt.abcdefgh.old", "it.abcdefgh.old"):
         (tmp_path / name).mkdir()
     (tmp_path / "elsewhere").mkdir()

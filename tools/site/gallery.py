@@ -1,4 +1,4 @@
-"""The gallery: every kind of picture that a result draws of itself, with the lines that draw it."""
+"""The gallery: every figure that a result can draw, with its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of the site beyond the Markdown of docs/: pages that run, formulas, the reference, the gallery, llms.txt.
+"""Site pages beyond the Markdown of docs/: executable pages, formulas, reference, gallery and llms.txt.
 
 They are generated while the site is built, from parsers, docstrings and registries, so they always match the program.
 """

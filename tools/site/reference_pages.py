@@ -34,7 +34,7 @@ def pages() -> dict[str, str]:
     return result
 
 
-def _printed(call: Callable[[], object]) -> str:
+def _capture_output(call: Callable[[], object]) -> str:
     """Return what a call prints."""
     out = io.StringIO()
     os.environ["COLUMNS"], os.environ["NO_COLOR"] = "100", "1"
@@ -51,7 +51,7 @@ def commands() -> str:
     for group, members in GROUPS.items():
         parts.append(f"## {group.capitalize()}")
         for name, (_, about) in members.items():
-            text = _printed(lambda name=name: main(["help", name]))
+            text = _capture_output(lambda name=name: main(["help", name]))
             parts.append(f"### pippin {name}\n\n{about.capitalize()}.\n\n```text\n{text}\n```")
     return "\n\n".join(parts) + "\n"
 
@@ -174,7 +174,7 @@ def rankers() -> str:
         "[`pippin.rankers`](python-rankers.md); [the mathematics](../mathematics.md) compares their formulas."
     ]
     for name in names():
-        text = _printed(lambda name=name: main(["rankers", name, "--format", "markdown"]))
+        text = _capture_output(lambda name=name: main(["rankers", name, "--format", "markdown"]))
         parts.append(text.replace("- **source**", f"- [formula](../mathematics.md#{name})\n- **source**", 1))
     return "\n\n".join(parts) + "\n"
 
@@ -185,6 +185,6 @@ def registry_page(registry: str) -> str:
 
     parts = [f"# {registry.capitalize()}\n\nThe output of `pippin {registry} NAME` for every name."]
     for name in getattr(importlib.import_module("pippin"), registry):
-        text = _printed(lambda name=name: main([registry, name]))
+        text = _capture_output(lambda name=name: main([registry, name]))
         parts.append(f"## {name}\n\n```text\n{text}\n```")
     return "\n\n".join(parts) + "\n"

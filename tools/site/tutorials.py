@@ -1,4 +1,4 @@
-"""Pages that are run: Python files whose comments are the text, as pages and as notebooks to download.
+"""Executable pages: Python files with comments as text, as pages and as downloadable notebooks.
 
 Such a file consists of cells: `# %% [markdown]` begins text, each of whose lines is a comment; `# %% [file NAME]`
 begins a file, written likewise; `# %%` code. A line of code `# !pippin …` is a command, as a notebook writes it with
@@ -129,11 +129,11 @@ def _part(cell: Cell, picture: str) -> str:
     part = f"```python\n{cell.source}\n```"
     if _SVG in cell.shown:
         return f"{part}\n\n![{cell.title}]({picture})"
-    text = "\n".join(map(_folded, (cell.printed + cell.shown.get("text/plain", "")).rstrip().split("\n")))
+    text = "\n".join(map(_wrap_line, (cell.printed + cell.shown.get("text/plain", "")).rstrip().split("\n")))
     return f"{part}\n\n```text\n{text}\n```" if text.strip() else part
 
 
-def _folded(line: str) -> str:
+def _wrap_line(line: str) -> str:
     """A sentence in lines of a hundred columns; a row of a table stays as it is."""
     return line if "  " in line else textwrap.fill(line, 100, break_long_words=False)
 

@@ -23,13 +23,13 @@ AxeCheck = Callable[[Any], list[Any]]
 
 
 @dataclass
-class Served:
+class Server:
     site: BoardSite
     address: str
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
+def server() -> Iterator[Server]:
     """The board `cup`, served by `pippin serve` in its own processes."""
     stopped, started = threading.Event(), threading.Event()
     addresses: list[str] = []
@@ -46,7 +46,7 @@ def served() -> Iterator[Served]:
         thread.start()
         try:
             assert started.wait(60)
-            yield Served(board_site, addresses[0])
+            yield Server(board_site, addresses[0])
         finally:
             stopped.set()
             thread.join(60)
@@ -59,12 +59,12 @@ HIDE_PAGE = "Object.defineProperty(document, 'hidden', { get: () => !sessionStor
 class KeyboardUser:
     """A browser used by keyboard only, whose pages are checked by axe-core."""
 
-    def __init__(self, browser: Any, served: Served, axe: AxeCheck, width: int) -> None:
+    def __init__(self, browser: Any, server: Server, axe: AxeCheck, width: int) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
         self.context.add_init_script(HIDE_PAGE)
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.address, self.axe, self.width = served.address, axe, width
+        self.address, self.axe, self.width = server.address, axe, width
         self.console: list[str] = []
         self.page.on("console", lambda message: self.console.append(message.text))
         self.page.on("pageerror", lambda error: self.console.append(str(error)))
@@ -103,10 +103,10 @@ class KeyboardUser:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_join_submit_and_verify(
-    served: Served, browser: Any, axe: AxeCheck, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    server: Server, browser: Any, axe: AxeCheck, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    site, ann = served.site.site, KeyboardUser(browser, served, axe, width)
+    site, ann = server.site.site, KeyboardUser(browser, server, axe, width)
     ann.open("/")
     ann.open("/join")
     ann.type("#name", f"Ann {width}")
@@ -116,7 +116,7 @@ def test_join_submit_and_verify(
     ann.open("/boards/cup/take-part")
     ann.open("/boards/cup/submit")
     scores = tmp_path / "scores.txt"
-    scores.write_text("".join(f"{score!r}\n" for score in served.site.scores(1.5, width).tolist()))
+    scores.write_text("".join(f"{score!r}\n" for score in server.site.scores(1.5, width).tolist()))
     ann.page.set_input_files("#file", str(scores))
     ann.type("#name", "by the page")
     ann.press("form button.do")
@@ -124,10 +124,10 @@ def test_join_submit_and_verify(
     ann.page.wait_for_selector("text=row on the leaderboard")
     ann.check()
     (tmp_path / "card.toml").write_text('name = "by the command"\nauthors = ["Ann"]\n')
-    scores.write_text("".join(f"{score!r}\n" for score in served.site.scores(0.4, width).tolist()))
+    scores.write_text("".join(f"{score!r}\n" for score in server.site.scores(0.4, width).tolist()))
     monkeypatch.setenv("PIPPIN_TOKEN", token)
     receipt = tmp_path / "receipt.json"
-    command = ["board", "submit", served.address, "cup", str(scores), "--card", str(tmp_path / "card.toml")]
+    command = ["board", "submit", server.address, "cup", str(scores), "--card", str(tmp_path / "card.toml")]
     assert main([*command, "--receipt", str(receipt), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["is_shown"] is True
     page = ann.open("/boards/cup")
@@ -138,29 +138,29 @@ def test_join_submit_and_verify(
     page.emulate_media(color_scheme="dark")
     ann.open("/boards/cup/log")
     exported = tmp_path / "cup.json"
-    exported.write_bytes(urllib.request.urlopen(f"{served.address}/boards/cup/export.json").read())
+    exported.write_bytes(urllib.request.urlopen(f"{server.address}/boards/cup/export.json").read())
     assert [check.error for check in audit_log.verify([exported, receipt], site.key)] == ["", ""]
     assert ann.console == []
 
 
-def test_pages_work_without_scripts_and_load_only_from_this_site(served: Served, browser: Any) -> None:
+def test_pages_work_without_scripts_and_load_only_from_this_site(server: Server, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(f"{served.address}/boards/cup")
+    page.goto(f"{server.address}/boards/cup")
     assert page.locator("h1").inner_text() == "Summer cup"
     assert not page.locator("#theme").is_visible()
-    assert all(url.startswith((served.address, "data:")) for url in requests)
+    assert all(url.startswith((server.address, "data:")) for url in requests)
     context.close()
 
 
-def test_an_organiser_closes_and_reveals_the_board(served: Served, browser: Any, axe: AxeCheck) -> None:
+def test_an_organiser_closes_and_reveals_the_board(server: Server, browser: Any, axe: AxeCheck) -> None:
     """Runs last, because it closes the board."""
-    served.site.account("Boss", "organiser")
-    boss = KeyboardUser(browser, served, axe, 1280)
+    server.site.account("Boss", "organiser")
+    boss = KeyboardUser(browser, server, axe, 1280)
     boss.open("/login?next=/boards/cup")
-    boss.type("#token", served.site.tokens["Boss"])
+    boss.type("#token", server.site.tokens["Boss"])
     boss.press("form button.do")
     boss.open("/account")
     boss.open("/boards/cup")

@@ -94,7 +94,7 @@ def test_the_openapi_document_describes_every_route(web: Client) -> None:
      ("/api/v1/boards/cup/submissions", 401), ("/boards/cup/files/labels.npy", 404), ("/static/x", 404),
      ("/api/v1/boards/cup?first=x", 422), ("/boards/cup?page=99999999999", 200), ("/login?next=/a", 200)],
 )  # fmt: skip
-def test_errors_are_one_sentence_with_the_right_status(web: Client, path: str, status: int) -> None:
+def test_errors_are_reported_with_the_right_status(web: Client, path: str, status: int) -> None:
     answer = web.get(path)
     assert answer.status == status
     if status >= 400 and path.startswith("/api"):

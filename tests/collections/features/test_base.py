@@ -1,4 +1,4 @@
-"""A feature's text is understood, its mistakes get one sentence, and extraction gives a table."""
+"""Feature expressions: parsing, errors and extraction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.collections.features.drawing import draw_candidates
+from tests.collections.features.strategies import draw_candidates
 
 from pippin.collections.features import FEATURES, SETS, BoundFeature, extract, parse_features
 from pippin.collections.features.base import feature
@@ -58,7 +58,7 @@ def test_several_features_stand_between_commas_or_blanks() -> None:
         ("ohsumed@title", r"needs 3 fields, as in @title\+abstract\+whole"),
     ],
 )
-def test_a_mistake_gets_one_sentence(text: str, sentence: str) -> None:
+def test_a_mistake_is_reported(text: str, sentence: str) -> None:
     with pytest.raises(PippinError, match=sentence):
         parse_features(text)
 
@@ -68,7 +68,7 @@ def test_a_set_goes_on_other_streams() -> None:
     assert moved == ["name"] * 15 + ["text"] * 15 + ["whole"] * 15
 
 
-def test_a_missing_stream_is_named_with_those_there() -> None:
+def test_a_missing_stream_is_reported_with_those_there() -> None:
     candidates = draw_candidates(3, ("a",), ("title",))
     with pytest.raises(ConventionError, match=r"tf@body needs the field 'body', .* its fields: title"):
         extract(candidates, "tf@body")

@@ -1,4 +1,4 @@
-"""What holds for every registered feature of a field, whoever wrote it."""
+"""Properties that every registered text feature must have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.collections.features.drawing import draw_candidates
+from tests.collections.features.strategies import draw_candidates
 
 from pippin.collections.features import FEATURES, BoundFeature, base, extract, extract_many
 from pippin.collections.index.statistics import Candidates, FieldStatistics, Positions
@@ -16,15 +16,15 @@ NAMES = [items.name for items in FEATURES.values() if items.needs_field and not 
 WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
 
 
-def taken(candidates: Candidates, rows: list[int]) -> Candidates:
+def select_candidates(candidates: Candidates, rows: list[int]) -> Candidates:
     """These candidates, in this order."""
-    fields = {name: taken_field(field, rows) for name, field in candidates.fields.items()}
+    fields = {name: select_field(field, rows) for name, field in candidates.fields.items()}
     ids = tuple(candidates.document_ids)
     selected = tuple(ids[i] for i in rows)
     return replace(candidates, document_ids=selected, labels=candidates.labels[rows], fields=fields)
 
 
-def taken_field(field: FieldStatistics, rows: list[int]) -> FieldStatistics:
+def select_field(field: FieldStatistics, rows: list[int]) -> FieldStatistics:
     def positions() -> Positions:
         assert field.positions is not None
         result = field.positions()
@@ -60,9 +60,9 @@ def test_a_value_depends_on_no_other_candidate(name: str) -> None:
     candidates = draw_candidates(40, WORDS)
     full = values(name, candidates)
     order = np.random.default_rng(1).permutation(40).tolist()
-    assert values(name, taken(candidates, order)).tobytes() == full[order].tobytes()
+    assert values(name, select_candidates(candidates, order)).tobytes() == full[order].tobytes()
     for row in range(5):
-        assert values(name, taken(candidates, [row])).tobytes() == full[[row]].tobytes()
+        assert values(name, select_candidates(candidates, [row])).tobytes() == full[[row]].tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)

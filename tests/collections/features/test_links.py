@@ -1,4 +1,4 @@
-"""Features 41–60: the worked example to six digits, and each propagation on five pages by hand."""
+"""Link features 41–60: the worked example, and propagation on five pages by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.collections.micro import PlainIndex, micro_candidates
+from tests.collections.six_pages import PlainIndex, micro_candidates
 
 from pippin.collections.collection import Collection, Document, Link
 from pippin.collections.features import extract
@@ -65,11 +65,11 @@ LINKS = (("d2", "d3"), ("d3",), (), ("d1",), ())
 IDF = np.log((5 - 2 + 0.5) / (2 + 0.5))
 
 
-def saturated(count: float) -> float:
+def saturate(count: float) -> float:
     return float(IDF * count * 3.5 / (count + 2.5))
 
 
-S1, S2 = saturated(2), saturated(1)
+S1, S2 = saturate(2), saturate(1)
 A, B = 0.85, 0.15
 # Weighted: all of 0's links lead to words, 1's too, 3's to none.
 OUT_2 = A * S2
@@ -82,13 +82,13 @@ F0 = B * (S1 * F1 + S2 * F2) / (S1 + S2)
 U0 = B * (F1 + F2) / 2
 BY_HAND = {
     "sitemap_score": (0.1 * (0.9 * S1 + 0.9 * S2) / 2, 0.9 * S1, 0.9 * S2, 0, 0),
-    "sitemap_term": (saturated(0.1 * (0.9 * 2 + 0.9 * 1) / 2), saturated(0.9 * 2), saturated(0.9 * 1), 0, 0),
+    "sitemap_term": (saturate(0.1 * (0.9 * 2 + 0.9 * 1) / 2), saturate(0.9 * 2), saturate(0.9 * 1), 0, 0),
     "score_in": (0, A * S1, A * S2 + B * (A * S1), 0, 0),
     "score_out": (OUT_0, OUT_1, OUT_2, 0, 0),
     "score_uniform": (UNIFORM_0, OUT_1, OUT_2, B * UNIFORM_0, 0),
-    "feature_in": (0, saturated(A * 2), saturated(A * 1 + B * A * 2), 0, 0),
-    "feature_out": (saturated(F0), saturated(F1), saturated(F2), 0, 0),
-    "feature_uniform": (saturated(U0), saturated(F1), saturated(F2), saturated(B * U0), 0),
+    "feature_in": (0, saturate(A * 2), saturate(A * 1 + B * A * 2), 0, 0),
+    "feature_out": (saturate(F0), saturate(F1), saturate(F2), 0, 0),
+    "feature_uniform": (saturate(U0), saturate(F1), saturate(F2), saturate(B * U0), 0),
 }
 
 
@@ -121,7 +121,7 @@ def test_levels_of_the_sitemap() -> None:
     assert values[0].tolist() == pytest.approx([0.1 * (S1 + S2) / 2, BY_HAND["sitemap_score"][0]])
 
 
-def test_a_word_said_twice_counts_once_as_in_bm25() -> None:
+def test_repeated_query_words_count_once_in_bm25() -> None:
     once, twice = five_candidates("apple"), five_candidates("apple apple")
     for name in ("score_out", "feature_out", "sitemap_term"):
         assert np.array_equal(extract(once, name), extract(twice, name))
@@ -149,7 +149,7 @@ def test_a_candidate_list_may_be_empty() -> None:
     assert extract(none, " ".join(BY_HAND) + " authority topical_hub inlinks").shape == (0, 11)
 
 
-def test_what_is_shared_is_worked_out_once_and_goes_with_the_candidates() -> None:
+def test_shared_values_are_computed_once_per_candidates() -> None:
     candidates = five_candidates()
     assert cache_of(candidates) is cache_of(candidates)
     assert cache_of(candidates).around is cache_of(candidates).around

@@ -1,4 +1,4 @@
-"""Proximity against the plain definitions, document by document."""
+"""Proximity features against their plain definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
-from tests.collections.features.drawing import draw_candidates
+from tests.collections.features.strategies import draw_candidates
 
 from pippin.collections.features import extract, parse_features
 from pippin.errors import ConventionError
@@ -35,7 +35,7 @@ def by_definition(places: dict[int, list[int]], query: list[int], window: int = 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_five_are_what_they_say(seed: int) -> None:
+def test_all_five_losses_equal_their_definitions(seed: int) -> None:
     candidates = draw_candidates(60, WORDS, ("whole",), seed=seed, tokens=40)
     positions = candidates.fields["whole"].positions
     assert positions is not None
@@ -59,7 +59,7 @@ def test_meta_information_has_no_positions() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_positions_are_what_they_say(seed: int) -> None:
+def test_positions_equal_their_definition(seed: int) -> None:
     candidates = draw_candidates(40, WORDS, ("whole",), seed=seed, tokens=30)
     field = candidates.fields["whole"]
     assert field.positions is not None

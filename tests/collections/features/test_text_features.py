@@ -1,4 +1,4 @@
-"""The values of LETOR's and MSLR's text features, against published rows and worked examples."""
+"""Text features of LETOR and MSLR against published rows and worked examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.collections.features.drawing import draw_candidates
+from tests.collections.features.strategies import draw_candidates
 
 from pippin.collections.collection import Query
 from pippin.collections.features import extract

@@ -1,4 +1,4 @@
-"""A small hand-written collection in every format, as files in a folder."""
+"""A small collection written by hand in every format."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ http://www.fruit.gov/b.html
 """
 
 
-def put(folder: Path, name: str, data: str | bytes) -> Path:
+def write_file(folder: Path, name: str, data: str | bytes) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return path
 
 
-def packed(data: str | bytes) -> bytes:
+def make_warc_record(data: str | bytes) -> bytes:
     return gzip.compress(data if isinstance(data, bytes) else data.encode())
 
 

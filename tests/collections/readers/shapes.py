@@ -1,4 +1,4 @@
-"""The shapes of folders that strangers hand out: the same two documents, two queries and two judgements in each."""
+"""Common folder layouts of collections, all with the same two documents, queries and judgements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pyarrow
-from tests.collections.readers.samples import packed
+from tests.collections.readers.samples import make_warc_record
 
 Files = dict[str, Any]
 QRELS = "1 0 a 2\n2 0 b 1\n"
@@ -44,7 +44,7 @@ COLLECTIONS: dict[str, Files] = {
         "qrels.train.tsv": "7\t0\ta\t1\n",
     },
     "trec in both cases": {
-        "one/fb.gz": packed("<DOC>\n<DOCNO> a </DOCNO>\n<TEXT>apples</TEXT>\n</DOC>\n"),
+        "one/fb.gz": make_warc_record("<DOC>\n<DOCNO> a </DOCNO>\n<TEXT>apples</TEXT>\n</DOC>\n"),
         "two/ft": "<doc>\n<docno>b</docno>\npears\n</doc>\n", "two/readme.txt": "nothing",
         "topics.1-2.txt": "<top>\n<num> Number: 001\n<title> apples\n</top>\n<top>\n<num> 2\n<title> pears\n</top>\n",
         "qrels.adhoc.txt": "001 0 a 2\n002 0 b 1\n",
@@ -280,7 +280,7 @@ COLLECTIONS: dict[str, Files] = {
         "docs": RECORDS, "queries": {"1": "apples", "2": "pears"},
         "qrels": [{"query_id": 1, "doc_id": "a", "rel": 2}, {"query_id": 2, "doc_id": "b", "rel": 1}]})},
     "passages with the ids of their documents": {
-        "passages/p_00.gz": packed(lines({"pid": "a", "docid": "D", "passage": "apples"},
+        "passages/p_00.gz": make_warc_record(lines({"pid": "a", "docid": "D", "passage": "apples"},
                                          {"pid": "b", "docid": "D", "passage": "pears"})),
         "v2_queries.tsv": TOPICS, "v2_qrels.tsv": "1\t0\ta\t2\n2\t0\tb\t1\n",
     },

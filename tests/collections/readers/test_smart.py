@@ -1,11 +1,11 @@
-"""SMART's format and OHSUMED's, by hand and on Cranfield and CACM."""
+"""The formats of SMART and OHSUMED, by hand and on Cranfield and CACM."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.collections.readers.samples import MEDLINE, SMART, packed, put
+from tests.collections.readers.samples import MEDLINE, SMART, make_warc_record, write_file
 
 from pippin.collections.collection import Document, Link
 from pippin.collections.readers import read_collection
@@ -22,9 +22,9 @@ def labels(judged: Qrels | None) -> dict[str, dict[str, int]]:
 
 
 def test_a_small_collection(tmp_path: Path) -> None:
-    put(tmp_path, "fruit.all", SMART)
-    put(tmp_path, "query.text", ".I 1\n.W\nwhich apples\n.N\n someone\n.I 2\n.W\npears\n.I 0\n")
-    put(tmp_path, "qrels.text", "01 2  0 0\n02 99  0 0.000\n")
+    write_file(tmp_path, "fruit.all", SMART)
+    write_file(tmp_path, "query.text", ".I 1\n.W\nwhich apples\n.N\n someone\n.I 2\n.W\npears\n.I 0\n")
+    write_file(tmp_path, "qrels.text", "01 2  0 0\n02 99  0 0.000\n")
     collection = read_collection(tmp_path)
     assert (collection.fields, collection.combined_fields) == (("title", "abstract"), {"whole": ("title", "abstract")})
     expected = [
@@ -39,7 +39,7 @@ def test_a_small_collection(tmp_path: Path) -> None:
 
 
 def test_the_file_alone_packed_and_streams_chosen(tmp_path: Path) -> None:
-    path = put(tmp_path, "fruit.gz", packed(SMART.replace("\n", "\r\n")))
+    path = write_file(tmp_path, "fruit.gz", make_warc_record(SMART.replace("\n", "\r\n")))
     collection = read_collection(path, fields=["author", "title"], name="orchard")
     assert (collection.name, collection.fields, collection.queries) == ("orchard", ("author", "title"), ())
     assert next(iter(collection)).fields == {"author": "Cox, R.", "title": "On apples"}
@@ -47,10 +47,10 @@ def test_the_file_alone_packed_and_streams_chosen(tmp_path: Path) -> None:
         read_collection(path, fields=["autor"])
 
 
-def test_a_pair_at_one_end_is_taken_as_written_and_counts_are_no_references(tmp_path: Path) -> None:
-    first = put(tmp_path, "one.all", ".I 1\n.T\na\n.X\n2 5 1\n.I 2\n.T\nb\n")
+def test_pairs_of_ids_are_parsed_and_counts_are_ignored(tmp_path: Path) -> None:
+    first = write_file(tmp_path, "one.all", ".I 1\n.T\na\n.X\n2 5 1\n.I 2\n.T\nb\n")
     assert [document.links for document in read_collection(first)] == [(Link("2", "a"),), ()]
-    cisi = put(tmp_path / "cisi", "cisi.all", ".I 1\n.T\na\n.X\n2 5 1\n2 1 1\n.I 2\n.T\nb\n.X\n1 5 2\n")
+    cisi = write_file(tmp_path / "cisi", "cisi.all", ".I 1\n.T\na\n.X\n2 5 1\n2 1 1\n.I 2\n.T\nb\n.X\n1 5 2\n")
     assert [document.links for document in read_collection(cisi)] == [(), ()]
 
 
@@ -62,23 +62,23 @@ def test_a_pair_at_one_end_is_taken_as_written_and_counts_are_no_references(tmp_
     ],
 )
 def test_judgements_of_other_collections(tmp_path: Path, text: str, expected: dict[str, dict[str, int]]) -> None:
-    put(tmp_path, "X.ALL", SMART)
-    put(tmp_path, "X.QRY", ".I 1\n.W\na\n.I 2\n.W\nb\n.I 3\n.W\nc\n")
-    put(tmp_path, "X.REL", text)
-    put(tmp_path, "X.REL.OLD", "something else")
+    write_file(tmp_path, "X.ALL", SMART)
+    write_file(tmp_path, "X.QRY", ".I 1\n.W\na\n.I 2\n.W\nb\n.I 3\n.W\nc\n")
+    write_file(tmp_path, "X.REL", text)
+    write_file(tmp_path, "X.REL.OLD", "something else")
     collection = read_collection(tmp_path)
     assert labels(collection.qrels) == expected
     assert [query.id for query in collection.queries] == ["1", "2", "3"]
 
 
 def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
-    put(tmp_path, "cran.all", SMART)
-    queries = put(tmp_path, "cran.qry", ".I 001\n.W\na\n.I 004\n.W\nb\n")
-    put(tmp_path, "cranqrel", "1 1 1\n1 2 2 \n1 3 3\n2 1 4\n2  2 -1\n2 3 5\n")
+    write_file(tmp_path, "cran.all", SMART)
+    queries = write_file(tmp_path, "cran.qry", ".I 001\n.W\na\n.I 004\n.W\nb\n")
+    write_file(tmp_path, "cranqrel", "1 1 1\n1 2 2 \n1 3 3\n2 1 4\n2  2 -1\n2 3 5\n")
     collection = read_collection(tmp_path)
     assert [query.id for query in collection.queries] == ["1", "2"]
     assert labels(collection.qrels) == {"1": {"1": 4, "2": 3, "3": 2}, "2": {"1": 1, "2": 0, "3": 0}}
-    trec = put(tmp_path / "other", "own.qrels", "1 0 1 2\n4 0 1 -1\n")
+    trec = write_file(tmp_path / "other", "own.qrels", "1 0 1 2\n4 0 1 -1\n")
     again = read_collection(tmp_path, queries=queries, qrels=trec)
     assert [query.id for query in again.queries] == ["1", "4"]  # these judgements know the file's own ids
     assert labels(again.qrels) == {"1": {"1": 2}, "4": {"1": -1}}
@@ -96,8 +96,8 @@ def test_cranfield_codes_and_counted_queries(tmp_path: Path) -> None:
     ],
 )
 def test_bad_files(tmp_path: Path, file: str, text: str, sentence: str, line: int | None) -> None:
-    put(tmp_path, "fruit.all", SMART)
-    path = put(tmp_path, file, text)
+    write_file(tmp_path, "fruit.all", SMART)
+    path = write_file(tmp_path, file, text)
     with pytest.raises(DataError) as caught:
         list(read_collection(tmp_path))
     assert sentence in caught.value.message
@@ -106,20 +106,22 @@ def test_bad_files(tmp_path: Path, file: str, text: str, sentence: str, line: in
 
 def test_text_before_the_first_record(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"fruit:1: the file does not begin with \.I"):
-        next(records(put(tmp_path, "fruit", "junk\n.I 1\n.T\na\n")))
+        next(records(write_file(tmp_path, "fruit", "junk\n.I 1\n.T\na\n")))
 
 
 def test_several_files_of_documents_are_an_error(tmp_path: Path) -> None:
-    put(tmp_path, "a.all", SMART)
-    put(tmp_path, "b.all", SMART)
+    write_file(tmp_path, "a.all", SMART)
+    write_file(tmp_path, "b.all", SMART)
     with pytest.raises(DataError, match=r"one file of documents .* found a.all, b.all"):
         read_collection(tmp_path)
 
 
 def test_medline(tmp_path: Path) -> None:
-    put(tmp_path, "ohsumed.87", MEDLINE)
-    put(tmp_path, "topics.txt", "<top>\n<num> Number: OHSU1\n<title> a woman\n<desc> Description:\nestrogen\n</top>")
-    put(tmp_path, "qrels.txt", "OHSU1\t87049087\t2\nOHSU1\t87049088\t0\n")
+    write_file(tmp_path, "ohsumed.87", MEDLINE)
+    write_file(
+        tmp_path, "topics.txt", "<top>\n<num> Number: OHSU1\n<title> a woman\n<desc> Description:\nestrogen\n</top>"
+    )
+    write_file(tmp_path, "qrels.txt", "OHSU1\t87049087\t2\nOHSU1\t87049088\t0\n")
     collection = read_collection(tmp_path, query_field="description")
     assert (collection.unjudged, collection.fields) == ("unknown", ("title", "abstract"))
     assert [(document.id, dict(document.fields)) for document in collection] == [
@@ -132,7 +134,7 @@ def test_medline(tmp_path: Path) -> None:
 
 
 def test_medline_without_identifier(tmp_path: Path) -> None:
-    path = put(tmp_path, "ohsumed.87", MEDLINE.replace(".U\n87049088", ".S\nx"))
+    path = write_file(tmp_path, "ohsumed.87", MEDLINE.replace(".U\n87049088", ".S\nx"))
     with pytest.raises(DataError, match=r"ohsumed.87:16: the document has no identifier"):
         list(read_collection(path))
 

@@ -1,4 +1,4 @@
-"""Records with named fields: JSON lines, CSV, TSV, Parquet, BEIR's layout, ir_datasets; and telling formats apart."""
+"""Records with named fields: JSON Lines, CSV, TSV, Parquet, BEIR, ir_datasets, and format detection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
-from tests.collections.readers.samples import MEDLINE, PAGES, SMART, TREC, packed, put
+from tests.collections.readers.samples import MEDLINE, PAGES, SMART, TREC, make_warc_record, write_file
 
 from pippin.collections import readers
 from pippin.collections.collection import Document, Link
@@ -32,7 +32,7 @@ def jsonl(rows: list[dict[str, Any]]) -> str:
 
 
 def test_json_lines(tmp_path: Path) -> None:
-    path = put(tmp_path, "fruit.jsonl.gz", packed("\ufeff" + jsonl(ROWS)))
+    path = write_file(tmp_path, "fruit.jsonl.gz", make_warc_record("\ufeff" + jsonl(ROWS)))
     collection = read_collection(path)
     assert (collection.name, collection.fields) == ("fruit", ("title", "text"))
     assert dict(collection.combined_fields) == {"whole": ("title", "text")}
@@ -41,9 +41,9 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_queries_and_judgements(tmp_path: Path) -> None:
-    put(tmp_path, "documents.jsonl", jsonl(ROWS))
-    put(tmp_path, "queries.tsv", "q1\tapples\nq2\tpears\n")
-    put(tmp_path, "qrels.txt", "q2 0 2 1\nq1 0 d1 2\nq2 0 unknown 1\n")
+    write_file(tmp_path, "documents.jsonl", jsonl(ROWS))
+    write_file(tmp_path, "queries.tsv", "q1\tapples\nq2\tpears\n")
+    write_file(tmp_path, "qrels.txt", "q2 0 2 1\nq1 0 d1 2\nq2 0 unknown 1\n")
     collection = read_collection(tmp_path)
     assert collection.name == tmp_path.name
     assert [query.id for query in collection.queries] == ["q1", "q2"]
@@ -52,7 +52,7 @@ def test_a_folder_with_queries_and_judgements(tmp_path: Path) -> None:
 
 
 def test_streams_are_chosen_and_ordered(tmp_path: Path) -> None:
-    path = put(tmp_path, "fruit.jsonl", jsonl(ROWS))
+    path = write_file(tmp_path, "fruit.jsonl", jsonl(ROWS))
     collection = read_collection(path, fields=["text", "title"])
     assert (collection.fields, next(iter(collection)).fields) == (
         ("text", "title"),
@@ -65,7 +65,9 @@ def test_streams_are_chosen_and_ordered(tmp_path: Path) -> None:
 
 def test_urls_and_links(tmp_path: Path) -> None:
     links: list[Any] = ["x", ["y", "to Y"], {"url": "z", "text": "to Z"}, {"target": "w"}]
-    path = put(tmp_path, "web.jsonl", jsonl([{"docno": "1", "url": "https://a.org/b", "body": "t", "links": links}]))
+    path = write_file(
+        tmp_path, "web.jsonl", jsonl([{"docno": "1", "url": "https://a.org/b", "body": "t", "links": links}])
+    )
     collection = read_collection(path)
     assert collection.fields == ("url", "body", "anchor")
     assert list(collection) == [
@@ -100,7 +102,7 @@ GOOD = '{"id": 1, "text": "a", "url": "u"}\n\n'
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str | bytes, sentence: str) -> None:
-    path = put(tmp_path, "bad.jsonl", GOOD.encode() + (line if isinstance(line, bytes) else line.encode()))
+    path = write_file(tmp_path, "bad.jsonl", GOOD.encode() + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(DataError) as caught:
         list(read_collection(path))
     assert sentence in caught.value.message
@@ -109,7 +111,7 @@ def test_bad_lines(tmp_path: Path, line: str | bytes, sentence: str) -> None:
 
 def test_a_stream_that_turns_up_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pippin.collections.readers.tables.SAMPLE_SIZE", 1)
-    path = put(tmp_path, "late.jsonl", '{"id": 1, "text": "a"}\n{"id": 2, "late": "b"}\n')
+    path = write_file(tmp_path, "late.jsonl", '{"id": 1, "text": "a"}\n{"id": 2, "late": "b"}\n')
     with pytest.raises(DataError, match=r"late.jsonl:2: the field 'late' has text here for the first time"):
         list(read_collection(path))
     assert len(list(read_collection(path, fields=["text"]))) == 2
@@ -119,11 +121,11 @@ def test_a_stream_that_turns_up_late(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_empty_files(tmp_path: Path, text: str) -> None:
     for name in ("a.jsonl", "a.csv", "a.tsv", "a.txt", "a.warc", "a.parquet"):
         with pytest.raises(DataError, match=r"the file is empty|there is no document|cannot be read|damaged"):
-            list(read_collection(put(tmp_path, name, text)))
+            list(read_collection(write_file(tmp_path, name, text)))
 
 
 def test_a_truncated_gzip(tmp_path: Path) -> None:
-    path = put(tmp_path, "cut.jsonl.gz", packed(jsonl(ROWS * 1000))[:-20])
+    path = write_file(tmp_path, "cut.jsonl.gz", make_warc_record(jsonl(ROWS * 1000))[:-20])
     with pytest.raises(DataError, match=r"cut.jsonl.gz: the gzip file is truncated after [\d,]+ unpacked bytes"):
         list(read_collection(path))
 
@@ -131,7 +133,7 @@ def test_a_truncated_gzip(tmp_path: Path) -> None:
 def test_csv(tmp_path: Path) -> None:
     long = "x" * 200_000
     text = f'id,title,text,links\nd1,"Apples, ""red""\nand green",A pippin,b c\n\n2,,{long},\n'
-    first, second = read_collection(put(tmp_path, "fruit.csv", text))
+    first, second = read_collection(write_file(tmp_path, "fruit.csv", text))
     assert first.fields == {"title": 'Apples, "red"\nand green', "text": "A pippin"}
     assert first.links == (Link("b"), Link("c"))
     assert second.fields["text"] == long
@@ -146,7 +148,7 @@ def test_csv(tmp_path: Path) -> None:
     ],
 )
 def test_bad_csv(tmp_path: Path, text: bytes, sentence: str, line: int | None) -> None:
-    path = put(tmp_path, "bad.csv", text)
+    path = write_file(tmp_path, "bad.csv", text)
     with pytest.raises(DataError) as caught:
         list(read_collection(path))
     assert sentence in caught.value.message
@@ -154,11 +156,11 @@ def test_bad_csv(tmp_path: Path, text: bytes, sentence: str, line: int | None) -
 
 
 def test_tsv(tmp_path: Path) -> None:
-    path = put(tmp_path, "fruit.tsv", 'docno\ttitle\ttext\nd1\t"Apples"\tA pippin\n')
+    path = write_file(tmp_path, "fruit.tsv", 'docno\ttitle\ttext\nd1\t"Apples"\tA pippin\n')
     assert list(read_collection(path)) == [Document("d1", {"title": '"Apples"', "text": "A pippin"})]
-    path = put(tmp_path, "passages.tsv", "0\tA pippin\n1\tPears\n")
+    path = write_file(tmp_path, "passages.tsv", "0\tA pippin\n1\tPears\n")
     assert [document.fields["text"] for document in read_collection(path)] == ["A pippin", "Pears"]
-    path = put(tmp_path, "bad.tsv", "0\tA pippin\n1\tPears\tmore\n")
+    path = write_file(tmp_path, "bad.tsv", "0\tA pippin\n1\tPears\tmore\n")
     with pytest.raises(DataError, match=r"bad.tsv:2: expected 2 columns \(id, text\), found 3"):
         list(read_collection(path))
 
@@ -184,10 +186,10 @@ def test_beir(tmp_path: Path) -> None:
         {"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}},
         {"_id": "d2", "title": "", "text": "c"},
     ]
-    put(tmp_path, "corpus.jsonl", jsonl(rows))
-    put(tmp_path, "queries.jsonl", jsonl([{"_id": f"q{i}", "text": f"t{i}", "metadata": {}} for i in range(3)]))
-    train = put(tmp_path, "qrels/train.tsv", "query-id\tcorpus-id\tscore\nq0\td1\t1\n")
-    put(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n")
+    write_file(tmp_path, "corpus.jsonl", jsonl(rows))
+    write_file(tmp_path, "queries.jsonl", jsonl([{"_id": f"q{i}", "text": f"t{i}", "metadata": {}} for i in range(3)]))
+    train = write_file(tmp_path, "qrels/train.tsv", "query-id\tcorpus-id\tscore\nq0\td1\t1\n")
+    write_file(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n")
     collection = read_collection(tmp_path)
     assert collection.fields == ("title", "text")
     assert [document.id for document in collection] == ["d1", "d2"]
@@ -198,13 +200,13 @@ def test_beir(tmp_path: Path) -> None:
     other = read_collection(tmp_path, qrels=train).qrels
     assert other is not None
     assert other.query_ids == ("q0",)
-    bad = put(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n")
+    bad = write_file(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n")
     with pytest.raises(DataError, match=r"test.tsv:2: invalid label 'x'") as caught:
         read_collection(tmp_path)
     assert caught.value.file == str(bad)
     bad.unlink()
     assert read_collection(tmp_path).files["qrels"][0].name == "train.tsv"
-    put(tmp_path, "qrels/dev.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    write_file(tmp_path, "qrels/dev.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     assert read_collection(tmp_path).files["qrels"][0].name == "dev.tsv"
     for split in ("train", "dev"):
         (tmp_path / "qrels" / f"{split}.tsv").rename(tmp_path / "qrels" / f"{split}-2.tsv")
@@ -214,18 +216,18 @@ def test_beir(tmp_path: Path) -> None:
         read_collection(tmp_path)
 
 
-def test_lists_of_texts_are_joined_and_what_is_not_indexed_is_named(tmp_path: Path) -> None:
+def test_lists_of_texts_are_joined_and_what_is_not_indexed_is_reported(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"id": 1, "title": "A", "abstract": ["s1", "s2"], "year": 1999, "tags": []}]
-    collection = read_collection(put(tmp_path, "papers.jsonl", jsonl(rows)))
+    collection = read_collection(write_file(tmp_path, "papers.jsonl", jsonl(rows)))
     assert collection.fields == ("title", "abstract")
     assert [document.fields["abstract"] for document in collection] == ["s1 s2"]
     assert list(collection.diagnostics) == ["numeric fields: year (number)"]
 
 
 def test_documents_alone_need_no_answer_about_queries(tmp_path: Path) -> None:
-    put(tmp_path, "documents.jsonl", jsonl([{"id": 1, "text": "a"}]))
-    put(tmp_path, "queries.tsv", "1\ta\n")
-    put(tmp_path, "topics.tsv", "1\tb\n")
+    write_file(tmp_path, "documents.jsonl", jsonl([{"id": 1, "text": "a"}]))
+    write_file(tmp_path, "queries.tsv", "1\ta\n")
+    write_file(tmp_path, "topics.tsv", "1\tb\n")
     with pytest.raises(DataError, match=r"several files may hold the queries .* name one with --queries"):
         read_collection(tmp_path)
     collection = read_collection(tmp_path, documents_only=True)
@@ -233,17 +235,17 @@ def test_documents_alone_need_no_answer_about_queries(tmp_path: Path) -> None:
 
 
 def test_judgements_of_other_queries_are_an_error(tmp_path: Path) -> None:
-    put(tmp_path, "documents.jsonl", jsonl(ROWS))
-    put(tmp_path, "queries.tsv", "q1\tapples\n")
-    put(tmp_path, "qrels.txt", "7 0 d1 2\n")
+    write_file(tmp_path, "documents.jsonl", jsonl(ROWS))
+    write_file(tmp_path, "queries.tsv", "q1\tapples\n")
+    write_file(tmp_path, "qrels.txt", "7 0 d1 2\n")
     with pytest.raises(DataError, match=r"none of the judged queries \(7\) is among the queries \(q1\)"):
         read_collection(tmp_path)
 
 
 def test_two_files_of_queries_are_an_error(tmp_path: Path) -> None:
-    documents = put(tmp_path, "documents.jsonl", jsonl(ROWS))
-    queries = put(tmp_path, "queries.tsv", "q1\tapples\n")
-    put(tmp_path, "topics.txt", "q1\tpears\n")
+    documents = write_file(tmp_path, "documents.jsonl", jsonl(ROWS))
+    queries = write_file(tmp_path, "queries.tsv", "q1\tapples\n")
+    write_file(tmp_path, "topics.txt", "q1\tpears\n")
     several = r"hold the queries \(queries.tsv, topics.txt\) and disagree \(query q1 has two texts\); name one"
     with pytest.raises(DataError, match=several):
         read_collection(documents)
@@ -295,7 +297,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package.load = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ir_datasets", package)
     monkeypatch.chdir(tmp_path)
-    put(tmp_path, "queries.tsv", "7\tof something else\n")
+    write_file(tmp_path, "queries.tsv", "7\tof something else\n")
     collection = read_collection("irds:fruit/small", query_field="description")
     assert (collection.name, collection.fields) == ("fruit/small", ("title", "text"))
     assert list(collection) == [Document("d1", {"title": "Apples", "text": "A pippin"}, numbers={"size": 5.0})]
@@ -329,7 +331,7 @@ def test_without_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_folder_looks_like_one_format(tmp_path: Path, name: str, data: str | bytes, format: str) -> None:
-    put(tmp_path, name, data)
+    write_file(tmp_path, name, data)
     assert [reader for reader in READERS if READERS[reader].matches(tmp_path)] == [format]
 
 
@@ -339,15 +341,15 @@ def test_the_table_of_formats_is_complete() -> None:
     assert sorted(names) == sorted([*READERS, "format"])
 
 
-def test_what_is_no_collection(tmp_path: Path) -> None:
+def test_invalid_collections(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file or folder"):
         read_collection(tmp_path / "nothing")
     with pytest.raises(DataError, match=r"no document format matches; found \.txt files\. Convert"):
-        read_collection(put(tmp_path, "a.txt", "some text"))
+        read_collection(write_file(tmp_path, "a.txt", "some text"))
     with pytest.raises(UnknownName, match="no collection format is called 'jsonlines'; did you mean jsonl"):
         read_collection(tmp_path, format="jsonlines")
-    put(tmp_path, "b.html", "")
-    put(tmp_path, "table.csv", "id,text\n1,a\n")
+    write_file(tmp_path, "b.html", "")
+    write_file(tmp_path, "table.csv", "id,text\n1,a\n")
     with pytest.raises(DataError, match="the format may be csv or html: name one with --input-format"):
         read_collection(tmp_path)
     assert len(list(read_collection(tmp_path, format="csv"))) == 1
@@ -356,6 +358,6 @@ def test_what_is_no_collection(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", [name for name in READERS if name not in ("jsonl", "csv", "tsv", "parquet")])
 def test_the_wrong_format_is_a_clear_error(tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    put(tmp_path, "a.nothing", "some text")
+    write_file(tmp_path, "a.nothing", "some text")
     with pytest.raises((DataError, MissingDependency)):
         list(read_collection(tmp_path, format=format))

@@ -1,4 +1,4 @@
-"""Web pages in TREC's bundles, in WARC archives and in folders, and TREC's texts."""
+"""Web pages in TREC bundles, WARC archives and folders, and TREC texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.collections.readers.samples import PAGES, TREC, packed, put, record, response
+from tests.collections.readers.samples import PAGES, TREC, make_warc_record, record, response, write_file
 
 from pippin.collections.collection import Document, Link
 from pippin.collections.readers import read_collection, web
@@ -23,9 +23,9 @@ FIELDS = ("body", "anchor", "title", "url", "extracted_title")
 
 
 def test_trec_texts(tmp_path: Path) -> None:
-    put(tmp_path, "ft/ft911", TREC)
-    put(tmp_path, "ft/ft912.gz", packed(TREC.replace("FT911", "FT912")))
-    put(tmp_path, "ft/readme", "nothing of it")
+    write_file(tmp_path, "ft/ft911", TREC)
+    write_file(tmp_path, "ft/ft912.gz", make_warc_record(TREC.replace("FT911", "FT912")))
+    write_file(tmp_path, "ft/readme", "nothing of it")
     collection = read_collection(tmp_path)
     assert (collection.fields, dict(collection.combined_fields)) == (("title", "body"), {"whole": ("title", "body")})
     documents = list(collection)
@@ -36,13 +36,13 @@ def test_trec_texts(tmp_path: Path) -> None:
 
 def test_documents_on_one_line_and_the_end_mark_inside_a_page(tmp_path: Path) -> None:
     text = "<DOC><DOCNO>1</DOCNO><TEXT>a</DOC>b</TEXT></DOC><DOC><DOCNO>2</DOCNO><TEXT>c</TEXT></DOC>\n"
-    assert [d.fields["body"] for d in read_collection(put(tmp_path, "a", text))] == ["a b", "c"]
+    assert [d.fields["body"] for d in read_collection(write_file(tmp_path, "a", text))] == ["a b", "c"]
 
 
 def test_trec_pages(tmp_path: Path) -> None:
-    put(tmp_path, "G00/00.gz", packed(PAGES))
-    put(tmp_path, "topics.txt", "<top><num>TD1<title>fruit</top>")
-    put(tmp_path, "qrels.txt", "TD1 0 G00-01 1\n")
+    write_file(tmp_path, "G00/00.gz", make_warc_record(PAGES))
+    write_file(tmp_path, "topics.txt", "<top><num>TD1<title>fruit</top>")
+    write_file(tmp_path, "qrels.txt", "TD1 0 G00-01 1\n")
     collection = read_collection(tmp_path, name="gov")
     assert (collection.fields, collection.combined_fields["whole"]) == (FIELDS, FIELDS[:-1])
     first, second = collection
@@ -55,7 +55,7 @@ def test_trec_pages(tmp_path: Path) -> None:
 
 
 def test_headings_where_asked_for(tmp_path: Path) -> None:
-    path = put(tmp_path, "00", PAGES)
+    path = write_file(tmp_path, "00", PAGES)
     collection = read_collection(path, fields=["body", "title", "headings"])
     assert collection.combined_fields["whole"] == ("body", "title")
     assert next(iter(collection)).fields["headings"] == "Sorts"
@@ -68,12 +68,12 @@ def test_headings_where_asked_for(tmp_path: Path) -> None:
         (PAGES.replace(b"<DOCNO>G00-02</DOCNO>", b""), "the document has no <DOCNO>", 11),
         (PAGES.replace(b"<DOCHDR>\nhttp://www.fruit.gov/b.html\n</DOCHDR>", b""), "the page has no <DOCHDR>", 11),
         (PAGES + b"junk\n", "expected <DOC> after </DOC>", 17),
-        (packed(PAGES * 9)[:-9], "the gzip file is truncated", None),
-        (packed(PAGES * 9)[:-8] + bytes(8), "the gzip file is damaged", None),
+        (make_warc_record(PAGES * 9)[:-9], "the gzip file is truncated", None),
+        (make_warc_record(PAGES * 9)[:-8] + bytes(8), "the gzip file is damaged", None),
     ],
 )
 def test_bad_bundles(tmp_path: Path, data: bytes, sentence: str, line: int | None) -> None:
-    path = put(tmp_path, "00", data)
+    path = write_file(tmp_path, "00", data)
     with pytest.raises(DataError) as caught:
         list(read_collection(path))
     assert sentence in caught.value.message
@@ -81,7 +81,7 @@ def test_bad_bundles(tmp_path: Path, data: bytes, sentence: str, line: int | Non
 
 
 def test_long_bundles_are_cut_right_at_the_seams_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(tmp_path, "00", PAGES)
+    path = write_file(tmp_path, "00", PAGES)
     full = list(read_collection(path))
     for size in (1, 2, 7, 64):
         monkeypatch.setattr("pippin.collections.readers.files.CHUNK", size)
@@ -107,7 +107,7 @@ def archive() -> list[bytes]:
 
 @pytest.mark.parametrize("pack", [b"".join, lambda parts: b"".join(map(gzip.compress, parts))], ids=["plain", "gzip"])
 def test_warc(tmp_path: Path, pack) -> None:  # type: ignore[no-untyped-def]
-    path = put(tmp_path, "crawl/one.warc.gz", pack(archive()))
+    path = write_file(tmp_path, "crawl/one.warc.gz", pack(archive()))
     for place in (path, tmp_path):
         collection = read_collection(place)
         assert collection.fields == FIELDS
@@ -144,13 +144,13 @@ def brotli(data: bytes) -> bytes:
     ],
 )
 def test_packed_pages_with_wrong_headers(tmp_path: Path, packing: str, data: bytes, body: str) -> None:
-    path = put(tmp_path, "a.warc", response("http://a.org/", data, f"Content-Encoding: {packing}"))
+    path = write_file(tmp_path, "a.warc", response("http://a.org/", data, f"Content-Encoding: {packing}"))
     (document,) = read_collection(path)
     assert document.fields["body"].startswith(body)
 
 
 def test_brotli(tmp_path: Path) -> None:
-    path = put(tmp_path, "a.warc", response("http://a.org/", brotli(b"<p>one"), "Content-Encoding: br"))
+    path = write_file(tmp_path, "a.warc", response("http://a.org/", brotli(b"<p>one"), "Content-Encoding: br"))
     (document,) = read_collection(path)
     assert document.fields["body"] == "one"
 
@@ -159,7 +159,7 @@ def test_a_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
     parts = [response("http://a.org/", b"<p>one"), response("http://a.org/b", b"<p>two")]
     full, first = b"".join(parts), len(parts[0])
     for end in range(1, len(full)):
-        path = put(tmp_path, "cut.warc", full[:end])
+        path = write_file(tmp_path, "cut.warc", full[:end])
         if end == first:
             continue  # nobody can see that a whole record is missing
         with pytest.raises(DataError, match=r"cut\.warc: .*(truncated|damaged)"):
@@ -170,7 +170,7 @@ def test_a_packed_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
     parts = [gzip.compress(response("http://a.org/", b"<p>one")), gzip.compress(response("http://a.org/b", b"<p>two"))]
     full, first = b"".join(parts), len(parts[0])
     for end in range(3, len(full)):
-        path = put(tmp_path, "cut.warc.gz", full[:end])
+        path = write_file(tmp_path, "cut.warc.gz", full[:end])
         if end == first:
             continue
         with pytest.raises(DataError, match=r"cut\.warc\.gz: .*(truncated|damaged|empty)"):
@@ -187,10 +187,10 @@ def test_a_packed_warc_cut_anywhere_is_an_error(tmp_path: Path) -> None:
 )
 def test_bad_archives(tmp_path: Path, data: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        list(read_collection(put(tmp_path, "bad.warc", data)))
+        list(read_collection(write_file(tmp_path, "bad.warc", data)))
 
 
-def digested(url: str, page: bytes) -> bytes:
+def make_response_with_digest(url: str, page: bytes) -> bytes:
     """A response with the digest of its block, as crawlers write them."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
     digest = base64.b32encode(hashlib.sha1(block).digest()).decode()
@@ -201,12 +201,12 @@ def ids_of(path: Path) -> list[str]:
     return [document.id for document in read_collection(path)]
 
 
-def test_a_record_that_is_not_what_its_digest_says(tmp_path: Path) -> None:
-    parts = [digested(f"http://a.org/{i}", b"<p>page %d" % i) for i in range(3)]
-    assert len(ids_of(put(tmp_path, "a.warc", b"".join(parts)))) == 3
+def test_record_with_wrong_digest(tmp_path: Path) -> None:
+    parts = [make_response_with_digest(f"http://a.org/{i}", b"<p>page %d" % i) for i in range(3)]
+    assert len(ids_of(write_file(tmp_path, "a.warc", b"".join(parts)))) == 3
     parts[1] = parts[1].replace(b"200 OK", b"210 OK")
     with pytest.raises(DataError, match=rf"the record at byte {len(parts[0])} does not match its WARC-Block-Digest"):
-        ids_of(put(tmp_path, "a.warc", b"".join(parts)))
+        ids_of(write_file(tmp_path, "a.warc", b"".join(parts)))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_records_that_a_parser_would_pass_over(tmp_path: Path, old: bytes, new: 
     for place in range(3):
         damaged = [part.replace(old, new) if i == place else part for i, part in enumerate(parts)]
         with pytest.raises(DataError, match=sentence):
-            ids_of(put(tmp_path, "a.warc", b"".join(damaged)))
+            ids_of(write_file(tmp_path, "a.warc", b"".join(damaged)))
 
 
 def test_the_walk_does_not_depend_on_how_much_is_read_at_once(tmp_path: Path) -> None:
@@ -242,8 +242,8 @@ def test_the_walk_does_not_depend_on_how_much_is_read_at_once(tmp_path: Path) ->
         assert cut.damage == f"no record begins at byte {len(b''.join(archive()[:4])):,}, where the one before it ends"
 
 
-def test_what_became_of_the_records_is_told(tmp_path: Path) -> None:
-    collection = read_collection(put(tmp_path, "a.warc", b"".join(archive())))
+def test_record_counts_are_reported(tmp_path: Path) -> None:
+    collection = read_collection(write_file(tmp_path, "a.warc", b"".join(archive())))
     assert not list(collection.diagnostics)
     for _ in range(2):
         assert len(list(collection)) == 5
@@ -255,21 +255,21 @@ def test_what_became_of_the_records_is_told(tmp_path: Path) -> None:
 
 def test_a_page_that_unpacks_to_too_much(tmp_path: Path) -> None:
     page = gzip.compress(bytes(300 << 20))
-    path = put(tmp_path, "a.warc", response("http://a.org/", page, "Content-Encoding: gzip"))
+    path = write_file(tmp_path, "a.warc", response("http://a.org/", page, "Content-Encoding: gzip"))
     with pytest.raises(DataError, match=r"a page decompresses to 256 MiB"):
         ids_of(path)
 
 
 def test_a_folder_of_pages(tmp_path: Path) -> None:
-    put(tmp_path, "b.html", "<title>B</title><a href='sub/a b.htm'>A</a>")
-    put(tmp_path, "sub/a b.htm", "text")
-    put(tmp_path, "note.txt", "no page")
+    write_file(tmp_path, "b.html", "<title>B</title><a href='sub/a b.htm'>A</a>")
+    write_file(tmp_path, "sub/a b.htm", "text")
+    write_file(tmp_path, "note.txt", "no page")
     collection = read_collection(tmp_path)
     assert [(document.id, document.url) for document in collection] == [
         ("b.html", "b.html"),
         ("sub/a%20b.htm", "sub/a b.htm"),
     ]
-    urls = put(tmp_path, "urls.tsv", "note.txt\thttp://x.org/note\nb.html\thttp://x.org/b\n")
+    urls = write_file(tmp_path, "urls.tsv", "note.txt\thttp://x.org/note\nb.html\thttp://x.org/b\n")
     documents = list(read_collection(tmp_path))
     assert [document.url for document in documents] == ["http://x.org/note", "http://x.org/b"]
     assert documents[1].fields == {"body": "A", "title": "B", "url": "x.org/b", "extracted_title": "B"}

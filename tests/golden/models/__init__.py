@@ -1,4 +1,4 @@
-"""Models that other programs trained on synthetic documents, and the scores that these programs give with them.
+"""Models that other programs trained on synthetic documents, with the scores of these programs.
 
 `recorded.tar.xz` holds the documents (`train.txt`, `test.txt`), a model `PROGRAM-KIND.model` each and its scores of the
 test documents, a line each, `PROGRAM-KIND.scores`. `record.py` makes it anew where someone has the programs.
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ARCHIVE = HERE / "recorded.tar.xz"
 
 
-def unpacked() -> dict[str, bytes]:
+def unpack_models() -> dict[str, bytes]:
     """The files of the archive by name."""
     with tarfile.open(ARCHIVE) as archive:
         return {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Train other programs' models on synthetic documents, and keep them with the scores that the programs give.
+"""Train models with other programs on synthetic documents, and store them with their scores.
 
     python -m tests.golden.models.record RANKLIB=classes SVMRANK=folder LIBLINEAR=liblinear/python \
         JFORESTS=jforests-0.3.jar QUICKRANK=quickrank_scores

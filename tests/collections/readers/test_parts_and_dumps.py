@@ -1,4 +1,4 @@
-"""Collections as people hold them: pieces, dumps of search engines, folders of texts, tables, what is seen in them."""
+"""Collections in parts, in dumps of search engines, as text folders and as tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow
 import pytest
 from pyarrow import ipc, parquet
-from tests.collections.readers.samples import packed, put
+from tests.collections.readers.samples import make_warc_record, write_file
 
 from pippin.collections.collection import Collection, Diagnostics
 from pippin.collections.readers import explain, read_collection
@@ -42,21 +42,23 @@ def read(collection: Collection) -> list[tuple[str, dict[str, str]]]:
         ("terrier.jsonl", lines(*({"docno": d["id"], "text": d["text"]} for d in DOCUMENTS))),
     ],
 )  # fmt: skip
-def test_what_engines_hand_out(name: str, text: str, tmp_path: Path) -> None:
-    assert read(read_collection(put(tmp_path, name, text))) == EXPECTED
+def test_dumps_of_search_engines(name: str, text: str, tmp_path: Path) -> None:
+    assert read(read_collection(write_file(tmp_path, name, text))) == EXPECTED
 
 
 def test_a_bulk_request_that_ends_too_early(tmp_path: Path) -> None:
-    path = put(tmp_path, "bulk.jsonl", lines({"index": {"_id": "a"}}, {"text": "apples"}, {"index": {"_id": "b"}}))
+    path = write_file(
+        tmp_path, "bulk.jsonl", lines({"index": {"_id": "a"}}, {"text": "apples"}, {"index": {"_id": "b"}})
+    )
     with pytest.raises(DataError, match="ends with an action without a document"):
         list(read_collection(path))
 
 
 def test_pieces_of_a_table_in_their_order(tmp_path: Path) -> None:
-    put(tmp_path, "part-10.jsonl", lines(DOCUMENTS[1]))
-    put(tmp_path, "part-9.jsonl.gz", packed(lines(DOCUMENTS[0])))
-    put(tmp_path, "queries.jsonl", lines({"id": "q", "text": "apples"}))
-    put(tmp_path, "qrels.tsv", "q\ta\t1\n")
+    write_file(tmp_path, "part-10.jsonl", lines(DOCUMENTS[1]))
+    write_file(tmp_path, "part-9.jsonl.gz", make_warc_record(lines(DOCUMENTS[0])))
+    write_file(tmp_path, "queries.jsonl", lines({"id": "q", "text": "apples"}))
+    write_file(tmp_path, "qrels.tsv", "q\ta\t1\n")
     collection = read_collection(tmp_path)
     assert read(collection) == EXPECTED
     assert collection.qrels is not None
@@ -72,14 +74,14 @@ def test_text_packed_by_zstd(tmp_path: Path) -> None:
         list(read_collection(path))
 
 
-def test_what_hugging_face_keeps(tmp_path: Path) -> None:
+def test_hugging_face_layout(tmp_path: Path) -> None:
     table = pyarrow.Table.from_pylist(DOCUMENTS)
     (tmp_path / "corpus").mkdir()
     with ipc.new_stream(str(tmp_path / "corpus" / "data-00000-of-00001.arrow"), table.schema) as out:
         out.write_table(table)
-    put(tmp_path, "corpus/state.json", "{}")
-    put(tmp_path, "corpus/dataset_info.json", "{}")
-    put(tmp_path, "dataset_dict.json", '{"splits": ["corpus", "queries"]}')
+    write_file(tmp_path, "corpus/state.json", "{}")
+    write_file(tmp_path, "corpus/dataset_info.json", "{}")
+    write_file(tmp_path, "dataset_dict.json", '{"splits": ["corpus", "queries"]}')
     (tmp_path / "queries").mkdir()
     asked = pyarrow.Table.from_pylist([{"_id": "q", "text": "apples"}])
     parquet.write_table(asked, tmp_path / "queries" / "queries-00000-of-00001.parquet")
@@ -89,9 +91,9 @@ def test_what_hugging_face_keeps(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_texts(tmp_path: Path) -> None:
-    put(tmp_path, "a.md", "# Apples #\n\nA pippin.\n")
-    put(tmp_path, "deep/b c.txt", "pears\n\nand  more")
-    put(tmp_path, "queries.tsv", "q\tapples\n")
+    write_file(tmp_path, "a.md", "# Apples #\n\nA pippin.\n")
+    write_file(tmp_path, "deep/b c.txt", "pears\n\nand  more")
+    write_file(tmp_path, "queries.tsv", "q\tapples\n")
     assert read(read_collection(tmp_path)) == [
         ("a.md", {"title": "Apples", "body": "A pippin."}), ("deep/b%20c.txt", {"title": "", "body": "pears and more"}),
     ]  # fmt: skip
@@ -100,8 +102,8 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
 
 
 def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
-    put(tmp_path, "inside/a.txt", "apples")
-    put(tmp_path / "elsewhere", "b.txt", "pears")
+    write_file(tmp_path, "inside/a.txt", "apples")
+    write_file(tmp_path / "elsewhere", "b.txt", "pears")
     (tmp_path / "inside" / "up").symlink_to("..")
     (tmp_path / "inside" / "more").symlink_to(tmp_path / "elsewhere")
     names = [name for name, _ in read(read_collection(tmp_path / "inside"))]
@@ -120,7 +122,7 @@ def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_topics_of_every_form(name: str, text: str, tmp_path: Path) -> None:
-    assert [(q.id, q.text) for q in read_queries(put(tmp_path, name, text))] == [("1", "apples"), ("2", "pears")]
+    assert [(q.id, q.text) for q in read_queries(write_file(tmp_path, name, text))] == [("1", "apples"), ("2", "pears")]
 
 
 @pytest.mark.parametrize(
@@ -134,24 +136,24 @@ def test_topics_of_every_form(name: str, text: str, tmp_path: Path) -> None:
     ],
 )
 def test_judgements_of_every_form(name: str, text: str, tmp_path: Path) -> None:
-    qrels = read_qrels(put(tmp_path, name, text))
+    qrels = read_qrels(write_file(tmp_path, name, text))
     assert (qrels.query_ids, list(qrels.document_ids), qrels.labels.tolist()) == (("1",), ["a", "b"], [2, 0])
 
 
 def test_a_judgement_without_a_label(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"qrels\.jsonl:1: no label"):
-        read_qrels(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a", "weight": 3})))
+        read_qrels(write_file(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a", "weight": 3})))
     diagnostics = Diagnostics()
-    qrels = read_qrels(put(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})), diagnostics)
+    qrels = read_qrels(write_file(tmp_path, "qrels.jsonl", lines({"qid": 1, "docno": "a"})), diagnostics)
     assert qrels.labels.tolist() == [1]
     assert list(diagnostics) == ["judgements have no labels: every document that is listed is relevant, 1"]
 
 
-def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
-    put(tmp_path, "docs.jsonl", lines({"id": "a", "text": "apples " * 20, "year": 3}))
-    put(tmp_path, "queries.tsv", "q1\tapples\nq2\tpears\n")
-    put(tmp_path, "qrels.tsv", "q1\ta\t1\n")
-    put(tmp_path, "notes.bin", "x")
+def test_folder_contents_are_detected(tmp_path: Path) -> None:
+    write_file(tmp_path, "docs.jsonl", lines({"id": "a", "text": "apples " * 20, "year": 3}))
+    write_file(tmp_path, "queries.tsv", "q1\tapples\nq2\tpears\n")
+    write_file(tmp_path, "qrels.tsv", "q1\ta\t1\n")
+    write_file(tmp_path, "notes.bin", "x")
     explanation = explain(tmp_path)
     for sentence in (
         "format jsonl", "fields text", "queries.tsv: 2", "q1: apples", "qrels.tsv: 1 of 1 queries, labels 1",
@@ -159,6 +161,6 @@ def test_what_is_seen_in_a_folder(tmp_path: Path) -> None:
         "other files: notes.bin", "next: pippin build",
     ):  # fmt: skip
         assert sentence in explanation
-    put(tmp_path, "topics.tsv", "q1\tplums\n")
+    write_file(tmp_path, "topics.tsv", "q1\tplums\n")
     assert "  error: " in explain(tmp_path)
     assert "several files may hold the queries" in explain(tmp_path)

@@ -1,4 +1,4 @@
-"""Where the last digit of a sum or of a rate decides, Pippin adds and multiplies as the original does."""
+"""Order of operations: sums and rates equal the original tool's to the last digit."""
 
 from __future__ import annotations
 

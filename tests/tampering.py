@@ -1,4 +1,4 @@
-"""Folders of Pippin's that were changed by somebody who knows how checksums are written."""
+"""Change folders written by Pippin and update their checksums, as an attacker could."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rankers are Pippin's own?"""
+"""Names of the built-in rankers."""
 
 from __future__ import annotations
 

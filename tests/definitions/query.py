@@ -1,4 +1,4 @@
-"""One query's list under one convention, with everything that definitions of measures speak of.
+"""One ranked query under one convention, with the quantities that measure definitions use.
 
 A list is the labels of one query in rank order, None where nobody judged the document; `judged` are all labels of the
 query. A label below 0 is a judgement that says nothing about relevance.
@@ -27,8 +27,8 @@ class Query:
         top: int | None = None,
     ) -> None:  # fmt: skip
         self.convention = convention
-        self.ranked = [_capped(label, convention) for label in ranked]
-        self.judged = [label for x in judged if (label := _capped(x, convention)) is not None]
+        self.ranked = [_cap_label(label, convention) for label in ranked]
+        self.judged = [label for x in judged if (label := _cap_label(x, convention)) is not None]
         self.top = max([0, *judged]) if top is None else top
         self._settle()
         ranked = self.ranked
@@ -125,7 +125,7 @@ class Query:
         return sorted((g for g in map(self.gain, self.judged) if g > 0), reverse=True)
 
 
-def _capped(label: Label, convention: Convention) -> Label:
+def _cap_label(label: Label, convention: Convention) -> Label:
     if label is None or convention.max_valid_label is None or label <= convention.max_valid_label:
         return label
     return 0
@@ -173,12 +173,12 @@ def value(
     result: Any = TWINS[kind].define(query, **parameters)
     if math.isnan(result):
         result = math.nan if convention.empty is None else convention.empty
-    if convention.zero_values == "drop" and _held(result, convention) == 0:
+    if convention.zero_values == "drop" and _round_value(result, convention) == 0:
         return math.nan
-    return _held(result, convention)
+    return _round_value(result, convention)
 
 
-def _held(found: float, convention: Convention) -> float:
+def _round_value(found: float, convention: Convention) -> float:
     """A value as it is kept."""
     if math.isnan(found):
         return found

@@ -1,4 +1,4 @@
-"""What people get wrong, and the sentence that puts them right: what is wrong, where, and what to type instead."""
+"""Usage errors: each message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ORDER = "pass the judged file first, then the scores or run"
         ("eval qrels request.json", "request.json: a _rank_eval request holds ratings; pass it first"),
     ],
 )
-def test_a_mistake_gets_a_sentence_that_helps(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_reported_that_helps(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(line.split()) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith(f"pippin: {sentence}") or sentence in captured.err
@@ -74,14 +74,14 @@ def test_a_mistake_gets_a_sentence_that_helps(line: str, sentence: str, capsys: 
     assert captured.out == ""
 
 
-def test_a_run_of_which_nothing_was_judged_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_judged_documents_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "qrels", "strange"]) == 0
     assert capsys.readouterr().err.startswith("pippin: strange: no retrieved document is judged")
     assert main(["eval", "qrels", "run"]) == 0
     assert not capsys.readouterr().err
 
 
-def test_what_evaluate_reads_as_json_convert_reads_too(files: Path) -> None:
+def test_convert_reads_json_like_evaluate(files: Path) -> None:
     assert main(["convert", "request.json", "out.qrels"]) == 0
     assert (files / "out.qrels").read_text() == "q 0 a 1\n"
     assert main(["convert", "answer.json", "out.run"]) == 0

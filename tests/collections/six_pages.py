@@ -1,4 +1,4 @@
-"""A collection of six pages whose features are known, and an index that counts words in the plainest way."""
+"""A collection of six pages with known features, and a naive index."""
 
 from __future__ import annotations
 

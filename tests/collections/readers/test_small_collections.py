@@ -1,4 +1,4 @@
-"""NPL, TIME and LISA: their shapes in small, their mistakes, and the real files where they are at hand."""
+"""NPL, TIME and LISA: small samples, errors, and the real files if available."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(folder: Path, files: dict[str, str]) -> Collection:
     return read_collection(folder)
 
 
-def judged(collection: Collection) -> dict[str, list[str]]:
+def relevant_documents(collection: Collection) -> dict[str, list[str]]:
     assert collection.qrels is not None
     cuts, ids = collection.qrels.offsets.tolist(), list(collection.qrels.document_ids)
     return {q: ids[a:b] for q, a, b in zip(collection.qrels.query_ids, cuts, cuts[1:], strict=False)}
@@ -46,14 +46,14 @@ def test_npl(tmp_path: Path) -> None:
     texts = [(document.id, document.fields["text"]) for document in collection]
     assert texts == [("1", "compact memories have flexible capacities"), ("2", "an electronic brain with 3 4 tubes")]
     assert [(query.id, query.text) for query in collection.queries] == [("1", "DIGITAL MEMORIES"), ("2", "TUBES")]
-    assert judged(collection) == {"1": ["1", "2"], "2": ["2"]}
+    assert relevant_documents(collection) == {"1": ["1", "2"], "2": ["2"]}
 
 
 def test_time_documents_are_judged_by_their_place(tmp_path: Path) -> None:
     collection = read(tmp_path, TIME)
     assert [(d.id, d.fields["text"]) for d in collection] == [("1", "THE ALLIES AFTER NASSAU"), ("2", "RUSSIA")]
     assert [(query.id, query.text) for query in collection.queries] == [("1", "NASSAU ."), ("2", "RUSSIA .")]
-    assert judged(collection) == {"1": ["1", "2"], "2": ["2"]}
+    assert relevant_documents(collection) == {"1": ["1", "2"], "2": ["2"]}
 
 
 def test_places_of_time_count_the_two_texts_that_are_lost(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_places_of_time_count_the_two_texts_that_are_lost(tmp_path: Path) -> Non
     assert [document.id for document in read(tmp_path, {**TIME, "TIME.ALL": texts})] == ["1", "2", "5"]
 
 
-def test_the_fuller_judgements_of_time_are_taken(tmp_path: Path) -> None:
+def test_more_complete_judgements_of_time_are_used(tmp_path: Path) -> None:
     collection = read(tmp_path, {**TIME, "TIME.REL.ALL": "1  1 2\n\n2  1 2\n"})
-    assert judged(collection) == {"1": ["1", "2"], "2": ["1", "2"]}
+    assert relevant_documents(collection) == {"1": ["1", "2"], "2": ["1", "2"]}
     assert collection.files["qrels"][0].name == "TIME.REL.ALL"
 
 
@@ -74,7 +74,7 @@ def test_lisa_in_several_files(tmp_path: Path) -> None:
         ("1001", {"title": "LIBRARIANS.", "abstract": "REPORT."}),
     ]
     assert [query.text for query in collection.queries] == ["I AM INTERESTED IN COUNCILS.", "LIBRARIANS."]
-    assert judged(collection) == {"1": ["1"], "2": ["1", "1001"]}
+    assert relevant_documents(collection) == {"1": ["1"], "2": ["1", "1001"]}
     assert {what: file.name for what, (file,) in collection.files.items()} == {
         "queries": "LISA.QUE", "qrels": "LISA.REL",
     }  # fmt: skip
@@ -88,7 +88,7 @@ def test_lisa_in_several_files(tmp_path: Path) -> None:
         (LISA, "LISA0.001", "Document 1\nTITLE ONLY\n" + "*" * 44, r"LISA0.001:1: expected a blank line"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_line(
+def test_inconsistent_lines_are_reported(
     files: dict[str, str], name: str, text: str, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=sentence):
@@ -103,4 +103,4 @@ def test_the_real_files(shared: Path, name: str, documents: int, queries: int, r
     collection = read_collection(shared / "data" / "text" / name)
     assert sum(1 for _ in collection) == documents
     assert len(collection.queries) == queries
-    assert sum(map(len, judged(collection).values())) == relevant
+    assert sum(map(len, relevant_documents(collection).values())) == relevant

@@ -1,4 +1,4 @@
-"""What a type checker knows of the front door: `make types` reads this file, and nobody runs it.
+"""Type checks of the public interface: read by `make types`, never executed.
 
 Every line that is marked is wrong, and a mark that is not needed is an error itself: a name that became `Any` would be
 noticed.

@@ -1,4 +1,4 @@
-"""What a data scientist types: arrays with their queries, one tool or all, any notation, any of the usual objects."""
+"""Public functions: arrays with query ids, one tool or all, all notations and object types."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_mean_is_found_by_any_name_of_the_measure() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"), [(3, "not 3 of type int"), ([None], "not None of type NoneType"), ([], "no measure")]
 )
-def test_what_is_no_measure_is_said(wrong: Any, sentence: str) -> None:
+def test_invalid_measures_are_reported(wrong: Any, sentence: str) -> None:
     with pytest.raises(ConventionError, match=sentence):
         evaluate(DATA, SCORES, wrong)
 
@@ -78,7 +78,7 @@ def test_what_is_no_measure_is_said(wrong: Any, sentence: str) -> None:
         (7, {"qid": [1]}, "0 query ids are needed"),
     ],
 )
-def test_queries_that_do_not_fit_are_said(judged: Any, more: dict[str, Any], sentence: str) -> None:
+def test_queries_that_do_not_fit_are_reported(judged: Any, more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         evaluate(judged, SCORES, **more)
 
@@ -141,7 +141,7 @@ def test_labels_without_features_are_a_data_set() -> None:
     assert Dataset.from_arrays(np.empty((3, 0)), [0, 1, 2], group=[3]).features.shape == (3, 0)
 
 
-def test_an_array_with_a_row_per_query_is_taken_as_scikit_learn_takes_it() -> None:
+def test_an_array_with_a_row_per_query_is_read_as_scikit_learn_takes_it() -> None:
     y, scores = np.array([[1, 0, 2], [0, 1, 0]]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     evaluation = evaluate(y, scores, "NDCG", "sklearn")
     assert evaluation["NDCG"] == evaluate(y.ravel(), scores.ravel(), "NDCG", "sklearn", group=[3, 3])["NDCG"]
@@ -155,7 +155,7 @@ def test_labels_without_queries_say_what_is_missing() -> None:
             evaluate(labels, [0.1, 0.2])
 
 
-def test_an_argument_that_is_none_is_told_with_the_one_that_was_meant() -> None:
+def test_unknown_arguments_suggest_the_nearest_name() -> None:
     with pytest.raises(UnknownName, match=r"no argument of evaluate is called 'metrics'; did you mean measure\?"):
         evaluate(DATA, SCORES, metrics=["MAP"])
     with pytest.raises(UnknownName, match=r"no argument of compare is called 'metric'; did you mean measure\?"):
@@ -166,6 +166,6 @@ def test_an_argument_that_is_none_is_told_with_the_one_that_was_meant() -> None:
         evaluate(DATA, SCORES, relevance_treshold=2)
 
 
-def test_swapped_dicts_are_told() -> None:
+def test_swapped_dicts_are_reported() -> None:
     with pytest.raises(DataError, match="of document a is not a whole number; pass the judgements first"):
         evaluate({"q": {"a": 0.5}}, {"q": {"a": 1}})

@@ -1,4 +1,4 @@
-"""What Hypothesis draws for readers and writers: small data sets, judgements and runs; and when two are the same."""
+"""Hypothesis strategies for small data sets, judgements and runs, and their equality."""
 
 from __future__ import annotations
 
@@ -37,16 +37,18 @@ def datasets(draw: st.DrawFn, ids: st.SearchStrategy[str] = plain_ids, lowest: i
 
 
 @st.composite
-def nested(draw: st.DrawFn, values: st.SearchStrategy[Any], ids: st.SearchStrategy[str]) -> dict[str, dict[str, Any]]:
+def nested_dicts(
+    draw: st.DrawFn, values: st.SearchStrategy[Any], ids: st.SearchStrategy[str]
+) -> dict[str, dict[str, Any]]:
     return draw(st.dictionaries(ids, st.dictionaries(ids, values, min_size=1, max_size=4), min_size=1, max_size=4))
 
 
 def judgements(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Qrels]:
-    return nested(st.integers(-2, 4), ids).map(Qrels.from_dict)
+    return nested_dicts(st.integers(-2, 4), ids).map(Qrels.from_dict)
 
 
 def runs(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Run]:
-    return nested(st.floats(allow_nan=False, allow_infinity=False), ids).map(Run.from_dict)
+    return nested_dicts(st.floats(allow_nan=False, allow_infinity=False), ids).map(Run.from_dict)
 
 
 def same(one: object, other: object) -> bool:

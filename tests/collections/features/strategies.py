@@ -1,4 +1,4 @@
-"""Candidates with random counts that belong together, for laws and benchmarks: no index is needed."""
+"""Random consistent candidate statistics for property tests and benchmarks, without an index."""
 
 from __future__ import annotations
 

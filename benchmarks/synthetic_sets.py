@@ -1,4 +1,4 @@
-"""Data sets of another kind than those the defaults were decided by, made here: what does a ranker do with these?
+"""Generate synthetic data sets that differ from those on which the defaults were chosen, and evaluate rankers on them.
 
 `heavy` has what tables of real engines have before anyone has normalised them: tails that are heavy, scales from 0.01
 to 1,000,000, counts, features that are mostly 0, the same twice, constant, of the query alone, or of no use, and labels
@@ -36,8 +36,8 @@ def heavy(
     generator = np.random.default_rng(seed)
     offsets, query = _queries(generator.integers(sizes[0], sizes[1] + 1, queries))
     latent = generator.standard_normal((len(query), 6)) + 0.7 * generator.standard_normal((queries, 6))[query]
-    labels = _ruled(generator, latent, queries, query)
-    columns = [_seen(generator, latent, kind % 5) for kind in range(features - 15)]
+    labels = _label(generator, latent, queries, query)
+    columns = [_observe(generator, latent, kind % 5) for kind in range(features - 15)]
     for _ in range(4):
         columns.append(columns[generator.integers(0, len(columns))])
     columns += [np.full(len(query), value) for value in (0.0, 7.0)]
@@ -51,7 +51,7 @@ def heavy(
     return Dataset(table, labels, offsets, tuple(map(str, range(queries))), name="heavy")
 
 
-def _ruled(generator: np.random.Generator, latent: F64, queries: int, query: I64) -> NDArray[np.int32]:
+def _label(generator: np.random.Generator, latent: F64, queries: int, query: I64) -> NDArray[np.int32]:
     """Labels by what is latent: match, quality where it matches, length, age, spam, and clicks, unlike by query."""
     match, quality, length, age, spam, clicks = latent.T
     trusted = np.where(generator.standard_normal(queries)[query] > 0, 1, -0.3)
@@ -61,7 +61,7 @@ def _ruled(generator: np.random.Generator, latent: F64, queries: int, query: I64
     return np.digitize(truth, np.quantile(truth, (0.60, 0.82, 0.94, 0.985))).astype(np.int32)
 
 
-def _seen(generator: np.random.Generator, latent: F64, kind: int) -> F64:
+def _observe(generator: np.random.Generator, latent: F64, kind: int) -> F64:
     """A feature that tells something of one latent value, in one of five ways."""
     which = latent[:, generator.integers(0, 6)]
     value: Any = which * generator.uniform(0.5, 1.5)

@@ -1,4 +1,4 @@
-"""What is shown while a bench goes on: the leader, and the leaderboards again and again."""
+"""Progress output of a bench: the current leader and leaderboard."""
 
 from __future__ import annotations
 

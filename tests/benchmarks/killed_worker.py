@@ -1,4 +1,4 @@
-"""What a worker does once: end in the middle of its work."""
+"""A worker that is killed in the middle of its work."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The measures that only trec_eval prints, versions 9 and 10."""
+"""Definitions of the measures that only trec_eval 9 and 10 print."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from tests.twins.query import UNDEFINED, Query, twin
+from tests.definitions.query import UNDEFINED, Query, twin
 
 
 def over(a: float, b: float, otherwise: float = UNDEFINED) -> float:
@@ -17,7 +17,7 @@ def precision(query: Query, rank: int) -> float:
 
 
 @twin("iprec_at_recall", {"recall": 0.3}, {"recall": 1.0})
-def interpolated(query: Query, recall: float = 0.0) -> float:
+def interpolated_precision(query: Query, recall: float = 0.0) -> float:
     """The best precision at or below the rank that reaches a recall level; 0 where it is not reached."""
     share = recall * query.all_relevant
     needed = math.floor(share + 0.5) if query.convention.recall_level_rounding == "nearest" else int(share + 0.9)
@@ -27,7 +27,7 @@ def interpolated(query: Query, recall: float = 0.0) -> float:
 @twin("11pt_avg")
 def eleven_points(query: Query) -> float:
     """Interpolated precision averaged over eleven recall levels."""
-    return sum(interpolated(query, i / 10) for i in range(11)) / 11
+    return sum(interpolated_precision(query, i / 10) for i in range(11)) / 11
 
 
 @twin("Rprec_mult", {"multiple": 0.4}, {"multiple": 2.0})
@@ -154,29 +154,29 @@ def graded_rbp(query: Query, p: float = 0.9) -> float:
     return (1 - p) * sum(gain / top * p**i for i, gain in enumerate(query.gains))
 
 
-def _unjudged(query: Query) -> list[int]:
+def _unjudged_ranks(query: Query) -> list[int]:
     return [r for r, label in enumerate(query.ranked, 1) if label is None or label < 0]
 
 
 @twin("rbp_resid", {"p": 0.7})
 def residual(query: Query, p: float = 0.9) -> float:
     """What RBP could rise by if all that is unjudged were relevant; 0 where all of the list is judged."""
-    ranks = _unjudged(query)
+    ranks = _unjudged_ranks(query)
     return p**query.n + (1 - p) * sum(p ** (r - 1) for r in ranks) if ranks else 0.0
 
 
 @twin("unj")
 def unjudged_share(query: Query) -> float:
     """Unjudged documents among the first k, over k."""
-    inside = sum(r <= query.depth for r in _unjudged(query))
+    inside = sum(r <= query.depth for r in _unjudged_ranks(query))
     return over(inside, query.n if query.cutoff is None else query.cutoff, 0.0)
 
 
 @twin("Judged")
-def judged_share(query: Query) -> float:
+def share_of_judged(query: Query) -> float:
     """Judged documents among the first k, over as many as there are."""
     depth = min(query.n, query.depth)
-    return over(depth - sum(r <= depth for r in _unjudged(query)), depth, 0.0)
+    return over(depth - sum(r <= depth for r in _unjudged_ranks(query)), depth, 0.0)
 
 
 @twin("NumQ")

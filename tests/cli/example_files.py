@@ -1,4 +1,4 @@
-"""A folder with every file that the examples in the commands' help name."""
+"""A folder with every file that the help examples use."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def furnish(folder: Path) -> Path:
     stump = make_tree([0], [0.5], [-1], [-2], [True], [0.0, 1.0])
     (folder / "lightgbm.txt").write_text(model_text(data.feature_names, [stump], []))
     (folder / "names.txt").write_text("\n".join(names) + "\n")
-    _judged(folder)
+    _write_judgements(folder)
     _matrices(folder)
     _collections(folder)
     return folder
 
 
-def _judged(folder: Path) -> None:
+def _write_judgements(folder: Path) -> None:
     rng = np.random.default_rng(1)
     topics = {f"{q}": [f"d{q}-{d}" for d in range(6)] for q in range(1, 9)}
     qrels = [f"{q} 0 {d} {rng.integers(0, 3)}" for q, documents in topics.items() for d in documents]

@@ -1,4 +1,4 @@
-"""The measures that only trec_eval 8.1 printed, in its single precision.
+"""Definitions of the measures that only trec_eval 8.1 prints, in single precision.
 
 Ratios are quotients of single numbers, and a sum is rounded to single precision after every step, from the bottom of
 the list up unless a definition says otherwise. Where 8.1 divides 0 by 0, the value is 0.
@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from tests.twins.query import UNDEFINED, Query, twin
+from tests.definitions.query import UNDEFINED, Query, twin
 
 F = np.float32
 MOST = 142  # non-relevant documents: the measures of fallout stop there
@@ -28,11 +28,11 @@ def total(terms: Iterable[float]) -> float:
     return sum_
 
 
-def divided(sum_: float, by: int) -> float:
+def divide(sum_: float, by: int) -> float:
     return float(F(sum_) / F(by)) if by else sum_
 
 
-def squared(a: float) -> float:
+def square(a: float) -> float:
     return float(F(a) * F(a))
 
 
@@ -69,11 +69,11 @@ def twin8(name: str, *tried: dict[str, float]) -> Callable[[Callable[..., float]
     """A twin that is 0 for an empty list and where it divides by 0."""
 
     def register(define: Callable[..., float]) -> Callable[..., float]:
-        def settled(query: Query, **parameters: float) -> float:
+        def finish(query: Query, **parameters: float) -> float:
             result = define(List(query), **parameters) if query.n else 0.0
             return 0.0 if math.isnan(result) else result
 
-        twin(name, *tried)(settled)
+        twin(name, *tried)(finish)
         return define
 
     return register
@@ -100,13 +100,13 @@ def document_precision(query: List) -> float:
 @twin8("avg_relative_prec")
 def average_relative_precision(query: List) -> float:
     """Relative precision averaged over all ranks."""
-    return divided(total(query.relative(r) for r in query.upwards), query.n)
+    return divide(total(query.relative(r) for r in query.upwards), query.n)
 
 
 @twin8("exact_relative_unranked_avg_prec")
 def squared_precision(query: List) -> float:
     """The squared precision of the set."""
-    return squared(query.found_relevant / query.n) if query.all_relevant else 0.0
+    return square(query.found_relevant / query.n) if query.all_relevant else 0.0
 
 
 def to_r(query: List, precision: Callable[[int], float]) -> float:
@@ -114,7 +114,7 @@ def to_r(query: List, precision: Callable[[int], float]) -> float:
     relevant = query.all_relevant
     inside = [precision(r) for r in query.upwards if r < relevant]
     behind = [ratio(query.found_relevant, r) for r in range(query.n, relevant)]
-    return divided(total(inside + behind), relevant)
+    return divide(total(inside + behind), relevant)
 
 
 @twin8("map_at_R")
@@ -132,7 +132,7 @@ def interpolated_map_at_r(query: List) -> float:
 @twin8("int_map")
 def interpolated_map(query: List) -> float:
     """Average precision, interpolated."""
-    return divided(total(query.best(r) for r in reversed(query.relevant_ranks)), query.all_relevant)
+    return divide(total(query.best(r) for r in reversed(query.relevant_ranks)), query.all_relevant)
 
 
 def best_at(query: List, rank: int) -> float:
@@ -155,7 +155,7 @@ def interpolated_r_precision_multiple(query: List, multiple: float = 1.0) -> flo
 
 
 @twin8("unranked_avg_prec")
-def unranked(query: List) -> float:
+def precision_times_recall(query: List) -> float:
     """Precision times recall at k."""
     k = query.n if query.cutoff is None else query.cutoff
     return float(F(query.precision(k)) * F(query.recall(k)))
@@ -165,7 +165,7 @@ def unranked(query: List) -> float:
 def relative_unranked(query: List) -> float:
     """Relative precision at k squared; the precision at k of a list that ends above it."""
     k = query.n if query.cutoff is None else query.cutoff
-    return squared(query.relative(k) if k <= query.n else query.precision(k))
+    return square(query.relative(k) if k <= query.n else query.precision(k))
 
 
 @twin8("rank_first_rel")
@@ -201,7 +201,7 @@ def recall_at_nonrelevant(query: List) -> float:
     if query.missed < MOST and query.found_relevant:
         remaining = F(MOST - query.missed) * F(query.recall(query.n))
         sum_ = float(F(sum_) + remaining)
-    return divided(sum_, MOST)
+    return divide(sum_, MOST)
 
 
 class Preferences:
@@ -221,13 +221,13 @@ class Preferences:
     def up_to(self, bound: int, others: int | None = None) -> float:
         """Preferences kept against the first `bound` others, over R."""
         others = self.others if others is None else others
-        return divided(total(self.kept(min(a, bound), min(others, bound)) for a in self.above), self.relevant)
+        return divide(total(self.kept(min(a, bound), min(others, bound)) for a in self.above), self.relevant)
 
     def first(self, number: int) -> float:
         """The first `number` relevant documents against the first `number` others."""
         seen = [a for a in self.above[:number] if a < number]
         sum_ = total(self.kept(a, min(self.others, number)) for a in seen)
-        return divided(sum_, min(len(self.above), number))
+        return divide(sum_, min(len(self.above), number))
 
 
 def _bpref(name: str, define: Callable[[Preferences], float]) -> None:
@@ -254,7 +254,7 @@ _bpref("bpref_num_possible", lambda p: float(p.relevant * min(p.others, p.releva
 def bpref_retrieved(query: List) -> float:
     """Preferences kept among retrieved documents, averaged over the relevant ones found."""
     p = Preferences(query)
-    return divided(total(p.kept(a, p.others_found) for a in p.above), len(p.above))
+    return divide(total(p.kept(a, p.others_found) for a in p.above), len(p.above))
 
 
 @twin8("bpref_num_correct")
@@ -269,7 +269,7 @@ def _multiple(times: int) -> Callable[[Preferences], float]:
 
     def define(p: Preferences) -> float:
         terms = [1.0 - ratio(min(a, 5 * p.relevant), min(p.others, times * p.relevant)) for a in p.above]
-        return divided(total(terms), p.relevant)
+        return divide(total(terms), p.relevant)
 
     return define
 

@@ -1,4 +1,4 @@
-"""Folders as strangers hand them out: each is read as it is, with its queries and judgements."""
+"""Common folder layouts are detected with their queries and judgements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 from pyarrow import parquet
-from tests.collections.readers.samples import put
+from tests.collections.readers.samples import write_file
 from tests.collections.readers.shapes import COLLECTIONS, DOCS, JUDGED, LISTED, QRELS, lines
 
 from pippin.cli.main import main
@@ -34,7 +34,7 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
             (tmp_path / file).parent.mkdir(exist_ok=True)
             parquet.write_table(content, tmp_path / file)
         else:
-            put(tmp_path, file, content)
+            write_file(tmp_path, file, content)
     collection = read_collection(tmp_path)
     said = {plain(document.id): document.fields for document in collection}
     assert {name: "apples" in " ".join(fields.values()) for name, fields in said.items()} == {"a": True, "b": False}
@@ -57,7 +57,7 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
 )
 def test_judgements_may_have_a_column_for_each_query_or_document(table: str, tmp_path: Path) -> None:
     diagnostics = Diagnostics()
-    qrels = read_qrels(put(tmp_path, "qrels.csv" if "," in table else "qrels.tsv", table), diagnostics)
+    qrels = read_qrels(write_file(tmp_path, "qrels.csv" if "," in table else "qrels.tsv", table), diagnostics)
     pairs = zip(qrels.query_ids, qrels.document_ids, qrels.labels.tolist(), strict=True)
     assert {(query, document): label for query, document, label in pairs} == JUDGED
     assert diagnostics[0].partition(" ")[2].startswith("has a column for each ")
@@ -65,14 +65,14 @@ def test_judgements_may_have_a_column_for_each_query_or_document(table: str, tmp
 
 def test_a_file_that_begins_like_mail_makes_no_mail_of_texts(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
-        put(tmp_path, name, "apples")
-    put(tmp_path, "todo", "Date: tomorrow\npears\n")
+        write_file(tmp_path, name, "apples")
+    write_file(tmp_path, "todo", "Date: tomorrow\npears\n")
     assert [document.id for document in read_collection(tmp_path)] == ["a.txt", "b.txt"]
 
 
 def test_mail_in_one_file_is_known_by_its_message_ids(tmp_path: Path) -> None:
     messages = [f"From x@y.z Mon Jan  1 00:00:00 2024\nMessage-ID: <{n}@x>\nSubject: {n}\n\n>From me\n\n" for n in "ab"]
-    path = put(tmp_path, "list.mbox", "".join(messages) + "From x@y.z Mon Jan  1 00:00:00 2024\n\nno id\n")
+    path = write_file(tmp_path, "list.mbox", "".join(messages) + "From x@y.z Mon Jan  1 00:00:00 2024\n\nno id\n")
     assert [(d.id, d.fields["title"]) for d in read_collection(path)] == [
         ("a@x", "a"), ("b@x", "b"), ("list.mbox/3", ""),
     ]  # fmt: skip
@@ -108,16 +108,16 @@ def test_ids_of_other_things_are_not_matched(theirs: str, ours: str) -> None:
         ("<D{}@x>", "D{}@x", "angle brackets"),
     ],
 )
-def test_documents_whose_ids_are_written_otherwise_are_matched_and_told(
+def test_differently_written_document_ids_are_matched_and_reported(
     theirs: str, ours: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put(
+    write_file(
         tmp_path,
         "in/docs.jsonl",
         lines(*({"id": ours.format(n), "text": f"apples {'pears ' * n}"} for n in range(1, 9))),
     )
-    put(tmp_path, "in/queries.tsv", "".join(f"q{n}\tapples pears\n" for n in range(1, 6)))
-    put(tmp_path, "in/qrels.txt", "".join(f"q{n} 0 {theirs.format(n)} 1\n" for n in range(1, 6)))
+    write_file(tmp_path, "in/queries.tsv", "".join(f"q{n}\tapples pears\n" for n in range(1, 6)))
+    write_file(tmp_path, "in/qrels.txt", "".join(f"q{n} 0 {theirs.format(n)} 1\n" for n in range(1, 6)))
     note = f"documents are matched without {what}: judgements of {theirs.format(1)} are of {ours.format(1)}"
     assert note in explain(tmp_path / "in")
     assert main(["build", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "-q"]) == 0
@@ -126,11 +126,11 @@ def test_documents_whose_ids_are_written_otherwise_are_matched_and_told(
     assert "including 5 of 5 relevant ones" in output
 
 
-def test_a_table_of_everything_says_each_document_once(tmp_path: Path) -> None:
+def test_joined_tables_list_each_document_once(tmp_path: Path) -> None:
     rows = [("1", "apples", "a", 2), ("1", "apples", "b", 0), ("2", "pears", "a", 0), ("2", "pears", "b", 1)]
     said = {"a": "there are some red apples", "b": "there are some green pears"}
     table_of = "".join(f"{q}\t{text}\t{d}\t{said[d]}\t{label}\n" for q, text, d, label in rows)
-    path = put(tmp_path, "rows.tsv", "query_id\tquery\tdoc_id\tpassage\tlabel\n" + table_of)
+    path = write_file(tmp_path, "rows.tsv", "query_id\tquery\tdoc_id\tpassage\tlabel\n" + table_of)
     for place in (path, tmp_path):
         collection = read_collection(place)
         assert [(d.id, dict(d.fields)) for d in collection] == [
@@ -141,26 +141,26 @@ def test_a_table_of_everything_says_each_document_once(tmp_path: Path) -> None:
         assert collection.qrels.labels.tolist() == [2, 0, 0, 1]
 
 
-def test_of_html_in_a_field_the_text_is_taken_and_told(tmp_path: Path) -> None:
+def test_html_fields_are_converted_to_text_and_reported(tmp_path: Path) -> None:
     body = "&lt;p&gt;some red &lt;code&gt;apples&lt;/code&gt; &amp;amp; 1&lt;/p&gt;"
     rows = f"<row Id='a' Body='{body}' /><row Id='b' Body='' />"
-    collection = read_collection(put(tmp_path, "Posts.xml", f"<posts>{rows}</posts>"))
+    collection = read_collection(write_file(tmp_path, "Posts.xml", f"<posts>{rows}</posts>"))
     assert [document.fields.get("Body", "") for document in collection] == ["some red apples & 1", ""]
     assert list(collection.diagnostics) == ["Body: HTML; only the text is indexed"]
-    quoting = put(tmp_path, "docs.jsonl", lines({"id": 1, "text": "how does <p> differ from </p>?"}))
+    quoting = write_file(tmp_path, "docs.jsonl", lines({"id": 1, "text": "how does <p> differ from </p>?"}))
     assert [document.fields["text"] for document in read_collection(quoting)] == ["how does <p> differ from </p>?"]
 
 
-def test_yaml_is_told_with_a_line_that_helps(tmp_path: Path) -> None:
-    put(tmp_path, "docs.jsonl", DOCS)
-    put(tmp_path, "queries.yaml", "- id: 1\n  query: apples\n")
+def test_yaml_is_reported_with_a_line_that_helps(tmp_path: Path) -> None:
+    write_file(tmp_path, "docs.jsonl", DOCS)
+    write_file(tmp_path, "queries.yaml", "- id: 1\n  query: apples\n")
     with pytest.raises(DataError, match=r"queries\.yaml: YAML is not supported; convert it to JSON: python -c"):
         read_collection(tmp_path)
 
 
-def test_which_of_several_files_was_taken_is_said(tmp_path: Path) -> None:
+def test_selected_file_is_reported(tmp_path: Path) -> None:
     for file, content in COLLECTIONS["ms marco with all its splits"].items():
-        put(tmp_path, file, content)
+        write_file(tmp_path, file, content)
     first, second = read_collection(tmp_path).diagnostics
     assert first == (
         "qrels are those of qrels.dev.tsv; qrels.dev.small.tsv, qrels.train.tsv may hold some too "
@@ -170,9 +170,9 @@ def test_which_of_several_files_was_taken_is_said(tmp_path: Path) -> None:
 
 
 def test_blanks_in_ids_are_written_in_one_way(tmp_path: Path) -> None:
-    put(tmp_path, "docs.jsonl", lines({"id": "a b", "text": "apples"}))
-    put(tmp_path, "queries.tsv", "q 1\tapples\n")
-    put(tmp_path, "qrels.tsv", "q 1\ta b\t1\n")
+    write_file(tmp_path, "docs.jsonl", lines({"id": "a b", "text": "apples"}))
+    write_file(tmp_path, "queries.tsv", "q 1\tapples\n")
+    write_file(tmp_path, "qrels.tsv", "q 1\ta b\t1\n")
     collection = read_collection(tmp_path)
     assert [document.id for document in collection] == ["a%20b"]
     assert collection.qrels is not None
@@ -196,30 +196,30 @@ def test_blanks_in_ids_are_written_in_one_way(tmp_path: Path) -> None:
 def test_labels_become_grades(labels: tuple[str, ...], expected: list[int], note: str, tmp_path: Path) -> None:
     rows = "".join(f"1,d{number},{label}\n" for number, label in enumerate(labels))
     diagnostics = Diagnostics()
-    qrels = read_qrels(put(tmp_path, "qrels.csv", "query_id,doc_id,label\n" + rows), diagnostics)
+    qrels = read_qrels(write_file(tmp_path, "qrels.csv", "query_id,doc_id,label\n" + rows), diagnostics)
     assert qrels.labels.tolist() == expected
     assert list(diagnostics) == ([note] if note else [])
 
 
 @pytest.mark.parametrize("row", ["1 0 a nan", "q Q0 a x"])
 def test_a_first_judgement_without_a_label_is_no_heading(row: str, tmp_path: Path) -> None:
-    path = put(tmp_path, "qrels.txt", f"{row}\n{row.split(maxsplit=1)[0]} 0 b 1\n")
+    path = write_file(tmp_path, "qrels.txt", f"{row}\n{row.split(maxsplit=1)[0]} 0 b 1\n")
     with pytest.raises(DataError, match=rf"qrels.txt:1: invalid label '{row.rsplit(maxsplit=1)[-1]}'"):
         read_qrels(path)
-    put(tmp_path, "qrels.txt", "who iteration what how\n1 0 b 1\n")
+    write_file(tmp_path, "qrels.txt", "who iteration what how\n1 0 b 1\n")
     assert read_qrels(path).labels.tolist() == [1]
 
 
 def test_judgements_that_stand_twice(tmp_path: Path) -> None:
     diagnostics = Diagnostics()
-    assert read_qrels(put(tmp_path, "qrels.txt", QRELS + QRELS), diagnostics).labels.tolist() == [2, 1]
+    assert read_qrels(write_file(tmp_path, "qrels.txt", QRELS + QRELS), diagnostics).labels.tolist() == [2, 1]
     assert list(diagnostics) == ["2 judgements in qrels.txt are duplicates with the same label; each counts once"]
     with pytest.raises(DataError, match=r"qrels.txt:3: document a of query 1 has two labels, 2 and 0"):
-        read_qrels(put(tmp_path, "qrels.txt", QRELS + "1 0 a 0\n"))
+        read_qrels(write_file(tmp_path, "qrels.txt", QRELS + "1 0 a 0\n"))
 
 
 def test_documents_that_come_twice(tmp_path: Path) -> None:
-    path = put(
+    path = write_file(
         tmp_path, "docs.jsonl", lines({"id": "a", "text": "x"}, {"id": "b", "text": "y"}, {"id": "a", "text": "z"})
     )
     with pytest.raises(DataError, match=r"'a': documents 1 and 3 have it \(--repeated first keeps"):
@@ -230,8 +230,8 @@ def test_documents_that_come_twice(tmp_path: Path) -> None:
 
 
 def test_settings_before_a_text_are_no_title(tmp_path: Path) -> None:
-    put(tmp_path, "a.md", "---\ndate: 2020\n---\n# Apples\n\nred\n")
-    put(tmp_path, "b.md", '---\ntitle: "Pears"\n---\ngreen\n')
+    write_file(tmp_path, "a.md", "---\ndate: 2020\n---\n# Apples\n\nred\n")
+    write_file(tmp_path, "b.md", '---\ntitle: "Pears"\n---\ngreen\n')
     assert [dict(document.fields) for document in read_collection(tmp_path)] == [
         {"title": "Apples", "body": "red"}, {"title": "Pears", "body": "green"},
     ]  # fmt: skip
@@ -239,15 +239,15 @@ def test_settings_before_a_text_are_no_title(tmp_path: Path) -> None:
 
 def test_files_are_judged_by_their_names(tmp_path: Path) -> None:
     for name in ("a.txt", "deep/b.txt", "one/c.txt", "two/c.txt"):
-        put(tmp_path, name, "apples")
-    put(tmp_path, "qrels.tsv", "q\ta.txt\t1\nq\tb\t1\nq\tc.txt\t1\n")
+        write_file(tmp_path, name, "apples")
+    write_file(tmp_path, "qrels.tsv", "q\ta.txt\t1\nq\tb\t1\nq\tc.txt\t1\n")
     qrels = read_collection(tmp_path).qrels
     assert qrels is not None
     assert list(qrels.document_ids) == ["a.txt", "deep/b.txt", "c.txt"]
 
 
 def test_xml_that_ends_too_early(tmp_path: Path) -> None:
-    path = put(tmp_path, "cut.xml", "<add><doc><id>a</id><t>apples</t></doc><doc><id>b</id>")
+    path = write_file(tmp_path, "cut.xml", "<add><doc><id>a</id><t>apples</t></doc><doc><id>b</id>")
     with pytest.raises(DataError, match=r"cut.xml: the XML cannot be read after record 1"):
         list(read_collection(path))
 
@@ -255,13 +255,13 @@ def test_xml_that_ends_too_early(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["what is an apple\nwhat is a pear\n", "apples\n"])
 def test_queries_without_ids_are_an_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected 2 columns separated by tabs: id, text"):
-        read_queries(put(tmp_path, "queries.txt", text))
+        read_queries(write_file(tmp_path, "queries.txt", text))
 
 
 def test_a_stray_file_beside_many_pages_does_not_make_the_folder_another(tmp_path: Path) -> None:
     for n in range(9):
-        put(tmp_path, f"{n}.html", f"<title>Page {n}</title><p>apples")
-    put(tmp_path, "_static/glossary.json", json.dumps({"apple": {"title": "apple", "body": "a fruit"}}))
+        write_file(tmp_path, f"{n}.html", f"<title>Page {n}</title><p>apples")
+    write_file(tmp_path, "_static/glossary.json", json.dumps({"apple": {"title": "apple", "body": "a fruit"}}))
     assert len(list(read_collection(tmp_path, documents_only=True))) == 9
     (tmp_path / "8.html").unlink()
     with pytest.raises(DataError, match="the format may be json or html: name one with --input-format"):
@@ -269,9 +269,9 @@ def test_a_stray_file_beside_many_pages_does_not_make_the_folder_another(tmp_pat
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_what_is_listed_is_relevant(name: str, tmp_path: Path) -> None:
+def test_listed_documents_are_relevant(name: str, tmp_path: Path) -> None:
     for file, content in LISTED[name].items():
-        put(tmp_path, file, content)
+        write_file(tmp_path, file, content)
     collection = read_collection(tmp_path)
     assert ["apples" in " ".join(document.fields.values()) for document in collection] == [True, False]
     assert [query.id for query in collection.queries] == ["1", "2"]

@@ -1,4 +1,4 @@
-"""Rankers that go wrong, for a bench to survive: imported by name in the workers."""
+"""Rankers that fail in various ways; imported by name in the workers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Measures of diversity where a label stands for one subtopic, or for subtopics 1 to itself."""
+"""Definitions of diversity measures with one or several subtopics per label."""
 
 from __future__ import annotations
 
 import math
 
-from tests.twins.query import UNDEFINED, Label, Query, twin
+from tests.definitions.query import UNDEFINED, Label, Query, twin
 
 A, B = {"alpha": 0.25, "beta": 0.75}, {"alpha": 1.0, "beta": 0.5}
 

@@ -1,4 +1,4 @@
-"""Strangers for the tests: small plug-ins as text, installed packages made by hand, and commands in their own process.
+"""Small plugins as source text, hand-made installed packages, and commands in separate processes.
 
 What they register must not stay on the shelves of the process that runs the other tests.
 """
@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from tests import warm
-from tests.warm import Done
+from tests import fork_server
+from tests.fork_server import Done
 
 MEASURE = """
 from pippin.evaluation.measures import MeasureDefinition, register, rules
@@ -63,7 +63,7 @@ def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: 
     places += [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
     variables["PYTHONPATH"] = os.pathsep.join(places)
     if "--dask" not in arguments:  # whose processes begin as a program does
-        return warm.pippin(*arguments, cwd=cwd, environment=variables)
+        return fork_server.pippin(*arguments, cwd=cwd, environment=variables)
     # The program has no "" on its path, as `python -c` has.
     code = "import sys; sys.path.remove(''); from pippin.cli.main import main; sys.exit(main())"
     done = [sys.executable, "-c", code, *arguments]

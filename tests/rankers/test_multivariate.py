@@ -1,4 +1,4 @@
-"""Ranking functions that look at more than one document: a tournament of pairs, self-attention over the list."""
+"""Rankers that see several documents: tournaments of pairs and self-attention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
-from tests.rankers.test_estimators import planted
+from tests.rankers.test_estimators import plant_sum
 
 import pippin
 from pippin.data.dataset import Dataset
@@ -20,12 +20,12 @@ from pippin.rankers.steps.tournament import Tournament, make_pair_lists
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return planted(queries=24, size=9)
+    return plant_sum(queries=24, size=9)
 
 
 @pytest.fixture(scope="module")
 def test() -> Dataset:
-    return planted(queries=10, size=9, seed=3)
+    return plant_sum(queries=10, size=9, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_tournament_is_saved_and_needs_queries(duels: Chain, test: Dataset) ->
 def context(data: Dataset) -> Chain:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     model = pippin.train(
-        data, "attention(rounds=40,d_model=8,d_ff=8,n_layers=2) > listnet", valid=planted(8, 9, seed=1)
+        data, "attention(rounds=40,d_model=8,d_ff=8,n_layers=2) > listnet", valid=plant_sum(8, 9, seed=1)
     )
     assert isinstance(model, Chain)
     return model

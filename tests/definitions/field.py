@@ -1,11 +1,11 @@
-"""The measures of the field."""
+"""Definitions of the classic measures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 
-from tests.twins.query import UNDEFINED, Label, Query, twin
+from tests.definitions.query import UNDEFINED, Label, Query, twin
 
 
 def discount(query: Query, rank: int) -> float:
@@ -19,14 +19,14 @@ def discount(query: Query, rank: int) -> float:
     return 1 / rank
 
 
-def _discounted(query: Query, gains: Iterable[float]) -> float:
+def _discount_gains(query: Query, gains: Iterable[float]) -> float:
     return sum(gain * discount(query, r) for r, gain in enumerate(gains, 1))
 
 
 def best_dcg(query: Query, depth: int | None, gain: Callable[[Label], float] | None = None) -> float:
     labels = query.ranked if query.convention.ideal_source == "list" else query.judged
     gains = sorted(map(gain or query.gain, labels), reverse=True)
-    return _discounted(query, gains[:depth])
+    return _discount_gains(query, gains[:depth])
 
 
 def ideal_depth(query: Query) -> int | None:
@@ -43,7 +43,7 @@ def dcg(query: Query) -> float:
     """Sum of gain times discount over the first k."""
     if query.short and query.convention.short_lists == "zero":
         return 0.0
-    return _discounted(query, map(query.signed_gain, query.ranked[: query.depth]))
+    return _discount_gains(query, map(query.signed_gain, query.ranked[: query.depth]))
 
 
 @twin("NDCG")
@@ -67,7 +67,7 @@ def mean_ndcg(query: Query) -> float:
     """The mean of NDCG@1 .. NDCG@n."""
     if best_dcg(query, None) == 0:
         return UNDEFINED
-    at = [_discounted(query, query.gains[:k]) / best_dcg(query, k) for k in range(1, query.n + 1)]
+    at = [_discount_gains(query, query.gains[:k]) / best_dcg(query, k) for k in range(1, query.n + 1)]
     return sum(at) / query.n if query.n else 0.0
 
 
@@ -196,7 +196,7 @@ def success(query: Query) -> float:
 
 
 @twin("Hits")
-def found(query: Query) -> float:
+def relevant_in_top_k(query: Query) -> float:
     """Relevant documents among the first k."""
     return float(query.hits())
 

@@ -1,11 +1,11 @@
-"""The measures of libraries and recommenders."""
+"""Definitions of the measures of libraries and recommenders."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
-from tests.twins.field import best_dcg, discount, ideal_depth, stops
-from tests.twins.query import UNDEFINED, Query, twin
+from tests.definitions.field import best_dcg, discount, ideal_depth, stops
+from tests.definitions.query import UNDEFINED, Query, twin
 
 
 def _grades(query: Query) -> list[int]:
@@ -188,7 +188,7 @@ def rbp_residual(query: Query, p: float = 0.8) -> float:
 
 
 @twin("FoundRprec")
-def found_r_precision(query: Query) -> float:
+def retrieved_r_precision(query: Query) -> float:
     """Hits within rank R over R; no value with hits below rank R alone, and 0 without any."""
     if not query.hits():
         return 0.0

@@ -1,16 +1,16 @@
-"""C/W/L's users, rank by rank."""
+"""Definitions of the user models of C/W/L."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from tests.twins.query import Query, twin
+from tests.definitions.query import Query, twin
 
 Chance = Callable[[int, float, float], float]  # rank, its gain, gain so far → the chance to go on
 
 
-def _expected(query: Query, goes_on: Callable[[list[float]], list[float]], depth: int = 1000) -> float:
+def _expectation(query: Query, goes_on: Callable[[list[float]], list[float]], depth: int = 1000) -> float:
     """What the convention expects, from the chances to go on at every rank."""
     gains = [min(gain, 1.0) for gain in query.gains[:depth]]
     unknown = [label is None for label in query.ranked[:depth]]
@@ -52,7 +52,7 @@ def _last(query: Query) -> int:
 
 @twin("INST", {"T": 2.0})
 def inst(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, result: ((r + 2 * T - 1 - result) / (r + 2 * T - result)) ** 2))
+    return _expectation(query, _each(lambda r, g, result: ((r + 2 * T - 1 - result) / (r + 2 * T - result)) ** 2))
 
 
 def _insq(r: int, T: float) -> float:
@@ -61,52 +61,52 @@ def _insq(r: int, T: float) -> float:
 
 @twin("INSQ", {"T": 2.0})
 def insq(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, result: _insq(r, T)))
+    return _expectation(query, _each(lambda r, g, result: _insq(r, T)))
 
 
 @twin("BPM", {"T": 2.0})
 def bpm(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, result: float(result < T and r < _last(query))))
+    return _expectation(query, _each(lambda r, g, result: float(result < T and r < _last(query))))
 
 
 @twin("NERR8")
 def nerr8(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, result: (1 - g) * (r < _last(query))))
+    return _expectation(query, _each(lambda r, g, result: (1 - g) * (r < _last(query))))
 
 
 @twin("NERR9")
 def nerr9(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, result: (1 - g) * r / (r + 1) * (r < _last(query))))
+    return _expectation(query, _each(lambda r, g, result: (1 - g) * r / (r + 1) * (r < _last(query))))
 
 
 @twin("NERR10", {"phi": 0.5})
 def nerr10(query: Query, phi: float = 0.9) -> float:
-    return _expected(query, _each(lambda r, g, result: (1 - g) * phi))
+    return _expectation(query, _each(lambda r, g, result: (1 - g) * phi))
 
 
 @twin("NERR11", {"T": 2.0})
 def nerr11(query: Query, T: float = 1.0) -> float:
-    return _expected(query, _each(lambda r, g, result: (1 - g) * _insq(r, T)))
+    return _expectation(query, _each(lambda r, g, result: (1 - g) * _insq(r, T)))
 
 
 @twin("sDCG")
 def scaled_dcg(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, result: math.log2(r + 1) / math.log2(r + 2) * (r < _last(query))))
+    return _expectation(query, _each(lambda r, g, result: math.log2(r + 1) / math.log2(r + 2) * (r < _last(query))))
 
 
 @twin("CWL_P")
 def precision(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, result: float(r < _last(query))))
+    return _expectation(query, _each(lambda r, g, result: float(r < _last(query))))
 
 
 @twin("CWL_RBP", {"p": 0.5})
 def rbp(query: Query, p: float = 0.8) -> float:
-    return _expected(query, _each(lambda r, g, result: p))
+    return _expectation(query, _each(lambda r, g, result: p))
 
 
 @twin("CWL_RR")
 def rr(query: Query) -> float:
-    return _expected(query, _each(lambda r, g, result: float(result == 0)))
+    return _expectation(query, _each(lambda r, g, result: float(result == 0)))
 
 
 @twin("CWL_AP")
@@ -119,4 +119,4 @@ def ap(query: Query) -> float:
             chances.append(after / below if below else 0.0)
         return chances
 
-    return _expected(query, goes_on, 100)
+    return _expectation(query, goes_on, 100)

@@ -1,9 +1,9 @@
-"""Commands in processes of their own that begin with Pippin imported: forks of a process that has done nothing else.
+"""Run commands in forks of a process that has already imported Pippin.
 
 A fresh interpreter takes a second for what such a command does in a twentieth of one. What a fork registers, imports or
 changes ends with it, as with any process.
 
-python -m tests.warm
+python -m tests.fork_server
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _ask(cwd: Path, environment: Mapping[str, str], **what: Any) -> Done:
 def _server() -> subprocess.Popen[str]:
     """One for the process that runs the tests; it ends before that does."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.fork_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     atexit.register(server.__exit__, None, None, None)
     return server

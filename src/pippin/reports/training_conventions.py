@@ -49,6 +49,12 @@ def _p(p: float) -> str:
     return "" if math.isnan(p) else f"{p:.2g}"
 
 
+def _explain(c: Conclusion) -> str:
+    """Return what the value of a conclusion means, the value with its interval, and the explanation."""
+    value = " ".join(part for part in (_value(c), _interval(c)) if part)
+    return f"{c.meaning[0].upper()}{c.meaning[1:]}: {value}. {c.explanation}"
+
+
 def evidence_table(conclusion: Conclusion) -> Table:
     """Return the evidence of each ranker for a conclusion."""
     rows = [[e.ranker, format_signed(e.value), f"[{format_signed(e.low)}, {format_signed(e.high)}]", _p(e.p), e.note]
@@ -93,8 +99,7 @@ def _mean(point: Point | None) -> str:
 
 def parts(study: Study) -> list[Renderable]:
     """Return the study as paragraphs and tables."""
-    paragraphs = [Paragraph(f"{i}. {c.meaning[0].upper()}{c.meaning[1:]}: {_value(c)}. {c.explanation}", "   ")
-             for i, c in enumerate(study.conclusions, 1)]  # fmt: skip
+    paragraphs = [Paragraph(f"{i}. {_explain(c)}", "   ") for i, c in enumerate(study.conclusions, 1)]
     parts: list[Renderable] = [
         Heading(f"The study on {study.data}"),
         Paragraph(lead(study)),
@@ -260,7 +265,7 @@ def _conclusions(studies: Sequence[Study]) -> Section:
     for study in studies:
         for c in study.conclusions:
             answer = {"holds": c.holds, "words": _ANSWERS[c.holds][0], "where": study.data if several else ""}
-            answers.setdefault(c.statement, []).append({**answer, "why": c.explanation})
+            answers.setdefault(c.statement, []).append({**answer, "why": _explain(c)})
     claims = [{"statement": statement, "answers": rows} for statement, rows in answers.items()]
     paragraphs = [f"{study.data}: {lead(study)}" if several else lead(study) for study in studies]
     return Section("Conclusions", paragraphs, claims=claims)

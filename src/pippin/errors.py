@@ -78,17 +78,17 @@ class UnknownName(PippinError):
         A suffix of `name` to ignore when similar names are searched, such as "@10".
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], ending: str = "") -> None:
+    def __init__(self, kind: str, name: str, candidates: Iterable[str], ending: str = "") -> None:
         import difflib
 
         self.kind, self.name = kind, name
-        known = sorted(known)
-        lowered = {k.lower(): k for k in reversed(known)}
+        candidates = sorted(candidates)
+        lowered = {k.lower(): k for k in reversed(candidates)}
         word = name.lower().removesuffix(ending)  # the suffix is appended to the suggestions
         close = [lowered[c] + ending for c in difflib.get_close_matches(word, list(lowered), n=3, cutoff=0.5)]
-        if len(known) == 1:
-            close = [known[0] + ending]
-        listed = f"known: {', '.join(known)}" if known else "there is none yet"
+        if len(candidates) == 1:
+            close = [candidates[0] + ending]
+        listed = f"known: {', '.join(candidates)}" if candidates else "there is none yet"
         hint = f"did you mean {' or '.join(close)}?" if close else listed
         super().__init__(f"no {kind} is called {name!r}; {hint}")
 

@@ -65,7 +65,7 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
 
     text = text_of(measure)
     whose = TOOLS[tool] if isinstance(tool, str) else tool
-    whose.convention_for(parse(text), **axes)  # nonsense is said now, and not as NaN in a search
+    whose.convention_for(parse(text), **axes)  # report invalid measures now, not as NaN during a search
     if routing:
         sklearn.set_config(enable_metadata_routing=True)
     with sklearn.config_context(enable_metadata_routing=True):

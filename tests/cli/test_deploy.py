@@ -55,7 +55,7 @@ def test_benchmark_model_is_checked_with_its_training_data(folder: Path) -> None
 @pytest.mark.parametrize(("line", "sentence"), [
     ("export model.json -o x --check test.txt", "no target: name it with --to"),
     ("export model.json --to c --check test.txt", "no file to write: name it with -o FILE"),
-    ("export bare.json --to c -o x", "the model file holds no documents of its training set; give labelled data"),
+    ("export bare.json --to c -o x", "the model file contains no sample of its training data; pass labelled data"),
     ("export model.json --to lightgbm -o x --check test.txt", "lightgbm does not support a linear model"),
     ("export model.json --to onnx -o x --check test.txt --option half", "invalid --option 'half': write NAME=VALUE"),
     ("import model.json -o x.json", "this is already a model of Pippin"),

@@ -200,7 +200,7 @@ def test_the_best_are_found_where_a_sample_misleads(tmp_path: Path) -> None:
     [
         ([Document("a", {}), Document("b", {}), Document("a", {})], "'a': documents 1 and 3 have it"),
         ([Document("a", {"abstract": "x"})], "document 'a' has the field 'abstract', orchard does not"),
-        ([Document("a", {}), Document("", {})], "document number 2 has no id"),
+        ([Document("a", {}), Document("", {})], "missing id of document number 2"),
         ([Document("\ud800", {})], "lone surrogate"),
         ([], "orchard has no documents"),
     ],

@@ -123,7 +123,7 @@ def test_errors_name_the_right_line(tmp_path: Path, at: str, line: str, sentence
 
 
 def test_an_empty_part_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"vali.txt: the file has no line of data"):
+    with pytest.raises(DataError, match=r"vali.txt: the file contains no data"):
         read_folds(small(tmp_path, {**ODD, "Fold1/vali.txt": "# nothing\n"}))
 
 

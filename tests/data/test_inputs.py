@@ -45,7 +45,7 @@ def test_kinds_are_detected_by_content(write: Write, text: str, kind: str) -> No
 def test_unsupported_types(write: Write) -> None:
     with pytest.raises(DataError, match=r":2: found 3 columns; expected LETOR"):
         detect_text_format(write("x", "\na b c\n"))
-    with pytest.raises(DataError, match="the file has no line of data"):
+    with pytest.raises(DataError, match="the file contains no data"):
         detect_text_format(write("x", "#" * 200_000))
 
 

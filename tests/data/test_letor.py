@@ -161,7 +161,7 @@ def test_bytes_that_are_no_text(write: Write) -> None:
 
 
 def test_no_data_and_wrong_options(write: Write) -> None:
-    with pytest.raises(DataError, match="the file has no line of data"):
+    with pytest.raises(DataError, match="the file contains no data"):
         read_letor(write("\n# only a comment\n"))
     path = write("1 qid:1 1:1 2:1\n")
     with pytest.raises(DataError, match="feature id 2 is above the 1 features to read"):

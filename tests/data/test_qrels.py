@@ -135,7 +135,7 @@ def test_bytes_that_are_no_text(write: Write) -> None:
 
 def test_no_data(write: Write) -> None:
     for read in (parse_run, parse_qrels):
-        with pytest.raises(DataError, match="the file has no line of data"):
+        with pytest.raises(DataError, match="the file contains no data"):
             read(write("# nothing\n\n"))
 
 

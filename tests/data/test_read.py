@@ -62,9 +62,9 @@ def test_a_store_is_audited_as_one_data_set(tmp_path: Path) -> None:
 
 def test_empty_chunks(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("# a comment\n\n")
-    with pytest.raises(DataError, match="the file has no line of data"):
+    with pytest.raises(DataError, match="the file contains no data"):
         list(iter_letor_chunks(tmp_path / "x", LineOffsets()))
-    with pytest.raises(DataError, match="the file has no line of data"):
+    with pytest.raises(DataError, match="the file contains no data"):
         list(
             iter_ranked_chunks(
                 tmp_path / "x", Qrels.from_dict({"a": {"x": 1}}), SortRule("input", False), LineOffsets()

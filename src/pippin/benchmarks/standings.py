@@ -142,13 +142,13 @@ def average_over_seeds(values: Table) -> Table:
     """Return the values averaged over seeds, without the queries that do not count."""
     import pyarrow
 
-    counted = values.filter(values["value"].is_valid())
-    if len(encode(counted, "seed")[0]) < 2:
-        return counted
-    counted = counted.take(np.argsort(to_numbers(counted, "seed"), kind="stable"))
-    first, group = group_rows(counted, *_BOARD_COLUMNS, "ranker", "fold", "query")
-    means = np.bincount(group, to_numbers(counted, "value")) / np.bincount(group)
-    averaged = counted.take(first)
+    finished = values.filter(values["value"].is_valid())
+    if len(encode(finished, "seed")[0]) < 2:
+        return finished
+    finished = finished.take(np.argsort(to_numbers(finished, "seed"), kind="stable"))
+    first, group = group_rows(finished, *_BOARD_COLUMNS, "ranker", "fold", "query")
+    means = np.bincount(group, to_numbers(finished, "value")) / np.bincount(group)
+    averaged = finished.take(first)
     return averaged.set_column(averaged.column_names.index("value"), "value", pyarrow.array(means))
 
 

@@ -16,7 +16,7 @@ from pippin.errors import DataError, UnknownName
 if TYPE_CHECKING:
     from pyarrow import Table
 
-NO_CELLS = "the results folder has no finished cells"
+NO_CELLS = "no finished cells in the results folder"
 
 
 def make_table(rows: Sequence[Sequence[Any]], **types: type) -> Table:

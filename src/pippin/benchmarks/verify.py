@@ -98,7 +98,7 @@ def _verify_path(path: Path) -> list[Verification]:
 
 def _verify_folder(folder: Path) -> Iterator[Verification]:
     """Verify a folder, then the files and folders in it."""
-    format = next((known for known in FORMATS if known.is_at(folder)), None)
+    format = next((candidate for candidate in FORMATS if candidate.is_at(folder)), None)
     is_results = records.FORMAT.is_at(folder)
     internal = {"cells", "data", "costs", "failures", ".new"} if is_results else set()
     if format is not None:

@@ -256,9 +256,9 @@ def _split_data(
     """Return the test data, documents shuffled, and the parts that are published with labels."""
     data = source if isinstance(source, Folds | Dataset | Qrels) else read(source)
     if isinstance(data, Folds):
-        chosen = data[fold if fold is not None else 0]
-        parts = {part: chosen[part] for part in chosen.parts if part != "test"}
-        return _shuffle_documents(chosen.test, seed), parts
+        rotation = data[fold if fold is not None else 0]
+        parts = {part: rotation[part] for part in rotation.parts if part != "test"}
+        return _shuffle_documents(rotation.test, seed), parts
     if fold is not None:
         raise ConventionError("fold has no effect: the data have no folds")
     if isinstance(data, Qrels):

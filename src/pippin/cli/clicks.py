@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pippin
-from pippin.cli.options import Command, add_option, add_options, add_output_options, named_files
+from pippin.cli.options import Command, add_option, add_options, add_output_options, parse_named_files
 from pippin.cli.output import print_message, write_result
 from pippin.errors import DataError
 from pippin.reports import clicks as report
@@ -95,7 +95,7 @@ def run_interleave(options: argparse.Namespace) -> int:
     """Compare two rankings by clicks and print the result."""
     if len(options.files) == 3:
         data = pippin.rankers.as_dataset(options.files[0])
-        rankings = named_files(options.files[1:])
+        rankings = parse_named_files(options.files[1:])
         if not isinstance(rankings, dict):
             stems = dict.fromkeys(Path(path).stem for path in rankings)
             rankings = dict(zip(stems if len(stems) == 2 else rankings, rankings, strict=True))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import pippin
-from pippin.cli.options import add_options, add_output_options, add_test_options, named_files, parse_missing
+from pippin.cli.options import add_options, add_output_options, add_test_options, parse_missing, parse_named_files
 from pippin.cli.output import format_json, write_text
 from pippin.errors import DataError
 from pippin.reports import comparison as report
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise DataError("no systems to compare: name judgements and at least two runs, or --scores MATRIX")
     results = pippin.compare(
         options.qrels if options.scores is None else options.scores,
-        None if options.scores is not None else named_files(options.run),
+        None if options.scores is not None else parse_named_files(options.run),
         options.measure,
         options.tool,
         baseline=options.baseline,

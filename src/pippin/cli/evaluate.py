@@ -11,8 +11,8 @@ from pippin.cli.options import (
     add_options,
     add_output_options,
     connect_dask,
-    named_files,
     parse_axes,
+    parse_named_files,
 )
 from pippin.cli.output import format_json, print_skipped, write_table, write_text
 from pippin.reports.evaluation import evaluation_record, evaluation_table, per_query_table
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     with connect_dask(options.dask) as executor:
         result = pippin.evaluate(
             options.qrels,
-            named_files(options.run or [options.qrels]),
+            parse_named_files(options.run or [options.qrels]),
             options.measure,
             options.tool,
             merge_queries=options.merge_queries,

@@ -11,7 +11,7 @@ from pippin.cli.options import (
     add_option,
     add_options,
     add_output_options,
-    named_files,
+    parse_named_files,
     require_single,
 )
 from pippin.cli.output import write_result
@@ -71,7 +71,7 @@ def run_agree(options: argparse.Namespace) -> int:
     """Compare the labels and print."""
     measure = require_single(options.measure, "--measure") or "NDCG@10"
     result = pippin.agree(
-        options.a, options.b, named_files(options.runs), measure=measure,
+        options.a, options.b, parse_named_files(options.runs), measure=measure,
         tool=require_single(options.tool, "--tool") or "official", correction=options.correction,
         resamples=options.resamples, seed=options.seed,
     )  # fmt: skip

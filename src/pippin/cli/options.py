@@ -198,24 +198,24 @@ def print_warning(sentence: str) -> None:
     print_error(sentence, "warning")
 
 
-def named_files(arguments: Sequence[str]) -> list[str] | dict[str, str]:
+def parse_named_files(arguments: Sequence[str]) -> list[str] | dict[str, str]:
     """Return the files, or the files by name if an argument is NAME=PATH; others are named after their files.
 
-    >>> named_files(["a.run", "b.run"]), named_files(["bm25=a.run", "out/b.run"])
+    >>> parse_named_files(["a.run", "b.run"]), parse_named_files(["bm25=a.run", "out/b.run"])
     (['a.run', 'b.run'], {'bm25': 'a.run', 'b.run': 'out/b.run'})
     """
     pairs = [_name_and_path(argument) for argument in arguments]
     if not any(name for name, _ in pairs):
         return list(arguments)
-    named = [(name or Path(path).name, path) for name, path in pairs]
-    for i, (name, _) in enumerate(named):
-        if name in dict(named[:i]):
+    named_paths = [(name or Path(path).name, path) for name, path in pairs]
+    for i, (name, _) in enumerate(named_paths):
+        if name in dict(named_paths[:i]):
             raise ConventionError(f"two systems have the same name, {name}")
-    return dict(named)
+    return dict(named_paths)
 
 
 def _name_and_path(argument: str) -> tuple[str, str]:
-    """Split NAME=PATH; an existing file or a path before `=` has no name."""
+    """Split NAME=PATH; the name is empty for an existing file or a path before `=`."""
     name, equals, path = argument.partition("=")
     is_named = equals and name and path and "/" not in name and not Path(argument).exists()
     return (name, path) if is_named else ("", argument)

@@ -73,7 +73,9 @@ def text_features(engine: str) -> list[str]:
     >>> text_features("solr")
     ['length', 'bm25', 'boolean']
     """
-    fields = [BoundFeature(kept, "field") for kept in FEATURES.values() if kept.needs_field and not kept.numeric]
+    fields = [
+        BoundFeature(feature, "field") for feature in FEATURES.values() if feature.needs_field and not feature.numeric
+    ]
     return [bound.feature.name for bound in fields if _entries(engine)(bound) is not None]
 
 

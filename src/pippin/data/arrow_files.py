@@ -236,7 +236,7 @@ def _read_footer(content: NDArray[np.uint8]) -> dict[int, Any]:
     end = len(content) - 8
     size = int.from_bytes(content[end : end + 4].tobytes(), "little") if end >= 4 else 0
     if not 0 < size <= end or content[end + 4 :].tobytes() != b"PAR1":
-        raise ValueError("it has no footer")
+        raise ValueError("footer missing")
     return _ThriftReader(content[end - size : end].tobytes()).struct()
 
 
@@ -298,7 +298,7 @@ class _ThriftReader:
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-        raise ValueError("a number of its footer has no end")
+        raise ValueError("invalid footer: unterminated number")
 
     def zigzag(self) -> int:
         value = self.varint()

@@ -233,7 +233,7 @@ def _read_csv(content: NDArray[np.uint8], file: str) -> Any:
     names = [name.strip() for name in header]
     positions = [str(i) for i in range(len(names))]
     try:
-        if body >= len(text):  # Arrow takes no empty input
+        if body >= len(text):  # Arrow rejects empty input
             return pyarrow.table([pyarrow.array([], pyarrow.string())] * len(names), names)
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(buffer.slice(body)),

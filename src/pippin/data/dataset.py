@@ -108,8 +108,8 @@ def offsets_from_groups(rows: int, *, qid: Any = None, group: Any = None) -> tup
     starts = np.flatnonzero(np.concatenate(([rows > 0], ids[1:] != ids[:-1])))
     names = tuple(map(str, ids[starts].tolist()))
     if len(set(names)) != len(names):
-        seen: set[str] = set()
-        repeated = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        previous_ids: set[str] = set()
+        repeated = next(n for n in names if n in previous_ids or previous_ids.add(n))  # type: ignore[func-returns-value]
         raise DataError(f"the rows of query {repeated} are not contiguous; sort the rows by qid")
     return np.append(starts, rows).astype(np.int64), names
 
@@ -524,11 +524,11 @@ def concatenate(parts: Iterable[Dataset]) -> Dataset:
 
     Parts with fewer features are filled with 0, the value of omitted features in LETOR text.
     """
-    seen: set[str] = set()
+    previous_ids: set[str] = set()
     new_parts: list[Dataset] = []
     for part in parts:
-        new = [q for q, query in enumerate(part.query_ids) if query not in seen]
-        seen.update(part.query_ids)
+        new = [q for q, query in enumerate(part.query_ids) if query not in previous_ids]
+        previous_ids.update(part.query_ids)
         if new:
             new_parts.append(part if len(new) == part.queries else part.select(np.array(new, np.int64)))
     if len(new_parts) == 1:

@@ -420,8 +420,8 @@ def detect_source(folder: Path) -> tuple[PublishedDataset, dict[str, dict[str, P
         inner = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and is_fold_folder(path)]
         if inner:
             raise DataError(f"this folder holds several data sets; read one of them: {', '.join(inner)}", folder)
-        known = dict.fromkeys(_file_names(source) for source in (*PUBLISHED_DATASETS.values(), *_GENERIC_LAYOUTS))
-        raise DataError(f"unknown file names in this folder; expected one of: {'; '.join(known)}", folder)
+        layouts = dict.fromkeys(_file_names(source) for source in (*PUBLISHED_DATASETS.values(), *_GENERIC_LAYOUTS))
+        raise DataError(f"unknown file names in this folder; expected one of: {'; '.join(layouts)}", folder)
     names = [name for name in matches if _has_name(folder, PUBLISHED_DATASETS[name])]
     if not names:
         names = [name for name, files in matches.items() if _has_counts(PUBLISHED_DATASETS[name], files)]

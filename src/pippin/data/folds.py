@@ -192,8 +192,8 @@ class Folds:
 
     def digest(self, fold: str, part: str) -> str:
         """Return the digest of a part, from the store or computed."""
-        known = self.digests.get(fold, {}).get(part)
-        return digest(self[fold][part]) if known is None else known
+        stored = self.digests.get(fold, {}).get(part)
+        return digest(self[fold][part]) if stored is None else stored
 
     def __repr__(self) -> str:
         parts = ", ".join(next(iter(self.queries.values()), {}))

@@ -84,15 +84,15 @@ def _from_labels(labels: Any, qid: Any, group: Any) -> Dataset:
 
 @overload
 def coerce_scores(
-    x: Any, judged: Dataset | Qrels, *, merge_queries: bool = ..., allow_infinite: bool = ...
+    x: Any, judgements: Dataset | Qrels, *, merge_queries: bool = ..., allow_infinite: bool = ...
 ) -> NDArray[np.float64] | Run: ...
 @overload
 def coerce_scores(
-    x: Any, judged: Dataset | Qrels, *, merge_queries: bool = ..., allow_infinite: bool = ..., lazy: bool
+    x: Any, judgements: Dataset | Qrels, *, merge_queries: bool = ..., allow_infinite: bool = ..., lazy: bool
 ) -> NDArray[np.float64] | Run | LazyRun: ...
 def coerce_scores(
     x: Any,
-    judged: Dataset | Qrels,
+    judgements: Dataset | Qrels,
     *,
     merge_queries: bool = False,
     allow_infinite: bool = False,
@@ -104,19 +104,19 @@ def coerce_scores(
     it is parsed (`LazyRun`).
     """
     if is_predictor(x):
-        if not isinstance(judged, Dataset) or not judged.feature_names:
+        if not isinstance(judgements, Dataset) or not judgements.feature_names:
             raise DataError(
-                f"{judged.name} has no features that a {type(x).__name__} could score: pass a LETOR data set"
+                f"{judgements.name} has no features that a {type(x).__name__} could score: pass a LETOR data set"
             )
-        return predict_scores(x, judged)
-    if lazy and isinstance(judged, Qrels) and not merge_queries and _is_large_run(x):
+        return predict_scores(x, judgements)
+    if lazy and isinstance(judgements, Qrels) and not merge_queries and _is_large_run(x):
         return LazyRun(x, allow_infinite=allow_infinite)
-    scores = _coerce_scores(x, judged, merge_queries, allow_infinite)
+    scores = _coerce_scores(x, judgements, merge_queries, allow_infinite)
     if isinstance(scores, (Dataset, Qrels)):
         raise DataError(f"expected scores or a run, but {scores.name} holds judgements")
-    if isinstance(scores, Run) or isinstance(judged, Dataset):
+    if isinstance(scores, Run) or isinstance(judgements, Dataset):
         return scores
-    raise DataError(f"{judged.name} holds judgements, which need a run; a list of scores needs a LETOR data set")
+    raise DataError(f"{judgements.name} holds judgements, which need a run; a list of scores needs a LETOR data set")
 
 
 def _is_large_run(x: Any) -> bool:
@@ -127,16 +127,16 @@ def _is_large_run(x: Any) -> bool:
 
 
 def _coerce_scores(
-    x: Any, judged: Dataset | Qrels, merge_queries: bool, allow_infinite: bool
+    x: Any, judgements: Dataset | Qrels, merge_queries: bool, allow_infinite: bool
 ) -> Dataset | Qrels | Run | NDArray[np.float64]:
     if isinstance(x, (Dataset, Qrels, Run)):
         return x
     if (nested := adapters.to_nested(x, "score")) is not None:
-        if adapters.is_list_per_query(x) and len(x) != len(judged.query_ids):
-            raise DataError(f"{len(x)} lists of documents for {len(judged.query_ids)} queries; pass one per query")
+        if adapters.is_list_per_query(x) and len(x) != len(judgements.query_ids):
+            raise DataError(f"{len(x)} lists of documents for {len(judgements.query_ids)} queries; pass one per query")
         return Run.from_dict(nested[0], nested[1] or "run")
     if _is_path(x):
-        rows = len(judged) if isinstance(judged, Dataset) else None
+        rows = len(judgements) if isinstance(judgements, Dataset) else None
         return read_data(
             x, want="scores", merge_queries=merge_queries, allow_infinite=allow_infinite, rows=rows, hint=_ORDER
         )
@@ -150,7 +150,7 @@ def _coerce_scores(
         raise DataError(
             f"scores are numbers, a run, a dict of dicts, a table or a file, not {type(x).__name__}"
         ) from None
-    is_row_per_query = scores.shape == (len(judged.query_ids), *set(np.diff(judged.offsets).tolist()))
+    is_row_per_query = scores.shape == (len(judgements.query_ids), *set(np.diff(judgements.offsets).tolist()))
     if scores.ndim != 1 and not is_row_per_query:
         raise DataError(f"scores are a list of numbers, not a table of shape {scores.shape}")
     return scores.ravel()

@@ -39,7 +39,7 @@ def read_letor(
     buffer = open_buffer(source)
     pieces, rows, width = kernel.scan_letor(buffer.data, buffer.name)
     if not rows:
-        raise DataError("the file has no line of data", buffer.name)
+        raise DataError("the file contains no data", buffer.name)
     table = _table(rows, width if features is None else features, np.dtype(dtype), len(buffer.data), buffer.name)
     columns = kernel.parse_letor(
         buffer.data, buffer.name, pieces, table, float("nan") if missing_value == "null" else 0.0

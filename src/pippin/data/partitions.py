@@ -298,7 +298,7 @@ def check_partitions(folder: str | os.PathLike[str]) -> Partitions:
 
 def _iter_queries(file: Any, path: Path) -> Iterator[str]:
     """Yield the queries of a partition once each; raise if the rows of one are not contiguous."""
-    last, seen = None, set()
+    last, previous_ids = None, set()
     for batch in file.iter_batches(columns=["query"]):
         encoded = batch.column(0).dictionary_encode()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
@@ -307,9 +307,9 @@ def _iter_queries(file: Any, path: Path) -> Iterator[str]:
             query = ids[code]
             if query == last:
                 continue
-            if query in seen:
+            if query in previous_ids:
                 raise DataError(f"the rows of query {query} are not contiguous", path)
-            seen.add(query)
+            previous_ids.add(query)
             last = query
             yield query
 

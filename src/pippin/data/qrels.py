@@ -258,7 +258,7 @@ def parse_run(
 def _group(buffer: Buffer, columns: kernel.TrecColumns, merge_queries: bool, lenient: bool) -> Grouped:
     rows = len(columns.starts)
     if not rows and not lenient:
-        raise DataError("the file has no line of data", buffer.name)
+        raise DataError("the file contains no data", buffer.name)
     errors = "surrogateescape" if lenient else "replace"
     query_ids, offsets, order = group_rows(buffer, columns.segments, rows, merge_queries or lenient, errors)
     documents, values = StringColumn(buffer.data, columns.starts, columns.lengths), columns.values
@@ -332,7 +332,7 @@ def parse_subtopics(source: Readable) -> SubtopicQrels:
         if label > 0:
             relevant_to.setdefault((query, document), set()).add(subtopic)
     if not labels:
-        raise DataError("the file has no line of data", buffer.name)
+        raise DataError("the file contains no data", buffer.name)
     rows = [(query, document) for query, of_query in labels.items() for document in of_query]
     offsets = np.concatenate(([0], np.cumsum([len(of_query) for of_query in labels.values()]))).astype(np.int64)
     return SubtopicQrels(

@@ -78,7 +78,7 @@ def detect_text_format(source: Readable) -> str:
             line, newline, _ = buffer.data[start : start + _DETECT_BYTES].tobytes().partition(b"\n")
             start += len(line)
         start += 1
-    raise DataError("the file has no line of data", buffer.name)
+    raise DataError("the file contains no data", buffer.name)
 
 
 def _format_of_line(columns: list[bytes], buffer: Buffer, line: int) -> str:
@@ -404,8 +404,8 @@ def _parse(  # noqa: PLR0911 - one branch per format
             files = next((files for folder in folders if (files := fold_files.list_fold_files(folder))), [])
             if not files:
                 raise DataError("this folder is neither a store nor partitions; name a file", path)
-            others = f" ({' or '.join(file.name for file in files[1:])})" if files[1:] else ""
-            raise DataError(f"this folder holds folds; name a file, such as {files[0]}{others}", path)
+            alternatives = f" ({' or '.join(file.name for file in files[1:])})" if files[1:] else ""
+            raise DataError(f"this folder holds folds; name a file, such as {files[0]}{alternatives}", path)
     raise UnknownName("format", format, INPUT_FORMATS)
 
 

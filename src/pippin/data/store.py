@@ -130,7 +130,7 @@ def _from_columns(manifest: dict[str, Any], columns: dict[str, Any]) -> Data:
         features, labels = columns["features"], columns["labels"]
         return Dataset(features, labels, offsets, query_ids, documents, names, columns.get("comments"), name)
     if documents is None:
-        raise DataError("it has no document ids")
+        raise DataError("document ids are missing")
     if kind == "judgements":
         if columns["labels"].dtype != np.int32:
             raise DataError("its labels are not 32-bit integers")

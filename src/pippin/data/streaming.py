@@ -216,26 +216,26 @@ def _end_of_complete_queries(text: NDArray[np.uint8]) -> int:
         length *= 8
 
 
-def check_not_repeated(query_ids: tuple[str, ...], seen: set[str], name: str) -> None:
+def check_not_repeated(query_ids: tuple[str, ...], previous_ids: set[str], name: str) -> None:
     """Raise DataError for a query of an earlier chunk."""
-    repeated = next((query for query in query_ids if query in seen), None)
+    repeated = next((query for query in query_ids if query in previous_ids), None)
     if repeated is not None:
         raise DataError(
             f"the rows of query {repeated} are not contiguous; a file read in chunks must be sorted by query", name
         )
-    seen.update(query_ids)
+    previous_ids.update(query_ids)
 
 
 def iter_letor_chunks(path: PathLike, lines: LineOffsets, size: int = CHUNK_BYTES, **options: Any) -> Iterator[Dataset]:
     """Yield LETOR text as data sets of whole queries; `options` are those of `read_letor`."""
-    seen: set[str] = set()
+    previous_ids: set[str] = set()
     for buffer in iter_text_chunks(path, cut_before_last_query(letor_query), lines, size):
         with lines.relocate_errors():
             data = read_letor(buffer, **options)
-        check_not_repeated(data.query_ids, seen, buffer.name)
+        check_not_repeated(data.query_ids, previous_ids, buffer.name)
         yield data
-    if not seen:
-        raise DataError("the file has no line of data", path)
+    if not previous_ids:
+        raise DataError("the file contains no data", path)
 
 
 class ScoreReader:
@@ -343,15 +343,15 @@ class LazyRun(FrozenRecord, eq=False):
         """The run with its columns, parsed on first use."""
         return parse_run(self.source, lenient=self.lenient, comments=self.comments, allow_infinite=self.allow_infinite)
 
-    def rank(self, judged: Qrels, labels: Labels, order: SortRule) -> RankedRun | None:
+    def rank(self, qrels: Qrels, labels: Labels, order: SortRule) -> RankedRun | None:
         """Rank the run while parsing, with these labels of the qrels; None if only `run` can handle the file."""
         errors = "surrogateescape" if self.lenient else "replace"
-        queries = StringColumn.of(judged.query_ids, "surrogateescape" if self.lenient else "strict")
+        queries = StringColumn.of(qrels.query_ids, "surrogateescape" if self.lenient else "strict")
         parts: list[ranking.RankedText] = []
         ids, sizes, tags = [], [], []
         for chunk in [self.source] if isinstance(self.source, Buffer) else iter_run_chunks(self.source, None):
             part = ranking.rank_run(
-                chunk.data, (judged.document_ids, labels, judged.offsets), queries, order.ties, order.float32,
+                chunk.data, (qrels.document_ids, labels, qrels.offsets), queries, order.ties, order.float32,
                 lenient=self.lenient, comments=self.comments, infinite=self.allow_infinite,
             )  # fmt: skip
             if part.irregular or (parts and chunk.data[:3].tobytes() == _BYTE_ORDER_MARK):
@@ -372,18 +372,18 @@ class LazyRun(FrozenRecord, eq=False):
 
 
 def iter_ranked_chunks(
-    path: PathLike, judged: Qrels, order: SortRule, lines: LineOffsets, size: int = CHUNK_BYTES
+    path: PathLike, qrels: Qrels, order: SortRule, lines: LineOffsets, size: int = CHUNK_BYTES
 ) -> Iterator[Run | RankedRun]:
     """Yield a run as runs of whole queries in file order, ranked while parsing where possible."""
-    seen: set[str] = set()
+    previous_ids: set[str] = set()
     for chunk in iter_run_chunks(path, lines, size):
         with lines.relocate_errors():
             lazy = LazyRun(chunk)
-            run = lazy.rank(judged, judged.labels, order) or lazy.run
-        check_not_repeated(run.query_ids, seen, chunk.name)
+            run = lazy.rank(qrels, qrels.labels, order) or lazy.run
+        check_not_repeated(run.query_ids, previous_ids, chunk.name)
         yield run
-    if not seen:
-        raise DataError("the file has no line of data", path)
+    if not previous_ids:
+        raise DataError("the file contains no data", path)
 
 
 def is_large(path: Readable) -> bool:

@@ -57,7 +57,7 @@ def escape_control(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
-    if "\udc80" <= character <= "\udcff":  # a byte that was no UTF-8
+    if "\udc80" <= character <= "\udcff":  # a byte that is not valid UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return _SHORT_ESCAPES.get(character) or _code(character)
 

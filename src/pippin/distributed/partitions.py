@@ -98,9 +98,9 @@ def _score(folder: str, part: Partition, *, model: bytes, target: str) -> Partit
     with TemporaryDirectory(dir=target, prefix=".") as scratch:
         writer = PartitionWriter(Path(scratch), len(data))
         writer.add(bare, scores)
-        (written,) = writer.close()
-        (Path(scratch) / written.file).replace(Path(target) / part.file)
-    return replace(written, file=part.file)
+        (partition,) = writer.close()
+        (Path(scratch) / partition.file).replace(Path(target) / part.file)
+    return replace(partition, file=part.file)
 
 
 class _WorkerLost(Exception):
@@ -191,7 +191,7 @@ def _train_shares(
     client = executor.client
     try:
         networks = _networks(executor, workers)
-        sent = [_send(executor, valid, worker) for worker in workers]
+        sent_valid = [_send(executor, valid, worker) for worker in workers]
     except (OSError, KeyError) as error:  # a worker does not answer
         raise _WorkerLost(str(error)) from error
     futures = [
@@ -200,7 +200,9 @@ def _train_shares(
             network, rank == 0, loaded_modules(),
             workers=[worker], allow_other_workers=False, pure=False, retries=0,
         )
-        for rank, ((worker, share), valid_columns, network) in enumerate(zip(assignment, sent, networks, strict=True))
+        for rank, ((worker, share), valid_columns, network) in enumerate(
+            zip(assignment, sent_valid, networks, strict=True)
+        )
     ]  # fmt: skip
     try:
         _watch(executor, workers, futures)

@@ -281,12 +281,12 @@ class Solr:
         result: dict[str, list[float]] = {}
         for start in range(0, len(documents), DOCUMENTS_PER_REQUEST):
             batch = documents[start : start + DOCUMENTS_PER_REQUEST]
-            found = self._select(
+            documents_found = self._select(
                 q=f"{{!terms f={self.id_field} separator=\"\t\" v=$pippin_ids}}", pippin_ids="\t".join(batch),
                 rows=len(batch), fl=f"{self.id_field},[features store={LOG_STORE} format=dense efi.text=${_QUERY}]",
                 **{_QUERY: text},
             )  # fmt: skip
-            for document in found:
+            for document in documents_found:
                 values = _parse_features(document)
                 result[str(document[self.id_field])] = [values.get(name, 0.0) for name in names]
         return result

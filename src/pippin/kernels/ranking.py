@@ -51,12 +51,12 @@ def rank_lists(
     ties gives the same order.
     """
     ranked, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
-    alike = np.empty(len(offsets) - 1, np.uint8)
+    has_ties = np.empty(len(offsets) - 1, np.uint8)
     native.rank_lists(
-        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, _NO_ROWS, ranked, tied, alike,
+        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, _NO_ROWS, ranked, tied, has_ties,
         threads_for(len(scores)),
     )  # fmt: skip
-    return ranked, tied, alike
+    return ranked, tied, has_ties
 
 
 def rank_again(
@@ -72,13 +72,13 @@ def rank_again(
     queries = np.flatnonzero(ranking[2])
     if not len(queries):
         return ranking
-    ranked, tied, alike = ranking[0].copy(), ranking[1].copy(), ranking[2].copy()
+    ranked, tied, has_ties = ranking[0].copy(), ranking[1].copy(), ranking[2].copy()
     documents = int(np.diff(offsets)[queries].sum())
     native.rank_lists(
-        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, queries, ranked, tied, alike,
+        scores, labels, offsets, *_columns(ids), ties_code(ties), float32, queries, ranked, tied, has_ties,
         threads_for(documents),
     )  # fmt: skip
-    return ranked, tied, alike
+    return ranked, tied, has_ties
 
 
 def judge_and_rank(

@@ -475,13 +475,13 @@ class EarlyStopping:
 
     def summary(self) -> str:
         """Return how many rounds were kept, and why training stopped."""
-        done, kept = len(self.curve), self.best + 1
-        rounds = f"kept {kept:,} of {done:,} rounds" if kept < done else f"kept all {done:,} rounds"
+        n_rounds, n_kept = len(self.curve), self.best + 1
+        rounds = f"kept {n_kept:,} of {n_rounds:,} rounds" if n_kept < n_rounds else f"kept all {n_rounds:,} rounds"
         if self.interrupted:
             return f"{rounds}: training was interrupted"
-        if self.patience is not None and self.value is not None and done - kept >= self.patience:
-            return f"{rounds}: no better {self._measure} on the validation set in the last {done - kept:,}"
-        if done < self._rounds:
+        if self.patience is not None and self.value is not None and n_rounds - n_kept >= self.patience:
+            return f"{rounds}: no better {self._measure} on the validation set in the last {n_rounds - n_kept:,}"
+        if n_rounds < self._rounds:
             return f"{rounds}: no further round decreases the training loss"
         return f"{rounds}: the maximum (rounds={self._rounds})"
 

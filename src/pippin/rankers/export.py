@@ -12,7 +12,7 @@ from pippin.models.exporters.base import EXPORTERS
 from pippin.rankers.models import align_features, as_ranker
 from pippin.rankers.training import as_dataset
 
-_NO_SAMPLE = "the model file holds no documents of its training set; give labelled data with --check DATA"
+_NO_SAMPLE = "the model file contains no sample of its training data; pass labelled data with --check DATA"
 
 
 def export(

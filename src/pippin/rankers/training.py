@@ -519,8 +519,8 @@ def standard_error(values: NDArray[np.float64]) -> float:
     >>> standard_error(np.array([0.0, 2.0, np.nan]))
     1.0
     """
-    known = values[~np.isnan(values)]
-    return math.inf if len(known) < 2 else float(known.std(ddof=1)) / math.sqrt(len(known))
+    defined = values[~np.isnan(values)]
+    return math.inf if len(defined) < 2 else float(defined.std(ddof=1)) / math.sqrt(len(defined))
 
 
 Fitted = tuple[Ranker, float, float]  # a model, clock seconds, processor seconds

@@ -342,8 +342,8 @@ def significance_sentence(
     if not is_tested:
         return f"{best} has the highest {measure}{value}; a test needs two systems and two queries."
     if not tied:
-        others = f"all {n_others} others" if n_others > 1 else "the other"
-        return f"{best} is significantly better than {others} by {measure}{value}."
+        other_rankers = f"all {n_others} others" if n_others > 1 else "the other"
+        return f"{best} is significantly better than {other_rankers} by {measure}{value}."
     names = _join_some(tied)
     if len(tied) == n_others:
         are = "is" if len(tied) == 1 else "are"

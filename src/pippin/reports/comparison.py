@@ -334,15 +334,15 @@ def _finding(comparison: Comparison, tool: str) -> str:
     board = next((b for b in comparison.boards if b.name == tool), None)
     if board is None:
         return f"{tool} does not define {comparison.measure}."
-    best, *others = board.order()
+    best, *other_systems = board.order()
     measure = f"{comparison.measure} under {tool}"
     if board.tests.baseline is None:
-        tied = [s for s in others if not board.significant(best, s)]
-        sentence = significance_sentence(best, board.means[best], tied, len(others), measure)
+        tied = [s for s in other_systems if not board.significant(best, s)]
+        sentence = significance_sentence(best, board.means[best], tied, len(other_systems), measure)
     else:
         sentence = _against_baseline(board, board.tests.baseline, measure)
     sentence = sentence[0].upper() + sentence[1:] if sentence.startswith("no ") else sentence
-    if not others or len(comparison.boards) < 2:
+    if not other_systems or len(comparison.boards) < 2:
         return sentence
     return f"{sentence} {disagreement(best, {b.name: b.order()[0] for b in comparison.boards if b is not board})}"
 

@@ -48,12 +48,12 @@ def max_decompressed_size(size: int) -> int:
     return min(MAX_LIMIT, max(MIN_LIMIT, MAX_RATIO * size)) if _limit is None else _limit
 
 
-def check_size(claimed: int, size: int, start: str, file: str | os.PathLike[str] | None) -> None:
+def check_size(declared_size: int, size: int, start: str, file: str | os.PathLike[str] | None) -> None:
     """Raise DataError if a file of `size` bytes claims too much memory; the message begins with `start`."""
     limit = max_decompressed_size(size)
-    if claimed > limit:
+    if declared_size > limit:
         raise DataError(
-            f"{start} {format_bytes(claimed)}, but a file of {format_bytes(size)} may take at most "
+            f"{start} {format_bytes(declared_size)}, but a file of {format_bytes(size)} may take at most "
             f"{format_bytes(limit)}; raise the limit with --max-bytes",
             file,
         )

@@ -41,7 +41,7 @@ def atomic_write(path: str | os.PathLike[str], *, follow: bool = True) -> Iterat
         if target.exists() and not target.is_file():  # /dev/null or a pipe cannot be replaced
             if target.is_dir():
                 raise DataError("this is a folder, not a file to write", name)
-            with target.open("wb") as special, _compressed(special, name) as sink:
+            with target.open("wb") as special, _open_compressed(special, name) as sink:
                 yield sink
             return
         yield from _replace(target, name)
@@ -56,7 +56,7 @@ def _replace(target: Path, name: str) -> Iterator[IO[bytes]]:
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "w+b") as file:
-            with _compressed(file, name) as sink:
+            with _open_compressed(file, name) as sink:
                 yield sink
             file.flush()
             os.fsync(file.fileno())
@@ -69,7 +69,7 @@ def _replace(target: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+def _open_compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     if not name.endswith(".gz"):
         yield file
         return
@@ -154,12 +154,12 @@ def _token(new: Path) -> str:
 
 def _find_temporary(target: Path, ending: str) -> list[Path]:
     """Return the hidden folders that writing to this target left."""
-    hidden = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(ending)}")
+    temporary_name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(ending)}")
     try:
         names = sorted(entry.name for entry in os.scandir(target.parent) if entry.is_dir(follow_symlinks=False))
     except OSError:
         return []
-    return [target.parent / name for name in names if hidden.fullmatch(name)]
+    return [target.parent / name for name in names if temporary_name.fullmatch(name)]
 
 
 def recover_interrupted(path: str | os.PathLike[str]) -> None:

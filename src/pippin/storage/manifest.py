@@ -275,7 +275,7 @@ class Manifest:
     def open(self, name: str) -> VerifiedFile:
         """Map a file, whose blocks are verified when they are needed."""
         if name not in self._sums or Path(name).is_absolute() or ".." in Path(name).parts:
-            raise DataError(f"it has no file {name}")
+            raise DataError(f"file {name} is missing")
         size, sums = self._sums[name]
         try:
             with (self.path / name).open("rb") as file:

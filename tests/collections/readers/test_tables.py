@@ -89,9 +89,9 @@ GOOD = '{"id": 1, "text": "a", "url": "u"}\n\n'
         ('{"id": 2, "text": "b"', "the line is not JSON"),
         ("[" * 100_000, "the line is not JSON"),
         ("[2]", "the line is not a JSON object"),
-        ('{"text": "b"}', "there is no id"),
-        ('{"id": "  ", "text": "b"}', "there is no id"),
-        ('{"id": 1.5, "text": "b"}', "there is no id"),
+        ('{"text": "b"}', "missing id"),
+        ('{"id": "  ", "text": "b"}', "missing id"),
+        ('{"id": 1.5, "text": "b"}', "missing id"),
         ('{"id": 2, "text": 7}', "the field 'text' is not text but int"),
         ('{"id": 2, "text": ["b", 3]}', "the field 'text' is not text but list"),
         ('{"id": 2, "url": 7}', "the field 'url' is not text but int"),
@@ -120,7 +120,7 @@ def test_a_stream_that_turns_up_late(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_empty_files(tmp_path: Path, text: str) -> None:
     for name in ("a.jsonl", "a.csv", "a.tsv", "a.txt", "a.warc", "a.parquet"):
-        with pytest.raises(DataError, match=r"the file is empty|there is no document|cannot be read|damaged"):
+        with pytest.raises(DataError, match=r"the file is empty|no documents|cannot be read|damaged"):
             list(read_collection(write_file(tmp_path, name, text)))
 
 
@@ -144,7 +144,7 @@ def test_csv(tmp_path: Path) -> None:
     [
         (b"id,text\n1,a\n2\n", "expected 2 columns (id, text), found 1", 3),
         (b'id,text\n1,"a\nb"\n2,"c', "the row cannot be read", 4),
-        (b"name,text\n1,a\n", "there is no id", 2),
+        (b"name,text\n1,a\n", "missing id", 2),
     ],
 )
 def test_bad_csv(tmp_path: Path, text: bytes, sentence: str, line: int | None) -> None:
@@ -174,7 +174,7 @@ def test_parquet(tmp_path: Path) -> None:
     documents = list(read_collection(tmp_path / "fruit.parquet"))
     assert documents == [Document(d.id, d.fields, "", (Link("u", "t"),), d.numbers) for d in EXPECTED]
     parquet.write_table(pyarrow.table({"id": ["a", None], "text": ["t", "t"]}), tmp_path / "bad.parquet")
-    with pytest.raises(DataError, match=r"bad.parquet:2: there is no id"):
+    with pytest.raises(DataError, match=r"bad.parquet:2: missing id"):
         list(read_collection(tmp_path / "bad.parquet"))
     (tmp_path / "cut.parquet").write_bytes((tmp_path / "fruit.parquet").read_bytes()[:-9])
     with pytest.raises(DataError, match=r"cut.parquet: the Parquet file cannot be read after row 0"):

@@ -168,7 +168,7 @@ def nearest_table(plain: Sequence[Input], richer: Sequence[Input], measure: str)
             values = judge.values(np.ascontiguousarray(np.asarray(data.features)[:, data.feature_names.index(name)]))
             cells.append(_with_interval(values[~np.isnan(values)]))
         (relevant, fewer), (_, more) = (
-            _sampled(Path(data_source.path)) for data_source in (by_name[source.data], source)
+            _count_sampled(Path(data_source.path)) for data_source in (by_name[source.data], source)
         )
         rows.append([source.data, *(f"{count:,}" for count in (relevant, fewer, more)), *cells])
     header = ["data", "relevant", "BM25 candidates", "with dense ones", f"{measure} by BM25", "by nearest passage",
@@ -178,7 +178,7 @@ def nearest_table(plain: Sequence[Input], richer: Sequence[Input], measure: str)
     return Table(header, rows, text_columns=1, notes=notes)
 
 
-def _sampled(path: Path) -> tuple[int, int]:
+def _count_sampled(path: Path) -> tuple[int, int]:
     """Return the number of relevant documents of a collection, and the number among its candidates."""
     from pippin.collections.build import is_built, read_manifest
 

@@ -599,11 +599,11 @@ def short_lists(study: Study) -> Conclusion:
     columns = [{q: v for q, v in board.by_query(r).items() if q in short} for r in ("rankboost", *others)]
     interval = _interval(columns[:1], columns[1:])
     value = math.fsum(e.value for e in evidence) / len(evidence)
-    rest = "; ".join(f"{e.ranker} {format_signed(e.value)} (p {e.p:.2g})" for e in longer)
+    on_longer_lists = "; ".join(f"{e.ranker} {format_signed(e.value)} (p {e.p:.2g})" for e in longer)
     explanation = (
         f"{len(short)} of {len(study.lengths)} queries have fewer than {LAST} documents. There RankBoost differs from "
         f"{'; '.join(f'{e.ranker} by {format_signed(e.value)} (p {e.p:.2g})' for e in evidence)}; "
-        f"on the longer lists: {rest}. letor4 gives 0 to every short list, so it cannot see the difference."
+        f"on the longer lists: {on_longer_lists}. letor4 gives 0 to every short list, so it cannot see the difference."
     )
     holds = _share([e.value > 0 and e.p <= ALPHA for e in evidence])
     return Conclusion(
@@ -657,17 +657,17 @@ def _count_flips(study: Study, queries: Sequence[str]) -> tuple[float, float, fl
     rankers = [r for r in boards[0].by_ranker if all(r in board.by_ranker for board in boards)]
     columns = [[board.by_query(r) for r in rankers] for board in boards]
     values = np.array([[[column.get(q, math.nan) for q in queries] for column in tool] for tool in columns])
-    counted = ~np.isnan(values)
+    has_value = ~np.isnan(values)
     folds = np.array([query.partition("/")[0] for query in queries])
     draw = np.random.default_rng(1)
     totals = np.zeros((1 + _RESAMPLES, *values.shape[:2]))
     for fold in np.unique(folds):  # means are taken over folds, so queries are drawn within a fold
         n = int((folds == fold).sum())
         weights = np.vstack([np.ones(n), draw.multinomial(n, np.full(n, 1 / n), _RESAMPLES)])
-        part = np.where(counted, values, 0)[..., folds == fold]
+        part = np.where(has_value, values, 0)[..., folds == fold]
         with np.errstate(invalid="ignore"):
             totals += np.einsum("bq,trq->btr", weights, part) / np.einsum(
-                "bq,trq->btr", weights, counted[..., folds == fold]
+                "bq,trq->btr", weights, has_value[..., folds == fold]
             )
     differences = totals[..., :, np.newaxis] - totals[..., np.newaxis, :]
     flips = ((differences > _EXACT).any(axis=1) & (differences < -_EXACT).any(axis=1)).sum(axis=(1, 2)) / 2

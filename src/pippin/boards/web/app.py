@@ -32,7 +32,11 @@ def create_app(site: Site) -> ASGIApp:
     app = Starlette(
         routes=[*pages.routes(), *Forms(site, guard, pages).routes(), *Api(site, guard).routes()],
         middleware=[Middleware(BodyLimitMiddleware, site=site)],
-        exception_handlers={HTTPException: handlers.http, PippinError: handlers.expected, Exception: handlers.internal},
+        exception_handlers={
+            HTTPException: handlers.handle_http_error,
+            PippinError: handlers.handle_expected_error,
+            Exception: handlers.handle_internal_error,
+        },
     )
     return SecurityHeadersMiddleware(app)  # outermost, so that internal errors have the headers, too
 
@@ -48,17 +52,17 @@ class ErrorHandlers:
             return JSONResponse({"error": sentence}, status, headers)
         return self.pages.error(request, status, sentence)
 
-    def http(self, request: Request, error: Exception) -> Response:
+    def handle_http_error(self, request: Request, error: Exception) -> Response:
         """Report an error that a handler or the router raised."""
         http = cast(HTTPException, error)
         sentence = {"Not Found": "not found", "Method Not Allowed": "method not allowed"}.get(http.detail, http.detail)
         return self._respond(request, http.status_code, sentence, http.headers)
 
-    def expected(self, request: Request, error: Exception) -> Response:
+    def handle_expected_error(self, request: Request, error: Exception) -> Response:
         """Report a PippinError with its message."""
         return self._respond(request, http_status(cast(PippinError, error)), str(error))
 
-    def internal(self, request: Request, error: Exception) -> Response:
+    def handle_internal_error(self, request: Request, error: Exception) -> Response:
         """Log the kind and place of an internal error; tell the client nothing about it."""
         trace = traceback.extract_tb(error.__traceback__)[-1]
         _LOGGER.error("%s %s: %s at %s:%s", request.method, request.url.path, type(error).__name__, trace.filename,

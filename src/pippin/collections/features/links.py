@@ -94,7 +94,7 @@ class LinkFeatureCache:
 
     @cached_property
     def _matched(self) -> tuple[PageSet, Ints]:
-        """The pages that contain a word of the query, as a set and ascending."""
+        """Return the pages that contain a word of the query, as a set and in ascending order."""
         matched = PageSet(self.web.pages)
         for numbers, _ in self.postings:
             matched.add(numbers)

@@ -384,8 +384,8 @@ class Index:
         rows = np.array([distinct[word] for word in query_terms], np.int64)
         terms_of: list[dict[str, list[str]]] = []
         for document in documents:
-            known = {*self.fields, *self.numeric_fields}
-            if unknown := (document.fields.keys() - set(self.fields)) | (document.numbers.keys() - known):
+            known_fields = {*self.fields, *self.numeric_fields}
+            if unknown := (document.fields.keys() - set(self.fields)) | (document.numbers.keys() - known_fields):
                 raise DataError(f"document {document.id} has the field {min(unknown)!r}, {self.name} does not")
             terms_of.append({field: self.analyse(document.fields.get(field, "")) for field in self.fields})
         fields = {}

@@ -160,7 +160,7 @@ class _Build:
             first = self.ids.find(ids[repeated]) + 1
             raise DataError(describe_duplicate(ids[repeated], first, self.documents + repeated + 1))
         if "" in ids:
-            raise DataError(f"document number {self.documents + ids.index('') + 1:,} has no id")
+            raise DataError(f"missing id of document number {self.documents + ids.index('') + 1:,}")
         self.files.append("urls.bytes", np.frombuffer(b"".join(urls), np.uint8))
         self.scratch.append("urls.lengths", np.array([len(url) for url in urls], np.uint32))
 

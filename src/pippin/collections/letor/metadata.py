@@ -83,7 +83,7 @@ def read_meta(folder: str | os.PathLike[str], *, streams: Sequence[str] | None =
     info = read_info(Path(folder) / INFO, streams=streams)
     files = sorted(Path(folder).glob("query-*.xml"), key=lambda file: natural_sort_key(file.stem))
     if not files:
-        raise DataError("the folder has no query-….xml", folder)
+        raise DataError("no query-….xml in this folder", folder)
     return Meta(info, tuple(files))
 
 

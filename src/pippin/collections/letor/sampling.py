@@ -158,20 +158,20 @@ def labels_by_query(qrels: Qrels | None) -> dict[str, dict[str, int]]:
 def sample(
     index: Index,
     query: Query,
-    judged: Mapping[str, int],
+    label_of: Mapping[str, int],
     method: SamplingMethod,
     size: int,
     field: str,
     query_field: str | None = None,
     dense: Embeddings | None = None,
 ) -> Sample:
-    """Sample the documents of one query; `judged` maps document ids to labels, `dense` adds the nearest documents."""
+    """Sample the documents of one query; `label_of` maps document ids to labels, `dense` adds the nearest documents."""
     if query_field is not None:
         query = replace(query, text=query.fields.get(query_field, ""))
     words = tuple(index.analyse(query.text))
-    ids = list(judged)
+    ids = list(label_of)
     known_numbers = index.numbers(ids)
-    labels = {int(number): judged[name] for number, name in zip(known_numbers, ids, strict=True) if number >= 0}
+    labels = {int(number): label_of[name] for number, name in zip(known_numbers, ids, strict=True) if number >= 0}
     unknown = tuple(name for number, name in zip(known_numbers, ids, strict=True) if number < 0)
     top = np.empty(0, np.int64) if method == "judged" else index.search_terms(words, size, field=field)[0]
     if dense is not None and words and method != "judged":

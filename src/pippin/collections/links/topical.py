@@ -108,7 +108,7 @@ def learn_topics(
     return TopicDistributions(categories, pages, known, totals, vocabulary, field)
 
 
-def _count_words(index: IndexReader, field: str, labelled: Ints, known: Numbers, categories: int) -> Floats:
+def _count_words(index: IndexReader, field: str, labelled: Ints, categories_of: Numbers, categories: int) -> Floats:
     """Return the occurrences of each word in each category, [words + 1, k]; the last row is for unknown words."""
     counts = np.zeros((1, categories))
     for first in range(0, len(labelled), CHUNK):
@@ -119,7 +119,7 @@ def _count_words(index: IndexReader, field: str, labelled: Ints, known: Numbers,
         size = max(len(counts) - 1, int(words.max()) + 1)
         enlarged = np.zeros((size + 1, categories))
         enlarged[: len(counts) - 1] = counts[:-1]
-        cell = words.astype(np.int64) * categories + np.repeat(known[numbers], np.diff(offsets))
+        cell = words.astype(np.int64) * categories + np.repeat(categories_of[numbers], np.diff(offsets))
         enlarged += np.bincount(cell, minlength=enlarged.size).reshape(enlarged.shape)
         counts = enlarged
     return counts

@@ -85,4 +85,4 @@ def find_id(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 def describe_missing_id(names: Iterable[str]) -> str:
     """Return the message about a record without id."""
-    return f"there is no id: expected a text or whole number in a field {', '.join(names)}"
+    return f"missing id: expected a text or whole number in a field {', '.join(names)}"

@@ -159,16 +159,16 @@ def _find_qrels_files(request: ReadRequest, companions: CompanionFiles) -> tuple
 def _find_query_files(
     request: ReadRequest,
     companions: CompanionFiles,
-    judged: tuple[Sequence[Path], Qrels | None],
+    judgements: tuple[Sequence[Path], Qrels | None],
     documents: Sequence[Path],
     read: ReadQueries,
 ) -> tuple[tuple[Path, ...], list[str]]:
     """Return the query files and a message about other candidates: by name, or by the ids of judged queries."""
     if request.queries is not None:
         return (request.queries,), []
-    qrels_files, qrels = judged
-    named = request.find_files(companions.query_files, "queries")
-    candidates = [file for file in named if file not in qrels_files or detect.has_section(file, "queries")]
+    qrels_files, qrels = judgements
+    candidates_by_name = request.find_files(companions.query_files, "queries")
+    candidates = [file for file in candidates_by_name if file not in qrels_files or detect.has_section(file, "queries")]
     files = candidates
     if qrels is None:
         if len({tuple(detect.name_parts(file)) for file in candidates}) > 1:
@@ -277,9 +277,9 @@ def _prefer_title_file(files: tuple[Path, ...], read: ReadQueries) -> tuple[Path
     if any(of.keys() != first.keys() for of in texts.values()) or all(of == first for of in texts.values()):
         return files
     for word in QUERY_TEXT_PRIORITY:
-        named = tuple(file for file in files if {word, f"{word}s"} & set(detect.name_parts(file)))
-        if len(named) == 1:
-            return named
+        candidates_by_name = tuple(file for file in files if {word, f"{word}s"} & set(detect.name_parts(file)))
+        if len(candidates_by_name) == 1:
+            return candidates_by_name
     return files
 
 
@@ -305,34 +305,38 @@ def _align_query_ids(queries: tuple[Query, ...], qrels: Qrels) -> tuple[Qrels, l
             for query, label in of.items():
                 swapped.setdefault(query, {})[document] = label
         return Qrels.from_dict(swapped, qrels.name), ["judgements name the document before the query"]
-    judged, existing = format_examples(qrels.query_ids), format_examples([query.id for query in queries])
+    judged_ids, existing = format_examples(qrels.query_ids), format_examples([query.id for query in queries])
     raise DataError(
-        f"none of the judged queries ({judged}) is among the queries ({existing})", qrels.file or qrels.name
+        f"none of the judged queries ({judged_ids}) is among the queries ({existing})", qrels.file or qrels.name
     )
 
 
 def _match_by_number(queries: Sequence[Query], qrels: Qrels) -> tuple[str, ...] | None:
     """Return the query ids that have the numbers of the judged ones; None if that is not one to one."""
     existing = [NUMBERED.fullmatch(query.id) for query in queries]
-    judged = [NUMBERED.fullmatch(name) for name in qrels.query_ids]
-    if not all(existing) or not all(judged) or any(len({m[1] for m in ids if m}) > 1 for ids in (existing, judged)):
+    judged_ids = [NUMBERED.fullmatch(name) for name in qrels.query_ids]
+    if (
+        not all(existing)
+        or not all(judged_ids)
+        or any(len({m[1] for m in ids if m}) > 1 for ids in (existing, judged_ids))
+    ):
         return None
     if not _have_same_prefix(qrels.query_ids, [query.id for query in queries]):
         return None
     by_number = {match[2]: match[0] for match in existing if match}
-    numbers = [match[2] for match in judged if match]
+    numbers = [match[2] for match in judged_ids if match]
     if len(by_number) < len(existing) or len(set(numbers)) < len(numbers) or not set(numbers) <= by_number.keys():
         return None
     return tuple(by_number[number] for number in numbers)
 
 
-def _have_same_prefix(judged: Sequence[str], existing: Sequence[str]) -> bool:
+def _have_same_prefix(judged_ids: Sequence[str], existing: Sequence[str]) -> bool:
     """Return whether numbered ids have the same prefix, or one side has none: D7 is not Q7, but may be 7.
 
     >>> _have_same_prefix(["D7"], ["Q7"]), _have_same_prefix(["7"], ["D7"]), _have_same_prefix(["D07"], ["D7", "D8"])
     (False, True, True)
     """
-    prefixes = [{re.sub(r"\d+$", "", name) for name in ids if name[-1:].isdigit()} for ids in (judged, existing)]
+    prefixes = [{re.sub(r"\d+$", "", name) for name in ids if name[-1:].isdigit()} for ids in (judged_ids, existing)]
     return {""} in prefixes or prefixes[0] <= prefixes[1]
 
 
@@ -341,22 +345,22 @@ def align_document_ids(qrels: Qrels, document_ids: Sequence[str]) -> tuple[Qrels
 
     None if no normalization in `ID_NORMALIZERS` is one to one and finds at least 90% of the judged documents.
     """
-    judged = list(dict.fromkeys(qrels.document_ids))
+    judged_ids = list(dict.fromkeys(qrels.document_ids))
     for difference, normalize in ID_NORMALIZERS.items():
         by_key = {normalize(name): name for name in document_ids}
-        aligned = {name: by_key.get(normalize(name), name) for name in judged}
-        matches = {name for name in judged if normalize(name) in by_key}
-        one_to_one = len(by_key) == len(document_ids) and len(set(map(normalize, judged))) == len(judged)
-        is_other_prefix = difference == PREFIX and not _have_same_prefix(judged, document_ids)
-        if one_to_one and not is_other_prefix and 10 * len(matches) >= 9 * len(judged) > 0:
-            first = next(name for name in judged if name in matches)
+        aligned = {name: by_key.get(normalize(name), name) for name in judged_ids}
+        matches = {name for name in judged_ids if normalize(name) in by_key}
+        one_to_one = len(by_key) == len(document_ids) and len(set(map(normalize, judged_ids))) == len(judged_ids)
+        is_other_prefix = difference == PREFIX and not _have_same_prefix(judged_ids, document_ids)
+        if one_to_one and not is_other_prefix and 10 * len(matches) >= 9 * len(judged_ids) > 0:
+            first = next(name for name in judged_ids if name in matches)
             message = f"documents are matched without {difference}: judgements of {first} are of {aligned[first]}"
             ids = StringColumn.of([aligned[name] for name in qrels.document_ids])
             return replace(qrels, document_ids=ids, file=None), message
     return None
 
 
-def describe_unknown_documents(judged: Sequence[str], existing: Sequence[str]) -> str:
+def describe_unknown_documents(judged_ids: Sequence[str], existing: Sequence[str]) -> str:
     """Return the message about qrels that share no document with the collection.
 
     >>> describe_unknown_documents(["FT-1"], ["ft-1"]).partition("; ")[2]
@@ -366,12 +370,12 @@ def describe_unknown_documents(judged: Sequence[str], existing: Sequence[str]) -
         (
             name
             for name, normalize in ID_NORMALIZERS.items()
-            if set(map(normalize, judged)) & set(map(normalize, existing))
+            if set(map(normalize, judged_ids)) & set(map(normalize, existing))
         ),
         None,
     )
     hint = f"; some ids differ only by {difference}" if difference else ""
-    examples = f"judged {format_examples(judged)}, documents {format_examples(existing)}"
+    examples = f"judged {format_examples(judged_ids)}, documents {format_examples(existing)}"
     return f"no judged document is in the collection: {examples}{hint}"
 
 
@@ -399,7 +403,7 @@ def describe_unknown_format(path: Path) -> str:
     """Return the message about a path that no reader matches, with a command that converts it if one is known."""
     files = list(sample_files(path))
     if not files:
-        return "no document format matches: there is no file with content"
+        return "no document format matches: all files are empty"
     if any(map(is_feature_file, files)):
         return "this is a data set with features, not a collection of documents; use it with pippin bench"
     for file in files:

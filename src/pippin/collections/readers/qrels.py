@@ -149,7 +149,7 @@ def _columns(path: Path, format: str | None, diagnostics: Diagnostics | None) ->
     )
     rows = [(number, [cell.strip() for cell in cells]) for number, cells in numbered]
     if not rows:
-        raise DataError("the file has no data", path)
+        raise DataError("the file contains no data", path)
     first, width = rows[0][1], len(rows[0][1])
     columns = _find_columns(first)
     has_header_row = columns is not None
@@ -402,7 +402,7 @@ def build_qrels(rows: list[Judgement], path: Path, diagnostics: Diagnostics | No
             )
         repeated += 1
     if not labels:
-        raise DataError("the file has no data", path)
+        raise DataError("the file contains no data", path)
     repeated -= sum(map(len, labels.values()))
     if repeated and diagnostics is not None:
         diagnostics.add(f"{repeated:,} judgements in {path.name} are duplicates with the same label; each counts once")

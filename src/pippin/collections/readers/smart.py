@@ -98,11 +98,11 @@ def _topics(path: Path) -> Iterator[Topic]:
         yield line, name, {TOPIC.get(k, FIELDS.get(k, k.decode())): plain_text(text) for k, text in content.items()}
 
 
-def _read_queries(path: Path, field: str | None, judged: Qrels | None) -> tuple[Query, ...]:
+def _read_queries(path: Path, field: str | None, qrels: Qrels | None) -> tuple[Query, ...]:
     """Read queries, and number them if the qrels do (see above)."""
     queries = read_queries(path, field or "text" if starts_with(path, b".i") else field)
     names = {query.id for query in queries}
-    is_numbered = path.name.lower().startswith("cran") if judged is None else not set(judged.query_ids) <= names
+    is_numbered = path.name.lower().startswith("cran") if qrels is None else not set(qrels.query_ids) <= names
     if not starts_with(path, b".i") or not is_numbered:
         return queries
     return tuple(replace(query, id=str(number)) for number, query in enumerate(queries, 1))

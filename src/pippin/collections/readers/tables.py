@@ -236,7 +236,7 @@ def collection_from_records(
     topics = Topics((), None) if request.documents_only else find_topics(request, DEFAULT_COMPANIONS, files)
     sample = list(islice(source.rows(), SAMPLE_SIZE))
     if not sample:
-        raise source.error("there is no document", None)
+        raise source.error("no documents", None)
     if _needs_flattening(request, [record for _, record in sample]):
         rows = source.rows
         source = replace(source, rows=lambda: ((location, flatten_record(record)) for location, record in rows()))
@@ -278,7 +278,7 @@ def _map_columns(
         numbers = {field: numbers[field] for field in fields if field in numbers}
         fields = tuple(field for field in fields if field not in numbers or numbers[field][0] in with_text)
     if not fields:
-        raise source.error("the first documents have no field of text", sample[0][0])
+        raise source.error("no text field in the first documents", sample[0][0])
     names = {to_field_name(name): name for name in columns}
     mapping = {field: names.get(field, field) for field in fields}
     known = None if request.fields or source.all_text else frozenset((*texts, URL, LINKS))
@@ -290,15 +290,15 @@ def _find_numeric_fields(
     records: list[Mapping[str, Any]], columns: Sequence[str], all_text: bool
 ) -> dict[str, tuple[str, NumericKind]]:
     """Return the fields whose values are all numbers or all dates, by their names in the collection."""
-    found: dict[str, tuple[str, NumericKind]] = {}
+    numeric_fields: dict[str, tuple[str, NumericKind]] = {}
     for name in columns:
         if normalize_name(name) in (URL, LINKS, "") or IDENTIFIER.search(normalize_name(name)):
             continue
         values = [value for record in records if not is_empty(value := record.get(name))]
         kinds = {numeric_kind(value, all_text) for value in values}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
-            found.setdefault(to_field_name(name), (name, kind))
-    return found
+            numeric_fields.setdefault(to_field_name(name), (name, kind))
+    return numeric_fields
 
 
 def is_empty(value: Any) -> bool:
@@ -396,7 +396,7 @@ def to_field_name(field: str) -> str:
     return re.sub(r"[^\w.-]+", "_", field.strip())
 
 
-def _find_id_names(records: list[Mapping[str, Any]], judged: frozenset[str]) -> tuple[str, ...]:
+def _find_id_names(records: list[Mapping[str, Any]], judged_ids: frozenset[str]) -> tuple[str, ...]:
     """Return the normalized names of the id field, the best first.
 
     Of several usual names, the one with judged values comes first, else one with unique values: a passage of MS MARCO
@@ -405,7 +405,7 @@ def _find_id_names(records: list[Mapping[str, Any]], judged: frozenset[str]) -> 
     names = [name for name in (*ID_FIELDS, *MORE_ID_FIELDS) if find_field(records[0], (name,)) is not None]
     if len(names) > 1:
         ids = {name: [text_id(r.get(f)) for r in records if (f := find_field(r, (name,)))] for name in names}
-        n_judged = {name: len(judged.intersection(filter(None, of))) for name, of in ids.items()}
+        n_judged = {name: len(judged_ids.intersection(filter(None, of))) for name, of in ids.items()}
         has_repeats = {name: len(set(of)) < len(of) for name, of in ids.items()}
         if max(n_judged.values()) > n_judged[names[0]]:
             names.sort(key=lambda name: -n_judged[name])
@@ -419,7 +419,7 @@ def _find_id_names(records: list[Mapping[str, Any]], judged: frozenset[str]) -> 
         if re.search(r"(^|_|[a-z])(id|no|key|number)$", normalize_name(name)) and all(of):
             return (normalize_name(name),)
     unique = [name for name, of in values.items() if all(of) and len(set(of)) == len(of)]
-    n_judged = {name: len(judged.intersection(filter(None, values[name]))) for name in unique}
+    n_judged = {name: len(judged_ids.intersection(filter(None, values[name]))) for name in unique}
     best = max(unique, key=n_judged.__getitem__, default=None)
     field = best if best is not None and n_judged[best] else find_field(unique, FALLBACK_ID_FIELDS)
     return ID_FIELDS if field is None else (normalize_name(field),)

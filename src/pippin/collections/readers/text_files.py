@@ -86,7 +86,7 @@ def _open(request: ReadRequest) -> Collection:
         raise DataError("expected a folder of texts", request.path)
     files = text_files(request.path)
     if not files:
-        raise DataError(f"the folder has no text ({', '.join(TEXT_SUFFIXES)})", request.path)
+        raise DataError(f"no text files found ({', '.join(TEXT_SUFFIXES)})", request.path)
     has_markup = any(file.suffix.lower() in MARKUP_SUFFIXES for file in files)
     available = ("title", "body") if has_markup else ("text",)
     fields = request.select_fields(available, available)
@@ -200,7 +200,7 @@ def _mail_documents(files: list[Path], folder: Path, fields: tuple[str, ...]) ->
 def _open_mail(request: ReadRequest) -> Collection:
     files = mail_files(request.path)
     if not files:
-        raise DataError(f"there is no mail ({', '.join(MAIL_SUFFIXES)})", request.path)
+        raise DataError(f"no mail found ({', '.join(MAIL_SUFFIXES)})", request.path)
     fields = request.select_fields(FIELDS, FIELDS)
     collection = make_collection(request, fields, lambda: _mail_documents(files, request.folder, fields), files=files)
     ids = [file_id(file, request.folder) for file in files if file.suffix.lower() not in MBOX_SUFFIXES]

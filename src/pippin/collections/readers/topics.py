@@ -83,7 +83,7 @@ def read_queries(path: str | os.PathLike[str], field: str | None = None) -> tupl
         if queries.setdefault(name, query).text != query.text:
             raise DataError(f"the query {truncate(name)} has two texts", file, line)
     if not queries:
-        raise DataError("the file has no query", file)
+        raise DataError("the file contains no queries", file)
     return tuple(queries.values())
 
 

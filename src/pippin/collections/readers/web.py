@@ -184,7 +184,7 @@ def _open_html_folder(request: ReadRequest) -> Collection:
         names = [file.relative_to(folder).as_posix() for file in files]
         pages = list(zip(names, names, strict=True))
     if not pages:
-        raise DataError(f"the folder has no HTML file ({', '.join(HTML_SUFFIXES)})", folder)
+        raise DataError(f"no HTML files found ({', '.join(HTML_SUFFIXES)})", folder)
     document_files = [folder / name for name, _ in pages]
     collection = make_web_collection(request, lambda: _read_html_files(folder, pages), document_files)
     return replace(

@@ -89,7 +89,7 @@ def stdlib(tasks: Iterable[str] | None = None) -> Collection:
         fields=("body", ANCHOR, "title", "url"),
         iter_documents=lambda: _documents(pages.pages, links),
         queries=tuple(query for query, _ in pairs),
-        qrels=Qrels.from_dict({query.id: judged for query, judged in pairs}, "stdlib"),
+        qrels=Qrels.from_dict({query.id: labels for query, labels in pairs}, "stdlib"),
         combined_fields={"whole": ("body", ANCHOR, "title", "url")},
         descriptions=DESCRIPTIONS,
         topics={name: page.section for name, page in library.pages.items()},
@@ -216,13 +216,13 @@ def topics() -> tuple[Topic, ...]:
 
 
 def _topic(key: str, entry: Mapping[str, object]) -> Topic:
-    judged: dict[str, int] = {}
+    labels: dict[str, int] = {}
     for grade, field in ((2, "entry"), (1, "useful"), (0, "not")):
         for name in str(entry.get(field, "")).split():
-            if name in judged:
+            if name in labels:
                 raise DataError(f"topic {key} has two judgements of {name}", "topics.toml")
-            judged[name] = grade
-    return Topic(key, str(entry["title"]), str(entry["description"]), judged)
+            labels[name] = grade
+    return Topic(key, str(entry["title"]), str(entry["description"]), labels)
 
 
 def queries(generated: list[GeneratedQuery], tasks: tuple[str, ...]) -> Iterator[tuple[Query, Mapping[str, int]]]:

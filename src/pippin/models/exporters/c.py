@@ -192,7 +192,7 @@ def score(base: Path, table: F64, request: ExportRequest) -> tuple[str, F64]:
     try:
         version = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     except (OSError, subprocess.CalledProcessError):
-        raise EngineUnavailable("there is no C compiler called cc") from None
+        raise EngineUnavailable("C compiler `cc` not found; install one") from None
     flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
     command = ["cc", *flags, str(source), "-o", str(program), "-lm"]
     compilation = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -190,7 +190,7 @@ class _UbjReader:
         if marker == b"$":
             kind = self.take(1)
             if self.take(1) != b"#":
-                raise ValueError("a packed array has no length")
+                raise ValueError("packed array without a length")
             return self.numbers(kind, self.length())
         if marker == b"#":
             length = self.length()

@@ -18,6 +18,8 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Objective
 from pippin.rankers import boosting, models
 from pippin.rankers.lambdamart import LambdaMART
+from pippin.rankers.mart import MART
+from pippin.rankers.xendcg import XENDCG
 
 F64 = NDArray[np.float64]
 
@@ -300,6 +302,35 @@ def test_few_queries_have_small_trees_and_a_note(tmp_path: Path) -> None:
     assert isinstance(again, LambdaMART)
     assert again.reasons_ == small.reasons_
     assert (again.resolved_["num_leaves"], again.resolved_["learning_rate"]) == (6, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("queries", "documents", "leaves"),
+    [
+        (99, 1_000_000, 6),  # many documents of few queries
+        (100, 130_000, 10),
+        (8_000, 30_000, 10),  # short queries
+        (1_600, 45_000, 15),
+        (1_600, 500_000, 20),
+        (30_000, 3_000_000, 31),
+    ],
+)
+def test_leaves_follow_queries_and_documents(queries: int, documents: int, leaves: int) -> None:
+    for cls in (LambdaMART, MART):
+        assert cls().resolve_defaults(queries, documents)["num_leaves"] == leaves
+    assert XENDCG().resolve_defaults(queries, documents)["num_leaves"] == max(10, leaves)
+    assert "num_leaves" not in LambdaMART(num_leaves=12).resolve_defaults(queries, documents)
+
+
+def test_many_queries_have_larger_trees_and_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = plant_features(130, features=20)
+    data = data.select(boosting.require_comparable_queries(data, "lambdamart"))
+    data = data.select(np.arange(104))
+    monkeypatch.setattr(boosting, "LEAF_QUERIES", 8)
+    monkeypatch.setattr(boosting, "LEAF_DOCUMENTS", 10)
+    model = LambdaMART(rounds=5, min_data_in_leaf=1).fit(data)
+    assert widest(model) == 13
+    assert f"104 training queries and {len(data):,} documents, so num_leaves=13" in model.reasons_
 
 
 def test_set_parameters_do_not_depend_on_the_number_of_queries() -> None:

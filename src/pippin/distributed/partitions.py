@@ -39,11 +39,12 @@ from pippin.errors import DataError
 from pippin.plugins import load_modules, loaded_modules
 from pippin.rankers import models, ranker
 from pippin.rankers.base import Ranker
-from pippin.rankers.boosting import FEW, BoostedRanker, require_comparable_queries
+from pippin.rankers.boosting import LEAF_QUERIES, LEAVES, BoostedRanker, require_comparable_queries
 from pippin.rankers.training_data import draw_sample
 
 _MAX_ATTEMPTS = 3  # times that training starts because a worker ended
-_MANY_QUERIES = 20 * FEW  # enough queries for trees of any size, so that they are not counted
+# So many queries have enough with different labels for trees of any size: they are not counted.
+_MANY_QUERIES = 10 * LEAVES[1] * LEAF_QUERIES
 _POLL_INTERVAL = 2  # seconds between two looks at the workers
 _RESTART_TIMEOUT = 30  # seconds that a worker has to come back after it ended
 _TRANSFER_TIMEOUT = 600  # seconds to send the validation set to one worker

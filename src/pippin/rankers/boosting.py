@@ -44,12 +44,17 @@ _MAX_ATTEMPTS = 10
 # Minimum sum of second derivatives in a leaf: a leaf without any has an undefined Newton step, and LightGBM, which
 # estimates the number of documents from that sum, would split it by rounding errors.
 _MIN_HESSIAN = 1e-3
-# Number of training queries below which trees are small unless their size is set; and the two sizes, for many and for
-# few queries. Both were selected on validation sets, see `docs/notes/rankers-measured.md`.
+# Number of training queries below which trees are small and sampled unless this is set; and the fractions for many and
+# for few queries. They were selected on validation sets, see `docs/notes/rankers-measured.md`.
 FEW = 100
-_SIZES: Mapping[str, tuple[float, float]] = {
-    "num_leaves": (10, 6), "bagging_fraction": (1.0, 0.5), "feature_fraction": (1.0, 0.3),
-}  # fmt: skip
+_SMALL_TREE = 6  # leaves for few queries
+_FRACTIONS: Mapping[str, tuple[float, float]] = {"bagging_fraction": (1.0, 0.5), "feature_fraction": (1.0, 0.3)}
+# A leaf for every 80 queries and 3,000 documents, from 10 to 31. The documents of a query share its noise, so that more
+# documents of the same queries do not make the value of a leaf more reliable, and neither do queries that are short.
+LEAF_QUERIES, LEAF_DOCUMENTS, LEAVES = 80, 3_000, (10, 31)
+LEAF_RULE = (
+    f"one for every {LEAF_QUERIES} training queries and {LEAF_DOCUMENTS:,} documents, from {LEAVES[0]} to {LEAVES[1]}"
+)
 _FEW_QUERIES = f"for fewer than {FEW} training queries"
 # Number of documents from which the learning rate is larger (the two rates) and λ is damped, unless they are set.
 MANY = 50_000
@@ -66,9 +71,13 @@ class BoostedRanker(Ranker):
     is_iterative = True
     one_standard_error_rule = True
     small_limits: ClassVar[Mapping[str, int]] = QUICK_ROUNDS
+    small_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"num_leaves": (None, 31)}
+    has_small_trees: ClassVar[bool] = True  # whether trees have fewer leaves if there are few queries
 
     rounds: int = parameter(1000, "maximum number of trees")
-    num_leaves: int | None = parameter(10, f"maximum number of leaves per tree; None: 10, or 6 {_FEW_QUERIES}")
+    num_leaves: int | None = parameter(
+        None, f"maximum number of leaves per tree; None: {LEAF_RULE}, or {_SMALL_TREE} {_FEW_QUERIES}"
+    )
     learning_rate: float | None = parameter(
         0.1, f"factor of each tree; None: 0.05, or 0.1 for {MANY:,} documents or more"
     )
@@ -141,7 +150,9 @@ class BoostedRanker(Ranker):
 
     def resolve_defaults(self, queries: int, documents: int) -> dict[str, Any]:
         """Return the values of parameters that are None for a training set of this size."""
-        defaults = {name: both[queries < FEW] for name, both in _SIZES.items()}
+        leaves = min(max(min(queries // LEAF_QUERIES, documents // LEAF_DOCUMENTS), LEAVES[0]), LEAVES[1])
+        defaults: dict[str, Any] = {name: both[queries < FEW] for name, both in _FRACTIONS.items()}
+        defaults |= {"num_leaves": _SMALL_TREE if queries < FEW and self.has_small_trees else leaves}
         defaults |= {"learning_rate": _RATES[documents >= MANY], "damp_close_scores": documents >= MANY}
         return {name: value for name, value in defaults.items() if getattr(self, name, value) is None}
 
@@ -228,9 +239,15 @@ class BoostedRanker(Ranker):
 def _explain_defaults(train: Dataset, resolved: Mapping[str, Any]) -> str:
     """Return sentences about parameters that follow from the size of the data."""
     sentences = []
+    if resolved.get("num_leaves", 0) > LEAVES[0]:
+        sentences.append(
+            f"{train.queries:,} training queries and {len(train):,} documents, so num_leaves={resolved['num_leaves']}"
+        )
     if train.queries < FEW:
-        changes = [f"{name}={resolved[name]}" for name in _SIZES if name in resolved]
-        effect = "small trees" if "num_leaves" in resolved else "random parts of the data for each tree"
+        is_small = resolved.get("num_leaves") == _SMALL_TREE
+        names = ["num_leaves"] * is_small + [*_FRACTIONS]
+        changes = [f"{name}={resolved[name]}" for name in names if name in resolved]
+        effect = "small trees" if is_small else "random parts of the data for each tree"
         if changes:
             sentences.append(f"only {train.queries} training queries, so {effect}: {', '.join(changes)}")
     if len(train) >= MANY:

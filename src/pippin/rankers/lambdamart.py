@@ -31,7 +31,6 @@ class LambdaMART(BoostedRanker):
     source = "Wu, Burges, Svore & Gao 2010; Burges 2010"
     grid: ClassVar = {"num_leaves": (None, 4, 31)}
 
-    num_leaves: int | None = parameter(None, BoostedRanker.parameters["num_leaves"].meaning)
     bagging_fraction: float | None = parameter(None, BoostedRanker.parameters["bagging_fraction"].meaning)
     feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
     learning_rate: float | None = parameter(None, BoostedRanker.parameters["learning_rate"].meaning)

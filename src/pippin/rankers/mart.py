@@ -28,9 +28,8 @@ class MART(BoostedRanker):
     """
 
     source = "Friedman 2001"
-    grid: ClassVar = {"label_gain": ("label", "exp2")}
+    grid: ClassVar = {"num_leaves": (None, 31), "label_gain": ("label", "exp2")}
 
-    num_leaves: int | None = parameter(None, BoostedRanker.parameters["num_leaves"].meaning)
     bagging_fraction: float | None = parameter(None, BoostedRanker.parameters["bagging_fraction"].meaning)
     feature_fraction: float | None = parameter(None, BoostedRanker.parameters["feature_fraction"].meaning)
     min_data_in_leaf: int = parameter(1, "minimum number of documents in a leaf")

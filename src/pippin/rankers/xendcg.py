@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import register
-from pippin.rankers.boosting import BoostedRanker, Gradient, require_comparable_queries
+from pippin.rankers.boosting import LEAF_RULE, BoostedRanker, Gradient, require_comparable_queries
 from pippin.rankers.parameters import parameter
 
 F64 = NDArray[np.float64]
@@ -27,8 +27,10 @@ class XENDCG(BoostedRanker):
     """
 
     source = "Bruch 2019 (An Alternative Cross Entropy Loss for Learning-to-Rank)"
-    grid: ClassVar = {"learning_rate": (0.05, 0.1)}
+    grid: ClassVar = {"num_leaves": (None, 31), "learning_rate": (0.05, 0.1)}
+    has_small_trees = False
 
+    num_leaves: int | None = parameter(None, f"maximum number of leaves per tree; None: {LEAF_RULE}")
     learning_rate: float | None = parameter(0.05, BoostedRanker.parameters["learning_rate"].meaning)
     n_bags: int = parameter(1, "ensembles with different random choices, whose scores are averaged")
     gradient_terms: int = parameter(3, "terms of the expansion of the gradient, 1 to 3")
